@@ -1,0 +1,207 @@
+/** The stable codes of every error that this library throws or rejects with. */
+export type LockErrorCode =
+  | 'ERR_LOCK_TIMEOUT'
+  | 'ERR_LOCK_LOST'
+  | 'ERR_LOCK_NOT_OWNED'
+  | 'ERR_LOCK_CLIENT_CLOSED'
+  | 'ERR_LOCK_SESSION_EXPIRED'
+  | 'ERR_LOCK_CONNECTION_TIMEOUT'
+  | 'ERR_LOCK_INVALID_PATH'
+  | 'ERR_LOCK_FOREIGN_NODE'
+  | 'ERR_LOCK_DEADLOCK'
+  | 'ERR_LOCK_SEQUENCE_OVERFLOW'
+  | 'ERR_LOCK_REQUEST_FAILED'
+  | 'ERR_LOCK_AUTH_FAILED';
+
+const brand = Symbol.for('zookeeper-fair-lock/error');
+
+/**
+ * The parent of every error of this library. `code` is stable, `message` is for the reader of the log,
+ * `cause` keeps the ZooKeeper error or the socket error behind it.
+ *
+ * @example
+ * if (error instanceof LockError && error.code === 'ERR_LOCK_TIMEOUT') return retryLater();
+ */
+export class LockError extends Error {
+  readonly code: LockErrorCode;
+
+  constructor(code: LockErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    Object.defineProperty(this, brand, { value: true });
+  }
+
+  static {
+    this.prototype.name = 'LockError';
+  }
+
+  /** True for errors of another copy of this package too, told by a brand instead of the prototype chain. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (this !== LockError) return Function.prototype[Symbol.hasInstance].call(this, value);
+    return typeof value === 'object' && value !== null && brand in value;
+  }
+}
+
+/** The lock was not acquired within `timeoutMs`. The caller's znode is deleted in the background. */
+export class LockTimeoutError extends LockError {
+  static {
+    this.prototype.name = 'LockTimeoutError';
+  }
+
+  constructor(path: string, timeoutMs: number) {
+    super('ERR_LOCK_TIMEOUT', `The lock ${path} was not acquired within ${timeoutMs} ms`);
+  }
+}
+
+/** Why a hold ended before it was released. */
+export type LossReason = 'session-expired' | 'session-deadline' | 'node-deleted' | 'client-closed';
+
+const lossTexts: Record<LossReason, string> = {
+  'session-expired': 'the server expired its session',
+  'session-deadline': 'its session was not heard from in time, so the server may have given the lock away',
+  'node-deleted': 'its znode was deleted by somebody else',
+  'client-closed': 'its client was closed',
+};
+
+/** The hold is no longer valid: somebody else may hold the lock by now. Stop what it protects. */
+export class LockLostError extends LockError {
+  readonly reason: LossReason;
+  /** The znode that stood for the hold. */
+  readonly path: string;
+
+  static {
+    this.prototype.name = 'LockLostError';
+  }
+
+  constructor(path: string, reason: LossReason, options?: ErrorOptions) {
+    super('ERR_LOCK_LOST', `The lock held by ${path} was lost: ${lossTexts[reason]}`, options);
+    this.path = path;
+    this.reason = reason;
+  }
+}
+
+/** `release()` was called by somebody who does not hold the lock; the message is Curator's. */
+export class NotOwnedError extends LockError {
+  static {
+    this.prototype.name = 'NotOwnedError';
+  }
+
+  constructor(path: string) {
+    super('ERR_LOCK_NOT_OWNED', `You do not own the lock: ${path}`);
+  }
+}
+
+/** The client was closed, before the call or during it. */
+export class ClientClosedError extends LockError {
+  static {
+    this.prototype.name = 'ClientClosedError';
+  }
+
+  constructor(what: string) {
+    super('ERR_LOCK_CLIENT_CLOSED', `The client is closed: ${what}`);
+  }
+}
+
+/** The session ended while a request of it was under way. Acquiring starts over in a new session by itself. */
+export class SessionExpiredError extends LockError {
+  static {
+    this.prototype.name = 'SessionExpiredError';
+  }
+
+  constructor(sessionId: string, options?: ErrorOptions) {
+    super('ERR_LOCK_SESSION_EXPIRED', `The ZooKeeper session ${sessionId} has ended`, options);
+  }
+}
+
+/** No server answered within `connectionTimeoutMs`. `cause` is the last socket error, if there was one. */
+export class ConnectionTimeoutError extends LockError {
+  static {
+    this.prototype.name = 'ConnectionTimeoutError';
+  }
+
+  constructor(hosts: string, timeoutMs: number, cause: unknown) {
+    const last = cause instanceof Error ? cause.message : 'none of them answered';
+    super('ERR_LOCK_CONNECTION_TIMEOUT', `No ZooKeeper server of ${hosts} answered within ${timeoutMs} ms; last: ${last}`, { cause });
+  }
+}
+
+/** A path that ZooKeeper or this library does not take. */
+export class InvalidPathError extends LockError {
+  static {
+    this.prototype.name = 'InvalidPathError';
+  }
+
+  constructor(path: unknown, why: string) {
+    super('ERR_LOCK_INVALID_PATH', `Invalid path ${typeof path === 'string' ? JSON.stringify(path) : String(path)}: ${why}`);
+  }
+}
+
+/** A child of the lock's znode that no lock of this kind created: nobody can say who goes first. */
+export class ForeignNodeError extends LockError {
+  /** The children that are foreign here. */
+  readonly foreign: readonly string[];
+
+  static {
+    this.prototype.name = 'ForeignNodeError';
+  }
+
+  constructor(path: string, foreign: readonly string[]) {
+    super(
+      'ERR_LOCK_FOREIGN_NODE',
+      `The lock ${path} has children that this kind of lock did not create: ${foreign.slice(0, 5).join(', ')}` +
+        `${foreign.length > 5 ? ` and ${foreign.length - 5} more` : ''}. ` +
+        `Delete them, use another path, or set foreignNodes: 'wait'`,
+    );
+    this.foreign = foreign;
+  }
+}
+
+/** Waiting without a timeout for a lock that a live ancestor of this very flow holds through another owner. */
+export class DeadlockError extends LockError {
+  static {
+    this.prototype.name = 'DeadlockError';
+  }
+
+  constructor(path: string) {
+    super(
+      'ERR_LOCK_DEADLOCK',
+      `The lock ${path} is held further up in this flow by another owner: waiting for it without a timeout would never end`,
+    );
+  }
+}
+
+/** Every znode name of this lock was used up: 2^31 sequence numbers. */
+export class SequenceOverflowError extends LockError {
+  static {
+    this.prototype.name = 'SequenceOverflowError';
+  }
+
+  constructor(path: string, znode: string) {
+    super(
+      'ERR_LOCK_SEQUENCE_OVERFLOW',
+      `The sequence numbers of ${path} are used up (${znode}), so the order is lost. Delete ${path} while nobody uses it`,
+    );
+  }
+}
+
+/** ZooKeeper refused a request for a reason that trying again does not mend. `cause` is the ZooKeeperError. */
+export class RequestFailedError extends LockError {
+  static {
+    this.prototype.name = 'RequestFailedError';
+  }
+
+  constructor(what: string, cause: Error) {
+    super('ERR_LOCK_REQUEST_FAILED', `${what}: ${cause.message}`, { cause });
+  }
+}
+
+/** The servers refused the credentials. */
+export class AuthFailedError extends LockError {
+  static {
+    this.prototype.name = 'AuthFailedError';
+  }
+
+  constructor(hosts: string) {
+    super('ERR_LOCK_AUTH_FAILED', `The servers ${hosts} refused the credentials`);
+  }
+}
