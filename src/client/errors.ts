@@ -120,7 +120,7 @@ export class ConnectionTimeoutError extends LockError {
   }
 
   constructor(hosts: string, timeoutMs: number, cause: unknown) {
-    const last = cause instanceof Error ? cause.message : 'none of them answered';
+    const last = cause === undefined ? 'none of them answered' : socketErrorText(cause);
     super('ERR_LOCK_CONNECTION_TIMEOUT', `No ZooKeeper server of ${hosts} answered within ${timeoutMs} ms; last: ${last}`, { cause });
   }
 }
@@ -204,4 +204,10 @@ export class AuthFailedError extends LockError {
   constructor(hosts: string) {
     super('ERR_LOCK_AUTH_FAILED', `The servers ${hosts} refused the credentials`);
   }
+}
+
+/** A name with several addresses fails with an AggregateError, whose own message is empty. */
+function socketErrorText(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(socketErrorText).join('; ');
+  return error instanceof Error ? error.message : String(error);
 }

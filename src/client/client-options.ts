@@ -1,0 +1,102 @@
+import type { Credential } from './connection.js';
+import { validatePath } from './path.js';
+import { openAcl, type AclEntry } from './operations.js';
+import { defaultRetryPolicy, type RetryPolicy } from './retry-policy.js';
+import { expected, expectDuration, expectFunction, expectOptions, expectPositive, expectSignal } from './validate.js';
+
+/** Any console-like object. What is logged never contains credentials. */
+export interface Logger {
+  warn(message: string, error?: unknown): void;
+}
+
+/** Access rights for the znodes that locks create: the same for all, or by path. */
+export type AclProvider = readonly AclEntry[] | ((path: string) => readonly AclEntry[]);
+
+export interface LockClientOptions {
+  /**
+   * The session timeout to ask for, in milliseconds; the server may grant less or more.
+   * @default 30000
+   */
+  readonly sessionTimeoutMs?: number | undefined;
+  /**
+   * How long the first connection may take, in milliseconds; then ConnectionTimeoutError.
+   * @default 15000
+   */
+  readonly connectionTimeoutMs?: number | undefined;
+  /**
+   * Whether and when an acquire whose znode vanished starts over at the back of the queue.
+   * @default exponentialBackoff({ baseSleepMs: 100, maxSleepMs: 5000 })
+   */
+  readonly retryPolicy?: RetryPolicy | undefined;
+  /** Sent on every new connection before anything else. */
+  readonly auth?: readonly Credential[] | undefined;
+  /**
+   * Access rights of lock znodes and of the parents created for them.
+   * @default world:anyone may do everything, as in Curator
+   */
+  readonly acl?: AclProvider | undefined;
+  /** Ends the first connection attempt; `connect` rejects with its reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** Hears of what happens in the background. @default silent */
+  readonly logger?: Logger | undefined;
+}
+
+export interface CheckedClientOptions {
+  readonly sessionTimeoutMs: number;
+  readonly connectionTimeoutMs: number;
+  readonly retryPolicy: RetryPolicy;
+  readonly auth: readonly Credential[];
+  readonly aclFor: (path: string) => readonly AclEntry[];
+  readonly signal: AbortSignal | undefined;
+  readonly logger: Logger | undefined;
+}
+
+const known = ['sessionTimeoutMs', 'connectionTimeoutMs', 'retryPolicy', 'auth', 'acl', 'signal', 'logger'];
+
+export function checkClientOptions(options: LockClientOptions = {}): CheckedClientOptions {
+  expectOptions('LockClient.connect', options, known);
+  const { sessionTimeoutMs = 30_000, connectionTimeoutMs = 15_000, retryPolicy = defaultRetryPolicy, auth = [], acl = openAcl, signal, logger } = options;
+  expectPositive('sessionTimeoutMs', sessionTimeoutMs);
+  if (sessionTimeoutMs > 2 ** 31 - 1) throw new RangeError(expected('sessionTimeoutMs', 'at most 2147483647 ms', sessionTimeoutMs));
+  expectDuration('connectionTimeoutMs', connectionTimeoutMs);
+  expectFunction('retryPolicy.allowRetry', (retryPolicy as Partial<RetryPolicy> | null)?.allowRetry);
+  if (signal !== undefined) expectSignal('signal', signal);
+  if (logger !== undefined) expectFunction('logger.warn', (logger as Partial<Logger> | null)?.warn);
+  return {
+    sessionTimeoutMs: Math.ceil(sessionTimeoutMs),
+    connectionTimeoutMs,
+    retryPolicy,
+    auth: checkAuth(auth),
+    aclFor: typeof acl === 'function' ? (path) => checkAcl(`acl(${JSON.stringify(path)})`, acl(validatePath(path))) : constant(checkAcl('acl', acl)),
+    signal,
+    logger,
+  };
+}
+
+/** The value is never shown: it is a secret. */
+function checkAuth(auth: unknown): readonly Credential[] {
+  const entries: unknown[] = Array.isArray(auth) ? auth : [undefined];
+  return entries.map((entry) => {
+    const { scheme, credentials } = (entry ?? {}) as Partial<Credential>;
+    if (typeof scheme !== 'string' || scheme === '' || typeof credentials !== 'string') {
+      throw new TypeError("Expected `auth` to be an array of { scheme: string, credentials: string }, such as { scheme: 'digest', credentials: 'user:secret' }");
+    }
+    return { scheme, credentials };
+  });
+}
+
+function checkAcl(option: string, acl: unknown): readonly AclEntry[] {
+  const accepted = 'a non-empty array of { permissions: 1 to 31, scheme: string, id: string }';
+  if (!Array.isArray(acl) || acl.length === 0) throw new TypeError(expected(option, accepted, acl));
+  return (acl as unknown[]).map((entry) => {
+    const { permissions, scheme, id } = (entry ?? {}) as Partial<AclEntry>;
+    if (!Number.isInteger(permissions) || Number(permissions) < 1 || Number(permissions) > 31 || typeof scheme !== 'string' || typeof id !== 'string') {
+      throw new TypeError(expected(option, accepted, entry));
+    }
+    return { permissions: Number(permissions), scheme, id };
+  });
+}
+
+function constant<T>(value: T): () => T {
+  return () => value;
+}

@@ -1,0 +1,96 @@
+import { isIPv6 } from 'node:net';
+import { validatePath } from './path.js';
+
+/** One server of the ensemble; an IPv6 address is written without its brackets here. */
+export interface Host {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** What a connect string says. `chroot` is '' if there is none, else a path that does not end with `/`. */
+export interface ConnectString {
+  readonly hosts: readonly Host[];
+  readonly chroot: string;
+}
+
+/**
+ * Reads `host[:port][,host[:port]…][/chroot]`, as ZooKeeper's ConnectStringParser does, but refuses what that one skips or
+ * misreads: an empty host, an empty port, port 0, and an IPv6 address without brackets. The port is 2181 if it is left
+ * out; a chroot of `/` is none. White space around a host is dropped.
+ *
+ * @throws TypeError that says what is wrong; its `cause` is the InvalidPathError if it is the chroot
+ * @example
+ * parseConnectString('zk1, [::1]:2182/app');
+ * // { hosts: [{ host: 'zk1', port: 2181 }, { host: '::1', port: 2182 }], chroot: '/app' }
+ */
+export function parseConnectString(text: unknown): ConnectString {
+  if (typeof text !== 'string') throw new TypeError(`${expected}, got ${text === null ? 'null' : typeof text}`);
+  refuseUrl(text);
+  const slash = text.indexOf('/');
+  const servers = slash < 0 ? text : text.slice(0, slash);
+  if (servers.trim() === '') throw refusal(text, 'it names no host');
+  return {
+    hosts: servers.split(',').map((server) => parseServer(text, server.trim())),
+    chroot: slash < 0 ? '' : parseChroot(text, text.slice(slash)),
+  };
+}
+
+/**
+ * The hosts as a connect string has them, ports always written out, for messages and logs.
+ *
+ * @example
+ * describeHosts(parseConnectString('zk1,zk2/app')); // 'zk1:2181,zk2:2181'
+ */
+export function describeHosts({ hosts }: Pick<ConnectString, 'hosts'>): string {
+  return hosts.map(({ host, port }) => `${isIPv6(host) ? `[${host}]` : host}:${port}`).join(',');
+}
+
+const expected = 'Expected `connectString` to be host[:port][,host[:port]…][/chroot]';
+const defaultPort = 2181;
+
+// Users bring such URLs from other tools (zk://user:secret@host), and what we refuse is shown: the secret must not be.
+function refuseUrl(text: string): void {
+  const shown = JSON.stringify(text.replace(/^.*@/s, '***@'));
+  if (/^\s*[a-z][a-z0-9+.-]*:\/\//i.test(text)) throw new TypeError(`${expected}, got ${shown}: leave out the scheme`);
+  if (/^[^/]*@/.test(text)) throw new TypeError(`${expected}, got ${shown}: credentials go into the \`auth\` option`);
+}
+
+function parseServer(text: string, server: string): Host {
+  if (server === '') throw refusal(text, 'it has an empty host');
+  const [, bracketed, plain, port] = /^(?:\[([^\]]*)\]|([^:]*))(?::([^:]*))?$/.exec(server) ?? [];
+  const host = bracketed ?? plain;
+  if (host === undefined) throw refusal(text, unreadable(server));
+  const isHost = bracketed === undefined ? isHostName(host) : isIPv6(host);
+  if (!isHost) throw refusal(text, host === '' ? `${JSON.stringify(server)} has no host` : unreadable(server));
+  return { host, port: port === undefined ? defaultPort : parsePort(text, server, port) };
+}
+
+function isHostName(host: string): boolean {
+  return /^[\p{L}\p{M}\p{N}._-]+$/u.test(host);
+}
+
+function unreadable(server: string): string {
+  if (isIPv6(server)) return `${JSON.stringify(server)} is an IPv6 address and needs brackets, as in [::1]:${defaultPort}`;
+  return `${JSON.stringify(server)} is neither a host name nor an IP address`;
+}
+
+function parsePort(text: string, server: string, port: string): number {
+  const number = Number(port);
+  if (/^\d+$/.test(port) && number >= 1 && number <= 65_535) return number;
+  throw refusal(text, `the port of ${JSON.stringify(server)} must be a whole number from 1 to 65535`);
+}
+
+function parseChroot(text: string, chroot: string): string {
+  if (chroot === '/') return '';
+  // A legal znode name, and almost certainly a mistake that would put two programs into two different trees.
+  if (chroot !== chroot.trimEnd()) throw refusal(text, 'its chroot ends with white space');
+  try {
+    return validatePath(chroot);
+  } catch (cause) {
+    throw refusal(text, cause instanceof Error ? cause.message : 'its chroot is invalid', { cause });
+  }
+}
+
+function refusal(text: string, why: string, options?: ErrorOptions): TypeError {
+  return new TypeError(`${expected}, got ${JSON.stringify(text)}: ${why}`, options);
+}

@@ -1,0 +1,396 @@
+import net from 'node:net';
+import zookeeper, { type ConnectionManager, type Packet } from 'node-zookeeper-client';
+import type { CancelTimer, Clock } from './clock.js';
+import type { Host } from './connect-string.js';
+import { FrameSplitter } from './frames.js';
+import type { Operation } from './operations.js';
+import { setDataWatches } from './operations.js';
+import { Reader, Writer } from './wire.js';
+import { ZooKeeperError } from './zookeeper-error.js';
+
+export interface Credential {
+  readonly scheme: string;
+  readonly credentials: string;
+}
+
+/** What names a session on the servers; enough to attach to it from another connection. */
+export interface SessionIdentity {
+  readonly id: Buffer;
+  readonly password: Buffer;
+  readonly lastZxid: bigint;
+}
+
+export interface ConnectionOptions {
+  readonly hosts: readonly Host[];
+  readonly sessionTimeoutMs: number;
+  readonly auth: readonly Credential[];
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Attach to this session instead of opening a new one. */
+  readonly resume?: SessionIdentity;
+}
+
+/** Told synchronously, in the order in which things happened on the socket. */
+export interface ConnectionListener {
+  /** How long one server may take to accept and to answer the ConnectRequest. */
+  attemptMs(): number;
+  connected(connectSentAt: number): void;
+  /** Every request that was under way has been failed. The next server is tried by itself. */
+  disconnected(): void;
+  /** The server's word: the session is over. */
+  expired(): void;
+  authFailed(): void;
+  answered(operation: Operation<unknown>, sentAt: number, refused: boolean): void;
+  watchFired(path: string, event: WatchEventType): void;
+  /** The data watches that the next server must be told of. */
+  watchedPaths(): string[];
+  warn(message: string, error: unknown): void;
+}
+
+export type WatchEventType = 'created' | 'deleted' | 'changed' | 'children';
+
+export interface Reply<T> {
+  readonly value: T;
+  /** The server's newest transaction when it answered. */
+  readonly zxid: bigint;
+}
+
+/** The library's own state numbers. */
+const states = { disconnected: 0, connecting: 1, connected: 2, closing: -1, closed: -2, expired: -3, authFailed: -4 };
+const pingXid = -2;
+const authXid = -4;
+const watchXid = -1;
+const longestSetWatches = 128 * 1024;
+const eventTypes: Partial<Record<number, WatchEventType>> = { 1: 'created', 2: 'deleted', 3: 'changed', 4: 'children' };
+
+/**
+ * node-zookeeper-client, hardened: one ZooKeeper session over one TCP connection after another. It is the only file that
+ * knows the insides of that library; every line that replaces one of its methods mends a measured failure.
+ */
+export class Connection {
+  readonly #manager: ConnectionManager;
+  readonly #listener: ConnectionListener;
+  readonly #options: ConnectionOptions;
+  #frames = new FrameSplitter();
+  #connectSentAt = 0;
+  #nextHost = 0;
+  #failedRounds = 0;
+  #cancelAttempt: CancelTimer = () => {};
+  #corked = false;
+  /** Why the last connection or attempt ended, for the error that a user sees. */
+  lastError: unknown;
+
+  constructor(options: ConnectionOptions, listener: ConnectionListener) {
+    this.#options = options;
+    this.#listener = listener;
+    // `retries` stays 0: a create repeated after a lost reply leaves an orphan in the live session.
+    const client = zookeeper.createClient('127.0.0.1', {
+      sessionTimeout: options.sessionTimeoutMs,
+      retries: 0,
+      ...(options.resume && { sessionId: options.resume.id, sessionPassword: options.resume.password }),
+    });
+    for (const { scheme, credentials } of options.auth) client.addAuthInfo(scheme, Buffer.from(credentials));
+    this.#manager = client.connectionManager;
+    if (options.resume) this.#manager.zxid.writeBigInt64BE(options.resume.lastZxid);
+    this.#harden();
+  }
+
+  connect(): void {
+    this.#manager.connect();
+  }
+
+  get isConnected(): boolean {
+    return this.#manager.state === states.connected;
+  }
+
+  /** The timeout that the last server granted. */
+  get timeoutMs(): number {
+    return this.#manager.sessionTimeout;
+  }
+
+  get identity(): SessionIdentity {
+    return { id: Buffer.from(this.#manager.sessionId), password: Buffer.from(this.#manager.sessionPassword), lastZxid: this.lastZxid };
+  }
+
+  get sessionId(): bigint {
+    return this.#manager.sessionId.readBigInt64BE();
+  }
+
+  get lastZxid(): bigint {
+    return this.#manager.zxid.readBigInt64BE();
+  }
+
+  /** When the request was sent that has waited longest for its answer. */
+  get oldestUnansweredAt(): number | undefined {
+    const request = this.#manager.pendingQueue[0]?.request;
+    return request instanceof WireRequest ? request.sentAt : undefined;
+  }
+
+  /**
+   * Sends a request now, or fails it now: nothing is kept for a later connection, where it would overtake the
+   * authentication and could be executed long after its caller gave up.
+   */
+  send<T>(operation: Operation<T>): Promise<Reply<T>> {
+    return new Promise((resolve, reject) => {
+      if (!this.isConnected) {
+        reject(new ZooKeeperError(ZooKeeperError.connectionLoss, operation.name, operation.path));
+        return;
+      }
+      this.#cork();
+      const request = new WireRequest(operation, this.#options.clock);
+      this.#manager.queue(request, (error, frame) => {
+        if (frame === undefined) {
+          reject(new ZooKeeperError(error?.code ?? ZooKeeperError.connectionLoss, operation.name, operation.path, { cause: this.lastError }));
+          return;
+        }
+        const header = readReplyHeader(frame);
+        this.#listener.answered(operation, request.sentAt ?? 0, header.error !== 0);
+        if (header.error !== 0) {
+          reject(new ZooKeeperError(header.error, operation.name, operation.path));
+          return;
+        }
+        try {
+          resolve({ value: operation.read(new Reader(frame, replyBodyAt)), zxid: header.zxid });
+        } catch (unreadable) {
+          reject(new ZooKeeperError(ZooKeeperError.connectionLoss, operation.name, operation.path, { cause: unreadable }));
+          throw unreadable;
+        }
+      });
+    });
+  }
+
+  /** Ends this TCP connection; the next server is tried at once. */
+  drop(why: Error): void {
+    this.lastError = why;
+    this.#manager.socket?.destroy();
+  }
+
+  /** Ends the connection for good, without a word to the server: the session lives there until it expires. */
+  abandon(): void {
+    this.#cancelAttempt();
+    this.#manager.state = states.closed;
+    this.#manager.socket?.destroy();
+    this.#failUnanswered();
+  }
+
+  #harden(): void {
+    const manager = this.#manager;
+    const original = {
+      connected: manager.onSocketConnected.bind(manager),
+      data: manager.onSocketData.bind(manager),
+    };
+
+    manager.connect = () => this.#tryNextHost();
+    manager.onSocketConnected = () => {
+      this.#frames = new FrameSplitter();
+      this.#connectSentAt = this.#options.clock.now();
+      original.connected();
+    };
+    manager.onSocketData = (chunk) => this.#receive(chunk, original.data);
+    // A ping keeps the session alive, but nobody looks for its answer; the session sends its own heartbeats.
+    manager.onSocketTimeout = () => {};
+    // Watches are kept by the session, and told to a new server in pieces: one SetWatches of over 1 MB is refused for ever.
+    manager.watcherManager = { isEmpty: () => true, emit: () => {} };
+    this.#wrapXid();
+    manager.on('state', (state) => this.#stateChanged(state));
+  }
+
+  #tryNextHost(): void {
+    const { hosts, clock } = this.#options;
+    const manager = this.#manager;
+    const index = this.#nextHost % hosts.length;
+    const host = hosts[index];
+    if (host === undefined) return;
+    this.#nextHost = index + 1;
+    manager.setState(states.connecting);
+
+    const delayMs = index === 0 ? roundDelayMs(this.#failedRounds++, this.#options.random()) : 0;
+    this.#cancelAttempt = clock.after(delayMs, () => {
+      const socket = net.connect({ host: host.host, port: host.port });
+      manager.socket = socket;
+      socket.setNoDelay();
+      socket.on('connect', () => manager.onSocketConnected());
+      socket.on('data', (chunk) => manager.onSocketData(chunk));
+      socket.on('drain', () => manager.onSocketDrain());
+      socket.on('close', () => this.#socketClosed(socket));
+      socket.on('error', (error) => {
+        this.lastError = error;
+      });
+      // Covers the ConnectResponse too: a server that accepts and says nothing would hold us for ever.
+      const attemptMs = this.#listener.attemptMs();
+      this.#cancelAttempt = clock.after(attemptMs, () => {
+        this.drop(new Error(`${host.host}:${host.port} did not answer within ${Math.round(attemptMs)} ms`));
+      });
+    });
+  }
+
+  #socketClosed(socket: net.Socket): void {
+    this.#cancelAttempt();
+    if (this.#manager.socket !== socket || this.#manager.state === states.closed) return;
+    this.lastError ??= new Error('the server closed the connection');
+    this.#manager.onSocketClosed();
+  }
+
+  #stateChanged(state: number): void {
+    switch (state) {
+      case states.connected:
+        this.#cancelAttempt();
+        this.#failedRounds = 0;
+        this.lastError = undefined;
+        this.#tellWatches();
+        this.#listener.connected(this.#connectSentAt);
+        return;
+      case states.disconnected:
+        this.#failUnanswered();
+        this.#listener.disconnected();
+        return;
+      case states.expired:
+        this.abandon();
+        this.#listener.expired();
+        return;
+      case states.authFailed:
+        this.abandon();
+        this.#listener.authFailed();
+        return;
+    }
+  }
+
+  #receive(chunk: Buffer, original: (frame: Buffer) => void): void {
+    const manager = this.#manager;
+    const socket = manager.socket;
+    try {
+      for (const frame of this.#frames.push(chunk)) {
+        if (socket?.destroyed !== false || manager.state === states.closed) return;
+        if (manager.state === states.connecting) {
+          manager.pendingBuffer = null;
+          original(frame);
+        } else {
+          this.#dispatch(frame, original);
+        }
+      }
+    } catch (error) {
+      // What does not parse cannot be answered in order either: only a new connection is in a known state.
+      this.#listener.warn('A reply could not be read; reconnecting', error);
+      this.drop(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  #dispatch(frame: Buffer, original: (frame: Buffer) => void): void {
+    const manager = this.#manager;
+    const header = readReplyHeader(frame);
+    if (header.xid === pingXid) return;
+    if (header.xid === authXid) {
+      manager.pendingBuffer = null;
+      original(frame);
+      return;
+    }
+    if (header.xid === watchXid) {
+      const event = new Reader(frame, replyBodyAt);
+      const type = eventTypes[event.int()];
+      event.int();
+      if (type !== undefined) this.#listener.watchFired(event.text(), type);
+      return;
+    }
+    const packet = manager.pendingQueue.shift();
+    if (packet?.request.header?.xid !== header.xid) {
+      if (packet) manager.pendingQueue.unshift(packet);
+      throw new Error(`An answer to request ${header.xid} came where ${packet?.request.header?.xid ?? 'none'} was due`);
+    }
+    this.#raiseZxid(header.zxid);
+    packet.callback(null, frame);
+  }
+
+  /** An error reply carries -1 or 0. Handed to the next server, it would let one that lags behind accept us. */
+  #raiseZxid(zxid: bigint): void {
+    if (zxid > this.lastZxid) this.#manager.zxid.writeBigInt64BE(zxid);
+  }
+
+  /** The library only fails what was written; what still waits to be written would wait for ever. */
+  #failUnanswered(): void {
+    const manager = this.#manager;
+    manager.xid = 1;
+    this.#corked = false;
+    manager.cleanupPendingQueue(ZooKeeperError.connectionLoss);
+    for (const packet of manager.packetQueue.queue.splice(0)) {
+      packet.callback({ code: ZooKeeperError.connectionLoss });
+    }
+  }
+
+  #tellWatches(): void {
+    let paths: string[] = [];
+    let bytes = 0;
+    const flush = (): void => {
+      if (paths.length === 0) return;
+      this.send(setDataWatches(this.lastZxid, paths)).catch((error: unknown) => {
+        // Without its watches a session would wait for ever: try the next server.
+        if (error instanceof ZooKeeperError && !error.is('CONNECTION_LOSS')) this.drop(error);
+      });
+      paths = [];
+      bytes = 0;
+    };
+    for (const path of this.#listener.watchedPaths()) {
+      const more = 4 + Buffer.byteLength(path);
+      if (bytes + more > longestSetWatches) flush();
+      paths.push(path);
+      bytes += more;
+    }
+    flush();
+  }
+
+  /** All requests of one tick leave in one packet. */
+  #cork(): void {
+    const socket = this.#manager.socket;
+    if (this.#corked || socket === undefined) return;
+    this.#corked = true;
+    socket.cork();
+    process.nextTick(() => {
+      this.#corked = false;
+      socket.uncork();
+    });
+  }
+
+  /** The library counts on beyond an int32, and throws when it writes the number. */
+  #wrapXid(): void {
+    let xid = 1;
+    Object.defineProperty(this.#manager, 'xid', {
+      get: () => xid,
+      set: (next: number) => {
+        xid = next > 0x7fffffff ? 1 : next;
+      },
+    });
+  }
+}
+
+class WireRequest implements NonNullable<Packet['request']> {
+  readonly header: { xid: number; type: number };
+  readonly payload = null;
+  sentAt: number | undefined;
+  readonly #operation: Operation<unknown>;
+  readonly #clock: Clock;
+
+  constructor(operation: Operation<unknown>, clock: Clock) {
+    this.header = { xid: 0, type: operation.opcode };
+    this.#operation = operation;
+    this.#clock = clock;
+  }
+
+  /** Called by the library when the request is written to the socket, which is when the clock of its proof starts. */
+  toBuffer(): Buffer {
+    this.sentAt = this.#clock.now();
+    const writer = new Writer().int(this.header.xid).int(this.header.type);
+    this.#operation.write(writer);
+    return writer.frame();
+  }
+}
+
+const replyBodyAt = 4 + 16;
+
+function readReplyHeader(frame: Buffer): { xid: number; zxid: bigint; error: number } {
+  return { xid: frame.readInt32BE(4), zxid: frame.readBigInt64BE(8), error: frame.readInt32BE(16) };
+}
+
+/** No wait before the first round over the servers, then 50 ms doubling up to a second, spread by chance. */
+export function roundDelayMs(failedRounds: number, random: number): number {
+  if (failedRounds === 0) return 0;
+  return Math.min(1_000, 50 * 2 ** Math.min(failedRounds - 1, 10)) * (0.5 + random / 2);
+}

@@ -1,0 +1,50 @@
+const longestFrame = 64 * 1024 * 1024;
+
+/**
+ * Cuts a socket's byte stream into ZooKeeper's frames: an int32 length, then that many bytes. One splitter serves one
+ * connection, so half a reply never runs over into the next connection's first one.
+ */
+export class FrameSplitter {
+  #chunks: Buffer[] = [];
+  #length = 0;
+
+  /**
+   * Whole frames, with their length in front, that `chunk` completes.
+   *
+   * @throws RangeError for a length that no server sends: this is not ZooKeeper's protocol.
+   */
+  *push(chunk: Buffer): Generator<Buffer> {
+    this.#chunks.push(chunk);
+    this.#length += chunk.length;
+    let wanted = this.#wanted();
+    if (this.#length < wanted) return;
+
+    // Joined only when a frame is complete: joining at every chunk would copy a long frame again and again.
+    let bytes = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks, this.#length);
+    this.#chunks = [];
+    this.#length = 0;
+    while (bytes.length >= (wanted = frameLength(bytes))) {
+      yield bytes.subarray(0, wanted);
+      bytes = bytes.subarray(wanted);
+    }
+    if (bytes.length > 0) {
+      this.#chunks = [bytes];
+      this.#length = bytes.length;
+    }
+  }
+
+  #wanted(): number {
+    const first = this.#chunks[0];
+    if (first === undefined || this.#length < 4) return 4;
+    if (first.length >= 4) return frameLength(first);
+    this.#chunks = [Buffer.concat(this.#chunks, this.#length)];
+    return this.#wanted();
+  }
+}
+
+function frameLength(bytes: Buffer): number {
+  if (bytes.length < 4) return 4;
+  const length = bytes.readInt32BE(0);
+  if (length < 0 || length > longestFrame) throw new RangeError(`A frame of ${length} bytes is not ZooKeeper's`);
+  return 4 + length;
+}

@@ -1,0 +1,266 @@
+import { EventEmitter } from 'node:events';
+import { checkClientOptions, type CheckedClientOptions, type LockClientOptions } from './client-options.js';
+import { systemClock, type Clock } from './clock.js';
+import { describeHosts, parseConnectString, type ConnectString } from './connect-string.js';
+import { nextState, type ConnectionChange, type ConnectionState } from './connection-state.js';
+import { AuthFailedError, ClientClosedError, ConnectionTimeoutError } from './errors.js';
+import { Listeners } from './listeners.js';
+import { Session, type SessionEnd, type SessionOwner } from './session.js';
+import { expectDuration, expectOptions } from './validate.js';
+
+const defaultCloseTimeoutMs = 5_000;
+
+/**
+ * A connection to ZooKeeper for any number of locks: one session after another, each replaced by itself when the servers
+ * have expired it.
+ *
+ * @example
+ * const client = await LockClient.connect('zk1:2181,zk2:2181,zk3:2181/app', { sessionTimeoutMs: 30_000 });
+ * client.on('state', (state) => console.log(state));
+ * await client.close();
+ */
+export class LockClient implements AsyncDisposable {
+  readonly #target: ConnectString;
+  readonly #options: CheckedClientOptions;
+  readonly #events = new EventEmitter();
+  readonly #changes = new Listeners<void>();
+  readonly #lostSessions = new Set<Session>();
+  readonly #ghosts = new Set<Session>();
+  #session: Session;
+  #state: ConnectionState | undefined;
+  #closing: Promise<void> | undefined;
+  /** @internal */
+  readonly clock: Clock;
+
+  /**
+   * Resolves with a connected client.
+   *
+   * @param connectString `host:port,host:port/chroot`; the port is 2181 where it is left out, IPv6 addresses stand in brackets
+   * @throws TypeError or RangeError for a bad option, ConnectionTimeoutError when no server answers within
+   *   `connectionTimeoutMs`, AuthFailedError, or the reason of `signal`
+   * @example
+   * await using client = await LockClient.connect('127.0.0.1:2181');
+   */
+  static async connect(connectString: string, options?: LockClientOptions): Promise<LockClient> {
+    const target = parseConnectString(connectString);
+    const checked = checkClientOptions(options);
+    checked.signal?.throwIfAborted();
+    const client = new LockClient(target, checked, systemClock);
+    try {
+      await client.#firstConnection();
+    } catch (error) {
+      client.#session.abandon();
+      await client.close({ timeoutMs: 0 });
+      throw error;
+    }
+    return client;
+  }
+
+  private constructor(target: ConnectString, options: CheckedClientOptions, clock: Clock) {
+    this.#target = target;
+    this.#options = options;
+    this.clock = clock;
+    this.#events.setMaxListeners(0);
+    this.#session = this.#openSession();
+  }
+
+  /** What the connection is like now; see {@link ConnectionState}. */
+  get state(): ConnectionState {
+    return this.#state ?? 'suspended';
+  }
+
+  /** The session timeout that was negotiated, in milliseconds. */
+  get sessionTimeoutMs(): number {
+    return Number.isFinite(this.#session.timeoutMs) ? this.#session.timeoutMs : this.#options.sessionTimeoutMs;
+  }
+
+  /** Calls `listener` at every change of `state`. What it throws is reported as a process warning, and stops nothing. */
+  on(event: 'state', listener: (state: ConnectionState) => void): this {
+    this.#events.on(event, listener);
+    return this;
+  }
+
+  /** As `on`, for the next change only. */
+  once(event: 'state', listener: (state: ConnectionState) => void): this {
+    this.#events.once(event, listener);
+    return this;
+  }
+
+  off(event: 'state', listener: (state: ConnectionState) => void): this {
+    this.#events.off(event, listener);
+    return this;
+  }
+
+  /**
+   * Ends everything: waiting acquires reject with ClientClosedError, holds are lost with reason `client-closed` (their signals
+   * abort first), the server deletes the znodes. Never rejects for a dead server: after `timeoutMs` the session is left to
+   * expire. Calling it again returns the same promise.
+   *
+   * @param options `timeoutMs`: milliseconds to wait for the servers; 5000 by default
+   */
+  close(options: { readonly timeoutMs?: number | undefined } = {}): Promise<void> {
+    try {
+      expectOptions('close', options, ['timeoutMs']);
+      if (options.timeoutMs !== undefined) expectDuration('timeoutMs', options.timeoutMs);
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+    this.#closing ??= this.#close(options.timeoutMs ?? defaultCloseTimeoutMs);
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** @internal The session that new znodes belong to. */
+  get session(): Session {
+    return this.#session;
+  }
+
+  /** @internal */
+  get isClosing(): boolean {
+    return this.#closing !== undefined;
+  }
+
+  /** @internal The prefix of every path on the servers, or ''. */
+  get chroot(): string {
+    return this.#target.chroot;
+  }
+
+  /** @internal */
+  get options(): CheckedClientOptions {
+    return this.#options;
+  }
+
+  /** @internal Told when the session changes its state or is replaced, and when the client begins to close. */
+  onChange(listener: () => void): () => void {
+    return this.#changes.add(listener);
+  }
+
+  /** @internal Something went wrong that no call can report. */
+  warn(message: string, error: unknown): void {
+    try {
+      this.#options.logger?.warn(message, error);
+    } catch (thrown) {
+      process.emitWarning(thrown instanceof Error ? thrown : String(thrown));
+    }
+  }
+
+  async #close(timeoutMs: number): Promise<void> {
+    // The promise must be there before anyone is told: who is told asks isClosing.
+    await Promise.resolve();
+    this.#changes.tell();
+    const ghosts = [...this.#ghosts];
+    const cancel = this.clock.after(timeoutMs, () => ghosts.forEach((ghost) => ghost.abandon()));
+    await Promise.all([this.#session.close(timeoutMs), ...ghosts.map((ghost) => ghost.close(timeoutMs))]);
+    cancel();
+    this.#change('closed');
+  }
+
+  #firstConnection(): Promise<void> {
+    const { connectionTimeoutMs, signal } = this.#options;
+    return new Promise((resolve, reject) => {
+      const look = (): void => {
+        const { state } = this.#session;
+        if (state.at === 'connected') settle(resolve);
+        else if (state.at === 'ended' && state.why === 'auth-failed') settle(() => reject(new AuthFailedError(describeHosts(this.#target))));
+      };
+      const aborted = (): void => settle(() => reject(signal?.reason as Error));
+      const cancelTimer = this.clock.after(connectionTimeoutMs, () => {
+        settle(() => reject(new ConnectionTimeoutError(describeHosts(this.#target), connectionTimeoutMs, this.#session.lastError)));
+      });
+      const unsubscribe = this.onChange(look);
+      signal?.addEventListener('abort', aborted, { once: true });
+      const settle = (how: () => void): void => {
+        cancelTimer();
+        unsubscribe();
+        signal?.removeEventListener('abort', aborted);
+        how();
+      };
+      look();
+    });
+  }
+
+  #openSession(): Session {
+    const session = new Session({ ...this.#sessionOptions(), connectBy: this.clock.now() + this.#options.connectionTimeoutMs }, this.#owner());
+    session.onChange(() => {
+      if (this.#session === session) this.#changes.tell();
+    });
+    return session;
+  }
+
+  #sessionOptions() {
+    return {
+      hosts: shuffled(this.#target.hosts),
+      sessionTimeoutMs: this.#options.sessionTimeoutMs,
+      auth: this.#options.auth,
+      clock: this.clock,
+      random: Math.random,
+    };
+  }
+
+  #owner(): SessionOwner {
+    return {
+      connected: () => this.#change('up'),
+      suspended: () => this.#change('down'),
+      overdue: () => this.#change('lost'),
+      ended: (session, why) => this.#sessionEnded(session, why),
+      settled: (session) => this.#closeGhost(session),
+      warn: (message, error) => this.warn(message, error),
+    };
+  }
+
+  #sessionEnded(session: Session, why: SessionEnd): void {
+    if (why === 'lost') this.#lostSessions.add(session);
+    if (this.isClosing || why === 'closed' || (why === 'auth-failed' && this.#state === undefined)) return;
+    this.#change('lost');
+    if (why === 'auth-failed') this.warn(new AuthFailedError(describeHosts(this.#target)).message, undefined);
+    this.#session = this.#openSession();
+    this.#changes.tell();
+  }
+
+  /**
+   * A session that was lost here lives on at the servers until it expires, and its znodes block the queue. When no lost job
+   * runs any more it is attached to once more, only to be closed (CURATOR-595).
+   */
+  #closeGhost(lost: Session): void {
+    if (!this.#lostSessions.delete(lost) || this.isClosing) return;
+    const ended = (): void => undefined;
+    const owner: SessionOwner = { connected: ended, suspended: ended, overdue: ended, ended, settled: ended, warn: (message, error) => this.warn(message, error) };
+    const ghost = new Session({ ...this.#sessionOptions(), connectBy: this.clock.now() + this.sessionTimeoutMs, resume: lost.identity }, owner);
+    this.#ghosts.add(ghost);
+    void ghost.close(Infinity).then(() => this.#ghosts.delete(ghost));
+  }
+
+  #change(change: ConnectionChange): void {
+    const state = nextState(this.#state, change);
+    if (state === this.#state || state === undefined) return;
+    this.#state = state;
+    for (const listener of this.#events.rawListeners('state')) {
+      try {
+        (listener as (state: ConnectionState) => void).call(this, state);
+      } catch (error) {
+        process.emitWarning(error instanceof Error ? error : String(error));
+      }
+    }
+  }
+}
+
+/** Clients that all take the servers in one order would all sit on the first. */
+function shuffled<T>(items: readonly T[]): T[] {
+  const left = [...items];
+  const taken: T[] = [];
+  while (left.length > 0) taken.push(...left.splice(Math.floor(Math.random() * left.length), 1));
+  return taken;
+}
+
+/** @internal */
+export function requireClient(client: unknown): asserts client is LockClient {
+  if (!(client instanceof LockClient)) throw new TypeError('Expected `client` to be a LockClient, from LockClient.connect()');
+}
+
+/** @internal */
+export function requireOpen(client: LockClient, what: string): void {
+  if (client.isClosing) throw new ClientClosedError(what);
+}

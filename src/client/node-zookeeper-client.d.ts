@@ -1,0 +1,49 @@
+// What `connection.ts` uses of node-zookeeper-client 1.1.3, and no more: its published types are partly wrong.
+declare module 'node-zookeeper-client' {
+  import type { Socket } from 'node:net';
+
+  export interface Packet {
+    request: { header: { xid: number; type: number } | null; payload: null; toBuffer(): Buffer };
+    callback(error: { code: number } | null, reply?: Buffer): void;
+  }
+
+  export interface ConnectionManager {
+    state: number;
+    socket: Socket | undefined;
+    xid: number;
+    zxid: Buffer;
+    sessionId: Buffer;
+    sessionPassword: Buffer;
+    sessionTimeout: number;
+    pendingBuffer: Buffer | null;
+    pendingQueue: Packet[];
+    packetQueue: { queue: Packet[] };
+    watcherManager: { isEmpty(): boolean; emit(event: unknown): void };
+    connect(): void;
+    close(): void;
+    setState(state: number): void;
+    queue(request: Packet['request'], callback: Packet['callback']): void;
+    cleanupPendingQueue(code: number): void;
+    onSocketConnected(): void;
+    onSocketData(chunk: Buffer): void;
+    onSocketDrain(): void;
+    onSocketClosed(): void;
+    onSocketError(error: Error): void;
+    onSocketTimeout(): void;
+    on(event: 'state', listener: (state: number) => void): this;
+  }
+
+  export interface Client {
+    readonly connectionManager: ConnectionManager;
+    connect(): void;
+    addAuthInfo(scheme: string, auth: Buffer): void;
+  }
+
+  const zookeeper: {
+    createClient(
+      connectionString: string,
+      options: { sessionTimeout: number; retries: number; sessionId?: Buffer; sessionPassword?: Buffer },
+    ): Client;
+  };
+  export default zookeeper;
+}

@@ -1,0 +1,164 @@
+import type { Reader, Writer } from './wire.js';
+
+/** One request: how it is written, how its answer is read, and what the answer proves (`write`: it went through the quorum). */
+export interface Operation<T> {
+  readonly name: string;
+  readonly opcode: number;
+  readonly kind: 'read' | 'sync' | 'write';
+  readonly path: string;
+  write(to: Writer): void;
+  read(from: Reader): T;
+}
+
+/** A znode's Stat, as far as locks need it. */
+export interface Stat {
+  readonly czxid: bigint;
+  readonly createdAtMs: number;
+  readonly ephemeralOwner: bigint;
+}
+
+/** Who may do what with a znode. `permissions` is a sum of 1 read, 2 write, 4 create, 8 delete, 16 admin. */
+export interface AclEntry {
+  readonly permissions: number;
+  readonly scheme: string;
+  readonly id: string;
+}
+
+export const openAcl: readonly AclEntry[] = [{ permissions: 31, scheme: 'world', id: 'anyone' }];
+
+const ephemeralSequential = 3;
+const container = 4;
+const persistent = 0;
+const dataWatcher = 2;
+
+/** An ephemeral-sequential znode, answered with the name that the server gave it and its Stat. */
+export function createSequential(path: string, data: Uint8Array, acl: readonly AclEntry[]): Operation<{ path: string; stat: Stat }> {
+  return {
+    ...creation('create2', 15, path, data, acl, ephemeralSequential),
+    read: (from) => ({ path: from.text(), stat: readStat(from) }),
+  };
+}
+
+/** A parent that the server removes once it is empty again. */
+export function createContainer(path: string, acl: readonly AclEntry[]): Operation<string> {
+  return { ...creation('createContainer', 19, path, noData, acl, container), read: (from) => from.text() };
+}
+
+/** A parent where the server knows no containers (CURATOR-565). */
+export function createPersistent(path: string, acl: readonly AclEntry[]): Operation<string> {
+  return { ...creation('create', 1, path, noData, acl, persistent), read: (from) => from.text() };
+}
+
+export function remove(path: string): Operation<void> {
+  return { name: 'delete', opcode: 2, kind: 'write', path, write: (to) => void to.text(path).int(-1), read: nothing };
+}
+
+export function exists(path: string): Operation<Stat> {
+  return { name: 'exists', opcode: 3, kind: 'read', path, write: (to) => void to.text(path).flag(false), read: readStat };
+}
+
+export function getData(path: string, watch: boolean): Operation<{ data: Buffer; stat: Stat }> {
+  return {
+    name: 'getData',
+    opcode: 4,
+    kind: 'read',
+    path,
+    write: (to) => void to.text(path).flag(watch),
+    read: (from) => ({ data: from.bytes(), stat: readStat(from) }),
+  };
+}
+
+export function getChildren(path: string): Operation<string[]> {
+  return {
+    name: 'getChildren2',
+    opcode: 12,
+    kind: 'read',
+    path,
+    write: (to) => void to.text(path).flag(false),
+    read: (from) => from.texts(),
+  };
+}
+
+/** The server catches up with its leader before it answers what follows on this connection. */
+export function sync(path: string): Operation<string> {
+  return { name: 'sync', opcode: 9, kind: 'sync', path, write: (to) => void to.text(path), read: (from) => from.text() };
+}
+
+/** A transaction through the quorum that changes nothing. Answers each path's error number, 0 for one that exists. */
+export function check(paths: readonly string[]): Operation<number[]> {
+  return {
+    name: 'multi',
+    opcode: 14,
+    kind: 'write',
+    path: paths[0] ?? '/',
+    write(to) {
+      for (const path of paths) to.int(13).flag(false).int(-1).text(path).int(-1);
+      to.int(-1).flag(true).int(-1);
+    },
+    read: readMulti,
+  };
+}
+
+/** Forgets this session's data watch on a path: the server would keep it for as long as the znode lives. */
+export function removeDataWatch(path: string): Operation<void> {
+  return { name: 'removeWatches', opcode: 18, kind: 'read', path, write: (to) => void to.text(path).int(dataWatcher), read: nothing };
+}
+
+/** Data watches again, on a new connection; what happened since `zxid` is told at once. */
+export function setDataWatches(zxid: bigint, paths: readonly string[]): Operation<void> {
+  return {
+    name: 'setWatches',
+    opcode: 101,
+    kind: 'read',
+    path: paths[0] ?? '/',
+    write: (to) => void to.long(zxid).texts(paths).texts([]).texts([]),
+    read: nothing,
+  };
+}
+
+/** The server ends the session, deletes its znodes, answers, and closes the connection. */
+export function closeSession(): Operation<void> {
+  return { name: 'closeSession', opcode: -11, kind: 'write', path: '/', write: nothing, read: nothing };
+}
+
+const noData = new Uint8Array(0);
+
+function creation(name: string, opcode: number, path: string, data: Uint8Array, acl: readonly AclEntry[], flags: number) {
+  return {
+    name,
+    opcode,
+    kind: 'write' as const,
+    path,
+    write(to: Writer): void {
+      to.text(path).bytes(data).int(acl.length);
+      for (const entry of acl) to.int(entry.permissions).text(entry.scheme).text(entry.id);
+      to.int(flags);
+    },
+  };
+}
+
+function readStat(from: Reader): Stat {
+  const czxid = from.long();
+  from.long();
+  const createdAtMs = Number(from.long());
+  from.long();
+  from.int();
+  from.int();
+  from.int();
+  return { czxid, createdAtMs, ephemeralOwner: from.long() };
+}
+
+function readMulti(from: Reader): number[] {
+  const results: number[] = [];
+  for (;;) {
+    const type = from.int();
+    const done = from.flag();
+    const error = from.int();
+    if (done) return results;
+    results.push(type === -1 ? from.int() : error > 0 ? 0 : error);
+  }
+}
+
+function nothing(): void {
+  // The answer has no body.
+}

@@ -1,0 +1,147 @@
+import { inspect } from 'node:util';
+
+/** One failed attempt, as a policy is asked about it. */
+export interface RetryAttempt {
+  /** How many retries have been made before: 0 after the first failure. */
+  readonly retryCount: number;
+  /** Milliseconds since the operation began, its waits included. */
+  readonly elapsedMs: number;
+  /** Uniform in [0, 1), such as Math.random. */
+  readonly random: () => number;
+}
+
+/** Give up, or try again after `sleepMs` milliseconds. */
+export type RetryDecision = { retry: false } | { retry: true; sleepMs: number };
+
+/**
+ * Whether and when to try again: a pure function of the attempt, so one policy serves any number of operations.
+ * Curator's RetryPolicy, with the sleeping left to the caller, who alone knows its deadline and its signal.
+ *
+ * @example
+ * const decision = policy.allowRetry({ retryCount: 0, elapsedMs: 12, random: Math.random });
+ * if (decision.retry) await setTimeout(decision.sleepMs);
+ */
+export interface RetryPolicy {
+  allowRetry(attempt: RetryAttempt): RetryDecision;
+}
+
+export interface ExponentialBackoffOptions {
+  /** The shortest sleep and the unit of all others, in milliseconds: finite, ≥ 0. */
+  baseSleepMs: number;
+  /**
+   * The longest sleep, in milliseconds: finite, ≥ 0. Wins over `baseSleepMs` if it is the smaller one.
+   * @default 2147483647
+   */
+  maxSleepMs?: number;
+  /**
+   * How many retries there may be: an integer ≥ 0, or Infinity.
+   * @default Infinity
+   */
+  maxRetries?: number;
+}
+
+/**
+ * Random sleeps from a range that doubles with each retry, so that clients cut off together do not come back together:
+ * `baseSleepMs × max(1, random integer in [0, 2^(n+1)))` milliseconds at retry n, capped by `maxSleepMs`.
+ *
+ * The arithmetic of Curator's ExponentialBackoffRetry, and of its BoundedExponentialBackoffRetry, which differs only in
+ * how the cap is passed. Curator allows at most 29 retries; here the range stops growing at n = 29 instead.
+ *
+ * @throws TypeError if an option is not a number, RangeError if it is out of its range
+ * @example
+ * exponentialBackoff({ baseSleepMs: 100, maxSleepMs: 5_000, maxRetries: 10 });
+ */
+export function exponentialBackoff(options: ExponentialBackoffOptions): RetryPolicy {
+  requireObject(options);
+  const { baseSleepMs, maxSleepMs = 2 ** 31 - 1, maxRetries = Infinity } = options;
+  requireDuration('baseSleepMs', baseSleepMs);
+  requireDuration('maxSleepMs', maxSleepMs);
+  requireCount('maxRetries', maxRetries);
+  return {
+    allowRetry({ retryCount, random }) {
+      if (retryCount >= maxRetries) return { retry: false };
+      const range = 2 ** (Math.min(retryCount, 29) + 1);
+      const factor = Math.max(1, Math.floor(random() * range));
+      return { retry: true, sleepMs: Math.min(maxSleepMs, baseSleepMs * factor) };
+    },
+  };
+}
+
+/**
+ * At most `n` retries, `sleepMs` milliseconds apart. Curator's RetryNTimes.
+ *
+ * @param n an integer ≥ 0, or Infinity
+ * @param sleepMs finite, ≥ 0
+ * @throws TypeError if an argument is not a number, RangeError if it is out of its range
+ * @example
+ * retryNTimes(3, 1_000);
+ */
+export function retryNTimes(n: number, sleepMs: number): RetryPolicy {
+  requireCount('n', n);
+  requireDuration('sleepMs', sleepMs);
+  return { allowRetry: ({ retryCount }) => (retryCount < n ? { retry: true, sleepMs } : { retry: false }) };
+}
+
+/**
+ * A single retry after `sleepMs` milliseconds. Curator's RetryOneTime.
+ *
+ * @param sleepMs finite, ≥ 0
+ * @throws TypeError if it is not a number, RangeError if it is out of its range
+ * @example
+ * retryOnce(1_000);
+ */
+export function retryOnce(sleepMs: number): RetryPolicy {
+  return retryNTimes(1, sleepMs);
+}
+
+/**
+ * Retries without end, `intervalMs` milliseconds apart. Curator's RetryForever.
+ *
+ * @param intervalMs finite, > 0: without a pause, retrying for ever is a busy loop
+ * @throws TypeError if it is not a number, RangeError if it is out of its range
+ * @example
+ * retryForever(1_000);
+ */
+export function retryForever(intervalMs: number): RetryPolicy {
+  requireNumber('intervalMs', intervalMs, 'a finite number > 0', (value) => Number.isFinite(value) && value > 0);
+  return { allowRetry: () => ({ retry: true, sleepMs: intervalMs }) };
+}
+
+/**
+ * Retries `sleepMs` milliseconds apart, until the operation has taken `maxElapsedMs` milliseconds. The last sleep may
+ * end later than that. Curator's RetryUntilElapsed.
+ *
+ * @param maxElapsedMs finite, ≥ 0
+ * @param sleepMs finite, ≥ 0
+ * @throws TypeError if an argument is not a number, RangeError if it is out of its range
+ * @example
+ * retryUntilElapsed(60_000, 1_000);
+ */
+export function retryUntilElapsed(maxElapsedMs: number, sleepMs: number): RetryPolicy {
+  requireDuration('maxElapsedMs', maxElapsedMs);
+  requireDuration('sleepMs', sleepMs);
+  return { allowRetry: ({ elapsedMs }) => (elapsedMs < maxElapsedMs ? { retry: true, sleepMs } : { retry: false }) };
+}
+
+/** What a client does unless it is told otherwise: 100 ms to 5 s between tries, without a limit of tries. */
+export const defaultRetryPolicy: RetryPolicy = exponentialBackoff({ baseSleepMs: 100, maxSleepMs: 5_000 });
+
+function requireObject(options: unknown): void {
+  if (typeof options === 'object' && options !== null) return;
+  throw new TypeError(`Expected \`options\` to be an object, got ${inspect(options)}`);
+}
+
+function requireDuration(option: string, value: unknown): void {
+  requireNumber(option, value, 'a finite number ≥ 0', (number) => Number.isFinite(number) && number >= 0);
+}
+
+function requireCount(option: string, value: unknown): void {
+  const accepts = (number: number) => number === Infinity || (Number.isInteger(number) && number >= 0);
+  requireNumber(option, value, 'an integer ≥ 0 or Infinity', accepts);
+}
+
+function requireNumber(option: string, value: unknown, accepted: string, accepts: (number: number) => boolean): void {
+  const message = `Expected \`${option}\` to be ${accepted}, got ${inspect(value)}`;
+  if (typeof value !== 'number') throw new TypeError(message);
+  if (!accepts(value)) throw new RangeError(message);
+}

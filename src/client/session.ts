@@ -1,0 +1,344 @@
+import type { CancelTimer, Clock } from './clock.js';
+import { Connection, type ConnectionListener, type ConnectionOptions, type Reply, type SessionIdentity, type WatchEventType } from './connection.js';
+import type { LossReason } from './errors.js';
+import { Listeners } from './listeners.js';
+import { check, closeSession, removeDataWatch, sync, type Operation } from './operations.js';
+import { deadlineOf, learn, unproven } from './session-clock.js';
+import { Watches, type WatchListener } from './watches.js';
+
+export type SessionEnd = 'expired' | 'lost' | 'closed' | 'auth-failed';
+
+export type SessionState =
+  | { readonly at: 'connecting' }
+  | { readonly at: 'connected' }
+  | { readonly at: 'suspended' }
+  | { readonly at: 'closing'; readonly done: () => void }
+  | { readonly at: 'ended'; readonly why: SessionEnd };
+
+/** A znode that somebody holds a lock by: its hold ends with the session, or with the znode. */
+export interface Holding {
+  readonly path: string;
+  lose(reason: LossReason): void;
+}
+
+/** Who keeps one session after another. */
+export interface SessionOwner {
+  connected(session: Session): void;
+  suspended(session: Session): void;
+  /** The deadline passed and nothing was held: the session may still be alive on the servers. */
+  overdue(session: Session): void;
+  ended(session: Session, why: SessionEnd): void;
+  /** Every job that lost its hold with this session has let go: nothing needs its znodes any more. */
+  settled(session: Session): void;
+  warn(message: string, error: unknown): void;
+}
+
+export interface SessionOptions extends ConnectionOptions {
+  /** Until when the first server must have answered; monotonic milliseconds. */
+  readonly connectBy: number;
+}
+
+const shortestAttemptMs = 250;
+const heartbeatsPerTimeout = 6;
+const mostChecks = 100;
+
+/** One ZooKeeper session: its clock, its requests in flight, its watches, its end. */
+export class Session implements ConnectionListener {
+  readonly #options: SessionOptions;
+  readonly #clock: Clock;
+  readonly #owner: SessionOwner;
+  readonly #connection: Connection;
+  readonly #watches = new Watches();
+  readonly #holdings = new Set<Holding>();
+  readonly #changes = new Listeners<void>();
+  #state: SessionState = { at: 'connecting' };
+  #proof = unproven;
+  #isOverdue = false;
+  #heartbeatAt = Infinity;
+  #checkedUpTo = 0;
+  #cancelTick: CancelTimer = () => {};
+  /** Counts the connections of this session: what one server said is not what another one says. */
+  epoch = 0;
+
+  constructor(options: SessionOptions, owner: SessionOwner) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#owner = owner;
+    this.#connection = new Connection(options, this);
+    this.#connection.connect();
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  get isConnected(): boolean {
+    return this.#state.at === 'connected';
+  }
+
+  get isEnded(): boolean {
+    return this.#state.at === 'ended' || this.#state.at === 'closing';
+  }
+
+  /** The deadline has passed, nothing was held, and no server has said yet whether the session lives. */
+  get isOverdue(): boolean {
+    return this.#isOverdue;
+  }
+
+  get id(): bigint {
+    return this.#connection.sessionId;
+  }
+
+  /** The newest transaction that any answer to this session has shown. */
+  get lastZxid(): bigint {
+    return this.#connection.lastZxid;
+  }
+
+  get identity(): SessionIdentity {
+    return this.#connection.identity;
+  }
+
+  /** What was negotiated, in milliseconds. */
+  get timeoutMs(): number {
+    return this.#proof.timeoutMs;
+  }
+
+  /** Monotonic milliseconds: a hold of this session is valid only before it. */
+  get deadline(): number {
+    return deadlineOf(this.#proof);
+  }
+
+  get lastError(): unknown {
+    return this.#connection.lastError;
+  }
+
+  /** Rejects with a ZooKeeperError: the server's, or CONNECTION_LOSS when there is no connection or it ends first. */
+  request<T>(operation: Operation<T>): Promise<Reply<T>> {
+    return this.#connection.send(operation);
+  }
+
+  /** Called at every change of `state`, and when the deadline passes. */
+  onChange(listener: () => void): () => void {
+    return this.#changes.add(listener);
+  }
+
+  /** Judged now against the clock: a timer that never ran cannot make a dead session look alive. */
+  isAlive(): boolean {
+    if (this.isEnded) return false;
+    if (this.#clock.now() < this.deadline) return true;
+    this.#passDeadline();
+    return false;
+  }
+
+  /** Waits for a path's next event. The caller sends the getData that plants the watch on the server. */
+  watch(path: string, listener: WatchListener): void {
+    this.#watches.add(path, listener);
+  }
+
+  /** `forget` takes the watch from the server too, which keeps it otherwise for as long as the znode lives. */
+  unwatch(path: string, listener: WatchListener, options: { forget: boolean }): void {
+    if (!this.#watches.delete(path, listener) || !options.forget || !this.isConnected) return;
+    this.request(removeDataWatch(path)).catch(ignore);
+  }
+
+  hold(holding: Holding): void {
+    this.#holdings.add(holding);
+  }
+
+  /** The hold was released, or its loss was noticed by the job it belonged to. */
+  settle(holding: Holding): void {
+    this.#holdings.delete(holding);
+    if (this.#holdings.size === 0 && this.#state.at === 'ended' && this.#state.why === 'lost') this.#owner.settled(this);
+  }
+
+  /** A quorum write and a sync behind it: what keeps the session alive and says that it is. */
+  prove(): Promise<void> {
+    return this.#heartbeat();
+  }
+
+  /**
+   * Ends the session on the server, which deletes its znodes; where no server answers within `timeoutMs`, the session is
+   * left to expire.
+   */
+  close(timeoutMs: number): Promise<void> {
+    if (this.#state.at === 'ended' || this.#state.at === 'closing') return Promise.resolve();
+    for (const holding of [...this.#holdings]) holding.lose('client-closed');
+    return new Promise((resolve) => {
+      const wasConnected = this.isConnected;
+      const cancel = this.#clock.after(timeoutMs, () => this.abandon());
+      const done = (): void => {
+        cancel();
+        resolve();
+      };
+      this.#cancelTick();
+      this.#become({ at: 'closing', done });
+      if (wasConnected) this.#askToClose();
+      else if (this.#proof === unproven && !this.#options.resume) this.abandon();
+    });
+  }
+
+  /** Ends it here, without a word to the server. */
+  abandon(): void {
+    this.#end('closed');
+  }
+
+  // ConnectionListener
+
+  attemptMs(): number {
+    const now = this.#clock.now();
+    const until = this.#proof === unproven ? this.#options.connectBy : this.deadline;
+    const usualMs = this.#options.sessionTimeoutMs / 3;
+    return until > now ? Math.max(shortestAttemptMs, Math.min(usualMs, (until - now) / 2)) : usualMs;
+  }
+
+  connected(connectSentAt: number): void {
+    this.epoch += 1;
+    this.#proof = learn(this.#proof, { is: 'granted', sentAt: connectSentAt, timeoutMs: this.#connection.timeoutMs });
+    if (this.#state.at === 'closing') {
+      this.#askToClose();
+      return;
+    }
+    this.#isOverdue = false;
+    this.#become({ at: 'connected' });
+    this.#owner.connected(this);
+    void this.#heartbeat().catch(ignore);
+  }
+
+  disconnected(): void {
+    this.#proof = learn(this.#proof, { is: 'disconnected' });
+    if (this.#state.at !== 'connected') return;
+    this.#heartbeatAt = Infinity;
+    this.#become({ at: 'suspended' });
+    this.#owner.suspended(this);
+    this.#scheduleTick();
+  }
+
+  expired(): void {
+    this.#end(this.#state.at === 'closing' ? 'closed' : 'expired');
+  }
+
+  authFailed(): void {
+    this.#end('auth-failed');
+  }
+
+  answered(operation: Operation<unknown>, sentAt: number, refused: boolean): void {
+    if (refused && operation.kind !== 'read') return;
+    this.#proof = learn(this.#proof, { is: 'answered', kind: operation.kind, sentAt, answeredAt: this.#clock.now() });
+    if (this.#isOverdue && this.#clock.now() < this.deadline && this.isConnected) {
+      this.#isOverdue = false;
+      this.#owner.connected(this);
+    }
+  }
+
+  watchFired(path: string, event: WatchEventType): void {
+    this.#watches.fire(path, event);
+  }
+
+  watchedPaths(): string[] {
+    return this.#watches.paths();
+  }
+
+  warn(message: string, error: unknown): void {
+    this.#owner.warn(message, error);
+  }
+
+  async #heartbeat(): Promise<void> {
+    this.#heartbeatAt = Infinity;
+    const holdings = this.#nextToCheck();
+    const paths = holdings.length > 0 ? holdings.map((holding) => holding.path) : ['/'];
+    const checked = this.request(check(paths));
+    this.#scheduleTick();
+    const { value: results } = await checked;
+    this.#heartbeatAt = this.#clock.now() + this.timeoutMs / heartbeatsPerTimeout;
+    results.forEach((error, index) => {
+      if (error === -101) holdings[index]?.lose('node-deleted');
+    });
+    const synced = this.request(sync('/'));
+    this.#scheduleTick();
+    await synced;
+  }
+
+  /** At most a hundred at a time, the next hundred with the next heartbeat. */
+  #nextToCheck(): Holding[] {
+    const all = [...this.#holdings];
+    const from = this.#checkedUpTo < all.length ? this.#checkedUpTo : 0;
+    const some = all.slice(from, from + mostChecks);
+    this.#checkedUpTo = from + some.length;
+    return some;
+  }
+
+  #scheduleTick(): void {
+    this.#cancelTick();
+    if (this.isEnded || this.#proof === unproven) return;
+    const now = this.#clock.now();
+    const silentAt = (this.#connection.oldestUnansweredAt ?? now) + this.timeoutMs / 4;
+    const deadline = this.#isOverdue ? Infinity : this.deadline;
+    const dueAt = this.isConnected ? Math.min(silentAt, deadline, this.#heartbeatAt) : deadline;
+    if (dueAt === Infinity) return;
+    this.#cancelTick = this.#clock.after(Math.max(0, dueAt - now), () => this.#tick());
+  }
+
+  #tick(): void {
+    const now = this.#clock.now();
+    if (this.isConnected && now >= this.#heartbeatAt) {
+      void this.#heartbeat().catch(ignore);
+    } else if (this.#isSilent(now) || now >= this.deadline) {
+      // After a stall the answers may lie unread in the socket: read first, then judge.
+      this.#clock.afterPoll(() => this.#judge());
+    } else {
+      this.#scheduleTick();
+    }
+  }
+
+  #judge(): void {
+    if (this.isEnded) return;
+    const now = this.#clock.now();
+    if (now >= this.deadline && !this.#isOverdue) this.#passDeadline();
+    if (this.isEnded) return;
+    if (this.#isSilent(now)) this.#connection.drop(new Error(`the server has not answered for ${Math.round(this.timeoutMs / 4)} ms or more`));
+    this.#scheduleTick();
+  }
+
+  #isSilent(now: number): boolean {
+    const oldest = this.#connection.oldestUnansweredAt;
+    const limitMs = this.#holdings.size > 0 ? this.timeoutMs / 4 : (this.timeoutMs * 2) / 3;
+    return oldest !== undefined && now - oldest >= limitMs;
+  }
+
+  #passDeadline(): void {
+    if (this.#holdings.size > 0) {
+      this.#end('lost');
+    } else if (!this.#isOverdue) {
+      this.#isOverdue = true;
+      this.#changes.tell();
+      this.#owner.overdue(this);
+    }
+  }
+
+  /** Asked again on the next connection if this one ends before the answer. */
+  #askToClose(): void {
+    this.request(closeSession()).then(() => this.#end('closed'), ignore);
+  }
+
+  #end(why: SessionEnd): void {
+    const before = this.#state;
+    if (before.at === 'ended') return;
+    this.#cancelTick();
+    this.#state = { at: 'ended', why };
+    for (const holding of [...this.#holdings]) holding.lose(why === 'expired' ? 'session-expired' : 'session-deadline');
+    this.#connection.abandon();
+    this.#changes.tell();
+    if (before.at === 'closing') before.done();
+    this.#owner.ended(this, why);
+    if (why === 'lost' && this.#holdings.size === 0) this.#owner.settled(this);
+  }
+
+  #become(state: SessionState): void {
+    this.#state = state;
+    this.#changes.tell();
+  }
+}
+
+function ignore(): void {
+  // What failed here shows again as a change of state.
+}

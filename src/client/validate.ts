@@ -1,0 +1,50 @@
+/** Throws a TypeError or RangeError that names the option, the value and what is accepted. */
+export function expectDuration(option: string, value: unknown): asserts value is number {
+  if (typeof value !== 'number') throw new TypeError(expected(option, 'a number of milliseconds ≥ 0', value));
+  if (!Number.isFinite(value) || value < 0) throw new RangeError(expected(option, 'a finite number of milliseconds ≥ 0', value));
+}
+
+export function expectPositive(option: string, value: unknown): asserts value is number {
+  expectDuration(option, value);
+  if (value === 0) throw new RangeError(expected(option, 'a finite number of milliseconds > 0', value));
+}
+
+export function expectOneOf<T extends string>(option: string, value: unknown, accepted: readonly T[]): asserts value is T {
+  if (!(accepted as readonly unknown[]).includes(value)) {
+    throw new TypeError(expected(option, `one of ${accepted.map((one) => `'${one}'`).join(', ')}`, value));
+  }
+}
+
+export function expectFunction(option: string, value: unknown): void {
+  if (typeof value !== 'function') throw new TypeError(expected(option, 'a function', value));
+}
+
+export function expectSignal(option: string, value: unknown): asserts value is AbortSignal {
+  const signal = value as Partial<AbortSignal> | null;
+  if (typeof signal !== 'object' || signal === null || typeof signal.aborted !== 'boolean' || typeof signal.addEventListener !== 'function') {
+    throw new TypeError(expected(option, 'an AbortSignal', value));
+  }
+}
+
+/** A misspelt option would be an option that is silently not there: `timeout: 500` would wait for ever. */
+export function expectOptions(what: string, options: unknown, known: readonly string[]): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new TypeError(expected(`${what} options`, `an object with ${known.join(', ')}`, options));
+  }
+  const unknown = Object.keys(options).find((key) => !known.includes(key));
+  if (unknown !== undefined) {
+    throw new TypeError(`Unknown option \`${unknown}\` of ${what}: accepted are ${known.join(', ')}`);
+  }
+}
+
+export function expected(option: string, accepted: string, value: unknown): string {
+  return `Expected \`${option}\` to be ${accepted}, got ${shown(value)}`;
+}
+
+function shown(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'function') return 'a function';
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object';
+  if (typeof value === 'bigint') return `${String(value)}n`;
+  return String(value);
+}

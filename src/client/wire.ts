@@ -1,0 +1,116 @@
+/** ZooKeeper's record encoding (jute): big-endian numbers, strings and buffers with an int32 length, -1 for none. */
+export class Writer {
+  #buffer = Buffer.allocUnsafe(256);
+  #at = 0;
+
+  int(value: number): this {
+    this.#reserve(4);
+    this.#at = this.#buffer.writeInt32BE(value, this.#at);
+    return this;
+  }
+
+  long(value: bigint): this {
+    this.#reserve(8);
+    this.#at = this.#buffer.writeBigInt64BE(value, this.#at);
+    return this;
+  }
+
+  flag(value: boolean): this {
+    this.#reserve(1);
+    this.#at = this.#buffer.writeUInt8(value ? 1 : 0, this.#at);
+    return this;
+  }
+
+  text(value: string): this {
+    // A UTF-16 code unit takes at most three bytes in UTF-8.
+    this.#reserve(4 + value.length * 3);
+    const length = this.#buffer.write(value, this.#at + 4);
+    this.#buffer.writeInt32BE(length, this.#at);
+    this.#at += 4 + length;
+    return this;
+  }
+
+  bytes(value: Uint8Array): this {
+    this.#reserve(4 + value.length);
+    this.#at = this.#buffer.writeInt32BE(value.length, this.#at);
+    this.#buffer.set(value, this.#at);
+    this.#at += value.length;
+    return this;
+  }
+
+  texts(values: readonly string[]): this {
+    this.int(values.length);
+    for (const value of values) this.text(value);
+    return this;
+  }
+
+  /** What was written, behind its int32 length: a frame. */
+  frame(): Buffer {
+    const frame = Buffer.allocUnsafe(4 + this.#at);
+    frame.writeInt32BE(this.#at, 0);
+    this.#buffer.copy(frame, 4, 0, this.#at);
+    return frame;
+  }
+
+  #reserve(more: number): void {
+    if (this.#at + more <= this.#buffer.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(this.#buffer.length * 2, this.#at + more));
+    this.#buffer.copy(larger, 0, 0, this.#at);
+    this.#buffer = larger;
+  }
+}
+
+/** Reads what `Writer` writes; throws a RangeError when a record is cut short. */
+export class Reader {
+  readonly #buffer: Buffer;
+  #at: number;
+
+  constructor(buffer: Buffer, at = 0) {
+    this.#buffer = buffer;
+    this.#at = at;
+  }
+
+  int(): number {
+    const value = this.#buffer.readInt32BE(this.#at);
+    this.#at += 4;
+    return value;
+  }
+
+  long(): bigint {
+    const value = this.#buffer.readBigInt64BE(this.#at);
+    this.#at += 8;
+    return value;
+  }
+
+  flag(): boolean {
+    const value = this.#buffer.readUInt8(this.#at);
+    this.#at += 1;
+    return value === 1;
+  }
+
+  text(): string {
+    const slice = this.#slice();
+    return slice.toString('utf8');
+  }
+
+  /** A copy: the frame it came in can be freed. */
+  bytes(): Buffer {
+    return Buffer.from(this.#slice());
+  }
+
+  texts(): string[] {
+    const count = Math.max(0, this.int());
+    const values: string[] = [];
+    for (let index = 0; index < count; index += 1) values.push(this.text());
+    return values;
+  }
+
+  #slice(): Buffer {
+    const length = Math.max(0, this.int());
+    const end = this.#at + length;
+    if (end > this.#buffer.length) throw new RangeError(`A record of ${length} bytes is cut short`);
+    const slice = this.#buffer.subarray(this.#at, end);
+    this.#at = end;
+    return slice;
+  }
+}

@@ -1,0 +1,80 @@
+const names: Record<number, string> = {
+  [-1]: 'SYSTEM_ERROR',
+  [-2]: 'RUNTIME_INCONSISTENCY',
+  [-3]: 'DATA_INCONSISTENCY',
+  [-4]: 'CONNECTION_LOSS',
+  [-5]: 'MARSHALLING_ERROR',
+  [-6]: 'UNIMPLEMENTED',
+  [-7]: 'OPERATION_TIMEOUT',
+  [-8]: 'BAD_ARGUMENTS',
+  [-13]: 'NEW_CONFIG_NO_QUORUM',
+  [-14]: 'RECONFIG_IN_PROGRESS',
+  [-100]: 'API_ERROR',
+  [-101]: 'NO_NODE',
+  [-102]: 'NO_AUTH',
+  [-103]: 'BAD_VERSION',
+  [-108]: 'NO_CHILDREN_FOR_EPHEMERALS',
+  [-110]: 'NODE_EXISTS',
+  [-111]: 'NOT_EMPTY',
+  [-112]: 'SESSION_EXPIRED',
+  [-113]: 'INVALID_CALLBACK',
+  [-114]: 'INVALID_ACL',
+  [-115]: 'AUTH_FAILED',
+  [-118]: 'SESSION_MOVED',
+  [-119]: 'NOT_READ_ONLY',
+  [-120]: 'EPHEMERAL_ON_LOCAL_SESSION',
+  [-121]: 'NO_WATCHER',
+  [-122]: 'REQUEST_TIMEOUT',
+  [-123]: 'RECONFIG_DISABLED',
+  [-124]: 'SESSION_CLOSED_REQUIRE_SASL_AUTH',
+  [-125]: 'QUOTA_EXCEEDED',
+  [-127]: 'THROTTLED_OP',
+};
+
+const refusals = new Set([-6, -8, -100, -101, -102, -103, -108, -110, -111, -114, -120, -121, -125, -127]);
+const passing = new Set([-4, -7, -112, -118, -122]);
+
+/**
+ * What a ZooKeeper server answered, or `CONNECTION_LOSS` where the connection ended before it did.
+ * It is the `cause` of the errors that this library rejects with.
+ *
+ * @example
+ * if (error instanceof LockError && error.cause instanceof ZooKeeperError && error.cause.is('NO_AUTH')) askForAccess();
+ */
+export class ZooKeeperError extends Error {
+  /** ZooKeeper's number for it, such as -101. */
+  readonly number: number;
+  /** ZooKeeper's name for it, such as `NO_NODE`; `UNKNOWN` for numbers that this library has never heard of. */
+  readonly code: string;
+
+  static {
+    this.prototype.name = 'ZooKeeperError';
+  }
+
+  constructor(number: number, operation: string, path: string, options?: ErrorOptions) {
+    const code = names[number] ?? 'UNKNOWN';
+    super(`${code} (${number}) from ${operation} ${path}`, options);
+    this.number = number;
+    this.code = code;
+  }
+
+  is(code: 'NO_NODE' | 'NODE_EXISTS' | 'NO_AUTH' | 'UNIMPLEMENTED' | 'CONNECTION_LOSS' | 'NO_CHILDREN_FOR_EPHEMERALS'): boolean {
+    return this.code === code;
+  }
+
+  /** The server said no, so nothing was done. Anything else may have been done: look before doing it again. */
+  get isRefusal(): boolean {
+    return refusals.has(this.number);
+  }
+
+  /** The connection or the session failed, not the request: try again when there is another one (Curator's retryable errors). */
+  get isPassing(): boolean {
+    return passing.has(this.number);
+  }
+
+  static readonly connectionLoss = -4;
+}
+
+export function isZooKeeperError(error: unknown, ...codes: Parameters<ZooKeeperError['is']>[0][]): error is ZooKeeperError {
+  return error instanceof ZooKeeperError && (codes.length === 0 || codes.some((code) => error.is(code)));
+}

@@ -1,0 +1,34 @@
+/** What a sorted list of children says about one of them: it holds the lock, or it waits for the child named by `watch`. */
+export type LockDecision = { held: true } | { held: false; watch: string };
+
+/**
+ * Who holds the lock, decided from the names of the lock's children alone: no I/O, no clock, no state. The one
+ * extension point of a lock. After Curator's LockInternalsDriver, whose one predicate serves mutex and semaphore.
+ *
+ * @example
+ * const sorted = driver.sort(children);
+ * const decision = driver.decide(sorted, ours, 1);
+ * if (!decision.held) await gone(decision.watch);
+ */
+export interface LockDriver {
+  /** What stands in front of the sequence number in the names that this driver's lock creates, such as `lock-`. */
+  readonly lockName: string;
+
+  /**
+   * True when no newcomer can sort before a child that is there already. Only then does "the predecessor of index 1 is
+   * gone" mean "held" without another list; read/write and priority locks must say false.
+   */
+  readonly appendOnly: boolean;
+
+  /** A sorted copy of `children`, first in line first. The argument is left as it is. */
+  sort(children: readonly string[]): string[];
+
+  /**
+   * Decides for `ours`, given what `sort` returned.
+   *
+   * @param maxLeases how many may hold at the same time: an integer ≥ 1, or Infinity
+   * @throws RangeError if `ours` is not in `sorted`: look before you ask, because the answer to a znode that has
+   *   vanished is the retry policy's to give, not the driver's
+   */
+  decide(sorted: readonly string[], ours: string, maxLeases: number): LockDecision;
+}

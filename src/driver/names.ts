@@ -1,0 +1,115 @@
+/** The last sequence number before the server's counter, a signed 32-bit integer, starts again at -2147483648. */
+export const SEQUENCE_MAX = 2 ** 31 - 1;
+
+/**
+ * What to create a znode under, so that it can be found by its uuid if the server's answer is lost. The server appends
+ * the sequence number. The form is Curator's withProtection().
+ *
+ * @example
+ * protectedPrefix('0b7e…', 'lock-'); // '_c_0b7e…-lock-'
+ */
+export function protectedPrefix(uuid: string, lockName: string): string {
+  return `${protectionOf(uuid)}${lockName}`;
+}
+
+/**
+ * The uuid in a protected name, as it is written there: with dashes by Curator and by us, 32 digits without by
+ * go-zookeeper. Undefined for a name that is not protected.
+ *
+ * @example
+ * uuidOf('_c_6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a-lock-0000000004'); // '6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a'
+ */
+export function uuidOf(name: string): string | undefined {
+  return protectedName.exec(name)?.[1];
+}
+
+/**
+ * The child that was created with {@link protectedPrefix} and this uuid, or undefined. Whether it is still ours is
+ * for its ephemeralOwner to say.
+ *
+ * @example
+ * const ghost = findProtected(children, uuid);
+ */
+export function findProtected(children: readonly string[], uuid: string): string | undefined {
+  const protection = protectionOf(uuid);
+  return children.find((name) => name.startsWith(protection));
+}
+
+/**
+ * The sequence number that the server appended to `lockName`: an int32, below zero once the counter has overflowed.
+ * Undefined if the name does not end in `lockName` and a number as the server prints it, which is `%010d`.
+ *
+ * @example
+ * sequenceOf('_c_0b7e…-lock-0000000042', 'lock-'); // 42
+ * sequenceOf('lock--2147483648', 'lock-');         // -2147483648
+ * sequenceOf('lock-42', 'lock-');                  // undefined: no server wrote this
+ */
+export function sequenceOf(name: string, lockName: string): number | undefined {
+  const { key } = cutAt(name, lockName);
+  const sequence = Number(key) | 0;
+  return key === printedByServer(sequence) ? sequence : undefined;
+}
+
+/**
+ * What a name is sorted by: the text after the **last** `lockName`, the whole name if it is not in there. Uuids and
+ * prefixes have no say. The rule is Curator's standardFixForSorting.
+ *
+ * @example
+ * sortKey('_c_0b7e…-lock-0000000042', 'lock-'); // '0000000042'
+ */
+export function sortKey(name: string, lockName: string): string {
+  return cutAt(name, lockName).key ?? name;
+}
+
+/**
+ * The children that no client of this kind of lock created, so that nobody can say who goes first. A child is native
+ * if it is, from end to start:
+ * - the sequence number as the server prints it (see {@link sequenceOf}),
+ * - `lockName`,
+ * - then nothing; or a uuid and a dash, as in the lock recipe of ZooKeeper's documentation (`guid-lock-`); or the same
+ *   behind `_c_`, as Curator, go-zookeeper and this library write it. A uuid is 32 hexadecimal digits, in Curator's
+ *   groups of 8-4-4-4-12 or without dashes.
+ *
+ * All else is foreign: `__READ__`, `__WRIT__` and `lease-` of other recipes, kazoo's `…__lock__`, and also
+ * `my-lock-0000000001`, because a client that calls its lock `my-lock-` sorts our names after all of its own.
+ *
+ * @example
+ * foreignNames(['lock-0000000000', '9d3a…__lock__0000000001'], 'lock-'); // ['9d3a…__lock__0000000001']
+ */
+export function foreignNames(children: readonly string[], lockName: string): string[] {
+  return children.filter((name) => !isNative(name, lockName));
+}
+
+/**
+ * True for the last million sequence numbers before the overflow and for all that follow it, where order is no longer
+ * what the names say: each newcomer would sort before the holder. Time to warn, and to list again before any grant.
+ *
+ * @example
+ * if (isSequenceNearOverflow(sequence)) logger.warn(`${path}: recreate this node while nobody uses it`);
+ */
+export function isSequenceNearOverflow(sequence: number): boolean {
+  return sequence < 0 || sequence >= 2 ** 31 - 1_000_000;
+}
+
+const uuidPattern = '[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+const protectedName = new RegExp(`^_c_(${uuidPattern})-`, 'i');
+const nativeHead = new RegExp(`^(?:(?:_c_)?(?:${uuidPattern})-)?$`, 'i');
+
+function protectionOf(uuid: string): string {
+  return `_c_${uuid}-`;
+}
+
+function isNative(name: string, lockName: string): boolean {
+  return sequenceOf(name, lockName) !== undefined && nativeHead.test(cutAt(name, lockName).head);
+}
+
+// The width of %010d includes the sign: -1 is printed as -000000001.
+function printedByServer(sequence: number): string {
+  return sequence < 0 ? `-${String(-sequence).padStart(9, '0')}` : String(sequence).padStart(10, '0');
+}
+
+function cutAt(name: string, lockName: string): { head: string; key: string | undefined } {
+  const at = name.lastIndexOf(lockName);
+  if (at < 0) return { head: name, key: undefined };
+  return { head: name.slice(0, at), key: name.slice(at + lockName.length) };
+}

@@ -1,0 +1,48 @@
+import type { LockDecision, LockDriver } from './lock-driver.js';
+import { sortKey } from './names.js';
+
+/**
+ * First come, first served, in the order in which the server created the znodes: the rule of Curator's
+ * StandardLockInternalsDriver, name by name, so that Java clients in the same queue agree on who is next.
+ *
+ * A child holds if and only if fewer than `maxLeases` children stand before it. Otherwise it waits for the one
+ * `maxLeases` places ahead of it, whose end is the first event that can let it in.
+ *
+ * @example
+ * const sorted = standardDriver.sort(['lock-0000000008', '_c_0f…-lock-0000000007']);
+ * standardDriver.decide(sorted, 'lock-0000000008', 1); // { held: false, watch: '_c_0f…-lock-0000000007' }
+ */
+export class StandardDriver implements LockDriver {
+  readonly lockName = 'lock-';
+  readonly appendOnly = true;
+
+  sort(children: readonly string[]): string[] {
+    return children
+      .map((name) => ({ name, key: sortKey(name, this.lockName) }))
+      .sort((a, b) => compareKeys(a.key, b.key))
+      .map(({ name }) => name);
+  }
+
+  decide(sorted: readonly string[], ours: string, maxLeases: number): LockDecision {
+    requireLeases(maxLeases);
+    const index = sorted.indexOf(ours);
+    if (index < 0) throw new RangeError(`${ours} is not among the ${sorted.length} children that were given`);
+    const watch = sorted[index - maxLeases];
+    return watch === undefined ? { held: true } : { held: false, watch };
+  }
+}
+
+/** The driver of every lock that names no other: it has no state, so one instance serves all. */
+export const standardDriver = new StandardDriver();
+
+// Not localeCompare, and not the numbers: Java compares UTF-16 code units, as < does here. Any other order, also a
+// better one (numbers after an overflow), would name another holder than the Java clients of the same queue do.
+function compareKeys(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+function requireLeases(maxLeases: number): void {
+  if (maxLeases === Infinity || (Number.isInteger(maxLeases) && maxLeases >= 1)) return;
+  throw new RangeError(`Expected \`maxLeases\` to be an integer ≥ 1 or Infinity, got ${maxLeases}`);
+}

@@ -1,0 +1,42 @@
+export { LockClient } from './client/lock-client.js';
+export type { AclProvider, LockClientOptions, Logger } from './client/client-options.js';
+export type { AclEntry } from './client/operations.js';
+export type { Credential } from './client/connection.js';
+export type { ConnectionState } from './client/connection-state.js';
+export {
+  exponentialBackoff,
+  retryForever,
+  retryNTimes,
+  retryOnce,
+  retryUntilElapsed,
+  type ExponentialBackoffOptions,
+  type RetryAttempt,
+  type RetryDecision,
+  type RetryPolicy,
+} from './client/retry-policy.js';
+export {
+  AuthFailedError,
+  ClientClosedError,
+  ConnectionTimeoutError,
+  DeadlockError,
+  ForeignNodeError,
+  InvalidPathError,
+  LockError,
+  LockLostError,
+  LockTimeoutError,
+  NotOwnedError,
+  RequestFailedError,
+  SequenceOverflowError,
+  SessionExpiredError,
+  type LockErrorCode,
+  type LossReason,
+} from './client/errors.js';
+export { ZooKeeperError } from './client/zookeeper-error.js';
+export type { LockDecision, LockDriver } from './driver/lock-driver.js';
+export { StandardDriver } from './driver/standard-driver.js';
+export type { Participant } from './internals/participants.js';
+export type { Release } from './internals/grant.js';
+export { InterProcessMutex, type InterProcessMutexOptions } from './mutex/inter-process-mutex.js';
+export type { AcquireOptions } from './mutex/acquire-options.js';
+export { Hold } from './mutex/hold.js';
+export { lockContext } from './mutex/lock-context.js';

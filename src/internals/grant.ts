@@ -1,0 +1,74 @@
+import { LockLostError, type LossReason } from '../client/errors.js';
+import { Listeners } from '../client/listeners.js';
+import type { Holding } from '../client/session.js';
+import type { LockNode } from './lock-node.js';
+
+export type Release = 'released' | 'lost';
+
+type GrantState = { readonly at: 'held' } | { readonly at: 'lost'; readonly error: LockLostError } | { readonly at: 'released' };
+
+/** A lock held by one znode, shared by all handles of one owner; it ends with the last of them, or by loss. */
+export class Grant implements Holding {
+  readonly path: string;
+  /** The znode's path as the application knows it, below its chroot. */
+  readonly publicPath: string;
+  readonly fencingToken: bigint;
+  readonly #node: LockNode;
+  readonly #losses = new Listeners<LockLostError>();
+  #state: GrantState = { at: 'held' };
+
+  constructor(node: LockNode, publicPath: string) {
+    this.path = node.path;
+    this.publicPath = publicPath;
+    this.fencingToken = node.czxid;
+    this.#node = node;
+    node.session.hold(this);
+    node.watch();
+    node.onGone(() => this.lose('node-deleted'));
+  }
+
+  /** Why it is lost, judged now against the session's clock; undefined while it is held or after its release. */
+  get loss(): LockLostError | undefined {
+    if (this.#state.at === 'held') this.#node.session.isAlive();
+    return this.#state.at === 'lost' ? this.#state.error : undefined;
+  }
+
+  get isValid(): boolean {
+    return this.#state.at === 'held' && this.#node.session.isAlive();
+  }
+
+  onLost(listener: (error: LockLostError) => void): () => void {
+    return this.#losses.add(listener);
+  }
+
+  lose(reason: LossReason): void {
+    if (this.#state.at !== 'held') return;
+    this.#state = { at: 'lost', error: new LockLostError(this.publicPath, reason) };
+    this.#losses.tell(this.#state.error);
+    // The session lives on without it; after the end of the session, its jobs are waited for.
+    if (reason === 'node-deleted') this.#node.session.settle(this);
+  }
+
+  /** The outcome is decided now; the promise settles on the server's word or at the session's deadline. */
+  end(): Promise<Release> {
+    const isValid = this.isValid;
+    this.#node.session.settle(this);
+    if (!isValid) return Promise.resolve('lost');
+    this.#state = { at: 'released' };
+    return this.#deleted();
+  }
+
+  #deleted(): Promise<Release> {
+    const { session } = this.#node;
+    return new Promise((resolve) => {
+      const done = (): void => {
+        stop();
+        resolve('released');
+      };
+      const stop = session.onChange(() => {
+        if (session.isEnded || session.isOverdue) done();
+      });
+      void this.#node.discard().then(done);
+    });
+  }
+}

@@ -1,0 +1,337 @@
+import { ForeignNodeError, RequestFailedError, SequenceOverflowError } from '../client/errors.js';
+import type { LockClient } from '../client/lock-client.js';
+import { getChildren, getData, sync } from '../client/operations.js';
+import { join } from '../client/path.js';
+import type { Session } from '../client/session.js';
+import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
+import type { LockDriver } from '../driver/lock-driver.js';
+import { foreignNames, isSequenceNearOverflow, sequenceOf } from '../driver/names.js';
+import { Grant } from './grant.js';
+import { LockNode, nodesOf } from './lock-node.js';
+import { sendParents } from './parents.js';
+import type { Patience } from './patience.js';
+
+export interface LockInternalsOptions {
+  readonly driver: LockDriver;
+  readonly maxLeases: number;
+  readonly data: Uint8Array;
+  /** What a child does that this kind of lock did not create: fail the acquire, or stand in the queue by its name. */
+  readonly foreignNodes: 'reject' | 'wait';
+}
+
+/** `once` looks, and goes away again if it would have to wait. */
+export type Mode = 'wait' | 'once';
+
+/** What the lock's children were, on which connection, after which transaction. */
+interface Listing {
+  readonly names: readonly string[];
+  readonly epoch: number;
+  readonly zxid: bigint;
+}
+
+type Outcome =
+  | { readonly is: 'granted'; readonly grant: Grant }
+  /** Somebody is before us, and we do not wait. */
+  | { readonly is: 'taken' }
+  /** Our znode is not in the list: the retry policy decides. */
+  | { readonly is: 'vanished' }
+  /** The session ended, or the create was never executed: there is nothing to lose by starting over. */
+  | { readonly is: 'over' };
+
+/** The wait for a lock: queue up, watch the predecessor, clean up. */
+export class LockInternals {
+  readonly #client: LockClient;
+  readonly #path: string;
+  readonly #root: string;
+  readonly #options: LockInternalsOptions;
+  #hasWarnedOfOverflow = false;
+
+  constructor(client: LockClient, path: string, options: LockInternalsOptions) {
+    this.#client = client;
+    this.#path = path;
+    this.#root = `${client.chroot}${path}`;
+    this.#options = options;
+  }
+
+  /**
+   * A grant, or undefined in mode `once` when somebody is before us. Settles the moment the patience is over; what was begun by
+   * then is cleaned up in the background, and a grant that comes later is released.
+   */
+  acquire(patience: Patience, mode: Mode): Promise<Grant | undefined> {
+    return new Promise((resolve, reject) => {
+      const stop = patience.onOver((error) => reject(error as Error));
+      if (patience.isOver) return;
+      this.#run(patience, mode).then(
+        (grant) => {
+          stop();
+          if (patience.isOver) void grant?.end();
+          else resolve(grant);
+        },
+        (error: unknown) => {
+          stop();
+          reject(error as Error);
+        },
+      );
+    });
+  }
+
+  async #run(patience: Patience, mode: Mode): Promise<Grant | undefined> {
+    const startedAt = this.#client.clock.now();
+    let retryCount = 0;
+    for (;;) {
+      const session = await this.#connectedSession(patience, mode);
+      if (session === undefined) return undefined;
+      if (mode === 'once' && (await this.#isTaken(session))) return undefined;
+
+      const node = this.#newNode(session);
+      const outcome = await this.#attempt(session, node, patience, mode).catch((error: unknown) => {
+        void node.discard();
+        throw this.#explained(error);
+      });
+      if (outcome.is === 'granted') return outcome.grant;
+      void node.discard();
+      if (outcome.is === 'taken') return undefined;
+      if (outcome.is === 'vanished') {
+        const elapsedMs = this.#client.clock.now() - startedAt;
+        const decision = this.#client.options.retryPolicy.allowRetry({ retryCount, elapsedMs, random: Math.random });
+        retryCount += 1;
+        if (!decision.retry) throw this.#explained(new ZooKeeperError(-101, 'getChildren2', this.#path));
+        await this.#pause(patience, decision.sleepMs);
+      }
+    }
+  }
+
+  /** tryAcquire looks before it writes. */
+  async #isTaken(session: Session): Promise<boolean> {
+    session.request(sync(this.#root)).catch(ignore);
+    try {
+      const { names } = await this.#list(session);
+      this.#refuseForeign(names);
+      return names.length > 0;
+    } catch (error) {
+      if (isZooKeeperError(error, 'NO_NODE')) return false;
+      if (error instanceof ZooKeeperError && error.isPassing) return true;
+      throw this.#explained(error);
+    }
+  }
+
+  async #attempt(session: Session, node: LockNode, patience: Patience, mode: Mode): Promise<Outcome> {
+    let listing = await this.#queueUp(session, node, patience, mode);
+    if (listing === 'not created') return { is: 'over' };
+    this.#refuseOverflow(node);
+    for (;;) {
+      patience.check();
+      if (session.isEnded) return { is: 'over' };
+      if (node.isGone) return { is: 'vanished' };
+      // A server that lags behind our create cannot say who is before us.
+      if (listing === undefined || listing.zxid < node.czxid) {
+        if (mode === 'once' && !session.isConnected) return { is: 'taken' };
+        listing = await this.#lookAgain(session, patience, { mustCatchUp: listing !== undefined });
+        continue;
+      }
+      this.#refuseForeign(listing.names);
+      const sorted = this.#options.driver.sort(listing.names);
+      const index = sorted.indexOf(node.name);
+      if (index < 0) return { is: 'vanished' };
+      const decision = this.#options.driver.decide(sorted, node.name, this.#options.maxLeases);
+      if (decision.held) return this.#grant(session, node, patience, mode);
+      if (mode === 'once') return { is: 'taken' };
+
+      node.watch();
+      const woken = await this.#predecessorChanges(session, node, decision.watch, patience);
+      const isNext = index === 1 && this.#options.maxLeases === 1 && this.#isAppendOnly(node);
+      // Nothing can have been inserted before us, and the news came on the connection that the list came on. After a
+      // reconnect the events are replayed in no order, so only a list can tell.
+      if (woken === 'gone' && isNext && listing.epoch === session.epoch && session.isConnected) return this.#grant(session, node, patience, mode);
+      listing = undefined;
+    }
+  }
+
+  /** Our znode and, in the same flush, the list that says where it stands; undefined when the list was lost. */
+  async #queueUp(session: Session, node: LockNode, patience: Patience, mode: Mode): Promise<Listing | undefined | 'not created'> {
+    let parents = { errors: Promise.resolve<unknown[]>([]) };
+    for (let tries = 0; ; tries += 1) {
+      try {
+        return await this.#createAndList(session, node);
+      } catch (error) {
+        if (isZooKeeperError(error, 'NO_NODE')) {
+          // Told apart from a parent that was reaped between its creation and ours (CURATOR-180), which is tried again.
+          const [why] = await parents.errors;
+          if (why !== undefined) throw why;
+          if (tries > 0) await this.#pause(patience, this.#retrySleepMs(tries - 1, error));
+          patience.check();
+          parents = await this.#sendParents(session);
+        } else if (error instanceof ZooKeeperError && error.isPassing) {
+          return (await this.#findAgain(session, node, patience, mode)) ? undefined : 'not created';
+        } else {
+          throw error;
+        }
+      }
+    }
+  }
+
+  async #sendParents(session: Session): Promise<{ errors: Promise<unknown[]> }> {
+    try {
+      return await sendParents(this.#client, session, this.#root, this.#client.options.aclFor);
+    } catch (error) {
+      // The server that knows no containers has closed the connection; the create that follows will find out.
+      if (isZooKeeperError(error, 'UNIMPLEMENTED')) return { errors: Promise.resolve([]) };
+      throw error;
+    }
+  }
+
+  async #createAndList(session: Session, node: LockNode): Promise<Listing | undefined> {
+    const created = node.create(this.#options.data, this.#client.options.aclFor(this.#root));
+    const listed = this.#list(session);
+    listed.catch(ignore);
+    await created;
+    return listed.catch(undefinedIfPassing);
+  }
+
+  /** The answer to our create was lost: does our znode exist? */
+  async #findAgain(session: Session, node: LockNode, patience: Patience, mode: Mode): Promise<boolean> {
+    for (let tries = 0; ; tries += 1) {
+      if (mode === 'once' && !session.isConnected) return false;
+      if (!(await this.#reconnected(session, patience))) return false;
+      try {
+        return await node.find();
+      } catch (error) {
+        if (!(error instanceof ZooKeeperError && error.isPassing)) throw error;
+        if (!error.is('CONNECTION_LOSS')) await this.#pause(patience, this.#retrySleepMs(tries, error));
+      }
+    }
+  }
+
+  async #lookAgain(session: Session, patience: Patience, { mustCatchUp }: { mustCatchUp: boolean }): Promise<Listing | undefined> {
+    if (!(await this.#reconnected(session, patience))) return undefined;
+    if (mustCatchUp) session.request(sync(this.#root)).catch(ignore);
+    try {
+      return await this.#list(session);
+    } catch (error) {
+      // The parent is gone, and our znode with it.
+      if (isZooKeeperError(error, 'NO_NODE')) return { names: [], epoch: session.epoch, zxid: session.lastZxid };
+      return undefinedIfPassing(error);
+    }
+  }
+
+  async #list(session: Session): Promise<Listing> {
+    const { epoch } = session;
+    const { value, zxid } = await session.request(getChildren(this.#root));
+    return { names: value, epoch, zxid };
+  }
+
+  /** Resolves when the predecessor is gone, or when there is a reason to look again: our own znode, the session, other news. */
+  #predecessorChanges(session: Session, node: LockNode, predecessor: string, patience: Patience): Promise<'gone' | 'look'> {
+    const path = join(this.#root, predecessor);
+    return patience.wait((wake, fail) => {
+      const stops = [
+        node.onGone(() => wake('look')),
+        session.onChange(() => session.isEnded && wake('look')),
+      ];
+      const local = nodesOf(session).get(path);
+      if (local) {
+        stops.push(local.onGone(() => wake('gone')));
+      } else {
+        const fired = (event: string): void => wake(event === 'deleted' ? 'gone' : 'look');
+        session.watch(path, fired);
+        session.request(getData(path, true)).catch((error: unknown) => {
+          if (isZooKeeperError(error, 'NO_NODE')) {
+            // The server keeps no watch on what is not there.
+            session.unwatch(path, fired, { forget: false });
+            wake('gone');
+          } else if (!(error instanceof ZooKeeperError) || !error.isPassing) {
+            fail(error);
+          }
+          // After a lost connection the watch is planted anew on the next one.
+        });
+        stops.push(() => session.unwatch(path, fired, { forget: true }));
+      }
+      return () => stops.forEach((stop) => stop());
+    });
+  }
+
+  async #grant(session: Session, node: LockNode, patience: Patience, mode: Mode): Promise<Outcome> {
+    // A hold that is about to expire would be lost as soon as it is granted: the session proves first that it lives.
+    while (!session.isEnded && session.deadline - this.#client.clock.now() < session.timeoutMs / 4) {
+      if (mode === 'once' && !session.isConnected) return { is: 'taken' };
+      if (await this.#reconnected(session, patience)) await session.prove().catch(ignore);
+    }
+    patience.check();
+    if (!session.isAlive()) return { is: 'over' };
+    if (node.isGone) return { is: 'vanished' };
+    return { is: 'granted', grant: new Grant(node, join(this.#path, node.name)) };
+  }
+
+  async #connectedSession(patience: Patience, mode: Mode): Promise<Session | undefined> {
+    patience.check();
+    const client = this.#client;
+    if (client.session.isConnected) return client.session;
+    if (mode === 'once') return undefined;
+    return patience.wait((wake) => client.onChange(() => client.session.isConnected && wake(client.session)));
+  }
+
+  /** False when the session has ended instead. */
+  async #reconnected(session: Session, patience: Patience): Promise<boolean> {
+    patience.check();
+    if (session.isConnected) return true;
+    if (session.isEnded) return false;
+    return patience.wait((wake) =>
+      session.onChange(() => {
+        if (session.isConnected || session.isEnded) wake(session.isConnected);
+      }),
+    );
+  }
+
+  #pause(patience: Patience, sleepMs: number): Promise<void> {
+    return patience.wait((wake) => this.#client.clock.after(sleepMs, () => wake(undefined)));
+  }
+
+  #retrySleepMs(retryCount: number, error: unknown): number {
+    const decision = this.#client.options.retryPolicy.allowRetry({ retryCount, elapsedMs: 0, random: Math.random });
+    if (!decision.retry) throw error;
+    return decision.sleepMs;
+  }
+
+  #newNode(session: Session): LockNode {
+    const client = this.#client;
+    return new LockNode(
+      session,
+      { root: this.#root, lockName: this.#options.driver.lockName },
+      { warn: (message, error) => client.warn(message, error), after: (delayMs, run) => client.clock.after(delayMs, run) },
+    );
+  }
+
+  #isAppendOnly(node: LockNode): boolean {
+    const sequence = sequenceOf(node.name, this.#options.driver.lockName);
+    return this.#options.driver.appendOnly && sequence !== undefined && !isSequenceNearOverflow(sequence);
+  }
+
+  /** After 2^31 znodes the numbers turn negative, and each newcomer would stand before the holder. */
+  #refuseOverflow(node: LockNode): void {
+    const sequence = sequenceOf(node.name, this.#options.driver.lockName);
+    if (sequence === undefined || !isSequenceNearOverflow(sequence)) return;
+    if (sequence < 0) throw new SequenceOverflowError(this.#path, node.name);
+    if (this.#hasWarnedOfOverflow) return;
+    this.#hasWarnedOfOverflow = true;
+    this.#client.warn(`${this.#path} is close to its last sequence number (${node.name}): delete it while nobody uses it`, undefined);
+  }
+
+  #refuseForeign(names: readonly string[]): void {
+    if (this.#options.foreignNodes === 'wait') return;
+    const foreign = foreignNames(names, this.#options.driver.lockName);
+    if (foreign.length > 0) throw new ForeignNodeError(this.#path, foreign);
+  }
+
+  #explained(error: unknown): unknown {
+    return error instanceof ZooKeeperError ? new RequestFailedError(`The lock ${this.#path} cannot be acquired`, error) : error;
+  }
+}
+
+function undefinedIfPassing(error: unknown): undefined {
+  if (error instanceof ZooKeeperError && error.isPassing) return undefined;
+  throw error;
+}
+
+function ignore(): void {
+  // What failed here fails again where it is awaited.
+}

@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto';
+import { Listeners } from '../client/listeners.js';
+import { check, createSequential, exists, getChildren, getData, remove, type AclEntry } from '../client/operations.js';
+import { join } from '../client/path.js';
+import type { Session } from '../client/session.js';
+import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
+import { findProtected, protectedPrefix } from '../driver/names.js';
+
+type NodeState =
+  | { readonly at: 'unsent' }
+  /** The create was sent, and its answer is outstanding or lost. */
+  | { readonly at: 'unknown' }
+  | { readonly at: 'there'; readonly name: string; readonly czxid: bigint }
+  | { readonly at: 'gone' };
+
+const slowestRetryMs = 5_000;
+
+/**
+ * One znode of ours, from its create until it is gone or its session is over: whatever happens, somebody knows it by its
+ * uuid and deletes it.
+ */
+export class LockNode {
+  readonly session: Session;
+  readonly #root: string;
+  readonly #lockName: string;
+  readonly #uuid = randomUUID();
+  readonly #gones = new Listeners<void>();
+  readonly #warn: (message: string, error: unknown) => void;
+  readonly #after: (delayMs: number, run: () => void) => () => void;
+  #state: NodeState = { at: 'unsent' };
+  #leaving: Promise<void> | undefined;
+  #isWatched = false;
+
+  constructor(
+    session: Session,
+    place: { readonly root: string; readonly lockName: string },
+    tools: { warn: (message: string, error: unknown) => void; after: (delayMs: number, run: () => void) => () => void },
+  ) {
+    this.session = session;
+    this.#root = place.root;
+    this.#lockName = place.lockName;
+    this.#warn = tools.warn;
+    this.#after = tools.after;
+  }
+
+  get isGone(): boolean {
+    return this.#state.at === 'gone';
+  }
+
+  /** The name under the lock's znode; '' while it is not known. */
+  get name(): string {
+    return this.#state.at === 'there' ? this.#state.name : '';
+  }
+
+  get path(): string {
+    return join(this.#root, this.name);
+  }
+
+  get czxid(): bigint {
+    return this.#state.at === 'there' ? this.#state.czxid : -1n;
+  }
+
+  /** Sends the create in this tick. Rejects with a ZooKeeperError; only a refusal says that nothing was created. */
+  async create(data: Uint8Array, acl: readonly AclEntry[]): Promise<void> {
+    this.#state = { at: 'unknown' };
+    try {
+      const { value } = await this.session.request(createSequential(join(this.#root, protectedPrefix(this.#uuid, this.#lockName)), data, acl));
+      this.#isThere(value.path.slice(value.path.lastIndexOf('/') + 1), value.stat.czxid);
+    } catch (error) {
+      if (error instanceof ZooKeeperError && error.isRefusal) this.#state = { at: 'unsent' };
+      throw error;
+    }
+  }
+
+  /**
+   * After a lost answer: was it created? Only a list behind an answered quorum write can say no; a session that moved to
+   * another server may be shown an older tree.
+   */
+  async find(): Promise<boolean> {
+    const written = this.session.request(check(['/']));
+    const listed = this.session.request(getChildren(this.#root));
+    listed.catch(ignore);
+    await written;
+    const name = findProtected(await listed.then(({ value }) => value, noneForNoNode), this.#uuid);
+    if (name === undefined) {
+      this.#isGone();
+      return false;
+    }
+    const { value: stat } = await this.session.request(exists(join(this.#root, name)));
+    this.#isThere(name, stat.czxid);
+    // CURATOR-604: what another session created is not ours to hold, only to delete.
+    return stat.ephemeralOwner === this.session.id;
+  }
+
+  /** Hears of its own deletion, by whomever, within one event. */
+  watch(): void {
+    if (this.#isWatched || this.#state.at !== 'there') return;
+    this.#isWatched = true;
+    this.session.watch(this.path, this.#fired);
+    this.session.request(getData(this.path, true)).catch((error: unknown) => {
+      if (isZooKeeperError(error, 'NO_NODE')) this.#isGone();
+      else if (error instanceof ZooKeeperError && !error.isPassing) this.#warn(`${this.path} cannot be watched`, error);
+    });
+  }
+
+  onGone(listener: () => void): () => void {
+    if (this.isGone) listener();
+    return this.#gones.add(listener);
+  }
+
+  /** Deletes it in the background; resolves when it is gone or its session is over. Never rejects. */
+  discard(): Promise<void> {
+    this.#leaving ??= this.#leave();
+    return this.#leaving;
+  }
+
+  async #leave(): Promise<void> {
+    for (let tries = 0; this.#mayBeThere(); tries += 1) {
+      try {
+        if (this.#state.at === 'unknown') await this.find();
+        if (this.#mayBeThere()) await this.session.request(remove(this.path));
+        this.#isGone();
+      } catch (error) {
+        if (isZooKeeperError(error, 'NO_NODE')) this.#isGone();
+        else if (isZooKeeperError(error, 'CONNECTION_LOSS')) await this.#reconnected();
+        else await this.#pause(tries, error);
+      }
+    }
+    this.#isGone();
+  }
+
+  #mayBeThere(): boolean {
+    return !this.session.isEnded && (this.#state.at === 'there' || this.#state.at === 'unknown');
+  }
+
+  #reconnected(): Promise<void> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (!this.session.isConnected && !this.session.isEnded) return;
+        stop();
+        resolve();
+      };
+      const stop = this.session.onChange(look);
+      look();
+    });
+  }
+
+  #pause(tries: number, error: unknown): Promise<void> {
+    this.#warn(`A lock's znode under ${this.#root} could not be deleted; trying again`, error);
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        cancel();
+        stop();
+        resolve();
+      };
+      const cancel = this.#after(Math.min(slowestRetryMs, 100 * 2 ** Math.min(tries, 10)), finish);
+      const stop = this.session.onChange(() => this.session.isEnded && finish());
+    });
+  }
+
+  #isThere(name: string, czxid: bigint): void {
+    this.#state = { at: 'there', name, czxid };
+    nodesOf(this.session).set(this.path, this);
+  }
+
+  #isGone(): void {
+    if (this.#state.at === 'gone') return;
+    if (this.#state.at === 'there') {
+      nodesOf(this.session).delete(this.path);
+      // The deletion has taken the server's watch along.
+      this.session.unwatch(this.path, this.#fired, { forget: false });
+    }
+    this.#state = { at: 'gone' };
+    this.#gones.tell();
+  }
+
+  readonly #fired = (event: string): void => {
+    this.#isWatched = false;
+    if (event === 'deleted') this.#isGone();
+    else this.watch();
+  };
+}
+
+const registry = new WeakMap<Session, Map<string, LockNode>>();
+
+/** This process's znodes of one session, by path: who waits for one of them needs no watch. */
+export function nodesOf(session: Session): Map<string, LockNode> {
+  const known = registry.get(session);
+  if (known) return known;
+  const nodes = new Map<string, LockNode>();
+  registry.set(session, nodes);
+  return nodes;
+}
+
+function noneForNoNode(error: unknown): string[] {
+  if (isZooKeeperError(error, 'NO_NODE')) return [];
+  throw error;
+}
+
+function ignore(): void {
+  // Awaited further down.
+}

@@ -1,0 +1,69 @@
+import { RequestFailedError } from '../client/errors.js';
+import type { LockClient } from '../client/lock-client.js';
+import { getChildren, getData } from '../client/operations.js';
+import { join } from '../client/path.js';
+import type { Session } from '../client/session.js';
+import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
+import type { LockDriver } from '../driver/lock-driver.js';
+import { foreignNames, sequenceOf } from '../driver/names.js';
+import type { Patience } from './patience.js';
+
+/** Somebody in a lock's queue: the holder is the first, the waiters follow. */
+export interface Participant {
+  readonly path: string;
+  /** The place in the order in which the server created the znodes. */
+  readonly sequence: number;
+  /** The ZooKeeper session behind it, as the servers' logs write it: `0x100000a2b3c0001`. */
+  readonly sessionId: string;
+  /** What it wrote into its znode: the host's address by default. */
+  readonly data: Buffer;
+  readonly createdAt: Date;
+}
+
+/** The queue as it is now, in order; empty when nobody was ever there. */
+export async function readParticipants(client: LockClient, path: string, driver: LockDriver, patience: Patience): Promise<Participant[]> {
+  for (;;) {
+    patience.check();
+    const session = client.session.isConnected
+      ? client.session
+      : await patience.wait<Session>((wake) => client.onChange(() => client.session.isConnected && wake(client.session)));
+    try {
+      return await read(session, client.chroot, path, driver);
+    } catch (error) {
+      if (!(error instanceof ZooKeeperError)) throw error;
+      if (!error.isPassing) throw new RequestFailedError(`The participants of ${path} cannot be read`, error);
+    }
+  }
+}
+
+async function read(session: Session, chroot: string, path: string, driver: LockDriver): Promise<Participant[]> {
+  const names = await session.request(getChildren(`${chroot}${path}`)).then(({ value }) => value, noneForNoNode);
+  const foreign = new Set(foreignNames(names, driver.lockName));
+  const queue = driver.sort(names.filter((name) => !foreign.has(name)));
+  const participants = await Promise.all(
+    queue.map(async (name): Promise<Participant | undefined> => {
+      const reply = await session.request(getData(join(`${chroot}${path}`, name), false)).catch(undefinedForNoNode);
+      return (
+        reply && {
+          path: join(path, name),
+          sequence: sequenceOf(name, driver.lockName) ?? 0,
+          sessionId: `0x${BigInt.asUintN(64, reply.value.stat.ephemeralOwner).toString(16)}`,
+          data: reply.value.data,
+          createdAt: new Date(reply.value.stat.createdAtMs),
+        }
+      );
+    }),
+  );
+  // Who left between the list and the look is not there any more.
+  return participants.filter((participant) => participant !== undefined);
+}
+
+function noneForNoNode(error: unknown): string[] {
+  if (isZooKeeperError(error, 'NO_NODE')) return [];
+  throw error;
+}
+
+function undefinedForNoNode(error: unknown): undefined {
+  if (isZooKeeperError(error, 'NO_NODE')) return undefined;
+  throw error;
+}

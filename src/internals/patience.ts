@@ -1,0 +1,94 @@
+import { ClientClosedError, LockTimeoutError } from '../client/errors.js';
+import { Listeners } from '../client/listeners.js';
+import type { LockClient } from '../client/lock-client.js';
+
+export interface PatienceOptions {
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * How long one call waits: until its one absolute deadline, its AbortSignal, or the end of the client, whichever comes
+ * first. Everything that the call awaits, connecting and retrying included, ends with it.
+ */
+export class Patience {
+  readonly #overs = new Listeners<unknown>();
+  readonly #signal: AbortSignal | undefined;
+  readonly #stops: (() => void)[] = [];
+  #end: { readonly error: unknown } | undefined;
+
+  constructor(client: LockClient, path: string, { timeoutMs, signal }: PatienceOptions) {
+    this.#signal = signal;
+    if (signal?.aborted) {
+      this.#end = { error: signal.reason };
+    } else if (client.isClosing) {
+      this.#end = { error: new ClientClosedError(closedWhile(path)) };
+    } else {
+      if (timeoutMs !== undefined) {
+        this.#stops.push(client.clock.after(timeoutMs, () => this.#over(new LockTimeoutError(path, timeoutMs))));
+      }
+      this.#stops.push(client.onChange(() => client.isClosing && this.#over(new ClientClosedError(closedWhile(path)))));
+      signal?.addEventListener('abort', this.#aborted, { once: true });
+    }
+  }
+
+  get isOver(): boolean {
+    return this.#end !== undefined;
+  }
+
+  check(): void {
+    if (this.#end) throw this.#end.error;
+  }
+
+  /** Called once, with what to reject with; at once if it is over already. */
+  onOver(listener: (error: unknown) => void): () => void {
+    if (this.#end) listener(this.#end.error);
+    return this.#overs.add(listener);
+  }
+
+  /**
+   * Waits until `subscribe` wakes or fails it; rejects as soon as the patience is over. Whichever comes, what `subscribe`
+   * returned is called.
+   */
+  wait<T>(subscribe: (wake: (value: T) => void, fail: (error: unknown) => void) => () => void): Promise<T> {
+    return new Promise((resolve, reject) => {
+      let isSettled = false;
+      let unsubscribe: (() => void) | undefined;
+      const settle = (how: () => void): void => {
+        if (isSettled) return;
+        isSettled = true;
+        stop();
+        unsubscribe?.();
+        how();
+      };
+      let stop = (): void => undefined;
+      stop = this.onOver((error) => settle(() => reject(error as Error)));
+      if (this.isOver) return;
+      unsubscribe = subscribe(
+        (value) => settle(() => resolve(value)),
+        (error) => settle(() => reject(error as Error)),
+      );
+      // Woken while it subscribed.
+      if (isSettled as boolean) unsubscribe();
+    });
+  }
+
+  /** The call has settled: no timer and no listener stays behind. */
+  dispose(): void {
+    for (const stop of this.#stops.splice(0)) stop();
+    this.#signal?.removeEventListener('abort', this.#aborted);
+  }
+
+  readonly #aborted = (): void => this.#over(this.#signal?.reason);
+
+  #over(error: unknown): void {
+    if (this.#end) return;
+    this.#end = { error };
+    this.dispose();
+    this.#overs.tell(error);
+  }
+}
+
+function closedWhile(path: string): string {
+  return `the lock ${path} cannot be acquired any more`;
+}

@@ -1,0 +1,257 @@
+import { DeadlockError, LockTimeoutError, NotOwnedError } from '../client/errors.js';
+import { requireClient, requireOpen, type LockClient } from '../client/lock-client.js';
+import { lockPath } from '../client/path.js';
+import { expectFunction, expectOneOf, expectOptions } from '../client/validate.js';
+import type { LockDriver } from '../driver/lock-driver.js';
+import { standardDriver } from '../driver/standard-driver.js';
+import type { Release } from '../internals/grant.js';
+import { localAddress } from '../internals/local-address.js';
+import { LockInternals, type Mode } from '../internals/lock-internals.js';
+import { readParticipants, type Participant } from '../internals/participants.js';
+import { Patience } from '../internals/patience.js';
+import { checkAcquireOptions, type AcquireOptions } from './acquire-options.js';
+import { Hold, type HoldKeeper } from './hold.js';
+import { currentContext, innermostContext, LockContext } from './lock-context.js';
+
+export interface InterProcessMutexOptions {
+  /** Who holds the lock, decided from the names of its znodes. @default Curator's order */
+  readonly driver?: LockDriver | undefined;
+  /**
+   * What to do when the lock's znode has children that this kind of lock did not create: `reject` the acquire with
+   * ForeignNodeError, or `wait` behind those whose name sorts before ours.
+   * @default 'reject'
+   */
+  readonly foreignNodes?: 'reject' | 'wait' | undefined;
+}
+
+/**
+ * A fair, re-entrant lock between processes, in one queue with Apache Curator's InterProcessMutex on the same path.
+ *
+ * @example
+ * const mutex = new InterProcessMutex(client, '/locks/orders/42');
+ * await mutex.withLock(async (hold) => ship(order, hold.fencingToken), { timeoutMs: 10_000 });
+ */
+export class InterProcessMutex {
+  readonly #client: LockClient;
+  readonly #path: string;
+  readonly #driver: LockDriver;
+  readonly #internals: LockInternals;
+  /** Every handle that was not released yet, the oldest first. */
+  readonly #holds = new Set<Hold>();
+  readonly #keeper: HoldKeeper;
+
+  /**
+   * Sends nothing.
+   *
+   * @param path the lock's znode, below the client's chroot; it is created when it is first needed
+   * @throws InvalidPathError, or TypeError for a bad option
+   */
+  constructor(client: LockClient, path: string, options: InterProcessMutexOptions = {}) {
+    requireClient(client);
+    expectOptions('InterProcessMutex', options, ['driver', 'foreignNodes']);
+    const { driver = standardDriver, foreignNodes = 'reject' } = options;
+    expectOneOf('foreignNodes', foreignNodes, ['reject', 'wait']);
+    expectFunction('driver.decide', (driver as Partial<LockDriver> | null)?.decide);
+    expectFunction('driver.sort', (driver as Partial<LockDriver> | null)?.sort);
+    this.#client = client;
+    this.#path = lockPath(path);
+    this.#driver = driver;
+    this.#internals = new LockInternals(client, this.#path, { driver, foreignNodes, maxLeases: 1, data: Buffer.from(localAddress()) });
+    this.#keeper = {
+      lock: { client, path: this.#path },
+      released: (hold) => {
+        this.#holds.delete(hold);
+        hold.context?.delete(this, hold);
+      },
+    };
+  }
+
+  /** The lock's znode, as it was given. */
+  get path(): string {
+    return this.#path;
+  }
+
+  /**
+   * Waits for the lock; in a lock context that holds it already, counts up and sends nothing. Outside of every lock context each call is an
+   * owner of its own, and waits its turn.
+   *
+   * @throws LockTimeoutError after `timeoutMs`; the reason of `signal`; ClientClosedError; ForeignNodeError; DeadlockError; LockLostError in a
+   *   context whose hold was lost; RequestFailedError when ZooKeeper refuses
+   * @example
+   * const hold = await mutex.acquire({ timeoutMs: 5_000 });
+   * try {
+   *   await work(hold);
+   * } finally {
+   *   await hold.release();
+   * }
+   */
+  async acquire(options?: AcquireOptions): Promise<Hold> {
+    const checked = checkAcquireOptions('acquire', options);
+    const hold = await this.#enter(currentContext(), checked, { isShared: true });
+    if (hold === undefined) throw new LockTimeoutError(this.#path, checked.timeoutMs ?? 0);
+    return hold;
+  }
+
+  /**
+   * The lock if it can be had within `timeoutMs`, else undefined. Without a timeout it looks first, and writes nothing when somebody is there.
+   *
+   * @throws as `acquire`, except LockTimeoutError
+   * @example
+   * await using hold = await mutex.tryAcquire();
+   * if (hold) await work(hold);
+   */
+  async tryAcquire(timeoutMs = 0): Promise<Hold | undefined> {
+    const checked = checkAcquireOptions('tryAcquire', { timeoutMs });
+    try {
+      return await this.#enter(currentContext(), checked, { isShared: true });
+    } catch (error) {
+      if (error instanceof LockTimeoutError) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Runs `job` while holding the lock, in a lock context of its own: inside, this mutex is re-entrant. Releases when the job settles, whatever
+   * happens. A job that fulfils after its hold was lost rejects all the same.
+   *
+   * @returns what `job` returned
+   * @throws what `job` throws; LockLostError; TypeError when the job returns a stream or an iterator, which would outlive the lock; as `acquire`
+   * @example
+   * const total = await mutex.withLock(async (hold) => addUp(hold.signal), { timeoutMs: 5_000 });
+   */
+  async withLock<T>(job: (hold: Hold) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
+    expectFunction('job', job);
+    const checked = checkAcquireOptions('withLock', options);
+    const context = new LockContext('lock', innermostContext());
+    const hold = await this.#enter(context, checked, { isShared: false });
+    if (hold === undefined) throw new LockTimeoutError(this.#path, checked.timeoutMs ?? 0);
+
+    let result: T;
+    try {
+      result = await context.run(() => job(hold));
+    } catch (error) {
+      await hold.release();
+      throw error;
+    }
+    if ((await hold.release()) === 'lost') throw hold.loss ?? new NotOwnedError(this.#path);
+    refuseOutliving(result);
+    return result;
+  }
+
+  /**
+   * Releases the latest hold of the current lock context; outside of every context, the oldest hold of this mutex that no live context owns.
+   * `hold.release()` says which one, and is to be preferred.
+   *
+   * @throws NotOwnedError when there is none
+   */
+  async release(): Promise<Release> {
+    const hold = this.#ownHold();
+    if (hold === undefined) throw new NotOwnedError(this.#path);
+    return hold.release();
+  }
+
+  /** Whether anybody in this process holds this mutex. Asks no server. */
+  get isAcquiredInThisProcess(): boolean {
+    return [...this.#holds].some((hold) => hold.isValid);
+  }
+
+  /** Whether the current lock context holds this mutex; false outside of every context. Asks no server. */
+  get isOwnedByCurrentContext(): boolean {
+    return this.#heldBy(currentContext())?.isValid ?? false;
+  }
+
+  /**
+   * The queue, the holder first; other processes and Java's Curator included.
+   *
+   * @throws ClientClosedError; RequestFailedError when ZooKeeper refuses
+   */
+  async participants(): Promise<Participant[]> {
+    const patience = new Patience(this.#client, this.#path, {});
+    try {
+      return await readParticipants(this.#client, this.#path, this.#driver, patience);
+    } finally {
+      patience.dispose();
+    }
+  }
+
+  /** `isShared`: other acquires of the same context wait for this one and then re-enter, instead of queueing up behind it. */
+  async #enter(context: LockContext | undefined, options: AcquireOptions, { isShared }: { isShared: boolean }): Promise<Hold | undefined> {
+    requireOpen(this.#client, `the lock ${this.#path} cannot be acquired`);
+    options.signal?.throwIfAborted();
+    const mode = options.timeoutMs === 0 ? 'once' : 'wait';
+    const patience = new Patience(this.#client, this.#path, mode === 'once' ? { signal: options.signal } : options);
+    try {
+      for (;;) {
+        const held = this.#heldBy(context);
+        if (held) return this.#reenter(held, context);
+        const pending = this.#pendingOf(context);
+        if (pending === undefined) break;
+        if (mode === 'once') return undefined;
+        await patience.wait((wake) => {
+          pending.then(wake, wake);
+          return () => undefined;
+        });
+      }
+      if (options.timeoutMs === undefined && options.signal === undefined) this.#refuseDeadlock();
+      const acquiring = this.#acquire(context, patience, mode);
+      return await (isShared && context ? context.first(this, acquiring) : acquiring);
+    } finally {
+      patience.dispose();
+    }
+  }
+
+  async #acquire(context: LockContext | undefined, patience: Patience, mode: Mode): Promise<Hold | undefined> {
+    const grant = await this.#internals.acquire(patience, mode);
+    return grant && this.#handOut(new Hold({ grant, handles: 0 }, this.#keeper, context));
+  }
+
+  #reenter(held: Hold, context: LockContext | undefined): Hold {
+    if (held.loss) throw held.loss;
+    return this.#handOut(new Hold(held.shared, this.#keeper, context));
+  }
+
+  #handOut(hold: Hold): Hold {
+    this.#holds.add(hold);
+    hold.context?.add(this, hold);
+    return hold;
+  }
+
+  #heldBy(context: LockContext | undefined): Hold | undefined {
+    for (const owner of context?.owners() ?? []) {
+      const hold = owner.holdOf(this);
+      if (hold) return hold;
+    }
+    return undefined;
+  }
+
+  #pendingOf(context: LockContext | undefined): Promise<unknown> | undefined {
+    for (const owner of context?.owners() ?? []) {
+      const pending = owner.pendingOf(this);
+      if (pending) return pending;
+    }
+    return undefined;
+  }
+
+  #ownHold(): Hold | undefined {
+    const context = currentContext();
+    if (context) return this.#heldBy(context);
+    return [...this.#holds].find((hold) => !hold.context?.isLive);
+  }
+
+  #refuseDeadlock(): void {
+    for (const context of innermostContext()?.flow() ?? []) {
+      for (const hold of context.allHolds()) {
+        const { client, path } = hold.keeper.lock;
+        if (client === this.#client && path === this.#path && hold.isValid) throw new DeadlockError(this.#path);
+      }
+    }
+  }
+}
+
+function refuseOutliving(result: unknown): void {
+  if (typeof result !== 'object' || result === null) return;
+  const { pipe, next } = result as { pipe?: unknown; next?: unknown };
+  if (typeof pipe === 'function' || typeof next === 'function' || Symbol.asyncIterator in result) {
+    throw new TypeError('Expected `job` to return a value, got a stream or an iterator: it would be read after the lock is released');
+  }
+}

@@ -1,0 +1,149 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Hold } from './hold.js';
+
+/**
+ * Who owns a lock in JavaScript, as a thread does in Java: the code that runs inside one function, structured, so that
+ * ownership never depends on luck. `AsyncLocalStorage.enterWith` is not used: it would mark the caller's flow too, and the next
+ * job of that flow would walk into the critical section.
+ */
+export class LockContext {
+  /** `job`: opened by `lockContext.run`, a new owner. `lock`: opened by `withLock`, part of the owner around it. */
+  readonly #kind: 'job' | 'lock';
+  readonly #parent: LockContext | undefined;
+  /** What this context holds, latest last, by mutex. */
+  readonly #holds = new Map<object, Set<Hold>>();
+  /** The first acquires of this context that are still under way, by mutex. */
+  readonly #pending = new Map<object, Promise<unknown>>();
+  #isLive = true;
+
+  constructor(kind: 'job' | 'lock', parent: LockContext | undefined) {
+    this.#kind = kind;
+    this.#parent = parent;
+  }
+
+  get isLive(): boolean {
+    return this.#isLive;
+  }
+
+  /** This context and those around it that belong to the same owner, dead ones left out, innermost first. */
+  *owners(): Generator<LockContext> {
+    for (let context: LockContext | undefined = this; context; context = context.#parent) {
+      if (context.#isLive) yield context;
+      if (context.#kind === 'job') return;
+    }
+  }
+
+  /** Every live context of this flow, other owners' included. */
+  *flow(): Generator<LockContext> {
+    for (let context: LockContext | undefined = this; context; context = context.#parent) {
+      if (context.#isLive) yield context;
+    }
+  }
+
+  add(mutex: object, hold: Hold): void {
+    const holds = this.#holds.get(mutex);
+    if (holds) holds.add(hold);
+    else this.#holds.set(mutex, new Set([hold]));
+  }
+
+  delete(mutex: object, hold: Hold): void {
+    const holds = this.#holds.get(mutex);
+    holds?.delete(hold);
+    if (holds?.size === 0) this.#holds.delete(mutex);
+  }
+
+  /** The latest unreleased hold of a mutex. */
+  holdOf(mutex: object): Hold | undefined {
+    return [...(this.#holds.get(mutex) ?? [])].at(-1);
+  }
+
+  *allHolds(): Generator<Hold> {
+    for (const holds of this.#holds.values()) yield* holds;
+  }
+
+  pendingOf(mutex: object): Promise<unknown> | undefined {
+    return this.#pending.get(mutex);
+  }
+
+  /** Others of this context that want the mutex wait for `acquiring` instead of queueing up behind it. */
+  async first<T>(mutex: object, acquiring: Promise<T>): Promise<T> {
+    this.#pending.set(mutex, acquiring);
+    try {
+      return await acquiring;
+    } finally {
+      this.#pending.delete(mutex);
+    }
+  }
+
+  /** Runs `fn` in this context, which dies when it settles: work that outlives it is outside of it. */
+  run<T>(fn: () => T): T {
+    storage ??= new AsyncLocalStorage<LockContext>();
+    let result: T;
+    try {
+      result = storage.run(this, fn);
+    } catch (error) {
+      this.#isLive = false;
+      throw error;
+    }
+    if (isThenable(result)) result.then(this.#die, this.#die);
+    else this.#isLive = false;
+    return result;
+  }
+
+  readonly #die = (): void => {
+    this.#isLive = false;
+  };
+}
+
+/** Created when a context is first used: on Node 20 it makes every await of the process slower. */
+let storage: AsyncLocalStorage<LockContext> | undefined;
+
+/** The innermost context of the running code, alive or dead. */
+export function innermostContext(): LockContext | undefined {
+  return storage?.getStore();
+}
+
+/** The context that owns what the running code acquires; undefined outside of every live one. */
+export function currentContext(): LockContext | undefined {
+  const { value } = innermostContext()?.owners().next() ?? { value: undefined };
+  return value ?? undefined;
+}
+
+export const lockContext = {
+  /**
+   * Runs `fn` as one owner, one request or one job: inside, `mutex.acquire()` and `mutex.release()` are re-entrant. A `run`
+   * inside a `run` is a new owner.
+   *
+   * @returns what `fn` returns; when that settles, the context ends
+   * @example
+   * await lockContext.run(async () => {
+   *   const hold = await mutex.acquire();
+   *   try {
+   *     await transfer(); // may acquire the same mutex again
+   *   } finally {
+   *     await hold.release();
+   *   }
+   * });
+   */
+  run<T>(fn: () => T): T {
+    if (typeof fn !== 'function') throw new TypeError('Expected `fn` of lockContext.run to be a function');
+    return new LockContext('job', innermostContext()).run(fn);
+  },
+
+  /**
+   * A function that runs `fn` in a fresh context **for each call**: for event handlers, of which each call is a job of its own.
+   *
+   * @example
+   * socket.on('message', lockContext.bind(async (message) => { await mutex.withLock(() => apply(message)); }));
+   */
+  bind<This, Args extends unknown[], T>(fn: (this: This, ...args: Args) => T): (this: This, ...args: Args) => T {
+    if (typeof fn !== 'function') throw new TypeError('Expected `fn` of lockContext.bind to be a function');
+    return function bound(this: This, ...args: Args): T {
+      return lockContext.run(() => fn.apply(this, args));
+    };
+  },
+};
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (typeof value === 'object' || typeof value === 'function') && value !== null && typeof (value as { then?: unknown }).then === 'function';
+}
