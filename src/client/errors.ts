@@ -132,7 +132,7 @@ export class InvalidPathError extends LockError {
   }
 
   constructor(path: unknown, why: string) {
-    super('ERR_LOCK_INVALID_PATH', `Invalid path ${typeof path === 'string' ? JSON.stringify(path) : String(path)}: ${why}`);
+    super('ERR_LOCK_INVALID_PATH', `Invalid path ${typeof path === 'string' ? JSON.stringify(path) : typeof path}: ${why}`);
   }
 }
 

@@ -103,7 +103,7 @@ export class LockClient implements AsyncDisposable {
       expectOptions('close', options, ['timeoutMs']);
       if (options.timeoutMs !== undefined) expectDuration('timeoutMs', options.timeoutMs);
     } catch (error) {
-      return Promise.reject(error as Error);
+      return Promise.reject(error);
     }
     this.#closing ??= this.#close(options.timeoutMs ?? defaultCloseTimeoutMs);
     return this.#closing;
@@ -166,7 +166,7 @@ export class LockClient implements AsyncDisposable {
         if (state.at === 'connected') settle(resolve);
         else if (state.at === 'ended' && state.why === 'auth-failed') settle(() => reject(new AuthFailedError(describeHosts(this.#target))));
       };
-      const aborted = (): void => settle(() => reject(signal?.reason as Error));
+      const aborted = (): void => settle(() => reject(signal?.reason));
       const cancelTimer = this.clock.after(connectionTimeoutMs, () => {
         settle(() => reject(new ConnectionTimeoutError(describeHosts(this.#target), connectionTimeoutMs, this.#session.lastError)));
       });

@@ -293,8 +293,7 @@ export class Session implements ConnectionListener {
   #judge(): void {
     if (this.isEnded) return;
     const now = this.#clock.now();
-    if (now >= this.deadline && !this.#isOverdue) this.#passDeadline();
-    if (this.isEnded) return;
+    if (now >= this.deadline) this.#passDeadline();
     if (this.#isSilent(now)) this.#connection.drop(new Error(`the server has not answered for ${Math.round(this.timeoutMs / 4)} ms or more`));
     this.#scheduleTick();
   }

@@ -59,7 +59,7 @@ export class LockInternals {
    */
   acquire(patience: Patience, mode: Mode): Promise<Grant | undefined> {
     return new Promise((resolve, reject) => {
-      const stop = patience.onOver((error) => reject(error as Error));
+      const stop = patience.onOver((error) => reject(error));
       if (patience.isOver) return;
       this.#run(patience, mode).then(
         (grant) => {
@@ -69,7 +69,7 @@ export class LockInternals {
         },
         (error: unknown) => {
           stop();
-          reject(error as Error);
+          reject(error);
         },
       );
     });
@@ -157,7 +157,7 @@ export class LockInternals {
         if (isZooKeeperError(error, 'NO_NODE')) {
           // Told apart from a parent that was reaped between its creation and ours (CURATOR-180), which is tried again.
           const [why] = await parents.errors;
-          if (why !== undefined) throw why;
+          if (why instanceof Error) throw why;
           if (tries > 0) await this.#pause(patience, this.#retrySleepMs(tries - 1, error));
           patience.check();
           parents = await this.#sendParents(session);

@@ -53,23 +53,24 @@ export class Patience {
   wait<T>(subscribe: (wake: (value: T) => void, fail: (error: unknown) => void) => () => void): Promise<T> {
     return new Promise((resolve, reject) => {
       let isSettled = false;
-      let unsubscribe: (() => void) | undefined;
+      const subscription = { cancel: (): void => undefined };
       const settle = (how: () => void): void => {
         if (isSettled) return;
         isSettled = true;
         stop();
-        unsubscribe?.();
+        subscription.cancel();
         how();
       };
-      let stop = (): void => undefined;
-      stop = this.onOver((error) => settle(() => reject(error as Error)));
-      if (this.isOver) return;
-      unsubscribe = subscribe(
+      if (this.#end) {
+        reject(this.#end.error);
+        return;
+      }
+      const stop = this.onOver((error) => settle(() => reject(error)));
+      subscription.cancel = subscribe(
         (value) => settle(() => resolve(value)),
-        (error) => settle(() => reject(error as Error)),
+        (error) => settle(() => reject(error)),
       );
-      // Woken while it subscribed.
-      if (isSettled as boolean) unsubscribe();
+      if (isSettled as boolean) subscription.cancel(); // woken while it subscribed
     });
   }
 

@@ -27,17 +27,14 @@ export class LockContext {
 
   /** This context and those around it that belong to the same owner, dead ones left out, innermost first. */
   *owners(): Generator<LockContext> {
-    for (let context: LockContext | undefined = this; context; context = context.#parent) {
-      if (context.#isLive) yield context;
-      if (context.#kind === 'job') return;
-    }
+    if (this.#isLive) yield this;
+    if (this.#kind === 'lock' && this.#parent) yield* this.#parent.owners();
   }
 
   /** Every live context of this flow, other owners' included. */
   *flow(): Generator<LockContext> {
-    for (let context: LockContext | undefined = this; context; context = context.#parent) {
-      if (context.#isLive) yield context;
-    }
+    if (this.#isLive) yield this;
+    if (this.#parent) yield* this.#parent.flow();
   }
 
   add(mutex: object, hold: Hold): void {
@@ -105,8 +102,8 @@ export function innermostContext(): LockContext | undefined {
 
 /** The context that owns what the running code acquires; undefined outside of every live one. */
 export function currentContext(): LockContext | undefined {
-  const { value } = innermostContext()?.owners().next() ?? { value: undefined };
-  return value ?? undefined;
+  for (const context of innermostContext()?.owners() ?? []) return context;
+  return undefined;
 }
 
 export const lockContext = {

@@ -1,0 +1,49 @@
+import { expect } from 'chai';
+import { chooseLocal, chooseZooKeeper, type Facts } from '../../support/choose-zookeeper.ts';
+
+const everything: Facts = { env: {}, dockerHasImage: true, jarsPresent: true, javaPresent: true, isDebian: true, isRoot: true };
+const bareDebian: Facts = { ...everything, dockerHasImage: false, jarsPresent: false, javaPresent: false };
+
+describe('the ZooKeeper of the tests', () => {
+  it('is the one that ZOOKEEPER_CONNECT names, whatever else is there', () => {
+    const env = { ZOOKEEPER_CONNECT: ' zk1:2181,zk2:2181/tests ' };
+    expect(chooseZooKeeper({ ...everything, env })).to.deep.equal({ use: 'environment', connectString: 'zk1:2181,zk2:2181/tests' });
+  });
+
+  for (const value of ['', '  ']) {
+    it(`is not taken from ZOOKEEPER_CONNECT="${value}"`, () => {
+      expect(chooseZooKeeper({ ...bareDebian, env: { ZOOKEEPER_CONNECT: value } }).use).to.equal('install');
+    });
+  }
+
+  it('is a container where Docker has the image, even if the jars are there', () => {
+    expect(chooseZooKeeper(everything)).to.deep.equal({ use: 'docker', image: 'zookeeper:3.9' });
+  });
+
+  it('is a container of ZOOKEEPER_IMAGE', () => {
+    const env = { ZOOKEEPER_IMAGE: 'zookeeper-debian:3.8' };
+    expect(chooseZooKeeper({ ...everything, env })).to.deep.equal({ use: 'docker', image: 'zookeeper-debian:3.8' });
+  });
+
+  it('is a local process where the jars and java are there', () => {
+    expect(chooseZooKeeper({ ...everything, dockerHasImage: false, isDebian: false, isRoot: false })).to.deep.equal({ use: 'jars' });
+  });
+
+  it('is installed, java with it, on a bare Debian', () => {
+    expect(chooseZooKeeper(bareDebian)).to.deep.equal({ use: 'install', packages: ['zookeeper', 'default-jre-headless'] });
+  });
+
+  it('is installed without java where java is there', () => {
+    expect(chooseLocal({ ...bareDebian, javaPresent: true })).to.deep.equal({ use: 'install', packages: ['zookeeper'] });
+  });
+
+  it('is installed where there are jars and no java', () => {
+    expect(chooseLocal({ ...bareDebian, jarsPresent: true }).use).to.equal('install');
+  });
+
+  for (const missing of [{ isRoot: false }, { isDebian: false }]) {
+    it(`is not there, and cannot be installed, with ${JSON.stringify(missing)}`, () => {
+      expect(chooseLocal({ ...bareDebian, ...missing })).to.deep.equal({ use: 'nothing' });
+    });
+  }
+});

@@ -1,0 +1,51 @@
+import { expect } from 'chai';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { dockerHasImage } from '../../support/docker-zookeeper.ts';
+import { findZooKeeper } from '../../support/find-zookeeper.ts';
+import { sharedConnectString, sharedZooKeeper } from '../../support/hooks.ts';
+import { startSilentServer } from '../../support/silent-server.ts';
+
+describe('findZooKeeper', () => {
+  const saved = { ...process.env };
+  afterEach(() => {
+    process.env = { ...saved };
+  });
+
+  it('starts nothing where ZOOKEEPER_CONNECT is set', async () => {
+    process.env['ZOOKEEPER_CONNECT'] = 'zk1:2181';
+    const found = await findZooKeeper();
+    await found.stop();
+    expect([found.connectString, found.how]).to.deep.equal(['zk1:2181', 'ZOOKEEPER_CONNECT']);
+  });
+
+  it('shares one server among those who ask', async () => {
+    const [first, second] = await Promise.all([sharedZooKeeper(), sharedZooKeeper()]);
+    expect(first).to.equal(second);
+    expect(sharedConnectString()).to.equal(first.connectString);
+  });
+
+  describe('by Docker', () => {
+    it('is out of the question where no engine listens', async () => {
+      process.env['DOCKER_HOST'] = 'unix:///nowhere/docker.sock';
+      expect(await dockerHasImage('zookeeper:3.9')).to.equal(false);
+    });
+
+    it('is out of the question where the engine says nothing for too long', async () => {
+      await using silent = await startSilentServer();
+      process.env['DOCKER_HOST'] = `tcp://127.0.0.1:${silent.port}`;
+      expect(await dockerHasImage('zookeeper:3.9', 200)).to.equal(false);
+      expect(silent.connections.length).to.equal(1);
+    });
+
+    it('is possible where the engine has the image', async () => {
+      const engine = createServer((request, response) => response.writeHead(request.url === '/images/zookeeper:3.9/json' ? 200 : 404).end());
+      await once(engine.listen(0, '127.0.0.1'), 'listening');
+      process.env['DOCKER_HOST'] = `tcp://127.0.0.1:${(engine.address() as AddressInfo).port}`;
+      expect(await dockerHasImage('zookeeper:3.9')).to.equal(true);
+      expect(await dockerHasImage('zookeeper:3.8')).to.equal(false);
+      await once(engine.close(), 'close');
+    });
+  });
+});

@@ -1,0 +1,32 @@
+import { expect } from 'chai';
+import { freePorts, onFreshPorts, PortTakenError } from '../../support/free-port.ts';
+
+describe('free ports', () => {
+  it('are different, and below the ephemeral range', async () => {
+    const ports = await freePorts(20);
+    expect(new Set(ports).size).to.equal(20);
+    expect(Math.max(...ports)).to.be.below(32_768);
+  });
+
+  it('are chosen again while one of them is taken in between', async () => {
+    const tried: number[] = [];
+    const port = await onFreshPorts(1, ([candidate = 0]) => {
+      tried.push(candidate);
+      return tried.length < 3 ? Promise.reject(new PortTakenError()) : Promise.resolve(candidate);
+    });
+    expect([tried.length, tried.at(-1)]).to.deep.equal([3, port]);
+  });
+
+  it('are not chosen for ever', async () => {
+    let tries = 0;
+    const failure = await onFreshPorts(1, () => (tries++, Promise.reject(new PortTakenError()))).catch((error: unknown) => error);
+    expect(failure).to.be.instanceOf(PortTakenError);
+    expect(tries).to.equal(5);
+  });
+
+  it('are not chosen again for another failure', async () => {
+    let tries = 0;
+    const failure = await onFreshPorts(1, () => (tries++, Promise.reject(new Error('other')))).catch((error: unknown) => error);
+    expect([String(failure), tries]).to.deep.equal(['Error: other', 1]);
+  });
+});

@@ -1,0 +1,142 @@
+import { expect } from 'chai';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { fourLetterWord } from '../../support/four-letter-word.ts';
+import { PortTakenError } from '../../support/free-port.ts';
+import { LocalZooKeeper } from '../../support/local-zookeeper.ts';
+import { startSilentServer } from '../../support/silent-server.ts';
+import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
+import { RawClient } from './raw-client.ts';
+
+describe('ZooKeeperServer', () => {
+  it('dies when killed, and comes back with its data on its port', async () => {
+    await using server = await startServer();
+    const { port, pid } = server;
+    using client = await RawClient.connect(port);
+    await client.request('create', '/kept');
+    await server.kill();
+    expect(isAlive(pid)).to.equal(false);
+    expect(() => server.pid).to.throw('it is not running');
+    await client.closed;
+    await server.start();
+    expect(server.port).to.equal(port);
+    using other = await RawClient.connect(port);
+    expect((await other.request('exists', '/kept')).err).to.equal(0);
+  });
+
+  it('answers nothing from the moment that it is paused, and goes on afterwards', async () => {
+    await using server = await startServer();
+    using client = await RawClient.connect(server.port);
+    for (let round = 0; round < 20; round++) {
+      server.pause();
+      const xid = client.send('exists', '/');
+      const failure = await fourLetterWord('127.0.0.1', server.port, 'ruok', 20).catch((error: unknown) => String(error));
+      expect(failure).to.match(/did not answer "ruok" within 20 ms/);
+      expect(client.replies.length).to.equal(round);
+      server.resume();
+      expect((await client.reply(xid)).err).to.equal(0);
+    }
+    expect(await server.command('ruok')).to.equal('imok');
+  });
+
+  it('stops for good, paused or not, more than once, and takes its data along', async () => {
+    const server = await startServer();
+    const { pid } = server;
+    const directory = await dataDirectory(server);
+    expect(existsSync(directory)).to.equal(true);
+    server.pause();
+    await server.stop();
+    await server.stop();
+    expect([isAlive(pid), existsSync(directory)]).to.deep.equal([false, false]);
+    expect(await server.start().catch((error: unknown) => String(error))).to.match(/was stopped/);
+  });
+
+  it('cannot be started twice', async () => {
+    await using server = await startServer();
+    expect(await server.start().catch((error: unknown) => String(error))).to.match(/is running already/);
+  });
+
+  it('has the tick it is given, lets sessions of 30 s be, and takes lines of configuration', async () => {
+    await using server = await startServer({ tickTimeMs: 200, config: { minSessionTimeout: 300 } });
+    const configuration = await server.command('conf');
+    expect(configuration).to.include('tickTime=200\n').and.include('minSessionTimeout=300\n');
+    using client = await RawClient.connect(server.port, 30_000);
+    expect((await client.connected()).readInt32BE(4)).to.equal(30_000);
+  });
+
+  it('reaps empty containers as often as it is told', async () => {
+    await using server = await startServer({ containerCheckMs: 10 });
+    using client = await RawClient.connect(server.port);
+    await client.request('createContainer', '/container');
+    await client.request('create', '/container/child');
+    await client.request('delete', '/container/child');
+    while ((await client.request('exists', '/container')).err === 0);
+  });
+
+  it('reports the end of its log when it cannot start', async () => {
+    const failure = await startServer({ config: { tickTime: 'soon' } }).catch((error: unknown) => String(error));
+    expect(failure).to.match(/ended while starting \(exit code 2\)/).and.match(/NumberFormatException: For input string: "soon"/);
+  });
+
+  it('says so when its port was taken in between', async () => {
+    await using other = await startSilentServer();
+    await using server = new LocalZooKeeper({ main: 'standalone', port: other.port }, {});
+    expect(await server.start().catch((error: unknown) => error)).to.be.instanceOf(PortTakenError);
+  });
+
+  it('does not take a server of others on its port for itself', async () => {
+    await using other = await startServer();
+    await using server = new LocalZooKeeper({ main: 'standalone', port: other.port }, {});
+    expect(await server.start().catch((error: unknown) => error)).to.be.instanceOf(PortTakenError);
+  });
+
+  for (const [how, code] of Object.entries({
+    'crashes': `throw new Error('expected')`,
+    'is told to end': `process.kill(process.pid, 'SIGTERM')`,
+    'exits while the server is paused': `server.pause(); process.exit()`,
+  })) {
+    it(`leaves nothing behind when the test process ${how}`, async () => {
+      const { port, directory } = await startedBy(code);
+      while (!(await refuses(port)));
+      expect(existsSync(directory)).to.equal(false);
+    });
+  }
+});
+
+interface Started {
+  readonly port: number;
+  readonly directory: string;
+}
+
+async function startedBy(code: string): Promise<Started> {
+  const program = `
+    import { startServer } from ${JSON.stringify(new URL('../../support/zookeeper-server.ts', import.meta.url).href)};
+    const server = await startServer();
+    const directory = /^dataDir=(.*)\\/version-2$/m.exec(await server.command('conf'))[1];
+    console.log(JSON.stringify({ port: server.port, directory }));
+    ${code}`;
+  const child = spawn(process.execPath, ['--import=tsx', '--input-type=module', '--eval', program], { stdio: ['ignore', 'pipe', 'ignore'] });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+  await once(child, 'close');
+  return JSON.parse(output) as Started;
+}
+
+async function dataDirectory(server: ZooKeeperServer): Promise<string> {
+  return /^dataDir=(.*)\/version-2$/m.exec(await server.command('conf'))?.[1] ?? '';
+}
+
+/** Asks the port, and not for the process: an orphan stays a zombie until process 1 cares. */
+async function refuses(port: number): Promise<boolean> {
+  const failure = await fourLetterWord('127.0.0.1', port, 'ruok', 200).catch((error: unknown) => String(error));
+  return failure.includes('ECONNREFUSED');
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
