@@ -1,6 +1,7 @@
 import { ClientClosedError, LockTimeoutError } from '../client/errors.js';
 import { Listeners } from '../client/listeners.js';
 import type { LockClient } from '../client/lock-client.js';
+import { onAbort } from './on-abort.js';
 
 export interface PatienceOptions {
   readonly timeoutMs?: number | undefined;
@@ -13,12 +14,10 @@ export interface PatienceOptions {
  */
 export class Patience {
   readonly #overs = new Listeners<unknown>();
-  readonly #signal: AbortSignal | undefined;
   readonly #stops: (() => void)[] = [];
   #end: { readonly error: unknown } | undefined;
 
   constructor(client: LockClient, path: string, { timeoutMs, signal }: PatienceOptions) {
-    this.#signal = signal;
     if (signal?.aborted) {
       this.#end = { error: signal.reason };
     } else if (client.isClosing) {
@@ -28,7 +27,7 @@ export class Patience {
         this.#stops.push(client.clock.after(timeoutMs, () => this.#over(new LockTimeoutError(path, timeoutMs))));
       }
       this.#stops.push(client.onChange(() => client.isClosing && this.#over(new ClientClosedError(closedWhile(path)))));
-      signal?.addEventListener('abort', this.#aborted, { once: true });
+      if (signal) this.#stops.push(onAbort(signal, (reason) => this.#over(reason)));
     }
   }
 
@@ -77,10 +76,7 @@ export class Patience {
   /** The call has settled: no timer and no listener stays behind. */
   dispose(): void {
     for (const stop of this.#stops.splice(0)) stop();
-    this.#signal?.removeEventListener('abort', this.#aborted);
   }
-
-  readonly #aborted = (): void => this.#over(this.#signal?.reason);
 
   #over(error: unknown): void {
     if (this.#end) return;

@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { chooseLocal, type LocalFacts } from './choose-zookeeper.ts';
+
+const names = ['zookeeper', 'zookeeper-jute', 'slf4j-api', 'slf4j-simple', 'commons-cli', 'snappy-java', 'metrics-core', 'netty-all', 'guava'];
+
+/** What Debian's `zookeeper` package and those it depends on put there. */
+export const zooKeeperJars: readonly string[] = names.map((name) => `/usr/share/java/${name}.jar`);
+
+let ensured: Promise<void> | undefined;
+
+/** Installs Debian's packages where they are missing. Throws where that cannot be done. */
+export function ensureDebianZooKeeper(): Promise<void> {
+  ensured ??= ensure();
+  return ensured;
+}
+
+export function localFacts(): LocalFacts {
+  return {
+    jarsPresent: zooKeeperJars.every((jar) => existsSync(jar)),
+    javaPresent: isCommand('java'),
+    isDebian: isCommand('apt-get'),
+    isRoot: process.getuid?.() === 0,
+  };
+}
+
+async function ensure(): Promise<void> {
+  const choice = chooseLocal(localFacts());
+  if (choice.use === 'jars') return;
+  if (choice.use === 'nothing') {
+    throw new Error(
+      "No ZooKeeper found: set ZOOKEEPER_CONNECT, or start Docker and pull the image (ZOOKEEPER_IMAGE, zookeeper:3.9), or install Debian's zookeeper package, " +
+        'which tests that kill their own servers need in any case.',
+    );
+  }
+  console.error(`Installing ${choice.packages.join(' and ')} by apt-get`);
+  await run('apt-get', ['update', '-qq']);
+  await run('apt-get', ['install', '-y', '-qq', '-o', 'DPkg::Lock::Timeout=300', ...choice.packages]);
+  const { jarsPresent, javaPresent } = localFacts();
+  if (!jarsPresent || !javaPresent) throw new Error(`${choice.packages.join(' and ')} are installed, but the jars or java are missing: ${zooKeeperJars.join(', ')}`);
+}
+
+async function run(command: string, args: readonly string[]): Promise<void> {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } });
+  let log = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (log += text));
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code !== 0) throw new Error(`${command} ${args.join(' ')} failed with exit code ${code ?? 'none'}:\n${log}`);
+}
+
+function isCommand(name: string): boolean {
+  return (process.env['PATH'] ?? '').split(delimiter).some((directory) => existsSync(join(directory, name)));
+}

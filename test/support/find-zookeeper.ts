@@ -1,0 +1,31 @@
+import { chooseZooKeeper, givenConnectString, zooKeeperImage } from './choose-zookeeper.ts';
+import { localFacts } from './debian-zookeeper.ts';
+import { dockerHasImage, startContainer } from './docker-zookeeper.ts';
+import { startServer } from './zookeeper-server.ts';
+
+export interface FoundZooKeeper {
+  readonly connectString: string;
+  /** For the log, like `a container of zookeeper:3.9`. */
+  readonly how: string;
+  /** Ends what was started, if anything was. */
+  stop(): Promise<void>;
+}
+
+/** The ZooKeeper to test against: ZOOKEEPER_CONNECT, else a Docker container, else a Java process of Debian's package. */
+export async function findZooKeeper(): Promise<FoundZooKeeper> {
+  const { env } = process;
+  const asked = givenConnectString(env) === undefined && (await dockerHasImage(zooKeeperImage(env)));
+  const choice = chooseZooKeeper({ env, dockerHasImage: asked, ...localFacts() });
+  switch (choice.use) {
+    case 'environment':
+      return { connectString: choice.connectString, how: 'ZOOKEEPER_CONNECT', stop: () => Promise.resolve() };
+    case 'docker':
+      return { ...(await startContainer(choice.image)), how: `a container of ${choice.image}` };
+    case 'jars':
+    case 'install':
+    case 'nothing': {
+      const server = await startServer();
+      return { connectString: server.connectString, how: `a local server, process ${server.pid}`, stop: () => server.stop() };
+    }
+  }
+}

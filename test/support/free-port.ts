@@ -1,0 +1,57 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:net';
+
+// Below every system's ephemeral range: a client that keeps dialling a stopped server on an ephemeral port can be
+// given that very port as its own, connects to itself, and the server can never bind it again.
+const lowest = 10_000;
+const highest = 32_000;
+const tries = 100;
+
+/** Ports of 127.0.0.1 that nothing listens on. Somebody else may still take one first: see `onFreshPorts`. */
+export async function freePorts(count: number): Promise<number[]> {
+  const ports = new Set<number>();
+  for (let attempt = 0; attempt < tries * count && ports.size < count; attempt++) {
+    const port = lowest + Math.floor(Math.random() * (highest - lowest));
+    if (await isFree(port)) ports.add(port);
+  }
+  if (ports.size < count) throw new Error(`No ${count} free ports of 127.0.0.1 between ${lowest} and ${highest}`);
+  return [...ports];
+}
+
+/** Another program took a port between our choosing it and our binding it. */
+export class PortTakenError extends Error {}
+
+/** Calls `start` with free ports, and with others where one of them turns out to be taken. */
+export async function onFreshPorts<T>(count: number, start: (ports: number[]) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await start(await freePorts(count));
+    } catch (error) {
+      if (!(error instanceof PortTakenError) || attempt === 5) throw error;
+    }
+  }
+}
+
+/** Resolves with the port once the server listens there. Rejects with PortTakenError where somebody else does. */
+export function listen(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const failed = (error: NodeJS.ErrnoException) =>
+      reject(error.code === 'EADDRINUSE' ? new PortTakenError(error.message, { cause: error }) : error);
+    server.once('error', failed);
+    server.listen(port, '127.0.0.1', () => {
+      server.off('error', failed);
+      resolve(port);
+    });
+  });
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const probe = createServer();
+  try {
+    await listen(probe, port);
+  } catch {
+    return false;
+  }
+  await once(probe.close(), 'close');
+  return true;
+}

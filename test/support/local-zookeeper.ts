@@ -1,0 +1,184 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { PortTakenError } from './free-port.ts';
+import { fourLetterWord, serverMode } from './four-letter-word.ts';
+import { whenProcessEnds } from './process-end.ts';
+import { ZooKeeperProcess, type mainClass } from './zookeeper-process.ts';
+
+type Config = Readonly<Record<string, string | number>>;
+
+export interface ServerOptions {
+  /** @default 500 */
+  tickTimeMs?: number;
+  /** How often the server looks for empty containers. @default ZooKeeper's, one minute */
+  containerCheckMs?: number;
+  /** Extra arguments of `java`, for example `-Dzookeeper.extendedTypesEnabled=true`. */
+  javaOptions?: string[];
+  /** Lines of `zoo.cfg`, over the defaults. */
+  config?: Config;
+}
+
+/** A ZooKeeper server of its own process, on 127.0.0.1. */
+export interface ZooKeeperServer extends AsyncDisposable {
+  readonly port: number;
+  readonly connectString: string;
+  /** Throws while it does not run. */
+  readonly pid: number;
+  /** Sends a four letter word. Rejects after two seconds of silence. */
+  command(word: string): Promise<string>;
+  /** SIGKILL. Resolves when the process has ended. The data stays. */
+  kill(): Promise<void>;
+  /** Starts again on the same port and data. Resolves when it serves. */
+  start(): Promise<void>;
+  /** SIGSTOP: it keeps its connections and answers nothing. */
+  pause(): void;
+  resume(): void;
+  /** Ends it, paused or not, and removes its data. Idempotent. */
+  stop(): Promise<void>;
+}
+
+export interface Place {
+  readonly main: keyof typeof mainClass;
+  readonly port: number;
+  /** Its number in an ensemble. */
+  readonly id?: number;
+}
+
+type State = { at: 'new' } | { at: 'started'; process: ZooKeeperProcess } | { at: 'removed' };
+
+const startLimitMs = 30_000;
+const pollMs = 25;
+
+/** One server and its folder: what a single server and each member of an ensemble are made of. */
+export class LocalZooKeeper implements ZooKeeperServer {
+  readonly port: number;
+  readonly connectString: string;
+  readonly #directory: string;
+  readonly #main: Place['main'];
+  readonly #javaOptions: readonly string[];
+  readonly #forget: () => void;
+  #state: State = { at: 'new' };
+
+  constructor(place: Place, options: ServerOptions, extraConfig: Config = {}) {
+    this.port = place.port;
+    this.connectString = `127.0.0.1:${place.port}`;
+    this.#main = place.main;
+    this.#javaOptions = javaOptions(options);
+    this.#directory = mkdtempSync(join(tmpdir(), 'zookeeper-'));
+    const dataDirectory = this.#dataDirectory;
+    mkdirSync(dataDirectory);
+    if (place.id !== undefined) writeFileSync(join(dataDirectory, 'myid'), `${place.id}\n`);
+    writeFileSync(join(this.#directory, 'zoo.cfg'), configuration(place.port, dataDirectory, options, extraConfig));
+    this.#forget = whenProcessEnds(() => this.#abandon());
+  }
+
+  get pid(): number {
+    return this.#running('has no process id').pid;
+  }
+
+  command(word: string): Promise<string> {
+    return fourLetterWord('127.0.0.1', this.port, word);
+  }
+
+  async start(): Promise<void> {
+    if (this.#state.at === 'removed') throw new Error(`${this.connectString} was stopped, and its data removed`);
+    if (this.#state.at === 'started' && !this.#state.process.hasEnded) throw new Error(`${this.connectString} is running already`);
+    const process = await ZooKeeperProcess.spawn({ directory: this.#directory, main: this.#main, javaOptions: this.#javaOptions });
+    this.#state = { at: 'started', process };
+    try {
+      await this.#serving(process);
+    } catch (error) {
+      await this.kill();
+      throw error;
+    }
+  }
+
+  async kill(): Promise<void> {
+    if (this.#state.at === 'started') await this.#state.process.kill();
+  }
+
+  pause(): void {
+    this.#running('cannot be paused').pause();
+  }
+
+  resume(): void {
+    this.#running('cannot be resumed').resume();
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    this.#state = { at: 'removed' };
+    this.#removeData();
+    this.#forget();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #serving(process: ZooKeeperProcess): Promise<void> {
+    const deadline = performance.now() + startLimitMs;
+    while (performance.now() < deadline) {
+      const serves = await Promise.race([this.#serves(), process.ended]);
+      if (process.hasEnded) throw await startFailure(this.connectString, process);
+      if (serves === true) return;
+      await delay(pollMs);
+    }
+    throw new Error(`ZooKeeper at ${this.connectString} did not serve within ${startLimitMs} ms:\n${process.logTail()}`);
+  }
+
+  async #serves(): Promise<boolean> {
+    if ((await serverMode('127.0.0.1', this.port)) === undefined) return false;
+    // Where another test run's server won the port, it is that one which answers, while ours is about to die.
+    const configuration = await this.command('conf').catch(() => '');
+    return configuration.includes(this.#dataDirectory);
+  }
+
+  #abandon(): void {
+    if (this.#state.at === 'started') void this.#state.process.kill();
+    this.#removeData();
+  }
+
+  #removeData(): void {
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  get #dataDirectory(): string {
+    return join(this.#directory, 'data');
+  }
+
+  #running(complaint: string): ZooKeeperProcess {
+    if (this.#state.at !== 'started' || this.#state.process.hasEnded) throw new Error(`${this.connectString} ${complaint}: it is not running`);
+    return this.#state.process;
+  }
+}
+
+async function startFailure(name: string, process: ZooKeeperProcess): Promise<Error> {
+  const log = process.logTail();
+  const message = `ZooKeeper at ${name} ended while starting (${await process.ended}):\n${log}`;
+  return /BindException|Address already in use/.test(log) ? new PortTakenError(message) : new Error(message);
+}
+
+function javaOptions({ containerCheckMs, javaOptions = [] }: ServerOptions): string[] {
+  const check = containerCheckMs === undefined ? [] : [`-Dznode.container.checkIntervalMs=${containerCheckMs}`];
+  return [...check, ...javaOptions];
+}
+
+function configuration(port: number, dataDirectory: string, options: ServerOptions, extra: Config): string {
+  const lines = {
+    tickTime: options.tickTimeMs ?? 500,
+    dataDir: dataDirectory,
+    clientPort: port,
+    clientPortAddress: '127.0.0.1',
+    maxClientCnxns: 0,
+    // The default is 20 ticks: with short ticks nobody could ask for a session of 30 s.
+    maxSessionTimeout: 60_000,
+    'admin.enableServer': 'false',
+    '4lw.commands.whitelist': '*',
+    ...extra,
+    ...options.config,
+  };
+  return Object.entries(lines).map(([key, value]) => `${key}=${value}\n`).join('');
+}

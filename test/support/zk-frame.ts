@@ -1,0 +1,126 @@
+const opNames = {
+  1: 'create',
+  2: 'delete',
+  3: 'exists',
+  4: 'getData',
+  5: 'setData',
+  6: 'getACL',
+  7: 'setACL',
+  8: 'getChildren',
+  9: 'sync',
+  11: 'ping',
+  12: 'getChildren2',
+  13: 'check',
+  14: 'multi',
+  15: 'create2',
+  16: 'reconfig',
+  17: 'checkWatches',
+  18: 'removeWatches',
+  19: 'createContainer',
+  20: 'deleteContainer',
+  21: 'createTTL',
+  22: 'multiRead',
+  100: 'auth',
+  101: 'setWatches',
+  102: 'sasl',
+  103: 'getEphemerals',
+  104: 'getAllChildrenNumber',
+  105: 'setWatches2',
+  106: 'addWatch',
+  107: 'whoAmI',
+  [-11]: 'closeSession',
+} as const;
+
+/** `connect` is the first frame each way, `watch` a notification, `unknown` a number that is not in the table. */
+export type Op = (typeof opNames)[keyof typeof opNames] | 'connect' | 'watch' | 'unknown';
+
+export interface Frame {
+  readonly from: 'client' | 'server';
+  /** A reply has the op, and the path, of its request. */
+  readonly op: Op;
+  /** Counted from 1 over the proxy's life. */
+  readonly connection: number;
+  /** 0 in `connect` frames, which have none. */
+  readonly xid: number;
+  /** The whole frame without its length. */
+  readonly body: Buffer;
+  /** In replies only. */
+  readonly err?: number;
+  /** The path that the request, or the first operation of a multi, or the notification is about. */
+  readonly path?: string;
+}
+
+interface Request {
+  readonly xid: number;
+  readonly op: Op;
+  readonly path?: string;
+}
+
+/** Knows what each frame of one connection is: replies do not say, so it remembers the requests. */
+export class FrameDecoder {
+  readonly #connection: number;
+  readonly #unanswered: Request[] = [];
+  readonly #seenFirst = { client: false, server: false };
+
+  constructor(connection: number) {
+    this.#connection = connection;
+  }
+
+  decode(from: Frame['from'], body: Buffer): Frame {
+    const common = { from, connection: this.#connection, body };
+    if (!this.#seenFirst[from]) {
+      this.#seenFirst[from] = true;
+      return { ...common, op: 'connect', xid: 0 };
+    }
+    if (from === 'server') return { ...common, ...this.#reply(body) };
+    const request = parseRequest(body);
+    this.#unanswered.push(request);
+    return { ...common, ...request };
+  }
+
+  #reply(body: Buffer): Request & { err: number } {
+    const xid = body.readInt32BE(0);
+    const err = body.readInt32BE(12);
+    if (xid === -1) return { xid, err, op: 'watch', path: stringAt(body, replyHeaderBytes + 8) };
+    // Searched by xid, not only shifted: a request that a rule dropped is never answered.
+    const index = this.#unanswered.findIndex((request) => request.xid === xid);
+    const [request] = index < 0 ? [] : this.#unanswered.splice(index, 1);
+    return { op: 'unknown', ...request, xid, err };
+  }
+}
+
+export const replyHeaderBytes = 16;
+
+/** Puts the frames of a byte stream together again, each with its length in front. */
+export class FrameSplitter {
+  #rest: Buffer = Buffer.alloc(0);
+
+  push(chunk: Buffer): Buffer[] {
+    this.#rest = Buffer.concat([this.#rest, chunk]);
+    const frames: Buffer[] = [];
+    while (this.#rest.length >= 4) {
+      const end = 4 + this.#rest.readInt32BE(0);
+      if (this.#rest.length < end) break;
+      frames.push(this.#rest.subarray(0, end));
+      this.#rest = this.#rest.subarray(end);
+    }
+    return frames;
+  }
+}
+
+const withoutPath: readonly Op[] = ['unknown', 'ping', 'auth', 'setWatches', 'setWatches2', 'sasl', 'reconfig', 'closeSession', 'multiRead', 'whoAmI'];
+const multiHeaderBytes = 9;
+
+function parseRequest(body: Buffer): Request {
+  const xid = body.readInt32BE(0);
+  const type = body.readInt32BE(4);
+  const op = type in opNames ? opNames[type as keyof typeof opNames] : 'unknown';
+  const path = withoutPath.includes(op) ? undefined : stringAt(body, op === 'multi' ? 8 + multiHeaderBytes : 8);
+  return path === undefined ? { xid, op } : { xid, op, path };
+}
+
+function stringAt(body: Buffer, offset: number): string {
+  if (body.length < offset + 4) return '';
+  const length = body.readInt32BE(offset);
+  return body.toString('utf8', offset + 4, offset + 4 + Math.max(0, length));
+}

@@ -1,0 +1,134 @@
+import type { Socket } from 'node:net';
+import { FrameSplitter, replyHeaderBytes, type Frame, type FrameDecoder } from './zk-frame.ts';
+
+/**
+ * What happens to a frame. `drop` forgets it, `cut` destroys both sockets before it and `cut-inside` in the middle of
+ * it, `hold` keeps it and all that follows its way until `speak()`, `delayUntil` until a promise settles.
+ */
+export type FrameAction =
+  | 'pass'
+  | 'drop'
+  | 'cut'
+  | 'cut-inside'
+  | 'hold'
+  | { readonly delayUntil: Promise<unknown> }
+  | { readonly replaceError: number };
+
+export interface LaneEvents {
+  judge(frame: Frame): FrameAction;
+  arrived(frame: Frame): void;
+}
+
+interface Ends {
+  readonly from: Frame['from'];
+  readonly source: Socket;
+  readonly target: Socket;
+}
+
+type FrameItem = { readonly is: 'frame'; readonly frame: Frame; readonly bytes: Buffer; readonly judged: boolean };
+type Item = FrameItem | { readonly is: 'end' };
+
+/** One direction of a link: its frames, and then its end, one after another. */
+export class ZkLane {
+  readonly #ends: Ends;
+  readonly #decoder: FrameDecoder;
+  readonly #events: LaneEvents;
+  readonly #cutLink: () => void;
+  readonly #splitter = new FrameSplitter();
+  readonly #stops = new Set<'held' | 'delayed' | 'ended'>();
+  #queue: Item[] = [];
+
+  constructor(ends: Ends, decoder: FrameDecoder, events: LaneEvents, cutLink: () => void) {
+    this.#ends = ends;
+    this.#decoder = decoder;
+    this.#events = events;
+    this.#cutLink = cutLink;
+    ends.source.on('data', (chunk) => this.#receive(chunk));
+    // Queued like a frame: over a silent link, news of a closed socket does not travel either.
+    ends.source.once('close', () => this.#take({ is: 'end' }));
+  }
+
+  hold(): void {
+    this.#stops.add('held');
+  }
+
+  release(): void {
+    this.#continue('held');
+  }
+
+  end(): void {
+    this.#stops.add('ended');
+    this.#queue = [];
+  }
+
+  #receive(chunk: Buffer): void {
+    for (const bytes of this.#splitter.push(chunk)) {
+      if (this.#stops.has('ended')) return;
+      const frame = this.#decoder.decode(this.#ends.from, bytes.subarray(4));
+      this.#take({ is: 'frame', frame, bytes, judged: false });
+      this.#events.arrived(frame);
+    }
+  }
+
+  #take(item: Item): void {
+    this.#queue.push(item);
+    this.#flow();
+  }
+
+  #continue(stop: 'held' | 'delayed'): void {
+    this.#stops.delete(stop);
+    this.#flow();
+  }
+
+  #flow(): void {
+    while (this.#stops.size === 0) {
+      const item = this.#queue.shift();
+      if (item === undefined) return;
+      this.#forward(item);
+    }
+  }
+
+  #forward(item: Item): void {
+    const { target } = this.#ends;
+    if (item.is === 'end') {
+      target.destroySoon();
+      return;
+    }
+    const { frame, bytes } = item;
+    const action = item.judged ? 'pass' : this.#events.judge(frame);
+    if (action === 'pass') target.write(bytes);
+    else if (action === 'drop') return;
+    else if (action === 'cut') this.#cutLink();
+    else if (action === 'cut-inside') this.#cutInside(bytes);
+    else if (action === 'hold') this.#stopBefore(item, 'held');
+    else if ('replaceError' in action) target.write(withError(frame, action.replaceError));
+    else this.#delay(item, action.delayUntil);
+  }
+
+  #cutInside(bytes: Buffer): void {
+    this.end();
+    this.#ends.target.write(bytes.subarray(0, Math.floor(bytes.length / 2)), this.#cutLink);
+  }
+
+  #delay(item: FrameItem, until: Promise<unknown>): void {
+    this.#stopBefore(item, 'delayed');
+    const proceed = () => this.#continue('delayed');
+    until.then(proceed, proceed);
+  }
+
+  #stopBefore(item: FrameItem, stop: 'held' | 'delayed'): void {
+    this.#stops.add(stop);
+    this.#queue.unshift({ ...item, judged: true });
+  }
+}
+
+function withError(frame: Frame, error: number): Buffer {
+  if (frame.err === undefined || frame.op === 'watch') {
+    throw new TypeError(`replaceError is for replies, and not for a ${frame.op} frame from the ${frame.from}`);
+  }
+  const bytes = Buffer.alloc(4 + replyHeaderBytes);
+  bytes.writeInt32BE(replyHeaderBytes, 0);
+  frame.body.copy(bytes, 4, 0, replyHeaderBytes);
+  bytes.writeInt32BE(error, replyHeaderBytes);
+  return bytes;
+}
