@@ -161,8 +161,7 @@ export class Connection {
 
   /** Ends this TCP connection; the next server is tried at once. */
   drop(why: Error): void {
-    this.lastError = why;
-    this.#manager.socket?.destroy();
+    this.#manager.socket?.destroy(why);
   }
 
   /** Ends the connection for good, without a word to the server: the session lives there until it expires. */
@@ -200,7 +199,9 @@ export class Connection {
     const manager = this.#manager;
     const index = this.#nextHost % hosts.length;
     const host = hosts[index];
-    if (host === undefined) return;
+    // Who was just told of the disconnection may have answered by abandoning it all.
+    if (host === undefined || manager.state === states.closed) return;
+    const name = `${host.host}:${host.port}`;
     this.#nextHost = index + 1;
     manager.setState(states.connecting);
 
@@ -212,22 +213,22 @@ export class Connection {
       socket.on('connect', () => manager.onSocketConnected());
       socket.on('data', (chunk) => manager.onSocketData(chunk));
       socket.on('drain', () => manager.onSocketDrain());
-      socket.on('close', () => this.#socketClosed(socket));
-      socket.on('error', (error) => {
-        this.lastError = error;
+      socket.on('close', () => this.#socketClosed(socket, name));
+      socket.on('error', () => {
+        // 'close' follows, and `socket.errored` keeps it.
       });
       // Covers the ConnectResponse too: a server that accepts and says nothing would hold us for ever.
       const attemptMs = this.#listener.attemptMs();
       this.#cancelAttempt = clock.after(attemptMs, () => {
-        this.drop(new Error(`${host.host}:${host.port} did not answer within ${Math.round(attemptMs)} ms`));
+        this.drop(new Error(`${name} did not answer within ${Math.round(attemptMs)} ms`));
       });
     });
   }
 
-  #socketClosed(socket: net.Socket): void {
+  #socketClosed(socket: net.Socket, name: string): void {
     this.#cancelAttempt();
     if (this.#manager.socket !== socket || this.#manager.state === states.closed) return;
-    this.lastError ??= new Error('the server closed the connection');
+    this.lastError = socket.errored ?? new Error(`${name} closed the connection`);
     this.#manager.onSocketClosed();
   }
 
@@ -235,7 +236,6 @@ export class Connection {
     switch (state) {
       case states.connected:
         this.#cancelAttempt();
-        this.#failedRounds = 0;
         this.lastError = undefined;
         this.#tellWatches();
         this.#listener.connected(this.#connectSentAt);
@@ -296,6 +296,8 @@ export class Connection {
       if (packet) manager.pendingQueue.unshift(packet);
       throw new Error(`An answer to request ${header.xid} came where ${packet?.request.header?.xid ?? 'none'} was due`);
     }
+    // Not at the ConnectResponse: a server that drops every session right after it would be dialled without a pause.
+    this.#failedRounds = 0;
     this.#raiseZxid(header.zxid);
     packet.callback(null, frame);
   }

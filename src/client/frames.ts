@@ -20,7 +20,8 @@ export class FrameSplitter {
     if (this.#length < wanted) return;
 
     // Joined only when a frame is complete: joining at every chunk would copy a long frame again and again.
-    let bytes = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks, this.#length);
+    const [first = chunk] = this.#chunks;
+    let bytes = this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks, this.#length);
     this.#chunks = [];
     this.#length = 0;
     while (bytes.length >= (wanted = frameLength(bytes))) {

@@ -151,10 +151,7 @@ export class LockClient implements AsyncDisposable {
     // The promise must be there before anyone is told: who is told asks isClosing.
     await Promise.resolve();
     this.#changes.tell();
-    const ghosts = [...this.#ghosts];
-    const cancel = this.clock.after(timeoutMs, () => ghosts.forEach((ghost) => ghost.abandon()));
-    await Promise.all([this.#session.close(timeoutMs), ...ghosts.map((ghost) => ghost.close(timeoutMs))]);
-    cancel();
+    await Promise.all([this.#session, ...this.#ghosts].map((session) => session.close(timeoutMs)));
     this.#change('closed');
   }
 

@@ -12,7 +12,7 @@ export type SessionState =
   | { readonly at: 'connecting' }
   | { readonly at: 'connected' }
   | { readonly at: 'suspended' }
-  | { readonly at: 'closing'; readonly done: () => void }
+  | { readonly at: 'closing' }
   | { readonly at: 'ended'; readonly why: SessionEnd };
 
 /** A znode that somebody holds a lock by: its hold ends with the session, or with the znode. */
@@ -161,20 +161,18 @@ export class Session implements ConnectionListener {
    * left to expire.
    */
   close(timeoutMs: number): Promise<void> {
-    if (this.#state.at === 'ended' || this.#state.at === 'closing') return Promise.resolve();
-    for (const holding of [...this.#holdings]) holding.lose('client-closed');
-    return new Promise((resolve) => {
-      const wasConnected = this.isConnected;
+    if (this.#state.at === 'ended') return Promise.resolve();
+    const closed = new Promise<void>((resolve) => {
       const cancel = this.#clock.after(timeoutMs, () => this.abandon());
-      const done = (): void => {
+      const stop = this.onChange(() => {
+        if (this.#state.at !== 'ended') return;
+        stop();
         cancel();
         resolve();
-      };
-      this.#cancelTick();
-      this.#become({ at: 'closing', done });
-      if (wasConnected) this.#askToClose();
-      else if (this.#proof === unproven && !this.#options.resume) this.abandon();
+      });
     });
+    if (this.#state.at !== 'closing') this.#beginToClose();
+    return closed;
   }
 
   /** Ends it here, without a word to the server. */
@@ -314,20 +312,27 @@ export class Session implements ConnectionListener {
     }
   }
 
+  #beginToClose(): void {
+    for (const holding of [...this.#holdings]) holding.lose('client-closed');
+    const wasConnected = this.isConnected;
+    this.#cancelTick();
+    this.#become({ at: 'closing' });
+    if (wasConnected) this.#askToClose();
+    else if (this.#proof === unproven && !this.#options.resume) this.abandon();
+  }
+
   /** Asked again on the next connection if this one ends before the answer. */
   #askToClose(): void {
     this.request(closeSession()).then(() => this.#end('closed'), ignore);
   }
 
   #end(why: SessionEnd): void {
-    const before = this.#state;
-    if (before.at === 'ended') return;
+    if (this.#state.at === 'ended') return;
     this.#cancelTick();
     this.#state = { at: 'ended', why };
     for (const holding of [...this.#holdings]) holding.lose(why === 'expired' ? 'session-expired' : 'session-deadline');
     this.#connection.abandon();
     this.#changes.tell();
-    if (before.at === 'closing') before.done();
     this.#owner.ended(this, why);
     if (why === 'lost' && this.#holdings.size === 0) this.#owner.settled(this);
   }

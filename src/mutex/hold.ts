@@ -16,7 +16,7 @@ export interface HoldKeeper {
 
 type HoldState =
   | { readonly at: 'open' }
-  | { readonly at: 'released'; readonly outcome: Promise<Release> };
+  | { readonly at: 'released'; readonly outcome: Promise<Release>; readonly loss: LockLostError | undefined };
 
 /**
  * One acquire's handle on a lock. Everything that the lock protects should ask `isValid` or pass `fencingToken` on, and stop when
@@ -69,11 +69,9 @@ export class Hold implements AsyncDisposable {
     if (this.#aborter === undefined) {
       const aborter = new AbortController();
       this.#aborter = aborter;
-      const { loss } = this.shared.grant;
-      if (this.#state.at === 'open') {
-        if (loss) aborter.abort(loss);
-        else this.#stopListening = this.shared.grant.onLost((error) => aborter.abort(error));
-      }
+      const { loss } = this;
+      if (loss) aborter.abort(loss);
+      else if (this.#state.at === 'open') this.#stopListening = this.shared.grant.onLost((error) => aborter.abort(error));
     }
     return this.#aborter.signal;
   }
@@ -83,10 +81,7 @@ export class Hold implements AsyncDisposable {
    * @throws NotOwnedError when this handle was released before
    */
   assertValid(): void {
-    if (this.isValid) return;
-    const { loss } = this.shared.grant;
-    if (loss) throw loss;
-    throw new NotOwnedError(this.keeper.lock.path);
+    if (!this.isValid) throw this.loss ?? new NotOwnedError(this.keeper.lock.path);
   }
 
   /**
@@ -95,9 +90,10 @@ export class Hold implements AsyncDisposable {
    * The znode goes with the last handle of the same owner. Calling it again returns the same promise.
    */
   release(): Promise<Release> {
-    if (this.#state.at === 'released') return this.#state.outcome;
+    // Judged while it is open: a loss that is noticed only now still aborts its signal, and who hears of that may release it as well.
+    if (!this.isValid && this.#state.at === 'released') return this.#state.outcome;
     const outcome = this.#letGo();
-    this.#state = { at: 'released', outcome };
+    this.#state = { at: 'released', outcome, loss: this.shared.grant.loss };
     this.keeper.released(this);
     return outcome;
   }
@@ -106,9 +102,9 @@ export class Hold implements AsyncDisposable {
     return this.release().then(() => undefined);
   }
 
-  /** @internal Why it is lost, if it is. */
+  /** @internal Why it was lost, if that was before it was released. */
   get loss(): LockLostError | undefined {
-    return this.shared.grant.loss;
+    return this.#state.at === 'open' ? this.shared.grant.loss : this.#state.loss;
   }
 
   #letGo(): Promise<Release> {

@@ -7,9 +7,9 @@ import type { Hold } from './hold.js';
  * job of that flow would walk into the critical section.
  */
 export class LockContext {
-  /** `job`: opened by `lockContext.run`, a new owner. `lock`: opened by `withLock`, part of the owner around it. */
-  readonly #kind: 'job' | 'lock';
-  readonly #parent: LockContext | undefined;
+  /** `job`: opened by `lockContext.run`, a new owner. `lock`: opened by `withLock`, part of the owner around it, while that lives. */
+  #kind: 'job' | 'lock';
+  #parent: LockContext | undefined;
   /** What this context holds, latest last, by mutex. */
   readonly #holds = new Map<object, Set<Hold>>();
   /** The first acquires of this context that are still under way, by mutex. */
@@ -19,6 +19,9 @@ export class LockContext {
   constructor(kind: 'job' | 'lock', parent: LockContext | undefined) {
     this.#kind = kind;
     this.#parent = parent;
+    // Where each job starts the next one before it ends, the dead are two steps away.
+    const around = this.#around();
+    if (around) around.#around();
   }
 
   get isLive(): boolean {
@@ -28,13 +31,15 @@ export class LockContext {
   /** This context and those around it that belong to the same owner, dead ones left out, innermost first. */
   *owners(): Generator<LockContext> {
     if (this.#isLive) yield this;
-    if (this.#kind === 'lock' && this.#parent) yield* this.#parent.owners();
+    const around = this.#around();
+    if (this.#kind === 'lock' && around) yield* around.owners();
   }
 
   /** Every live context of this flow, other owners' included. */
   *flow(): Generator<LockContext> {
     if (this.#isLive) yield this;
-    if (this.#parent) yield* this.#parent.flow();
+    const around = this.#around();
+    if (around) yield* around.flow();
   }
 
   add(mutex: object, hold: Hold): void {
@@ -75,21 +80,46 @@ export class LockContext {
   /** Runs `fn` in this context, which dies when it settles: work that outlives it is outside of it. */
   run<T>(fn: () => T): T {
     storage ??= new AsyncLocalStorage<LockContext>();
+    return storage.run(this, () => this.#follow(fn));
+  }
+
+  #follow<T>(fn: () => T): T {
     let result: T;
     try {
-      result = storage.run(this, fn);
+      result = fn();
     } catch (error) {
       this.#isLive = false;
       throw error;
     }
-    if (isThenable(result)) result.then(this.#die, this.#die);
-    else this.#isLive = false;
+    if (isThenable(result)) return this.#untilSettled(result) as T;
+    this.#isLive = false;
     return result;
   }
 
-  readonly #die = (): void => {
-    this.#isLive = false;
-  };
+  /**
+   * What the caller gets in place of the thenable. A second `then` on the side would start a lazy one, such as a query, twice, and would
+   * count as somebody who handles the rejection of a promise that nobody looks at.
+   */
+  async #untilSettled<T>(result: PromiseLike<T>): Promise<T> {
+    try {
+      return await result;
+    } finally {
+      this.#isLive = false;
+    }
+  }
+
+  /**
+   * The nearest live context around it. Dead ones are forgotten, and not only passed over: a job that schedules the next one would drag
+   * along every job that ever was.
+   */
+  #around(): LockContext | undefined {
+    while (this.#parent && !this.#parent.#isLive) {
+      // What is around a dead job belongs to another owner, still.
+      if (this.#parent.#kind === 'job') this.#kind = 'job';
+      this.#parent = this.#parent.#parent;
+    }
+    return this.#parent;
+  }
 }
 
 /** Created when a context is first used: on Node 20 it makes every await of the process slower. */
@@ -111,7 +141,7 @@ export const lockContext = {
    * Runs `fn` as one owner, one request or one job: inside, `mutex.acquire()` and `mutex.release()` are re-entrant. A `run`
    * inside a `run` is a new owner.
    *
-   * @returns what `fn` returns; when that settles, the context ends
+   * @returns what `fn` returns, or, of a thenable, a promise of its own; when that settles, the context ends
    * @example
    * await lockContext.run(async () => {
    *   const hold = await mutex.acquire();

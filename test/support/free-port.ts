@@ -45,7 +45,7 @@ export function listen(server: Server, port: number): Promise<number> {
   });
 }
 
-async function isFree(port: number): Promise<boolean> {
+export async function isFree(port: number): Promise<boolean> {
   const probe = createServer();
   try {
     await listen(probe, port);

@@ -23,7 +23,6 @@ export async function startSilentServer(): Promise<SilentServer> {
   const port = await onFreshPorts(1, ([candidate = 0]) => listen(server, candidate));
 
   const close = async () => {
-    if (!server.listening) return;
     const closed = once(server, 'close');
     server.close();
     for (const socket of connections) socket.destroy();

@@ -89,8 +89,6 @@ export class FrameDecoder {
   }
 }
 
-export const replyHeaderBytes = 16;
-
 /** Puts the frames of a byte stream together again, each with its length in front. */
 export class FrameSplitter {
   #rest: Buffer = Buffer.alloc(0);
@@ -108,7 +106,20 @@ export class FrameSplitter {
   }
 }
 
+/** The reply without its body, as a server answers an error. With its length in front. */
+export function withError(frame: Frame, error: number): Buffer {
+  if (frame.err === undefined || frame.op === 'watch') {
+    throw new TypeError(`replaceError is for replies, and not for a ${frame.op} frame from the ${frame.from}`);
+  }
+  const bytes = Buffer.alloc(4 + replyHeaderBytes);
+  bytes.writeInt32BE(replyHeaderBytes, 0);
+  frame.body.copy(bytes, 4, 0, replyHeaderBytes);
+  bytes.writeInt32BE(error, replyHeaderBytes);
+  return bytes;
+}
+
 const withoutPath: readonly Op[] = ['unknown', 'ping', 'auth', 'setWatches', 'setWatches2', 'sasl', 'reconfig', 'closeSession', 'multiRead', 'whoAmI'];
+const replyHeaderBytes = 16;
 const multiHeaderBytes = 9;
 
 function parseRequest(body: Buffer): Request {

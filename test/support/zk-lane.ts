@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { FrameSplitter, replyHeaderBytes, type Frame, type FrameDecoder } from './zk-frame.ts';
+import { FrameSplitter, withError, type Frame, type FrameDecoder } from './zk-frame.ts';
 
 /**
  * What happens to a frame. `drop` forgets it, `cut` destroys both sockets before it and `cut-inside` in the middle of
@@ -36,7 +36,7 @@ export class ZkLane {
   readonly #cutLink: () => void;
   readonly #splitter = new FrameSplitter();
   readonly #stops = new Set<'held' | 'delayed' | 'ended'>();
-  #queue: Item[] = [];
+  readonly #queue: Item[] = [];
 
   constructor(ends: Ends, decoder: FrameDecoder, events: LaneEvents, cutLink: () => void) {
     this.#ends = ends;
@@ -58,12 +58,10 @@ export class ZkLane {
 
   end(): void {
     this.#stops.add('ended');
-    this.#queue = [];
   }
 
   #receive(chunk: Buffer): void {
     for (const bytes of this.#splitter.push(chunk)) {
-      if (this.#stops.has('ended')) return;
       const frame = this.#decoder.decode(this.#ends.from, bytes.subarray(4));
       this.#take({ is: 'frame', frame, bytes, judged: false });
       this.#events.arrived(frame);
@@ -120,15 +118,4 @@ export class ZkLane {
     this.#stops.add(stop);
     this.#queue.unshift({ ...item, judged: true });
   }
-}
-
-function withError(frame: Frame, error: number): Buffer {
-  if (frame.err === undefined || frame.op === 'watch') {
-    throw new TypeError(`replaceError is for replies, and not for a ${frame.op} frame from the ${frame.from}`);
-  }
-  const bytes = Buffer.alloc(4 + replyHeaderBytes);
-  bytes.writeInt32BE(replyHeaderBytes, 0);
-  frame.body.copy(bytes, 4, 0, replyHeaderBytes);
-  bytes.writeInt32BE(error, replyHeaderBytes);
-  return bytes;
 }

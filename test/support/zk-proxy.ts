@@ -77,10 +77,8 @@ class LocalProxy implements ZkProxy {
   }
 
   on(rule: FrameRule): () => void {
-    // Wrapped, so that a rule added twice is two rules.
-    const own: FrameRule = (frame) => rule(frame);
-    this.#rules.add(own);
-    return () => void this.#rules.delete(own);
+    this.#rules.add(rule);
+    return () => void this.#rules.delete(rule);
   }
 
   seen(match: (frame: Frame) => boolean, count?: number): Promise<Frame> {

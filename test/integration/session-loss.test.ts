@@ -1,0 +1,272 @@
+import { expect } from 'chai';
+import { InterProcessMutex, LockClient, LockLostError, type ConnectionState, type Hold } from '../../src/index.ts';
+import { stranger, type Stranger } from '../support/stranger.ts';
+import { testPath } from '../support/test-path.ts';
+import { aborted, rejection, until } from '../support/until.ts';
+import { startProxy, type ZkProxy } from '../support/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
+
+const sessionTimeoutMs = 1_500;
+
+describe('the loss of a session', () => {
+  let server: ZooKeeperServer;
+  let proxy: ZkProxy;
+  let client: LockClient;
+  let outside: Stranger;
+
+  before(async () => {
+    server = await startServer();
+    outside = await stranger(server.connectString);
+  });
+
+  beforeEach(async () => {
+    proxy = await startProxy(server.port);
+    client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs });
+  });
+
+  afterEach(async () => {
+    await client.close({ timeoutMs: 500 });
+    await proxy.close();
+  });
+
+  after(async () => {
+    await outside[Symbol.asyncDispose]();
+    await server.stop();
+  });
+
+  const reached = (state: ConnectionState): Promise<void> =>
+    new Promise((resolve) => client.on('state', (now) => now === state && resolve()));
+
+  it('by the word of the server: the holder is told, and the client goes on in a new session by itself', async () => {
+    const path = testPath('expired');
+    const mutex = new InterProcessMutex(client, path);
+    const hold = await mutex.acquire();
+    const told = aborted(hold.signal);
+    const states: ConnectionState[] = [];
+    client.on('state', (state) => void states.push(state));
+    const again = reached('reconnected');
+    await outside.endSession(client);
+    const reason = (await told) as LockLostError;
+    expect(reason).to.be.instanceOf(LockLostError);
+    expect(reason.reason).to.equal('session-expired');
+    expect(hold.isValid).to.equal(false);
+    await again;
+    expect(states).to.deep.equal(['suspended', 'lost', 'reconnected']);
+    const next = await mutex.acquire();
+    expect(next.isValid).to.equal(true);
+    expect(next.fencingToken > hold.fencingToken).to.equal(true);
+    expect(await hold.release()).to.equal('lost');
+    expect(next.isValid).to.equal(true);
+    await next.release();
+  });
+
+  it('by the word of the server: who waits starts over in the new session, and is granted there', async () => {
+    const path = testPath('expired-waiter');
+    const other = await LockClient.connect(server.connectString);
+    const gate = await new InterProcessMutex(other, path).acquire();
+    const mutex = new InterProcessMutex(client, path);
+    const waiting = mutex.acquire();
+    await until('it waits', async () => (await outside.children(path)).length === 2);
+    const before = client.session.id;
+    await outside.endSession(client);
+    await until('it waits again, in another session', async () => (await outside.children(path)).length === 2 && client.session.id !== before);
+    await gate.release();
+    const hold = await waiting;
+    const [participant] = await mutex.participants();
+    expect(participant?.path).to.equal(hold.path);
+    expect(participant?.sessionId).to.equal(`0x${client.session.id.toString(16)}`);
+    await hold.release();
+    await other.close();
+  });
+
+  it('by silence: the holder is told before anybody else can be granted the lock', async () => {
+    const path = testPath('silence');
+    const hold = await new InterProcessMutex(client, path).acquire();
+    let toldAt = Infinity;
+    const told = aborted(hold.signal).then((reason) => {
+      toldAt = performance.now();
+      return reason as LockLostError;
+    });
+    const other = await LockClient.connect(server.connectString);
+    const waiting = new InterProcessMutex(other, path).acquire();
+    await until('it waits', async () => (await outside.children(path)).length === 2);
+    proxy.silence();
+    const next = await waiting;
+    const grantedAt = performance.now();
+    expect((await told).reason).to.equal('session-deadline');
+    expect(toldAt).to.be.lessThan(grantedAt);
+    expect(next.fencingToken > hold.fencingToken).to.equal(true);
+    proxy.speak();
+    await reached('reconnected');
+    expect(await hold.release()).to.equal('lost');
+    expect(next.isValid).to.equal(true);
+    await next.release();
+    await other.close();
+  });
+
+  it('by silence: the znode of the lost hold stays while its job runs, and goes as soon as it lets go', async () => {
+    const path = testPath('ghost');
+    const hold = await new InterProcessMutex(client, path).acquire();
+    // Its requests arrive, so the session lives on the server; nothing comes back, so it is lost here.
+    const hear = proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
+    const lost = reached('lost');
+    const again = reached('reconnected');
+    await aborted(hold.signal);
+    await lost;
+    hear();
+    await again;
+    expect(await outside.children(path)).to.have.length(1);
+    const old = hold.path;
+    expect(await hold.release()).to.equal('lost');
+    const releasedAt = performance.now();
+    await until('its session is closed', async () => !(await outside.exists(old)));
+    expect(performance.now() - releasedAt).to.be.lessThan(sessionTimeoutMs / 2);
+  });
+
+  it('by silence: who waits in the same session starts over at once in the new one', async () => {
+    const path = testPath('silence-waiter');
+    const hold = await new InterProcessMutex(client, testPath('silence-holder')).acquire();
+    const waiting = new InterProcessMutex(client, path);
+    const other = await LockClient.connect(server.connectString);
+    const gate = await new InterProcessMutex(other, path).acquire();
+    const next = waiting.acquire();
+    await until('it waits', async () => (await outside.children(path)).length === 2);
+    const hear = proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
+    const again = reached('reconnected');
+    await aborted(hold.signal);
+    hear();
+    await again;
+    await gate.release();
+    const granted = await next;
+    const [holder] = await waiting.participants();
+    expect(granted.isValid).to.equal(true);
+    expect(holder?.sessionId).to.equal(`0x${client.session.id.toString(16)}`);
+    await hold.release();
+    await granted.release();
+    await until('nothing is left', async () => (await outside.children(path)).length === 0);
+    await other.close();
+  });
+
+  it('is seen by isValid at the first look after the event loop was blocked, whatever timers have not run', async () => {
+    const hold = await new InterProcessMutex(client, testPath('blocked')).acquire();
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, sessionTimeoutMs + 100);
+    expect(hold.isValid).to.equal(false);
+    expect(() => hold.assertValid()).to.throw(LockLostError);
+    expect(hold.signal.aborted).to.equal(true);
+    await hold.release();
+  });
+
+  it('a hold stays valid, and a waiter keeps its znode, across a restart of the server within the timeout', async () => {
+    const own = await startServer();
+    const direct = await LockClient.connect(own.connectString, { sessionTimeoutMs: 10_000 });
+    try {
+      const path = testPath('restart');
+      const mutex = new InterProcessMutex(direct, path);
+      const hold = await mutex.acquire();
+      const waiting = mutex.acquire();
+      await until('it waits', async () => (await mutex.participants()).length === 2);
+      const before = (await mutex.participants()).map((participant) => participant.path);
+      const again = new Promise<void>((resolve) => direct.on('state', (state) => state === 'reconnected' && resolve()));
+      await own.kill();
+      await own.start();
+      await again;
+      expect(hold.isValid).to.equal(true);
+      expect((await mutex.participants()).map((participant) => participant.path)).to.deep.equal(before);
+      await hold.release();
+      expect((await waiting).path).to.equal(before[1]);
+      await (await waiting).release();
+    } finally {
+      await direct.close({ timeoutMs: 500 });
+      await own.stop();
+    }
+  });
+
+  it('an acquire made while nothing answers waits for the connection, and times out without one', async () => {
+    const mutex = new InterProcessMutex(client, testPath('suspended'));
+    await proxy.refuse();
+    const suspended = reached('suspended');
+    proxy.cut();
+    await suspended;
+    expect((await rejection(mutex.acquire({ timeoutMs: 50 }))).code).to.equal('ERR_LOCK_TIMEOUT');
+    expect(await mutex.tryAcquire()).to.equal(undefined);
+    const waiting = mutex.acquire();
+    await proxy.accept();
+    await (await waiting).release();
+  });
+
+  it('a release while nothing answers is decided at once, settles at the deadline, and is done when a server answers again', async () => {
+    const path = testPath('release-suspended');
+    const hold = await new InterProcessMutex(client, path).acquire();
+    await proxy.refuse();
+    const suspended = reached('suspended');
+    const overdue = reached('lost');
+    proxy.cut();
+    await suspended;
+    const releasing = hold.release();
+    expect(hold.isValid).to.equal(false);
+    expect(await releasing).to.equal('released');
+    await overdue;
+    await proxy.accept();
+    await until('the znode is gone', async () => (await outside.children(path)).length === 0);
+  });
+
+  it('a session that held nothing is not given up at its deadline: its waiters keep their place', async () => {
+    const path = testPath('nothing-held');
+    const other = await LockClient.connect(server.connectString);
+    const gate = await new InterProcessMutex(other, path).acquire();
+    const mutex = new InterProcessMutex(client, path);
+    const waiting: Promise<Hold> = mutex.acquire();
+    await until('it waits', async () => (await outside.children(path)).length === 2);
+    const place = (await mutex.participants())[1]?.path;
+    const { id } = client.session;
+    const hear = proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
+    const again = reached('reconnected');
+    await reached('lost');
+    hear();
+    await again;
+    expect(client.session.id).to.equal(id);
+    await gate.release();
+    expect((await waiting).path).to.equal(place);
+    await (await waiting).release();
+    await other.close();
+  });
+});
+
+describe('a first connection', () => {
+  it('that nobody answers is a ConnectionTimeoutError that names the hosts and the last socket error', async () => {
+    const error = await rejection(LockClient.connect('127.0.0.1:1,127.0.0.1:2', { connectionTimeoutMs: 200 }));
+    expect(error.code).to.equal('ERR_LOCK_CONNECTION_TIMEOUT');
+    expect(error.message).to.contain('127.0.0.1:1').and.to.contain('127.0.0.1:2').and.to.contain('200 ms').and.to.contain('ECONNREFUSED');
+    expect(error.cause).to.be.instanceOf(Error);
+  });
+
+  it('to a name that does not resolve says so', async () => {
+    const error = await rejection(LockClient.connect('no-such-host.invalid:2181', { connectionTimeoutMs: 1_500 }));
+    expect(error.code).to.equal('ERR_LOCK_CONNECTION_TIMEOUT');
+    expect(error.message).to.contain('no-such-host.invalid').and.to.match(/ENOTFOUND|EAI_AGAIN/);
+  });
+
+  it('ends with the reason of its signal', async () => {
+    const controller = new AbortController();
+    const reason = new Error('never mind');
+    const connecting = rejection(LockClient.connect('127.0.0.1:1', { signal: controller.signal }));
+    controller.abort(reason);
+    expect(await connecting).to.equal(reason);
+  });
+
+  it('with a bad option sends nothing, and names the option, the value and what is accepted', async () => {
+    const connect = (options: unknown, hosts: unknown = '127.0.0.1:1'): Promise<Error> =>
+      rejection(LockClient.connect(hosts as string, options as Record<string, never>));
+    expect(await connect({ sessionTimeoutMs: 0 })).to.be.instanceOf(RangeError).with.property('message').that.contains('sessionTimeoutMs').and.contains('0');
+    expect(await connect({ sessionTimeoutMs: '30' })).to.be.instanceOf(TypeError).with.property('message').that.contains('"30"');
+    expect(await connect({ connectionTimeoutMs: -1 })).to.be.instanceOf(RangeError).with.property('message').that.contains('connectionTimeoutMs');
+    expect(await connect({ sessionTimeout: 5 })).to.be.instanceOf(TypeError).with.property('message').that.contains('`sessionTimeout`');
+    expect(await connect({ retryPolicy: {} })).to.be.instanceOf(TypeError).with.property('message').that.contains('retryPolicy');
+    expect(await connect({ acl: [] })).to.be.instanceOf(TypeError).with.property('message').that.contains('acl');
+    expect(await connect({ logger: 5 })).to.be.instanceOf(TypeError);
+    expect(await connect({ signal: 5 })).to.be.instanceOf(TypeError);
+    expect(await connect({}, 'zk1:99999')).to.be.instanceOf(TypeError).with.property('message').that.contains('connectString').and.contains('99999');
+    const secret = await connect({ auth: [{ scheme: 'digest', credential: 'user:hunter2' }] });
+    expect(secret.message).to.contain('auth').and.not.to.contain('hunter2');
+  });
+});
