@@ -102,14 +102,14 @@ export class ClientClosedError extends LockError {
   }
 }
 
-/** The session ended while a request of it was under way. Acquiring starts over in a new session by itself. */
+/** The cause of a LockLostError: which session it was that ended, on the server's word or at its deadline. */
 export class SessionExpiredError extends LockError {
   static {
     this.prototype.name = 'SessionExpiredError';
   }
 
-  constructor(sessionId: string, options?: ErrorOptions) {
-    super('ERR_LOCK_SESSION_EXPIRED', `The ZooKeeper session ${sessionId} has ended`, options);
+  constructor(sessionId: string) {
+    super('ERR_LOCK_SESSION_EXPIRED', `The ZooKeeper session ${sessionId} has ended, or may have`);
   }
 }
 

@@ -343,6 +343,11 @@ export class Session implements ConnectionListener {
   }
 }
 
+/** A session id as the servers' logs write it: `0x100000a2b3c0001`. */
+export function sessionName(id: bigint): string {
+  return `0x${BigInt.asUintN(64, id).toString(16)}`;
+}
+
 function ignore(): void {
   // What failed here shows again as a change of state.
 }

@@ -1,6 +1,6 @@
-import { LockLostError, type LossReason } from '../client/errors.js';
+import { LockLostError, SessionExpiredError, type LossReason } from '../client/errors.js';
 import { Listeners } from '../client/listeners.js';
-import type { Holding } from '../client/session.js';
+import { sessionName, type Holding } from '../client/session.js';
 import type { LockNode } from './lock-node.js';
 
 export type Release = 'released' | 'lost';
@@ -43,10 +43,12 @@ export class Grant implements Holding {
 
   lose(reason: LossReason): void {
     if (this.#state.at !== 'held') return;
-    this.#state = { at: 'lost', error: new LockLostError(this.publicPath, reason) };
+    const { session } = this.#node;
+    const isOfSession = reason === 'session-expired' || reason === 'session-deadline';
+    this.#state = { at: 'lost', error: new LockLostError(this.publicPath, reason, isOfSession ? { cause: new SessionExpiredError(sessionName(session.id)) } : {}) };
     this.#losses.tell(this.#state.error);
     // The session lives on without it; after the end of the session, its jobs are waited for.
-    if (reason === 'node-deleted') this.#node.session.settle(this);
+    if (reason === 'node-deleted') session.settle(this);
   }
 
   /** The outcome is decided now; the promise settles on the server's word or at the session's deadline. */

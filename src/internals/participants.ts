@@ -2,7 +2,7 @@ import { RequestFailedError } from '../client/errors.js';
 import type { LockClient } from '../client/lock-client.js';
 import { getChildren, getData } from '../client/operations.js';
 import { join } from '../client/path.js';
-import type { Session } from '../client/session.js';
+import { sessionName, type Session } from '../client/session.js';
 import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { foreignNames, sequenceOf } from '../driver/names.js';
@@ -47,7 +47,7 @@ async function read(session: Session, chroot: string, path: string, driver: Lock
         reply && {
           path: join(path, name),
           sequence: sequenceOf(name, driver.lockName) ?? 0,
-          sessionId: `0x${BigInt.asUintN(64, reply.value.stat.ephemeralOwner).toString(16)}`,
+          sessionId: sessionName(reply.value.stat.ephemeralOwner),
           data: reply.value.data,
           createdAt: new Date(reply.value.stat.createdAtMs),
         }

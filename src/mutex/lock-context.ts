@@ -31,15 +31,13 @@ export class LockContext {
   /** This context and those around it that belong to the same owner, dead ones left out, innermost first. */
   *owners(): Generator<LockContext> {
     if (this.#isLive) yield this;
-    const around = this.#around();
-    if (this.#kind === 'lock' && around) yield* around.owners();
+    for (let context = this.#aroundOfSameOwner(); context; context = context.#aroundOfSameOwner()) yield context;
   }
 
   /** Every live context of this flow, other owners' included. */
   *flow(): Generator<LockContext> {
     if (this.#isLive) yield this;
-    const around = this.#around();
-    if (around) yield* around.flow();
+    for (let context = this.#around(); context; context = context.#around()) yield context;
   }
 
   add(mutex: object, hold: Hold): void {
@@ -106,6 +104,11 @@ export class LockContext {
     } finally {
       this.#isLive = false;
     }
+  }
+
+  #aroundOfSameOwner(): LockContext | undefined {
+    const around = this.#around();
+    return this.#kind === 'job' ? undefined : around;
   }
 
   /**

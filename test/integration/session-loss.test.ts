@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { InterProcessMutex, LockClient, LockLostError, type ConnectionState, type Hold } from '../../src/index.ts';
+import { InterProcessMutex, LockClient, LockLostError, SessionExpiredError, type ConnectionState, type Hold } from '../../src/index.ts';
 import { stranger, type Stranger } from '../support/stranger.ts';
 import { testPath } from '../support/test-path.ts';
 import { aborted, rejection, until } from '../support/until.ts';
@@ -49,6 +49,7 @@ describe('the loss of a session', () => {
     const reason = (await told) as LockLostError;
     expect(reason).to.be.instanceOf(LockLostError);
     expect(reason.reason).to.equal('session-expired');
+    expect(reason.cause).to.be.instanceOf(SessionExpiredError).with.property('message').that.matches(/0x[0-9a-f]+/);
     expect(hold.isValid).to.equal(false);
     await again;
     expect(states).to.deep.equal(['suspended', 'lost', 'reconnected']);

@@ -1,0 +1,264 @@
+import { expect } from 'chai';
+import { once } from 'node:events';
+import { PassThrough, Readable } from 'node:stream';
+import { LockLostError, LockTimeoutError, type AcquireOptions, type Hold } from '../../src/index.ts';
+import { rejection } from '../support/until.ts';
+import { CriticalSection } from './contexts/critical-section.ts';
+import { lockOfEachTest, queueOf, queueReaches, takeAway } from './contexts/lock-of-each-test.ts';
+import { wireOfEachTest } from './contexts/wire-of-each-test.ts';
+
+describe('withLock', () => {
+  const lock = lockOfEachTest('with-lock');
+
+  const failure = new Error('the job failed');
+  const failLater = async (): Promise<never> => Promise.reject(failure);
+  const failNow = (): never => {
+    throw failure;
+  };
+
+  it('runs one job at a time, whosever it is', async () => {
+    const { mutex, theirs } = lock;
+    const section = new CriticalSection(theirs, 4);
+    await Promise.all([mutex, theirs, mutex, theirs].map((owner) => owner.withLock(() => section.visit())));
+    expect(section).to.deep.include({ visits: 4, most: 1 });
+  });
+
+  it('holds the lock while the job runs, and has released it when it settles', async () => {
+    const { mutex, theirs } = lock;
+    const hold = await mutex.withLock(async (given) => {
+      expect(given.isValid).to.equal(true);
+      expect(await queueOf(theirs)).to.deep.equal([given.path]);
+      return given;
+    });
+    expect(hold.isValid).to.equal(false);
+    expect(hold.signal.aborted).to.equal(false);
+    expect(await queueOf(theirs)).to.deep.equal([]);
+  });
+
+  for (const [what, value] of Object.entries({ number: 0, text: 'done', nothing: undefined, null: null, list: [1, 2], map: new Map([[1, 2]]), bytes: Buffer.from('done') })) {
+    it(`returns what the job returns, now or later: ${what}`, async () => {
+      expect(await lock.mutex.withLock(() => value)).to.equal(value);
+      expect(await lock.mutex.withLock(async () => value)).to.equal(value);
+    });
+  }
+
+  it('starts a lazy thenable once, inside of the context', async () => {
+    const { mutex } = lock;
+    const started: boolean[] = [];
+    const query: PromiseLike<string> = {
+      then: (fulfilled, rejected) => {
+        started.push(mutex.isOwnedByCurrentContext);
+        return Promise.resolve('42 rows').then(fulfilled, rejected);
+      },
+    };
+    expect(await mutex.withLock(() => query)).to.equal('42 rows');
+    expect(started).to.deep.equal([true]);
+  });
+
+  for (const [how, fail] of Object.entries({ rejects: failLater, throws: failNow })) {
+    it(`rejects with the error of a job that ${how}, and releases`, async () => {
+      const { mutex, theirs } = lock;
+      expect(await rejection(mutex.withLock(fail))).to.equal(failure);
+      expect(await queueOf(theirs)).to.deep.equal([]);
+    });
+  }
+
+  it('rejects with the error of its job also when the hold was lost', async () => {
+    const { mutex, outside } = lock;
+    const running = mutex.withLock(async (hold) => {
+      await takeAway(hold, outside);
+      throw failure;
+    });
+    expect(await rejection(running)).to.equal(failure);
+  });
+
+  it('rejects with the error of its job also when the client was closed', async () => {
+    const { client, mutex } = lock;
+    const running = mutex.withLock(async () => {
+      await client.close();
+      throw failure;
+    });
+    expect(await rejection(running)).to.equal(failure);
+  });
+
+  it('rejects with the LockLostError of the hold when the job fulfils after the loss', async () => {
+    const { mutex, outside } = lock;
+    let given: Hold | undefined;
+    const running = mutex.withLock(async (hold) => {
+      given = hold;
+      await takeAway(hold, outside);
+      return 'too late';
+    });
+    const error = await rejection(running);
+    expect(error).to.be.instanceOf(LockLostError).and.to.include({ reason: 'node-deleted', path: given?.path });
+    expect(given?.signal.reason).to.equal(error);
+  });
+
+  it('rejects with LockLostError when the job fulfils after the client was closed', async () => {
+    const { client, mutex } = lock;
+    const error = await rejection(mutex.withLock(() => client.close()));
+    expect(error).to.be.instanceOf(LockLostError).and.to.include({ reason: 'client-closed' });
+  });
+
+  it('an inner one that is lost rejects, and so does the outer one, unless it has thrown something of its own', async () => {
+    const { mutex, outside } = lock;
+    let inner: Error | undefined;
+    const outer = await rejection(
+      mutex.withLock(async () => {
+        inner = await rejection(mutex.withLock((hold) => takeAway(hold, outside)));
+      }),
+    );
+    expect(inner).to.be.instanceOf(LockLostError);
+    expect(outer).to.equal(inner);
+  });
+
+  it('returns the result of a job that released the hold by itself, whatever happens to the lock afterwards', async () => {
+    const { mutex, theirs } = lock;
+    const running = mutex.withLock(async (hold) => {
+      await hold.release();
+      return theirs.withLock((next) => next.isValid);
+    });
+    expect(await running).to.equal(true);
+  });
+
+  const outliving: Record<string, () => unknown> = {
+    'a readable stream': () => Readable.from(['a']),
+    'a duplex stream': () => new PassThrough(),
+    'a web stream': () => new ReadableStream(),
+    'an async generator': async function* () {
+      yield await Promise.resolve(1);
+    },
+    'a generator': function* () {
+      yield 1;
+    },
+    'an iterator': () => [1][Symbol.iterator](),
+    'an async iterable': () => ({ [Symbol.asyncIterator]: () => [1].values() }),
+  };
+  for (const [what, job] of Object.entries(outliving)) {
+    it(`refuses a job that returns ${what}, which would be read after the release, and releases`, async () => {
+      const { mutex, theirs } = lock;
+      for (const returning of [job, async () => job()]) {
+        const error = await rejection(mutex.withLock(returning));
+        expect(error).to.be.instanceOf(TypeError);
+        expect(error.message).to.contain('Expected `job` to return a value, got a stream or an iterator');
+      }
+      expect(await queueOf(theirs)).to.deep.equal([]);
+    });
+  }
+
+  it('gives up after timeoutMs, and never starts the job', async () => {
+    const { mutex, theirs } = lock;
+    const theirHold = await theirs.acquire();
+    const started: unknown[] = [];
+    for (const timeoutMs of [0, 20.5]) {
+      const error = await rejection(mutex.withLock((hold) => started.push(hold), { timeoutMs }));
+      expect(error).to.be.instanceOf(LockTimeoutError);
+      expect(error.message).to.equal(`The lock ${mutex.path} was not acquired within ${timeoutMs} ms`);
+    }
+    await queueReaches(theirs, 1);
+    await theirHold.release();
+    expect(await queueOf(theirs)).to.deep.equal([]);
+    expect(started).to.deep.equal([]);
+  });
+
+  it('gives up when its signal aborts, with the reason, and never starts the job', async () => {
+    const { mutex, theirs } = lock;
+    const theirHold = await theirs.acquire();
+    const started: unknown[] = [];
+    const controller = new AbortController();
+    const waiting = rejection(mutex.withLock((hold) => started.push(hold), { signal: controller.signal, timeoutMs: 60_000 }));
+    await queueReaches(theirs, 2);
+    const reason = new Error('changed my mind');
+    controller.abort(reason);
+    expect(await waiting).to.equal(reason);
+    expect(await rejection(mutex.withLock((hold) => started.push(hold), { signal: controller.signal }))).to.equal(reason);
+    await queueReaches(theirs, 1);
+    await theirHold.release();
+    expect(await queueOf(theirs)).to.deep.equal([]);
+    expect(started).to.deep.equal([]);
+  });
+
+  it('is bounded by timeoutMs and signal in its wait only: a job that has started goes on', async () => {
+    const { mutex } = lock;
+    const controller = new AbortController();
+    const timer = AbortSignal.timeout(30);
+    const running = mutex.withLock(
+      async (hold) => {
+        controller.abort();
+        if (!timer.aborted) await once(timer, 'abort');
+        return hold.isValid;
+      },
+      { timeoutMs: 10_000, signal: AbortSignal.any([controller.signal]) },
+    );
+    expect(await running).to.equal(true);
+  });
+});
+
+describe('withLock on the wire', () => {
+  const wire = wireOfEachTest('with-lock');
+
+  const notFunctions = [undefined, null, 'job', {}, Promise.resolve()];
+  it('sends nothing for a job that is no function, and says so', async () => {
+    for (const job of notFunctions) {
+      const error = await rejection(wire.mutex.withLock(job as never));
+      expect(error).to.be.instanceOf(TypeError);
+      expect(error.message).to.match(/^Expected `job` to be a function, got (undefined|null|"job"|an object)$/);
+    }
+    expect(await wire.requests()).to.deep.equal([]);
+  });
+
+  const refused: [unknown, typeof TypeError, string][] = [
+    [{ timeoutMs: -1 }, RangeError, 'Expected `timeoutMs` to be a finite number of milliseconds ≥ 0, got -1'],
+    [{ timeoutMs: NaN }, RangeError, 'Expected `timeoutMs` to be a finite number of milliseconds ≥ 0, got NaN'],
+    [{ timeoutMs: Infinity }, RangeError, 'Expected `timeoutMs` to be a finite number of milliseconds ≥ 0, got Infinity'],
+    [{ timeoutMs: '500' }, TypeError, 'Expected `timeoutMs` to be a number of milliseconds ≥ 0, got "500"'],
+    [{ timeoutMs: 500n }, TypeError, 'Expected `timeoutMs` to be a number of milliseconds ≥ 0, got 500n'],
+    [{ timeoutMs: null }, TypeError, 'Expected `timeoutMs` to be a number of milliseconds ≥ 0, got null'],
+    [{ signal: 'now' }, TypeError, 'Expected `signal` to be an AbortSignal, got "now"'],
+    [{ signal: new AbortController() }, TypeError, 'Expected `signal` to be an AbortSignal, got an object'],
+    [{ signal: null }, TypeError, 'Expected `signal` to be an AbortSignal, got null'],
+    [{ timeout: 500 }, TypeError, 'Unknown option `timeout` of withLock: accepted are timeoutMs, signal'],
+    [null, TypeError, 'Expected `withLock options` to be an object with timeoutMs, signal, got null'],
+    [500, TypeError, 'Expected `withLock options` to be an object with timeoutMs, signal, got 500'],
+    [[500], TypeError, 'Expected `withLock options` to be an object with timeoutMs, signal, got an array'],
+  ];
+  it('sends nothing for an option that it does not take, and names the option, the value and what it takes', async () => {
+    for (const [options, kind, message] of refused) {
+      const started: unknown[] = [];
+      const error = await rejection(wire.mutex.withLock((hold) => started.push(hold), options as AcquireOptions));
+      expect(error, message).to.be.instanceOf(kind);
+      expect(error.message).to.equal(message);
+      const ofAcquire = await rejection(wire.mutex.acquire(options as AcquireOptions));
+      expect(ofAcquire.message).to.equal(message.replaceAll('withLock', 'acquire'));
+      expect(started).to.deep.equal([]);
+    }
+    expect(await wire.requests()).to.deep.equal([]);
+  });
+
+  it('takes options that are undefined as left out', async () => {
+    expect(await wire.mutex.withLock(() => 'done', { timeoutMs: undefined, signal: undefined })).to.equal('done');
+  });
+
+  for (const [how, disturbed] of [
+    ['is answered with an error', { from: 'server', action: { replaceError: -102 } }],
+    ['never reaches the server', { from: 'client', action: 'cut' }],
+    ['is never answered', { from: 'server', action: 'cut' }],
+  ] as const) {
+    it(`the error of its job, and its result, survive a release whose request ${how}`, async () => {
+      const { mutex, proxy } = wire;
+      const failure = new Error('the job failed');
+      const disturbOneDelete = (): void => {
+        const stop = proxy.on(({ from, op }) => {
+          if (op !== 'delete' || from !== disturbed.from) return undefined;
+          stop();
+          return disturbed.action;
+        });
+      };
+      disturbOneDelete();
+      expect(await rejection(mutex.withLock(async () => Promise.reject(failure)))).to.equal(failure);
+      disturbOneDelete();
+      expect(await mutex.withLock(() => 'done')).to.equal('done');
+      expect(await mutex.participants()).to.deep.equal([]);
+    });
+  }
+});
