@@ -22,7 +22,7 @@ export default tseslint.config(
   },
   {
     files: ['test/**/*.ts'],
-    rules: { '@typescript-eslint/no-unused-expressions': 'off', '@typescript-eslint/require-await': 'off' },
+    rules: { '@typescript-eslint/no-unused-expressions': 'off', '@typescript-eslint/require-await': 'off', '@typescript-eslint/unbound-method': 'off' },
   },
   {
     files: ['**/*.mjs', '**/*.js'],

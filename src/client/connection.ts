@@ -188,8 +188,6 @@ export class Connection {
     manager.onSocketData = (chunk) => this.#receive(chunk, original.data);
     // A ping keeps the session alive, but nobody looks for its answer; the session sends its own heartbeats.
     manager.onSocketTimeout = () => {};
-    // Watches are kept by the session, and told to a new server in pieces: one SetWatches of over 1 MB is refused for ever.
-    manager.watcherManager = { isEmpty: () => true, emit: () => {} };
     this.#wrapXid();
     manager.on('state', (state) => this.#stateChanged(state));
   }
@@ -261,12 +259,8 @@ export class Connection {
     try {
       for (const frame of this.#frames.push(chunk)) {
         if (socket?.destroyed !== false || manager.state === states.closed) return;
-        if (manager.state === states.connecting) {
-          manager.pendingBuffer = null;
-          original(frame);
-        } else {
-          this.#dispatch(frame, original);
-        }
+        if (manager.state === states.connecting) original(frame);
+        else this.#dispatch(frame, original);
       }
     } catch (error) {
       // What does not parse cannot be answered in order either: only a new connection is in a known state.
@@ -280,7 +274,6 @@ export class Connection {
     const header = readReplyHeader(frame);
     if (header.xid === pingXid) return;
     if (header.xid === authXid) {
-      manager.pendingBuffer = null;
       original(frame);
       return;
     }
@@ -307,17 +300,16 @@ export class Connection {
     if (zxid > this.lastZxid) this.#manager.zxid.writeBigInt64BE(zxid);
   }
 
-  /** The library only fails what was written; what still waits to be written would wait for ever. */
+  /** The library only fails what was written. What still waits to be written, as authentication does, would pile up from server to server. */
   #failUnanswered(): void {
     const manager = this.#manager;
-    manager.xid = 1;
-    this.#corked = false;
     manager.cleanupPendingQueue(ZooKeeperError.connectionLoss);
     for (const packet of manager.packetQueue.queue.splice(0)) {
       packet.callback({ code: ZooKeeperError.connectionLoss });
     }
   }
 
+  /** In pieces: one SetWatches of over 1 MB is refused for ever. The library knows of no watches. */
   #tellWatches(): void {
     let paths: string[] = [];
     let bytes = 0;

@@ -8,7 +8,7 @@ import type { LockDriver } from '../driver/lock-driver.js';
 import { foreignNames, isSequenceNearOverflow, sequenceOf } from '../driver/names.js';
 import { Grant } from './grant.js';
 import { LockNode, nodesOf } from './lock-node.js';
-import { sendParents } from './parents.js';
+import { parentsStep, sendParents } from './parents.js';
 import type { Patience } from './patience.js';
 
 export interface LockInternalsOptions {
@@ -150,23 +150,44 @@ export class LockInternals {
   /** Our znode and, in the same flush, the list that says where it stands; undefined when the list was lost. */
   async #queueUp(session: Session, node: LockNode, patience: Patience, mode: Mode): Promise<Listing | undefined | 'not created'> {
     let parents = { errors: Promise.resolve<unknown[]>([]) };
-    for (let tries = 0; ; tries += 1) {
-      try {
-        return await this.#createAndList(session, node);
-      } catch (error) {
-        if (isZooKeeperError(error, 'NO_NODE')) {
+    let finishStep: (() => void) | undefined;
+    try {
+      for (let tries = 0; ; tries += 1) {
+        if (!finishStep) await this.#afterPendingParents(patience);
+        const sent = this.#createAndList(session, node);
+        finishStep?.();
+        finishStep = undefined;
+        try {
+          return await sent;
+        } catch (error) {
+          if (error instanceof ZooKeeperError && error.isPassing) {
+            return (await this.#findAgain(session, node, patience, mode)) ? undefined : 'not created';
+          }
+          if (!isZooKeeperError(error, 'NO_NODE')) throw error;
           // Told apart from a parent that was reaped between its creation and ours (CURATOR-180), which is tried again.
           const [why] = await parents.errors;
           if (why instanceof Error) throw why;
           if (tries > 0) await this.#pause(patience, this.#retrySleepMs(tries - 1, error));
           patience.check();
+          const step = parentsStep(this.#client, this.#root);
+          if (step.pending) continue;
+          finishStep = step.begin();
           parents = await this.#sendParents(session);
-        } else if (error instanceof ZooKeeperError && error.isPassing) {
-          return (await this.#findAgain(session, node, patience, mode)) ? undefined : 'not created';
-        } else {
-          throw error;
         }
       }
+    } finally {
+      finishStep?.();
+    }
+  }
+
+  async #afterPendingParents(patience: Patience): Promise<void> {
+    for (;;) {
+      const { pending } = parentsStep(this.#client, this.#root);
+      if (!pending) return;
+      await patience.wait((wake) => {
+        void pending.then(wake);
+        return () => undefined;
+      });
     }
   }
 

@@ -250,8 +250,10 @@ export class InterProcessMutex {
 
 function refuseOutliving(result: unknown): void {
   if (typeof result !== 'object' || result === null) return;
-  const { pipe, next } = result as { pipe?: unknown; next?: unknown };
-  if (typeof pipe === 'function' || typeof next === 'function' || Symbol.asyncIterator in result) {
+  // `in` first: there are objects that throw when they are asked for a property that they do not have.
+  const isStream = 'pipe' in result && typeof result.pipe === 'function';
+  const isIterator = 'next' in result && typeof result.next === 'function';
+  if (isStream || isIterator || Symbol.asyncIterator in result) {
     throw new TypeError('Expected `job` to return a value, got a stream or an iterator: it would be read after the lock is released');
   }
 }

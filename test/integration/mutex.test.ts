@@ -284,7 +284,7 @@ describe('InterProcessMutex', () => {
     for (const path of ['', '/', '/a//b', '/a/./b', '/a/../b', '/a\u0000', null, undefined, 7]) {
       expect(() => make(path), String(path)).to.throw(LockError).with.property('code', 'ERR_LOCK_INVALID_PATH');
     }
-    expect(() => new InterProcessMutex({} as LockClient, '/a')).to.throw(TypeError, '`client`');
+    expect(() => new InterProcessMutex({} as unknown as LockClient, '/a')).to.throw(TypeError, '`client`');
     expect(() => make('/a', { foreignNodes: 'ignore' })).to.throw(TypeError, /foreignNodes.*'reject', 'wait'.*"ignore"/);
     expect(() => make('/a', { timeout: 1 })).to.throw(TypeError, '`timeout`');
     const path = testPath('bad-input');
@@ -293,7 +293,7 @@ describe('InterProcessMutex', () => {
     for (const timeoutMs of [-1, NaN, Infinity]) {
       expect(await acquire({ timeoutMs })).to.be.instanceOf(RangeError).with.property('message').that.contains('timeoutMs').and.contains(String(timeoutMs));
     }
-    for (const timeoutMs of ['5', null, {}, 5n]) expect(await acquire({ timeoutMs }), String(timeoutMs)).to.be.instanceOf(TypeError).with.property('message').that.contains('timeoutMs');
+    for (const timeoutMs of ['5', null, {}, 5n]) expect(await acquire({ timeoutMs })).to.be.instanceOf(TypeError).with.property('message').that.contains('timeoutMs');
     for (const options of [5, null, 'x', []]) expect(await acquire(options)).to.be.instanceOf(TypeError);
     expect((await acquire({ timeout: 5 })).message).to.contain('`timeout`').and.to.contain('timeoutMs');
     expect((await acquire({ signal: {} })).message).to.contain('`signal`').and.to.contain('AbortSignal');

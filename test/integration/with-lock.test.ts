@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { once } from 'node:events';
+import { getEventListeners } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';
-import { LockLostError, LockTimeoutError, type AcquireOptions, type Hold } from '../../src/index.ts';
+import { LockLostError, LockTimeoutError, type AcquireOptions, type Hold, type LockClient } from '../../src/index.ts';
 import { rejection } from '../support/until.ts';
 import { CriticalSection } from './contexts/critical-section.ts';
 import { lockOfEachTest, queueOf, queueReaches, takeAway } from './contexts/lock-of-each-test.ts';
@@ -178,19 +178,27 @@ describe('withLock', () => {
     expect(started).to.deep.equal([]);
   });
 
-  it('is bounded by timeoutMs and signal in its wait only: a job that has started goes on', async () => {
-    const { mutex } = lock;
+  it('is bounded by timeoutMs and signal in its wait only: when the job starts, no timer and no listener is left', async () => {
+    const { client, mutex } = lock;
     const controller = new AbortController();
-    const timer = AbortSignal.timeout(30);
-    const running = mutex.withLock(
-      async (hold) => {
-        controller.abort();
-        if (!timer.aborted) await once(timer, 'abort');
-        return hold.isValid;
-      },
-      { timeoutMs: 10_000, signal: AbortSignal.any([controller.signal]) },
-    );
-    expect(await running).to.equal(true);
+    const { signal } = controller;
+    const timeoutMs = 54_321;
+    const timers = countTimers(client, timeoutMs);
+    try {
+      const running = mutex.withLock(
+        async (hold) => {
+          expect(timers).to.deep.include({ armed: 1, cancelled: 1 });
+          expect(getEventListeners(signal, 'abort')).to.deep.equal([]);
+          controller.abort();
+          expect(hold.isValid).to.equal(true);
+          return 'done';
+        },
+        { timeoutMs, signal },
+      );
+      expect(await running).to.equal('done');
+    } finally {
+      timers.stop();
+    }
   });
 });
 
@@ -262,3 +270,19 @@ describe('withLock on the wire', () => {
     });
   }
 });
+
+/** Counts the timers of one duration. */
+function countTimers({ clock }: LockClient, ofMs: number): { armed: number; cancelled: number; stop(): void } {
+  const after = clock.after.bind(clock);
+  const timers = { armed: 0, cancelled: 0, stop: () => void (clock.after = after) };
+  clock.after = (delayMs, run) => {
+    const cancel = after(delayMs, run);
+    if (delayMs !== ofMs) return cancel;
+    timers.armed += 1;
+    return () => {
+      timers.cancelled += 1;
+      cancel();
+    };
+  };
+  return timers;
+}

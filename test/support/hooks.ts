@@ -25,7 +25,16 @@ export async function mochaGlobalSetup(): Promise<void> {
 }
 
 export async function mochaGlobalTeardown(): Promise<void> {
+  failIfKeptAlive();
   if (state.at === 'unused') return;
   const found = await Promise.resolve(state.found).catch(() => undefined);
   await found?.stop();
+}
+
+/** A test that leaves a socket or a timer behind would keep the run alive for ever; the run says so instead, and fails. */
+function failIfKeptAlive(): void {
+  setTimeout(() => {
+    console.error(`Something keeps the process alive: ${process.getActiveResourcesInfo().join(', ')}`);
+    process.exit(1);
+  }, 15_000).unref();
 }

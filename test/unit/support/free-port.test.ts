@@ -1,11 +1,19 @@
 import { expect } from 'chai';
-import { freePorts, onFreshPorts, PortTakenError } from '../../support/free-port.ts';
+import { freePorts, isFree, onFreshPorts, PortTakenError } from '../../support/free-port.ts';
+import { startSilentServer } from '../../support/silent-server.ts';
 
 describe('free ports', () => {
   it('are different, and below the ephemeral range', async () => {
     const ports = await freePorts(20);
     expect(new Set(ports).size).to.equal(20);
     expect(Math.max(...ports)).to.be.below(32_768);
+  });
+
+  it('are those that nobody listens on', async () => {
+    const server = await startSilentServer();
+    expect(await isFree(server.port)).to.equal(false);
+    await server.close();
+    expect(await isFree(server.port)).to.equal(true);
   });
 
   it('are chosen again while one of them is taken in between', async () => {

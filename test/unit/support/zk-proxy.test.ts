@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { EventEmitter, once } from 'node:events';
 import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
 import { startProxy, type Frame, type FrameAction, type FrameRule, type ZkProxy } from '../../support/zk-proxy.ts';
+import { withError } from '../../support/zk-frame.ts';
 import { testPath } from '../../support/test-path.ts';
 import { RawClient } from './raw-client.ts';
 
@@ -118,6 +119,13 @@ describe('ZkProxy', () => {
     expect(answer.body.length).to.equal(16);
   });
 
+  it('replaces errors in replies only', async () => {
+    await client.request('getData', '/zookeeper', true);
+    for (const frame of proxy.frames.filter(({ op, from }) => op === 'connect' || from === 'client')) {
+      expect(() => withError(frame, -125)).to.throw(TypeError, `not for a ${frame.op} frame from the ${frame.from}`);
+    }
+  });
+
   it('delays a frame and all behind it until a promise settles, in their order', async () => {
     const gate = new EventEmitter();
     const opened = once(gate, 'open');
@@ -129,6 +137,23 @@ describe('ZkProxy', () => {
     gate.emit('open');
     await client.reply(second);
     expect(client.replies.map(({ xid }) => xid)).to.deep.equal([1, 2]);
+  });
+
+  it('keeps the order of what it held together when it delays the first', async () => {
+    const gate = new EventEmitter();
+    const opened = once(gate, 'open');
+    const remove = proxy.on((frame) => (reply('exists')(frame) ? 'hold' : undefined));
+    client.send('exists', '/a');
+    client.send('exists', '/b');
+    const last = client.send('getData', '/zookeeper');
+    await proxy.seen(reply('getData'));
+    remove();
+    proxy.on((frame) => (frame.from === 'server' && frame.xid === 2 ? { delayUntil: opened } : undefined));
+    proxy.speak();
+    await client.reply(1);
+    gate.emit('open');
+    await client.reply(last);
+    expect(client.replies.map(({ xid }) => xid)).to.deep.equal([1, 2, 3]);
   });
 
   it('goes on when the promise of a delay is rejected', async () => {
@@ -179,18 +204,25 @@ describe('ZkProxy', () => {
     await proxy.seen(request('create'));
     client[Symbol.dispose]();
     await client.closed;
-    proxy.speak();
     using other = await RawClient.connect(server.port);
+    expect((await other.request('exists', path)).err).to.equal(-101);
+    proxy.speak();
     while ((await other.request('exists', path)).err !== 0);
   });
 
   it('accepts connections in silence, and answers them when it speaks', async () => {
+    const judged: Frame[] = [];
+    proxy.on((frame) => {
+      judged.push(frame);
+      return undefined;
+    });
     proxy.silence();
     using other = RawClient.dial(proxy.port);
     await proxy.seen(request('connect'), 2);
-    expect(other.bytesReceived).to.equal(0);
+    expect(judged).to.deep.equal([]);
     proxy.speak();
     await other.connected();
+    using _next = await RawClient.connect(proxy.port);
   });
 
   it('cuts all connections, and takes new ones', async () => {
@@ -252,6 +284,17 @@ describe('ZkProxy', () => {
     expect((await proxy.seen(reply('exists'), 1)).path).to.equal('/a');
     proxy.clear();
     expect(proxy.frames).to.deep.equal([]);
+  });
+
+  it('leaves no timer behind when the frame came', async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+    await client.request('ping'); // mocha sets its own timer when the test returns its promise
+    const before = timers();
+    const seen = proxy.seen(reply('exists'));
+    expect(timers()).to.equal(before + 1);
+    await client.request('exists', '/zookeeper');
+    await seen;
+    expect(timers()).to.equal(before);
   });
 
   it('fails those who still wait when it closes', async () => {

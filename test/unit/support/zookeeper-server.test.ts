@@ -10,6 +10,12 @@ import { startServer, type ZooKeeperServer } from '../../support/zookeeper-serve
 import { RawClient } from './raw-client.ts';
 
 describe('ZooKeeperServer', () => {
+  let listeners: number;
+
+  before(() => {
+    listeners = process.listenerCount('exit');
+  });
+
   it('dies when killed, and comes back with its data on its port', async () => {
     await using server = await startServer();
     const { port, pid } = server;
@@ -49,6 +55,7 @@ describe('ZooKeeperServer', () => {
     await server.stop();
     await server.stop();
     expect([isAlive(pid), existsSync(directory)]).to.deep.equal([false, false]);
+    expect(process.listenerCount('exit')).to.equal(listeners);
     expect(await server.start().catch((error: unknown) => String(error))).to.match(/was stopped/);
   });
 

@@ -1,0 +1,46 @@
+/** A job to be: when it asks for the lock, counted from the common start, and how long it works while it holds the lock. */
+export interface Job {
+  readonly number: number;
+  readonly startMs: number;
+  readonly holdMs: number;
+}
+
+/** A job that asks. All times are nanoseconds of `now()`. */
+export interface Ask {
+  readonly worker: number;
+  readonly job: number;
+  readonly askedAt: bigint;
+}
+
+/** A job that was let in. */
+export interface Entry extends Ask {
+  readonly grantedAt: bigint;
+  readonly token: bigint;
+  /** The znode that stands for the hold. */
+  readonly path: string;
+  /** Somebody else's marker lay inside already. */
+  readonly metSomebody: boolean;
+}
+
+/** A job from its ask to the moment when it called `release()`. */
+export interface Visit extends Entry {
+  readonly leftAt: bigint;
+}
+
+/** CLOCK_MONOTONIC is one clock for all processes of a machine, so that their times can be compared. `performance.timeOrigin` is not. */
+export function now(): bigint {
+  return process.hrtime.bigint();
+}
+
+export function milliseconds(from: bigint, to: bigint): number {
+  return Number(to - from) / 1e6;
+}
+
+/** The number that the server appended to the znode's name: the place in the order of creation. NaN if there is none. */
+export function sequenceOf(path: string): number {
+  return Number(/-(\d{10})$/.exec(path)?.[1] ?? NaN);
+}
+
+export function nameOf({ worker, job }: { readonly worker: number; readonly job: number }): string {
+  return `worker ${worker} job ${job}`;
+}

@@ -1,0 +1,28 @@
+import type { Job } from './job.ts';
+
+export interface Size {
+  readonly workers: number;
+  readonly jobs: number;
+}
+
+const everyMs = 12;
+const jitterMs = 40;
+const shortestHoldMs = 20;
+const longestHoldMs = 60;
+
+/**
+ * Deals the jobs out in turn, one list per worker. They ask faster than they can be served, and jitter mixes the workers in the queue.
+ *
+ * @param random as `Math.random`
+ */
+export function planJobs({ workers, jobs }: Size, random: () => number): Job[][] {
+  const plan: Job[][] = Array.from({ length: workers }, () => []);
+  for (let index = 0; index < jobs; index += 1) {
+    plan[index % workers]?.push({
+      number: index + 1,
+      startMs: index * everyMs + random() * jitterMs,
+      holdMs: shortestHoldMs + random() * (longestHoldMs - shortestHoldMs),
+    });
+  }
+  return plan;
+}

@@ -1,0 +1,92 @@
+import { expect } from 'chai';
+import { InterProcessMutex, LockClient } from '../../src/index.ts';
+import { stranger } from '../support/stranger.ts';
+import { testPath } from '../support/test-path.ts';
+import { until } from '../support/until.ts';
+import { startProxy, type ZkProxy } from '../support/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
+
+describe("a lock's parents", () => {
+  let server: ZooKeeperServer;
+  let proxy: ZkProxy;
+  let client: LockClient;
+
+  before(async () => {
+    server = await startServer({ containerCheckMs: 10 });
+  });
+
+  beforeEach(async () => {
+    proxy = await startProxy(server.port);
+    client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 10_000 });
+  });
+
+  afterEach(async () => {
+    await client.close();
+    await proxy.close();
+  });
+
+  after(() => server.stop());
+
+  it('are created by one acquire, and those that come meanwhile do not pass it', async () => {
+    const mutex = new InterProcessMutex(client, testPath('cold'));
+    let letGo = (): void => undefined;
+    const delayUntil = new Promise<void>((resolve) => (letGo = resolve));
+    proxy.on((frame) => (frame.from === 'server' && frame.op === 'createContainer' ? { delayUntil } : undefined));
+    const order: string[] = [];
+    const job = (name: string): Promise<void> =>
+      mutex.withLock((hold) => {
+        order.push(`${name} ${Number(hold.path.slice(-10))}`);
+      });
+    const first = job('first');
+    await proxy.seen((frame) => frame.from === 'client' && frame.op === 'createContainer');
+    const others = ['second', 'third', 'fourth'].map(job);
+    letGo();
+    await Promise.all([first, ...others]);
+    expect(order).to.deep.equal(['first 0', 'second 1', 'third 2', 'fourth 3']);
+  });
+
+  it('go when the lock was used and is free, and come again with the next acquire, however often', async () => {
+    const path = testPath('reaped');
+    const mutex = new InterProcessMutex(client, path);
+    await using outside = await stranger(server.connectString);
+    for (let round = 0; round < 5; round += 1) {
+      await mutex.withLock((hold) => expect(hold.isValid).to.equal(true));
+      await until('the server has removed the empty container', async () => !(await outside.exists(path)));
+    }
+  });
+
+  it('may be reaped between their creation and ours: nobody fails', async () => {
+    const mutex = new InterProcessMutex(client, testPath('reaped-in-between'));
+    let inside = 0;
+    let most = 0;
+    await Promise.all(
+      Array.from({ length: 10 }, async () => {
+        for (let round = 0; round < 20; round += 1) {
+          await mutex.withLock(async () => {
+            inside += 1;
+            most = Math.max(most, inside);
+            await Promise.resolve();
+            inside -= 1;
+          });
+        }
+      }),
+    );
+    expect(most).to.equal(1);
+  });
+
+  it('are persistent where the server does not know containers, which is asked once', async () => {
+    proxy.on((frame) => {
+      if (frame.op !== 'createContainer') return undefined;
+      // Such a server answers UNIMPLEMENTED and closes the connection.
+      return frame.from === 'client' ? undefined : { replaceError: -6 };
+    });
+    const closeAfter = proxy.seen((frame) => frame.from === 'server' && frame.op === 'createContainer').then(() => proxy.cut());
+    const path = testPath('old-server');
+    await (await new InterProcessMutex(client, `${path}/one`).acquire()).release();
+    await closeAfter;
+    await (await new InterProcessMutex(client, `${path}/two`).acquire()).release();
+    const created = proxy.frames.filter((frame) => frame.from === 'client' && frame.op.startsWith('create') && frame.op !== 'create2');
+    expect(created.filter((frame) => frame.op === 'createContainer')).to.have.length(1);
+    expect(created.filter((frame) => frame.op === 'create').map((frame) => frame.path)).to.include(`${path}/one`).and.to.include(`${path}/two`);
+  });
+});

@@ -1,0 +1,38 @@
+import type { Clock } from '../../src/client/clock.ts';
+
+/** A clock that moves when it is told to. */
+export class ManualClock implements Clock {
+  #now = 1_000;
+  readonly #timers = new Map<object, { dueAt: number; run: () => void }>();
+
+  now(): number {
+    return this.#now;
+  }
+
+  after(delayMs: number, run: () => void): () => void {
+    const key = {};
+    this.#timers.set(key, { dueAt: this.#now + delayMs, run });
+    return () => void this.#timers.delete(key);
+  }
+
+  afterPoll(run: () => void): void {
+    run();
+  }
+
+  get timers(): number {
+    return this.#timers.size;
+  }
+
+  /** Runs what falls due on the way, in its order. */
+  advance(ms: number): void {
+    const until = this.#now + ms;
+    for (;;) {
+      const [next] = [...this.#timers].filter(([, timer]) => timer.dueAt <= until).sort(([, a], [, b]) => a.dueAt - b.dueAt);
+      if (!next) break;
+      this.#timers.delete(next[0]);
+      this.#now = Math.max(this.#now, next[1].dueAt);
+      next[1].run();
+    }
+    this.#now = until;
+  }
+}

@@ -1,0 +1,83 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { FrameSplitter } from '../../src/client/frames.ts';
+
+const bodies = fc.array(fc.uint8Array({ maxLength: 64 }), { maxLength: 12 });
+const cuts = fc.array(fc.nat(), { maxLength: 40 });
+
+function frame(body: Uint8Array): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(body.length);
+  return Buffer.concat([length, body]);
+}
+
+/** The same bytes in pieces, some of them empty. */
+function cutAt(stream: Buffer, places: readonly number[]): Buffer[] {
+  const at = places.map((place) => place % (stream.length + 1)).sort((a, b) => a - b);
+  return [0, ...at].map((start, index) => stream.subarray(start, at[index] ?? stream.length));
+}
+
+function split(splitter: FrameSplitter, chunks: readonly Buffer[]): Buffer[] {
+  return chunks.flatMap((chunk) => [...splitter.push(chunk)]);
+}
+
+describe('FrameSplitter', () => {
+  it('finds the same frames however the stream is cut', () => {
+    fc.assert(fc.property(bodies, cuts, (written, places) => {
+      const frames = written.map(frame);
+      const chunks = cutAt(Buffer.concat(frames), places);
+      expect(split(new FrameSplitter(), chunks)).to.deep.equal(frames);
+    }));
+  });
+
+  it('finds them byte by byte, each with the byte that completes it', () => {
+    fc.assert(fc.property(bodies, (written) => {
+      const splitter = new FrameSplitter();
+      for (const whole of written.map(frame)) {
+        const each = [...whole].map((byte) => [...splitter.push(Buffer.of(byte))]);
+        expect(each.pop()).to.deep.equal([whole]);
+        expect(each.flat()).to.deep.equal([]);
+      }
+    }));
+  });
+
+  it('keeps the beginning of a frame that comes behind a whole one', () => {
+    const [first, second] = [frame(Buffer.from('first')), frame(Buffer.from('second'))];
+    const splitter = new FrameSplitter();
+    expect([...splitter.push(Buffer.concat([first, second.subarray(0, 2)]))]).to.deep.equal([first]);
+    expect([...splitter.push(second.subarray(2))]).to.deep.equal([second]);
+  });
+
+  it('does not look at the next frame before the last one was dealt with', () => {
+    const frames = new FrameSplitter().push(Buffer.concat([frame(Buffer.from('good')), Buffer.from('HTTP/1.1')]));
+    expect(frames.next().value).to.deep.equal(frame(Buffer.from('good')));
+    expect(() => frames.next()).to.throw(RangeError, 'is not ZooKeeper');
+  });
+
+  it('throws for a length that no server sends, as soon as the length is there', () => {
+    const impossible = fc.oneof(fc.integer({ max: -1 }), fc.integer({ min: 64 * 1024 * 1024 + 1, max: 2 ** 31 - 1 }));
+    fc.assert(fc.property(impossible, cuts, (length, places) => {
+      const bytes = Buffer.alloc(4);
+      bytes.writeInt32BE(length);
+      expect(() => split(new FrameSplitter(), cutAt(bytes, places))).to.throw(RangeError, `A frame of ${length} bytes`);
+    }));
+  });
+
+  it('joins a long frame once, not at every chunk', () => {
+    const whole = frame(Buffer.alloc(4 * 1024 * 1024, 7));
+    const chunks = Array.from({ length: whole.length / 4096 }, (_, index) => whole.subarray(index * 4096, (index + 1) * 4096));
+    const concat = Buffer.concat.bind(Buffer);
+    let joined = 0;
+    Buffer.concat = (list, length) => {
+      joined += 1;
+      return concat(list, length);
+    };
+    try {
+      const frames = split(new FrameSplitter(), [...chunks, whole.subarray(chunks.length * 4096)]);
+      expect(frames.map((each) => each.length)).to.deep.equal([whole.length]);
+      expect(joined).to.equal(1);
+    } finally {
+      Buffer.concat = concat;
+    }
+  });
+});

@@ -1,0 +1,98 @@
+import { getEventListeners } from 'node:events';
+import { expect } from 'chai';
+import type { LockClient } from '../../src/client/lock-client.ts';
+import { Listeners } from '../../src/client/listeners.ts';
+import { Patience } from '../../src/internals/patience.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { rejection } from '../support/until.ts';
+
+class Client {
+  readonly clock = new ManualClock();
+  readonly changes = new Listeners<void>();
+  isClosing = false;
+
+  onChange(listener: () => void): () => void {
+    return this.changes.add(listener);
+  }
+
+  close(): void {
+    this.isClosing = true;
+    this.changes.tell();
+  }
+}
+
+describe('Patience', () => {
+  let client: Client;
+  const patience = (options: { timeoutMs?: number; signal?: AbortSignal } = {}): Patience => new Patience(client as unknown as LockClient, '/lock', options);
+  const never = (): (() => void) => () => undefined;
+
+  beforeEach(() => {
+    client = new Client();
+  });
+
+  it('is over at its deadline, whatever it waits for by then', async () => {
+    const one = patience({ timeoutMs: 100 });
+    const first = one.wait<number>((wake) => client.clock.after(60, () => wake(1)));
+    client.clock.advance(60);
+    expect(await first).to.equal(1);
+    const second = rejection(one.wait(never));
+    client.clock.advance(39);
+    expect(one.isOver).to.equal(false);
+    client.clock.advance(1);
+    expect((await second).code).to.equal('ERR_LOCK_TIMEOUT');
+    expect(() => one.check()).to.throw('100 ms');
+  });
+
+  it('is over with the reason of its signal, also one that had aborted before', async () => {
+    const controller = new AbortController();
+    const waiting = rejection(patience({ signal: controller.signal }).wait(never));
+    const reason = new Error('enough');
+    controller.abort(reason);
+    expect(await waiting).to.equal(reason);
+    expect(await rejection(patience({ signal: controller.signal }).wait(never))).to.equal(reason);
+  });
+
+  it('is over when the client closes, also one that had closed before', async () => {
+    const waiting = rejection(patience().wait(never));
+    client.close();
+    expect((await waiting).code).to.equal('ERR_LOCK_CLIENT_CLOSED');
+    expect((await rejection(patience().wait(never))).code).to.equal('ERR_LOCK_CLIENT_CLOSED');
+  });
+
+  it('takes back what it subscribed to, whether woken, failed, over, or woken while it subscribed', async () => {
+    let open = 0;
+    const subscribed = (how: (wake: (value: unknown) => void, fail: (error: unknown) => void) => void) => (wake: (value: unknown) => void, fail: (error: unknown) => void) => {
+      open += 1;
+      how(wake, fail);
+      return () => void (open -= 1);
+    };
+    const one = patience({ timeoutMs: 10 });
+    await one.wait(subscribed((wake) => wake(1)));
+    await one.wait(subscribed((wake) => void Promise.resolve().then(wake)));
+    await rejection(one.wait(subscribed((_, fail) => void Promise.resolve().then(() => fail(new Error('no'))))));
+    const last = rejection(one.wait(subscribed(() => undefined)));
+    client.clock.advance(10);
+    await last;
+    expect(open).to.equal(0);
+  });
+
+  it('leaves no timer and no listener behind when the call has settled', () => {
+    const { signal } = new AbortController();
+    const one = patience({ timeoutMs: 1_000, signal });
+    const two = patience({ signal });
+    expect(client.clock.timers).to.equal(1);
+    expect(getEventListeners(signal, 'abort')).to.have.length(1);
+    one.dispose();
+    two.dispose();
+    expect(client.clock.timers).to.equal(0);
+    expect(getEventListeners(signal, 'abort')).to.have.length(0);
+  });
+
+  it('tells who asks afterwards', () => {
+    const one = patience({ timeoutMs: 5 });
+    const told: unknown[] = [];
+    client.clock.advance(5);
+    one.onOver((error) => told.push(error));
+    expect(told).to.have.length(1);
+  });
+});

@@ -1,0 +1,84 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { Watches, type WatchListener } from '../../src/client/watches.ts';
+
+const nobody: WatchListener = () => undefined;
+
+describe('Watches', () => {
+  it('tell everybody who waits for a path, once, and nobody who waits for another', () => {
+    const watches = new Watches();
+    const heard: string[] = [];
+    watches.add('/a', (event) => heard.push(`first ${event}`));
+    watches.add('/a', (event) => heard.push(`second ${event}`));
+    watches.add('/b', (event) => heard.push(`other ${event}`));
+    watches.fire('/a', 'deleted');
+    watches.fire('/a', 'deleted');
+    expect(heard).to.deep.equal(['first deleted', 'second deleted']);
+  });
+
+  it('let the server’s watch go with the last who waits for its path', () => {
+    const watches = new Watches();
+    const [first, second]: WatchListener[] = [() => undefined, () => undefined];
+    if (first === undefined || second === undefined) throw new Error('There are two');
+    watches.add('/a', first);
+    watches.add('/a', second);
+    expect(watches.delete('/a', first)).to.equal(false);
+    expect(watches.delete('/a', second)).to.equal(true);
+    expect(watches.paths()).to.deep.equal([]);
+  });
+
+  it('count a listener that is added twice as one', () => {
+    const watches = new Watches();
+    watches.add('/a', nobody);
+    watches.add('/a', nobody);
+    expect(watches.delete('/a', nobody)).to.equal(true);
+  });
+
+  it('let nothing go for who does not wait, or not any more', () => {
+    const watches = new Watches();
+    expect(watches.delete('/a', nobody)).to.equal(false);
+    watches.add('/a', () => undefined);
+    expect(watches.delete('/a', nobody)).to.equal(false);
+    watches.add('/b', nobody);
+    watches.fire('/b', 'changed');
+    expect(watches.delete('/b', nobody)).to.equal(false);
+  });
+
+  it('keep a watch that is planted anew while the last one fires', () => {
+    const watches = new Watches();
+    const heard: string[] = [];
+    watches.add('/a', (event) => {
+      heard.push(event);
+      watches.add('/a', (next) => heard.push(next));
+    });
+    watches.fire('/a', 'changed');
+    expect(watches.paths()).to.deep.equal(['/a']);
+    watches.fire('/a', 'deleted');
+    expect(heard).to.deep.equal(['changed', 'deleted']);
+  });
+
+  it('name every path with somebody waiting, once, whatever came and went', () => {
+    const paths = fc.constantFrom('/a', '/b', '/c');
+    const listeners = fc.constantFrom<WatchListener>(...Array.from({ length: 3 }, (): WatchListener => () => undefined));
+    const step = fc.record({ what: fc.constantFrom('add', 'delete', 'fire'), path: paths, listener: listeners });
+    fc.assert(fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const watches = new Watches();
+      const waiting = new Map<string, Set<WatchListener>>();
+      for (const { what, path, listener } of steps) {
+        const before = waiting.get(path) ?? new Set();
+        if (what === 'add') {
+          watches.add(path, listener);
+          waiting.set(path, new Set([...before, listener]));
+        } else if (what === 'delete') {
+          const isLast = before.delete(listener) && before.size === 0;
+          expect(watches.delete(path, listener)).to.equal(isLast);
+        } else {
+          watches.fire(path, 'changed');
+          waiting.delete(path);
+        }
+        const expected = [...waiting].filter(([, who]) => who.size > 0).map(([each]) => each);
+        expect(watches.paths()).to.have.members(expected);
+      }
+    }));
+  });
+});

@@ -1,0 +1,106 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { Reader, Writer } from '../../src/client/wire.ts';
+
+const ints = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
+const longs = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
+const texts = fc.string({ unit: 'grapheme', maxLength: 200 });
+const buffers = fc.uint8Array({ maxLength: 600 });
+
+type Field =
+  | { readonly is: 'int'; readonly value: number }
+  | { readonly is: 'long'; readonly value: bigint }
+  | { readonly is: 'flag'; readonly value: boolean }
+  | { readonly is: 'text'; readonly value: string }
+  | { readonly is: 'bytes'; readonly value: Uint8Array }
+  | { readonly is: 'texts'; readonly value: readonly string[] };
+
+const fields: fc.Arbitrary<Field> = fc.oneof(
+  fc.record({ is: fc.constant('int' as const), value: ints }),
+  fc.record({ is: fc.constant('long' as const), value: longs }),
+  fc.record({ is: fc.constant('flag' as const), value: fc.boolean() }),
+  fc.record({ is: fc.constant('text' as const), value: texts }),
+  fc.record({ is: fc.constant('bytes' as const), value: buffers }),
+  fc.record({ is: fc.constant('texts' as const), value: fc.array(texts, { maxLength: 8 }) }),
+);
+
+function write(to: Writer, field: Field): void {
+  switch (field.is) {
+    case 'int':
+      return void to.int(field.value);
+    case 'long':
+      return void to.long(field.value);
+    case 'flag':
+      return void to.flag(field.value);
+    case 'text':
+      return void to.text(field.value);
+    case 'bytes':
+      return void to.bytes(field.value);
+    case 'texts':
+      return void to.texts(field.value);
+  }
+}
+
+function read(from: Reader, field: Field): unknown {
+  const value = from[field.is]();
+  return Buffer.isBuffer(value) ? new Uint8Array(value) : value;
+}
+
+function frameOf(record: readonly Field[]): Buffer {
+  const writer = new Writer();
+  for (const field of record) write(writer, field);
+  return writer.frame();
+}
+
+describe('Writer and Reader', () => {
+  it('read back what was written, whatever the fields and their order', () => {
+    fc.assert(fc.property(fc.array(fields, { maxLength: 20 }), (record) => {
+      const reader = new Reader(frameOf(record), 4);
+      expect(record.map((field) => read(reader, field))).to.deep.equal(record.map(({ value }) => value));
+    }));
+  });
+
+  it('put the length of all that follows in front', () => {
+    fc.assert(fc.property(fc.array(fields, { maxLength: 20 }), (record) => {
+      const frame = frameOf(record);
+      expect(frame.readInt32BE(0)).to.equal(frame.length - 4);
+    }));
+  });
+
+  it('measure a text in bytes, not in characters', () => {
+    for (const text of ['/lock', '/замок', '/鍵', '/🔒', '/é']) {
+      const frame = new Writer().text(text).frame();
+      expect(frame.readInt32BE(4)).to.equal(Buffer.byteLength(text));
+      expect(frame.toString('utf8', 8)).to.equal(text);
+      expect(new Reader(frame, 4).text()).to.equal(text);
+    }
+  });
+
+  it('speak big-endian, as a server does', () => {
+    const frame = new Writer().int(1).long(2n).flag(true).frame();
+    expect(frame.toString('hex')).to.equal('0000000d' + '00000001' + '0000000000000002' + '01');
+  });
+
+  it('take a server’s null, of length -1, for an empty one', () => {
+    const nulls = new Writer().int(-1).int(-1).int(-1).int(7).frame();
+    const reader = new Reader(nulls, 4);
+    expect([reader.text(), [...reader.bytes()], reader.texts(), reader.int()]).to.deep.equal(['', [], [], 7]);
+  });
+
+  it('throw a RangeError for a record that is cut short, wherever it is cut', () => {
+    const long = fc.array(fields, { minLength: 1, maxLength: 6 });
+    fc.assert(fc.property(long, fc.nat(), (record, place) => {
+      const frame = frameOf(record);
+      const cut = frame.subarray(0, 4 + (place % (frame.length - 4)));
+      const reader = new Reader(cut, 4);
+      expect(() => record.forEach((field) => read(reader, field))).to.throw(RangeError);
+    }));
+  });
+
+  it('hand out bytes that are a copy, so that the frame they came in can be freed', () => {
+    const frame = new Writer().bytes(Buffer.from('data')).frame();
+    const bytes = new Reader(frame, 4).bytes();
+    frame.fill(0);
+    expect(bytes.toString()).to.equal('data');
+  });
+});
