@@ -50,6 +50,6 @@ async function run(command: string, args: readonly string[]): Promise<void> {
   if (code !== 0) throw new Error(`${command} ${args.join(' ')} failed with exit code ${code ?? 'none'}:\n${log}`);
 }
 
-function isCommand(name: string): boolean {
+export function isCommand(name: string): boolean {
   return (process.env['PATH'] ?? '').split(delimiter).some((directory) => existsSync(join(directory, name)));
 }

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { zooKeeperJars } from './debian-zookeeper.ts';
+import { isCommand, zooKeeperJars } from './debian-zookeeper.ts';
 
 export const mainClass = {
   standalone: 'org.apache.zookeeper.server.ZooKeeperServerMain',
@@ -30,7 +30,8 @@ export class ZooKeeperProcess {
     const logStart = existsSync(logFile) ? readFileSync(logFile).length : 0;
     // A file, not a pipe: nobody has to read it while the test's event loop is blocked.
     const log = openSync(logFile, 'a');
-    const child = spawn('java', commandLine(options), { stdio: ['ignore', log, log] });
+    const [command = 'java', ...args] = commandLine(options);
+    const child = spawn(command, args, { stdio: ['ignore', log, log] });
     closeSync(log);
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
@@ -78,7 +79,11 @@ export class ZooKeeperProcess {
 }
 
 function commandLine({ directory, main, javaOptions }: ProcessOptions): string[] {
+  // By the kernel: where the test process is killed with SIGKILL, nobody else can end the server.
+  const diesWithParent = isCommand('setpriv') ? ['setpriv', '--pdeathsig', 'KILL'] : [];
   return [
+    ...diesWithParent,
+    'java',
     '-Xmx128m',
     '-XX:TieredStopAtLevel=1',
     '-XX:+UseSerialGC',

@@ -98,6 +98,13 @@ describe('ZooKeeperServer', () => {
     expect(await server.start().catch((error: unknown) => error)).to.be.instanceOf(PortTakenError);
   });
 
+  if (process.platform === 'linux') {
+    it('dies with the test process, even where that is killed', async () => {
+      const { port } = await startedBy(`process.kill(process.pid, 'SIGKILL')`);
+      while (!(await refuses(port)));
+    });
+  }
+
   for (const [how, code] of Object.entries({
     'crashes': `throw new Error('expected')`,
     'is told to end': `process.kill(process.pid, 'SIGTERM')`,

@@ -1,0 +1,106 @@
+// Everything that must hold on a bare machine. Called by .ci/run. The last line is the sum.
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const limitMs = 10 * 60_000;
+const scratch = mkdtempSync(join(tmpdir(), 'ci-'));
+const sum = { passed: 0, failed: 0, skipped: 0 };
+let running; // the process group of the step at work
+
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+process.once('exit', () => killGroup(running));
+
+try {
+  await suite('npm test', 'npm', ['test']);
+  await step('npm run typecheck', 'npm', ['run', 'typecheck']);
+  await step('npm run lint', 'npm', ['run', 'lint']);
+  await step('npm run build', 'npm', ['run', 'build']);
+  await suite('the tests on Node 24', process.execPath, ['scripts/node-versions.mjs', '24']);
+  await demonstration();
+} catch (error) {
+  count('the run itself', false, error.stack);
+}
+rmSync(scratch, { recursive: true, force: true });
+process.exitCode = sum.failed === 0 ? 0 : 1;
+console.log(`${sum.passed} passed, ${sum.failed} failed, ${sum.skipped} skipped`);
+
+/** Counts each test, and one failure more where mocha failed without a failed test. */
+async function suite(name, command, args) {
+  const file = join(scratch, 'totals');
+  rmSync(file, { force: true });
+  const { problem } = await execute(name, command, args, { env: { ...process.env, TEST_TOTALS: file } });
+  const totals = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line)) : [];
+  for (const { passed, failed, skipped } of totals) {
+    sum.passed += passed;
+    sum.failed += failed;
+    sum.skipped += skipped;
+  }
+  const failed = totals.reduce((all, each) => all + each.failed, 0);
+  if (totals.length === 0) count(name, false, problem ?? 'it ended without totals');
+  else if (problem !== undefined && failed === 0) count(name, false, problem);
+}
+
+/** Counts one. */
+async function step(name, command, args) {
+  const { problem } = await execute(name, command, args);
+  count(name, problem === undefined, problem);
+}
+
+/** What a newcomer does: clone, start. It must end with a table that shows no overlap, and leave the clone as it was. */
+async function demonstration() {
+  const name = 'npm start in a fresh clone';
+  const clone = join(scratch, 'clone');
+  const cloned = await execute('git clone', 'git', ['clone', '--quiet', root, clone]);
+  if (cloned.problem !== undefined) return count(name, false, cloned.problem);
+  const { problem, output } = await execute(name, 'npm', ['start'], { cwd: clone });
+  const status = spawnSync('git', ['status', '--porcelain'], { cwd: clone, encoding: 'utf8' });
+  const dirt = status.status === 0 ? status.stdout : status.stderr;
+  if (problem !== undefined) count(name, false, problem);
+  else if (!/\boverlaps\s+0\b/.test(output)) count(name, false, 'its table does not say "overlaps 0"');
+  else count(name, dirt === '', `git status of the clone says:\n${dirt}`);
+}
+
+function count(name, passed, problem) {
+  if (passed) sum.passed++;
+  else sum.failed++;
+  console.log(passed ? `ok: ${name}` : `FAILED: ${name}: ${problem}`);
+}
+
+/** Runs it in a process group of its own, so that nothing it started outlives the limit. */
+function execute(name, command, args, options = {}) {
+  console.log(`\n== ${name}`);
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'], ...options, detached: true });
+  running = child.pid;
+  let output = '';
+  let late = false;
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    output += text;
+    process.stdout.write(text);
+  });
+  const timer = setTimeout(() => {
+    late = true;
+    killGroup(child.pid);
+  }, limitMs);
+  return new Promise((resolve) => {
+    const settle = (problem) => {
+      clearTimeout(timer);
+      running = undefined;
+      resolve({ problem: late ? `it did not end within ${limitMs / 60_000} minutes` : problem, output });
+    };
+    child.once('error', (error) => settle(error.message));
+    child.once('close', (code, signal) => settle(code === 0 ? undefined : `exit code ${code ?? signal}`));
+  });
+}
+
+function killGroup(group) {
+  if (group === undefined) return;
+  try {
+    process.kill(-group, 'SIGKILL');
+  } catch {
+    // it has just ended
+  }
+}

@@ -1,0 +1,17 @@
+import { appendFileSync } from 'node:fs';
+import Mocha from 'mocha';
+
+/** Mocha's usual report. With TEST_TOTALS it also appends the totals to that file, one JSON line a run. */
+export default class Reporter extends Mocha.reporters.Spec {
+  constructor(runner, options) {
+    super(runner, options);
+    // Mocha sets it when all is over. A process that runs out of work before, in a teardown that never settles, has not passed.
+    process.exitCode = 1;
+    const file = process.env.TEST_TOTALS;
+    if (!file) return;
+    runner.once(Mocha.Runner.constants.EVENT_RUN_END, () => {
+      const { passes, failures, pending } = runner.stats;
+      appendFileSync(file, `${JSON.stringify({ suite: `mocha on Node ${process.version}`, passed: passes, failed: failures, skipped: pending })}\n`);
+    });
+  }
+}
