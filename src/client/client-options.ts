@@ -6,12 +6,14 @@ import { expected, expectDuration, expectFunction, expectOptions, expectPositive
 
 /** Any console-like object. What is logged never contains credentials. */
 export interface Logger {
+  /** Told of what no call can report, such as a znode that could not be deleted yet; `error` is what was behind it. */
   warn(message: string, error?: unknown): void;
 }
 
 /** Access rights for the znodes that locks create: the same for all, or by path. */
 export type AclProvider = readonly AclEntry[] | ((path: string) => readonly AclEntry[]);
 
+/** Options of {@link LockClient.connect}. A bad one is a TypeError or a RangeError that names it, before anything is sent. */
 export interface LockClientOptions {
   /**
    * The session timeout to ask for, in milliseconds; the server may grant less or more.
@@ -28,6 +30,12 @@ export interface LockClientOptions {
    * @default exponentialBackoff({ baseSleepMs: 100, maxSleepMs: 5000 })
    */
   readonly retryPolicy?: RetryPolicy | undefined;
+  /**
+   * The servers' `tickTime` in milliseconds, if it is known: the shorter it is, the sooner a session counts as proven, and the later
+   * its deadline lies.
+   * @default a third of the session timeout is assumed to be long enough
+   */
+  readonly tickTimeMs?: number | undefined;
   /** Sent on every new connection before anything else. */
   readonly auth?: readonly Credential[] | undefined;
   /**
@@ -45,27 +53,30 @@ export interface CheckedClientOptions {
   readonly sessionTimeoutMs: number;
   readonly connectionTimeoutMs: number;
   readonly retryPolicy: RetryPolicy;
+  readonly tickTimeMs: number | undefined;
   readonly auth: readonly Credential[];
   readonly aclFor: (path: string) => readonly AclEntry[];
   readonly signal: AbortSignal | undefined;
   readonly logger: Logger | undefined;
 }
 
-const known = ['sessionTimeoutMs', 'connectionTimeoutMs', 'retryPolicy', 'auth', 'acl', 'signal', 'logger'];
+const known = ['sessionTimeoutMs', 'connectionTimeoutMs', 'retryPolicy', 'tickTimeMs', 'auth', 'acl', 'signal', 'logger'];
 
 export function checkClientOptions(options: LockClientOptions = {}): CheckedClientOptions {
   expectOptions('LockClient.connect', options, known);
-  const { sessionTimeoutMs = 30_000, connectionTimeoutMs = 15_000, retryPolicy = defaultRetryPolicy, auth = [], acl = openAcl, signal, logger } = options;
+  const { sessionTimeoutMs = 30_000, connectionTimeoutMs = 15_000, retryPolicy = defaultRetryPolicy, tickTimeMs, auth = [], acl = openAcl, signal, logger } = options;
   expectPositive('sessionTimeoutMs', sessionTimeoutMs);
   if (sessionTimeoutMs > 2 ** 31 - 1) throw new RangeError(expected('sessionTimeoutMs', 'at most 2147483647 ms', sessionTimeoutMs));
   expectDuration('connectionTimeoutMs', connectionTimeoutMs);
   expectFunction('retryPolicy.allowRetry', (retryPolicy as Partial<RetryPolicy> | null)?.allowRetry);
+  if (tickTimeMs !== undefined) expectPositive('tickTimeMs', tickTimeMs);
   if (signal !== undefined) expectSignal('signal', signal);
   if (logger !== undefined) expectFunction('logger.warn', (logger as Partial<Logger> | null)?.warn);
   return {
     sessionTimeoutMs: Math.ceil(sessionTimeoutMs),
     connectionTimeoutMs,
     retryPolicy,
+    tickTimeMs,
     auth: checkAuth(auth),
     aclFor: typeof acl === 'function' ? (path) => checkAcl(`acl(${JSON.stringify(path)})`, acl(validatePath(path))) : constant(checkAcl('acl', acl)),
     signal,

@@ -8,8 +8,11 @@ import { setDataWatches } from './operations.js';
 import { Reader, Writer } from './wire.js';
 import { ZooKeeperError } from './zookeeper-error.js';
 
+/** Who the client is to the servers: ZooKeeper's `addauth`. */
 export interface Credential {
+  /** How the servers check it, such as `digest`. */
   readonly scheme: string;
+  /** The secret as the scheme writes it, such as `user:password` for `digest`. */
   readonly credentials: string;
 }
 

@@ -23,6 +23,7 @@ const brand = Symbol.for('zookeeper-fair-lock/error');
  * if (error instanceof LockError && error.code === 'ERR_LOCK_TIMEOUT') return retryLater();
  */
 export class LockError extends Error {
+  /** What happened, for programs. It stays the same when the message is reworded. */
   readonly code: LockErrorCode;
 
   constructor(code: LockErrorCode, message: string, options?: ErrorOptions) {
@@ -53,7 +54,13 @@ export class LockTimeoutError extends LockError {
   }
 }
 
-/** Why a hold ended before it was released. */
+/**
+ * Why a hold ended before it was released:
+ * - `session-deadline`: the servers were not heard from in time, so they may have given the lock to somebody else;
+ * - `session-expired`: the servers said that the session is over;
+ * - `node-deleted`: somebody else deleted the hold's znode;
+ * - `client-closed`: this process closed its client.
+ */
 export type LossReason = 'session-expired' | 'session-deadline' | 'node-deleted' | 'client-closed';
 
 const lossTexts: Record<LossReason, string> = {
@@ -63,8 +70,14 @@ const lossTexts: Record<LossReason, string> = {
   'client-closed': 'its client was closed',
 };
 
-/** The hold is no longer valid: somebody else may hold the lock by now. Stop what it protects. */
+/**
+ * The hold is no longer valid: somebody else may hold the lock by now. Stop what it protects.
+ *
+ * @example
+ * hold.signal.addEventListener('abort', () => console.error(hold.signal.reason.reason)); // 'session-deadline'
+ */
 export class LockLostError extends LockError {
+  /** See {@link LossReason}. */
   readonly reason: LossReason;
   /** The znode that stood for the hold. */
   readonly path: string;

@@ -36,8 +36,10 @@ export class LockClient implements AsyncDisposable {
    * Resolves with a connected client.
    *
    * @param connectString `host:port,host:port/chroot`; the port is 2181 where it is left out, IPv6 addresses stand in brackets
-   * @throws TypeError or RangeError for a bad option, ConnectionTimeoutError when no server answers within
-   *   `connectionTimeoutMs`, AuthFailedError, or the reason of `signal`
+   * @throws TypeError or RangeError for a bad connect string or option
+   * @throws ConnectionTimeoutError when no server answers within `connectionTimeoutMs`
+   * @throws AuthFailedError when the servers refuse the credentials
+   * @throws the reason of `signal` when that aborts first
    * @example
    * await using client = await LockClient.connect('127.0.0.1:2181');
    */
@@ -74,7 +76,13 @@ export class LockClient implements AsyncDisposable {
     return Number.isFinite(this.#session.timeoutMs) ? this.#session.timeoutMs : this.#options.sessionTimeoutMs;
   }
 
-  /** Calls `listener` at every change of `state`. What it throws is reported as a process warning, and stops nothing. */
+  /**
+   * Calls `listener` at every change of `state` from now on: the first one, to `connected`, is over when `connect` resolves. What it throws is
+   * reported as a process warning, and stops nothing.
+   *
+   * @example
+   * client.on('state', (state) => metrics.gauge('zookeeper_up', state === 'connected' || state === 'reconnected' ? 1 : 0));
+   */
   on(event: 'state', listener: (state: ConnectionState) => void): this {
     this.#events.on(event, listener);
     return this;
@@ -86,6 +94,7 @@ export class LockClient implements AsyncDisposable {
     return this;
   }
 
+  /** Takes back what `on` or `once` was given; of several equal listeners the latest. */
   off(event: 'state', listener: (state: ConnectionState) => void): this {
     this.#events.off(event, listener);
     return this;
@@ -97,6 +106,9 @@ export class LockClient implements AsyncDisposable {
    * expire. Calling it again returns the same promise.
    *
    * @param options `timeoutMs`: milliseconds to wait for the servers; 5000 by default
+   * @throws TypeError or RangeError for a bad option
+   * @example
+   * process.once('SIGTERM', () => void client.close({ timeoutMs: 2_000 }));
    */
   close(options: { readonly timeoutMs?: number | undefined } = {}): Promise<void> {
     try {
@@ -109,6 +121,7 @@ export class LockClient implements AsyncDisposable {
     return this.#closing;
   }
 
+  /** `close()` with its default timeout: what `await using` calls. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -192,6 +205,7 @@ export class LockClient implements AsyncDisposable {
       hosts: shuffled(this.#target.hosts),
       sessionTimeoutMs: this.#options.sessionTimeoutMs,
       auth: this.#options.auth,
+      tickTimeMs: this.#options.tickTimeMs,
       clock: this.clock,
       random: Math.random,
     };

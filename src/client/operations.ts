@@ -17,10 +17,18 @@ export interface Stat {
   readonly ephemeralOwner: bigint;
 }
 
-/** Who may do what with a znode. `permissions` is a sum of 1 read, 2 write, 4 create, 8 delete, 16 admin. */
+/**
+ * Who may do what with a znode, as ZooKeeper's ACLs say it.
+ *
+ * @example
+ * const acl: AclEntry[] = [{ permissions: 31, scheme: 'auth', id: '' }]; // all rights, for whoever the client has authenticated as
+ */
 export interface AclEntry {
+  /** The sum of 1 read, 2 write, 4 create, 8 delete and 16 admin: an integer from 1 to 31. */
   readonly permissions: number;
+  /** `world`, `auth`, `digest`, `ip`, or another that the servers know. */
   readonly scheme: string;
+  /** Who, as the scheme writes it: `anyone` for `world`, nothing for `auth`, `user:base64(sha1(user:password))` for `digest`. */
   readonly id: string;
 }
 

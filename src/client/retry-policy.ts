@@ -11,7 +11,17 @@ export interface RetryAttempt {
 }
 
 /** Give up, or try again after `sleepMs` milliseconds. */
-export type RetryDecision = { retry: false } | { retry: true; sleepMs: number };
+export type RetryDecision =
+  | {
+      /** Give up. */
+      retry: false;
+    }
+  | {
+      /** Try again. */
+      retry: true;
+      /** How long to wait before, in milliseconds. */
+      sleepMs: number;
+    };
 
 /**
  * Whether and when to try again: a pure function of the attempt, so one policy serves any number of operations.
@@ -22,9 +32,11 @@ export type RetryDecision = { retry: false } | { retry: true; sleepMs: number };
  * if (decision.retry) await setTimeout(decision.sleepMs);
  */
 export interface RetryPolicy {
+  /** Asked after every failed attempt. Must not throw, wait, or remember: its argument is all there is to know. */
   allowRetry(attempt: RetryAttempt): RetryDecision;
 }
 
+/** Options of {@link exponentialBackoff}. */
 export interface ExponentialBackoffOptions {
   /** The shortest sleep and the unit of all others, in milliseconds: finite, ≥ 0. */
   baseSleepMs: number;

@@ -36,6 +36,8 @@ export interface SessionOwner {
 export interface SessionOptions extends ConnectionOptions {
   /** Until when the first server must have answered; monotonic milliseconds. */
   readonly connectBy: number;
+  /** The servers' tick, where it is known. */
+  readonly tickTimeMs: number | undefined;
 }
 
 const shortestAttemptMs = 250;
@@ -125,9 +127,9 @@ export class Session implements ConnectionListener {
   /** Judged now against the clock: a timer that never ran cannot make a dead session look alive. */
   isAlive(): boolean {
     if (this.isEnded) return false;
-    if (this.#clock.now() < this.deadline) return true;
-    this.#passDeadline();
-    return false;
+    const now = this.#clock.now();
+    if (this.#isPastDeadline(now)) this.#passDeadline();
+    return now < this.deadline;
   }
 
   /** Waits for a path's next event. The caller sends the getData that plants the watch on the server. */
@@ -184,7 +186,7 @@ export class Session implements ConnectionListener {
 
   attemptMs(): number {
     const now = this.#clock.now();
-    const until = this.#proof === unproven ? this.#options.connectBy : this.deadline;
+    const until = this.epoch === 0 ? this.#options.connectBy : this.deadline;
     const usualMs = this.#options.sessionTimeoutMs / 3;
     return until > now ? Math.max(shortestAttemptMs, Math.min(usualMs, (until - now) / 2)) : usualMs;
   }
@@ -196,7 +198,6 @@ export class Session implements ConnectionListener {
       this.#askToClose();
       return;
     }
-    this.#isOverdue = false;
     this.#become({ at: 'connected' });
     this.#owner.connected(this);
     void this.#heartbeat().catch(ignore);
@@ -221,7 +222,7 @@ export class Session implements ConnectionListener {
 
   answered(operation: Operation<unknown>, sentAt: number, refused: boolean): void {
     if (refused && operation.kind !== 'read') return;
-    this.#proof = learn(this.#proof, { is: 'answered', kind: operation.kind, sentAt, answeredAt: this.#clock.now() });
+    this.#proof = learn(this.#proof, { is: 'answered', kind: operation.kind, sentAt, answeredAt: this.#clock.now() }, this.#options.tickTimeMs);
     if (this.#isOverdue && this.#clock.now() < this.deadline && this.isConnected) {
       this.#isOverdue = false;
       this.#owner.connected(this);
@@ -267,10 +268,10 @@ export class Session implements ConnectionListener {
 
   #scheduleTick(): void {
     this.#cancelTick();
-    if (this.isEnded || this.#proof === unproven) return;
+    if (this.isEnded || this.epoch === 0) return;
     const now = this.#clock.now();
     const silentAt = (this.#connection.oldestUnansweredAt ?? now) + this.timeoutMs / 4;
-    const deadline = this.#isOverdue ? Infinity : this.deadline;
+    const deadline = this.#isOverdue || this.deadline === -Infinity ? Infinity : this.deadline;
     const dueAt = this.isConnected ? Math.min(silentAt, deadline, this.#heartbeatAt) : deadline;
     if (dueAt === Infinity) return;
     this.#cancelTick = this.#clock.after(Math.max(0, dueAt - now), () => this.#tick());
@@ -280,7 +281,7 @@ export class Session implements ConnectionListener {
     const now = this.#clock.now();
     if (this.isConnected && now >= this.#heartbeatAt) {
       void this.#heartbeat().catch(ignore);
-    } else if (this.#isSilent(now) || now >= this.deadline) {
+    } else if (this.#isSilent(now) || this.#isPastDeadline(now)) {
       // After a stall the answers may lie unread in the socket: read first, then judge.
       this.#clock.afterPoll(() => this.#judge());
     } else {
@@ -291,7 +292,7 @@ export class Session implements ConnectionListener {
   #judge(): void {
     if (this.isEnded) return;
     const now = this.#clock.now();
-    if (now >= this.deadline) this.#passDeadline();
+    if (this.#isPastDeadline(now)) this.#passDeadline();
     if (this.#isSilent(now)) this.#connection.drop(new Error(`the server has not answered for ${Math.round(this.timeoutMs / 4)} ms or more`));
     this.#scheduleTick();
   }
@@ -302,10 +303,15 @@ export class Session implements ConnectionListener {
     return oldest !== undefined && now - oldest >= limitMs;
   }
 
+  /** A session that was never proven has no deadline to pass, and nothing to lose. */
+  #isPastDeadline(now: number): boolean {
+    return now >= this.deadline && this.deadline !== -Infinity && !this.#isOverdue;
+  }
+
   #passDeadline(): void {
     if (this.#holdings.size > 0) {
       this.#end('lost');
-    } else if (!this.#isOverdue) {
+    } else {
       this.#isOverdue = true;
       this.#changes.tell();
       this.#owner.overdue(this);
@@ -318,7 +324,7 @@ export class Session implements ConnectionListener {
     this.#cancelTick();
     this.#become({ at: 'closing' });
     if (wasConnected) this.#askToClose();
-    else if (this.#proof === unproven && !this.#options.resume) this.abandon();
+    else if (this.epoch === 0 && !this.#options.resume) this.abandon();
   }
 
   /** Asked again on the next connection if this one ends before the answer. */

@@ -58,6 +58,7 @@ export class ZooKeeperError extends Error {
     this.code = code;
   }
 
+  /** Whether its `code` is this one, spelt so that the compiler finds a typo. */
   is(code: 'NO_NODE' | 'NODE_EXISTS' | 'NO_AUTH' | 'UNIMPLEMENTED' | 'CONNECTION_LOSS' | 'NO_CHILDREN_FOR_EPHEMERALS'): boolean {
     return this.code === code;
   }
@@ -72,6 +73,7 @@ export class ZooKeeperError extends Error {
     return passing.has(this.number);
   }
 
+  /** The number of `CONNECTION_LOSS`: nobody knows whether the request was carried out. */
   static readonly connectionLoss = -4;
 }
 

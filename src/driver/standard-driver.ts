@@ -13,9 +13,12 @@ import { sortKey } from './names.js';
  * standardDriver.decide(sorted, 'lock-0000000008', 1); // { held: false, watch: '_c_0f…-lock-0000000007' }
  */
 export class StandardDriver implements LockDriver {
+  /** Curator's LOCK_NAME of InterProcessMutex. */
   readonly lockName = 'lock-';
+  /** The server counts upwards, so newcomers are last. */
   readonly appendOnly = true;
 
+  /** By what stands behind the last `lock-` in each name, compared as Java compares strings. */
   sort(children: readonly string[]): string[] {
     return children
       .map((name) => ({ name, key: sortKey(name, this.lockName) }))
@@ -23,6 +26,11 @@ export class StandardDriver implements LockDriver {
       .map(({ name }) => name);
   }
 
+  /**
+   * Looks `maxLeases` places ahead of `ours`: nobody there, and it holds.
+   *
+   * @throws RangeError if `ours` is not in `sorted`, or `maxLeases` is neither an integer ≥ 1 nor Infinity
+   */
   decide(sorted: readonly string[], ours: string, maxLeases: number): LockDecision {
     requireLeases(maxLeases);
     const index = sorted.indexOf(ours);

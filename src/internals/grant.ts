@@ -3,6 +3,10 @@ import { Listeners } from '../client/listeners.js';
 import { sessionName, type Holding } from '../client/session.js';
 import type { LockNode } from './lock-node.js';
 
+/**
+ * How a hold ended, decided when `release()` was called: `released` if the hold was valid until then, `lost` if somebody else may have held
+ * the lock meanwhile.
+ */
 export type Release = 'released' | 'lost';
 
 type GrantState = { readonly at: 'held' } | { readonly at: 'lost'; readonly error: LockLostError } | { readonly at: 'released' };

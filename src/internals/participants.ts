@@ -10,6 +10,7 @@ import type { Patience } from './patience.js';
 
 /** Somebody in a lock's queue: the holder is the first, the waiters follow. */
 export interface Participant {
+  /** Its znode, below the client's chroot. */
   readonly path: string;
   /** The place in the order in which the server created the znodes. */
   readonly sequence: number;
@@ -17,6 +18,7 @@ export interface Participant {
   readonly sessionId: string;
   /** What it wrote into its znode: the host's address by default. */
   readonly data: Buffer;
+  /** When it queued up, by the clock of the server that led then. */
   readonly createdAt: Date;
 }
 

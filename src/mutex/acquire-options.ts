@@ -1,5 +1,6 @@
 import { expectDuration, expectOptions, expectSignal } from '../client/validate.js';
 
+/** How long to wait for a lock. A bad option is a TypeError or a RangeError that names it, before anything is sent. */
 export interface AcquireOptions {
   /**
    * The longest wait in milliseconds, connecting and retrying included; 0 tries once, for as long as an answer takes. Then LockTimeoutError.

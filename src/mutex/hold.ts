@@ -64,7 +64,12 @@ export class Hold implements AsyncDisposable {
     return this.#state.at === 'open' && this.shared.grant.isValid;
   }
 
-  /** Aborts with a LockLostError when the lock is lost before it is released. A normal release does not abort it. */
+  /**
+   * Aborts with a LockLostError when the lock is lost before it is released. A normal release does not abort it.
+   *
+   * @example
+   * await fetch(url, { signal: hold.signal });
+   */
   get signal(): AbortSignal {
     if (this.#aborter === undefined) {
       const aborter = new AbortController();
@@ -77,8 +82,15 @@ export class Hold implements AsyncDisposable {
   }
 
   /**
+   * Throws unless the hold is valid: to be called right before each step that must not run without the lock.
+   *
    * @throws LockLostError when the lock is lost
    * @throws NotOwnedError when this handle was released before
+   * @example
+   * for (const row of rows) {
+   *   hold.assertValid();
+   *   await write(row, hold.fencingToken);
+   * }
    */
   assertValid(): void {
     if (!this.isValid) throw this.loss ?? new NotOwnedError(this.keeper.lock.path);
@@ -88,6 +100,9 @@ export class Hold implements AsyncDisposable {
    * Lets go. The outcome is decided when it is called: `lost` if the lock was not certainly held any more. The promise settles when the
    * server has deleted the znode, or at the session's deadline, and never rejects; a deletion that fails is repeated in the background.
    * The znode goes with the last handle of the same owner. Calling it again returns the same promise.
+   *
+   * @example
+   * if ((await hold.release()) === 'lost') await checkWhatWasWritten();
    */
   release(): Promise<Release> {
     // Judged while it is open: a loss that is noticed only now still aborts its signal, and who hears of that may release it as well.
@@ -98,6 +113,7 @@ export class Hold implements AsyncDisposable {
     return outcome;
   }
 
+  /** `release()`: what `await using` calls. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.release().then(() => undefined);
   }

@@ -13,6 +13,7 @@ import { checkAcquireOptions, type AcquireOptions } from './acquire-options.js';
 import { Hold, type HoldKeeper } from './hold.js';
 import { currentContext, innermostContext, LockContext } from './lock-context.js';
 
+/** Options of {@link InterProcessMutex}. */
 export interface InterProcessMutexOptions {
   /** Who holds the lock, decided from the names of its znodes. @default Curator's order */
   readonly driver?: LockDriver | undefined;
@@ -44,7 +45,10 @@ export class InterProcessMutex {
    * Sends nothing.
    *
    * @param path the lock's znode, below the client's chroot; it is created when it is first needed
-   * @throws InvalidPathError, or TypeError for a bad option
+   * @throws InvalidPathError for a path that ZooKeeper does not take
+   * @throws TypeError for a bad option
+   * @example
+   * const mutex = new InterProcessMutex(client, '/locks/orders/42', { foreignNodes: 'wait' });
    */
   constructor(client: LockClient, path: string, options: InterProcessMutexOptions = {}) {
     requireClient(client);
@@ -75,8 +79,15 @@ export class InterProcessMutex {
    * Waits for the lock; in a lock context that holds it already, counts up and sends nothing. Outside of every lock context each call is an
    * owner of its own, and waits its turn.
    *
-   * @throws LockTimeoutError after `timeoutMs`; the reason of `signal`; ClientClosedError; ForeignNodeError; DeadlockError; LockLostError in a
-   *   context whose hold was lost; RequestFailedError when ZooKeeper refuses
+   * @throws LockTimeoutError after `timeoutMs`
+   * @throws the reason of `signal` when that aborts first
+   * @throws LockLostError in a context whose hold was lost: what it protects has to stop, not to go on with a new hold
+   * @throws DeadlockError when it would wait without end for what its own flow holds
+   * @throws ForeignNodeError when nobody can say who goes first, unless `foreignNodes` is `wait`
+   * @throws SequenceOverflowError when all names of this lock are used up
+   * @throws RequestFailedError when ZooKeeper refuses, or the retry policy gives up
+   * @throws ClientClosedError when the client is closed, before or meanwhile
+   * @throws TypeError or RangeError for a bad option
    * @example
    * const hold = await mutex.acquire({ timeoutMs: 5_000 });
    * try {
@@ -95,7 +106,8 @@ export class InterProcessMutex {
   /**
    * The lock if it can be had within `timeoutMs`, else undefined. Without a timeout it looks first, and writes nothing when somebody is there.
    *
-   * @throws as `acquire`, except LockTimeoutError
+   * @param timeoutMs milliseconds ≥ 0; 0 tries once, for as long as an answer takes
+   * @throws as {@link InterProcessMutex.acquire}, except LockTimeoutError
    * @example
    * await using hold = await mutex.tryAcquire();
    * if (hold) await work(hold);
@@ -115,7 +127,10 @@ export class InterProcessMutex {
    * happens. A job that fulfils after its hold was lost rejects all the same.
    *
    * @returns what `job` returned
-   * @throws what `job` throws; LockLostError; TypeError when the job returns a stream or an iterator, which would outlive the lock; as `acquire`
+   * @throws what `job` throws
+   * @throws LockLostError when the lock was lost before the job fulfilled
+   * @throws TypeError when the job returns a stream or an iterator, which would outlive the lock
+   * @throws as {@link InterProcessMutex.acquire}; `job` is not called then
    * @example
    * const total = await mutex.withLock(async (hold) => addUp(hold.signal), { timeoutMs: 5_000 });
    */
@@ -163,7 +178,10 @@ export class InterProcessMutex {
   /**
    * The queue, the holder first; other processes and Java's Curator included.
    *
-   * @throws ClientClosedError; RequestFailedError when ZooKeeper refuses
+   * @throws RequestFailedError when ZooKeeper refuses
+   * @throws ClientClosedError when the client is closed, before or meanwhile
+   * @example
+   * for (const { path, sessionId, data } of await mutex.participants()) console.log(path, sessionId, data.toString());
    */
   async participants(): Promise<Participant[]> {
     const patience = new Patience(this.#client, this.#path, {});

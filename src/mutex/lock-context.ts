@@ -139,12 +139,17 @@ export function currentContext(): LockContext | undefined {
   return undefined;
 }
 
+/**
+ * Says which code is one owner, as one thread is in Java. `mutex.withLock(job)` opens a context by itself; these are for plain `acquire()` and
+ * `release()`.
+ */
 export const lockContext = {
   /**
    * Runs `fn` as one owner, one request or one job: inside, `mutex.acquire()` and `mutex.release()` are re-entrant. A `run`
    * inside a `run` is a new owner.
    *
    * @returns what `fn` returns, or, of a thenable, a promise of its own; when that settles, the context ends
+   * @throws what `fn` throws, or TypeError if it is not a function
    * @example
    * await lockContext.run(async () => {
    *   const hold = await mutex.acquire();
@@ -163,6 +168,7 @@ export const lockContext = {
   /**
    * A function that runs `fn` in a fresh context **for each call**: for event handlers, of which each call is a job of its own.
    *
+   * @throws TypeError if `fn` is not a function
    * @example
    * socket.on('message', lockContext.bind(async (message) => { await mutex.withLock(() => apply(message)); }));
    */
