@@ -25,7 +25,7 @@ export const systemClock: Clock = {
     const arm = (): void => {
       const leftMs = dueAt - monotonic();
       // Node's timers count whole milliseconds and may fire a fraction early; a deadline must not.
-      if (leftMs <= 0) run();
+      if (!(leftMs > 0)) run();
       else timer = setTimeout(arm, Math.min(Math.ceil(leftMs), longestTimerMs));
     };
     timer = setTimeout(arm, Math.min(Math.ceil(delayMs), longestTimerMs));

@@ -43,7 +43,8 @@ export interface ConnectionListener {
   /** The server's word: the session is over. */
   expired(): void;
   authFailed(): void;
-  answered(operation: Operation<unknown>, sentAt: number, refused: boolean): void;
+  /** `error` is 0, or ZooKeeper's number for it. */
+  answered(operation: Operation<unknown>, sentAt: number, error: number): void;
   watchFired(path: string, event: WatchEventType): void;
   /** The data watches that the next server must be told of. */
   watchedPaths(): string[];
@@ -76,6 +77,7 @@ export class Connection {
   readonly #options: ConnectionOptions;
   #frames = new FrameSplitter();
   #connectSentAt = 0;
+  #lastReplyAt = 0;
   #nextHost = 0;
   #failedRounds = 0;
   #cancelAttempt: CancelTimer = () => {};
@@ -123,10 +125,13 @@ export class Connection {
     return this.#manager.zxid.readBigInt64BE();
   }
 
-  /** When the request was sent that has waited longest for its answer. */
-  get oldestUnansweredAt(): number | undefined {
+  /**
+   * Since when the server owes the next answer: since it gave the last one, or since the request was sent. Answers come in order, so a
+   * request that waits behind many others says nothing of the link.
+   */
+  get unansweredSince(): number | undefined {
     const request = this.#manager.pendingQueue[0]?.request;
-    return request instanceof WireRequest ? request.sentAt : undefined;
+    return request instanceof WireRequest && request.sentAt !== undefined ? Math.max(request.sentAt, this.#lastReplyAt) : undefined;
   }
 
   /**
@@ -147,7 +152,7 @@ export class Connection {
           return;
         }
         const header = readReplyHeader(frame);
-        this.#listener.answered(operation, request.sentAt ?? 0, header.error !== 0);
+        this.#listener.answered(operation, request.sentAt ?? 0, header.error);
         if (header.error !== 0) {
           reject(new ZooKeeperError(header.error, operation.name, operation.path));
           return;
@@ -294,6 +299,7 @@ export class Connection {
     }
     // Not at the ConnectResponse: a server that drops every session right after it would be dialled without a pause.
     this.#failedRounds = 0;
+    this.#lastReplyAt = this.#options.clock.now();
     this.#raiseZxid(header.zxid);
     packet.callback(null, frame);
   }

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { checkClientOptions, type CheckedClientOptions, type LockClientOptions } from './client-options.js';
-import { systemClock, type Clock } from './clock.js';
+import { systemClock, type CancelTimer, type Clock } from './clock.js';
+import { roundDelayMs } from './connection.js';
 import { describeHosts, parseConnectString, type ConnectString } from './connect-string.js';
 import { nextState, type ConnectionChange, type ConnectionState } from './connection-state.js';
 import { AuthFailedError, ClientClosedError, ConnectionTimeoutError } from './errors.js';
@@ -29,6 +30,9 @@ export class LockClient implements AsyncDisposable {
   #session: Session;
   #state: ConnectionState | undefined;
   #closing: Promise<void> | undefined;
+  readonly #untold: ConnectionState[] = [];
+  #unprovenSessions = 0;
+  #cancelNextSession: CancelTimer = () => undefined;
   /** @internal */
   readonly clock: Clock;
 
@@ -163,7 +167,9 @@ export class LockClient implements AsyncDisposable {
   async #close(timeoutMs: number): Promise<void> {
     // The promise must be there before anyone is told: who is told asks isClosing.
     await Promise.resolve();
+    this.#cancelNextSession();
     this.#changes.tell();
+    for (const lost of this.#lostSessions) this.#closeGhost(lost);
     await Promise.all([this.#session, ...this.#ghosts].map((session) => session.close(timeoutMs)));
     this.#change('closed');
   }
@@ -173,7 +179,8 @@ export class LockClient implements AsyncDisposable {
     return new Promise((resolve, reject) => {
       const look = (): void => {
         const { state } = this.#session;
-        if (state.at === 'connected') settle(resolve);
+        // The credentials are judged before the first answer, not before the connection.
+        if (state.at === 'connected' && this.#session.isProven) settle(resolve);
         else if (state.at === 'ended' && state.why === 'auth-failed') settle(() => reject(new AuthFailedError(describeHosts(this.#target))));
       };
       const aborted = (): void => settle(() => reject(signal?.reason));
@@ -227,8 +234,12 @@ export class LockClient implements AsyncDisposable {
     if (this.isClosing || why === 'closed' || (why === 'auth-failed' && this.#state === undefined)) return;
     this.#change('lost');
     if (why === 'auth-failed') this.warn(new AuthFailedError(describeHosts(this.#target)).message, undefined);
-    this.#session = this.#openSession();
-    this.#changes.tell();
+    // A server that ends every session at once must not be asked for the next one without a pause.
+    this.#unprovenSessions = session.isProven ? 0 : this.#unprovenSessions + 1;
+    this.#cancelNextSession = this.clock.after(roundDelayMs(this.#unprovenSessions, Math.random()), () => {
+      this.#session = this.#openSession();
+      this.#changes.tell();
+    });
   }
 
   /**
@@ -236,7 +247,7 @@ export class LockClient implements AsyncDisposable {
    * runs any more it is attached to once more, only to be closed (CURATOR-595).
    */
   #closeGhost(lost: Session): void {
-    if (!this.#lostSessions.delete(lost) || this.isClosing) return;
+    if (!this.#lostSessions.delete(lost) || this.#state === 'closed') return;
     const ended = (): void => undefined;
     const owner: SessionOwner = { connected: ended, suspended: ended, overdue: ended, ended, settled: ended, warn: (message, error) => this.warn(message, error) };
     const ghost = new Session({ ...this.#sessionOptions(), connectBy: this.clock.now() + this.sessionTimeoutMs, resume: lost.identity }, owner);
@@ -248,6 +259,16 @@ export class LockClient implements AsyncDisposable {
     const state = nextState(this.#state, change);
     if (state === this.#state || state === undefined) return;
     this.#state = state;
+    this.#untold.push(state);
+    // A listener may cause the next change; everyone hears both in their order.
+    if (this.#untold.length > 1) return;
+    for (let next = this.#untold[0]; next !== undefined; next = this.#untold[0]) {
+      this.#tell(next);
+      this.#untold.shift();
+    }
+  }
+
+  #tell(state: ConnectionState): void {
     for (const listener of this.#events.rawListeners('state')) {
       try {
         (listener as (state: ConnectionState) => void).call(this, state);

@@ -5,6 +5,7 @@ import { Listeners } from './listeners.js';
 import { check, closeSession, removeDataWatch, sync, type Operation } from './operations.js';
 import { deadlineOf, learn, unproven } from './session-clock.js';
 import { Watches, type WatchListener } from './watches.js';
+import { ZooKeeperError } from './zookeeper-error.js';
 
 export type SessionEnd = 'expired' | 'lost' | 'closed' | 'auth-failed';
 
@@ -110,6 +111,11 @@ export class Session implements ConnectionListener {
     return deadlineOf(this.#proof);
   }
 
+  /** Whether a quorum write of it was ever answered; until then it has no deadline. */
+  get isProven(): boolean {
+    return this.deadline !== -Infinity;
+  }
+
   get lastError(): unknown {
     return this.#connection.lastError;
   }
@@ -145,12 +151,19 @@ export class Session implements ConnectionListener {
 
   hold(holding: Holding): void {
     this.#holdings.add(holding);
+    // From now on silence counts sooner.
+    if (this.#holdings.size === 1) this.#scheduleTick();
   }
 
   /** The hold was released, or its loss was noticed by the job it belonged to. */
   settle(holding: Holding): void {
     this.#holdings.delete(holding);
     if (this.#holdings.size === 0 && this.#state.at === 'ended' && this.#state.why === 'lost') this.#owner.settled(this);
+  }
+
+  /** Calls `run` when the deadline that is known now has passed; returns what takes it back. */
+  afterDeadline(run: () => void): () => void {
+    return this.#clock.after(Math.max(0, this.deadline - this.#clock.now()), run);
   }
 
   /** A quorum write and a sync behind it: what keeps the session alive and says that it is. */
@@ -220,9 +233,15 @@ export class Session implements ConnectionListener {
     this.#end('auth-failed');
   }
 
-  answered(operation: Operation<unknown>, sentAt: number, refused: boolean): void {
-    if (refused && operation.kind !== 'read') return;
+  answered(operation: Operation<unknown>, sentAt: number, error: number): void {
+    if (error !== 0) {
+      // The request was answered for the session's or the server's sake: only the next ConnectResponse can say what is true.
+      if (new ZooKeeperError(error, operation.name, operation.path).isPassing) this.#connection.drop(new Error(`error ${error} for ${operation.name}`));
+      return;
+    }
+    const before = this.#proof;
     this.#proof = learn(this.#proof, { is: 'answered', kind: operation.kind, sentAt, answeredAt: this.#clock.now() }, this.#options.tickTimeMs);
+    if (before.provenAt === -Infinity && this.#proof.provenAt !== -Infinity) this.#changes.tell();
     if (this.#isOverdue && this.#clock.now() < this.deadline && this.isConnected) {
       this.#isOverdue = false;
       this.#owner.connected(this);
@@ -247,11 +266,16 @@ export class Session implements ConnectionListener {
     const paths = holdings.length > 0 ? holdings.map((holding) => holding.path) : ['/'];
     const checked = this.request(check(paths));
     this.#scheduleTick();
-    const { value: results } = await checked;
-    this.#heartbeatAt = this.#clock.now() + this.timeoutMs / heartbeatsPerTimeout;
-    results.forEach((error, index) => {
-      if (error === -101) holdings[index]?.lose('node-deleted');
-    });
+    try {
+      const { value: results } = await checked;
+      results.forEach((error, index) => {
+        if (error === -101) holdings[index]?.lose('node-deleted');
+      });
+    } finally {
+      // Also after an error: one that leaves the connection open must not be the last heartbeat.
+      if (this.isConnected) this.#heartbeatAt = this.#clock.now() + this.timeoutMs / heartbeatsPerTimeout;
+      this.#scheduleTick();
+    }
     const synced = this.request(sync('/'));
     this.#scheduleTick();
     await synced;
@@ -268,11 +292,13 @@ export class Session implements ConnectionListener {
 
   #scheduleTick(): void {
     this.#cancelTick();
-    if (this.isEnded || this.epoch === 0) return;
+    if (this.#state.at === 'ended' || this.epoch === 0) return;
     const now = this.#clock.now();
-    const silentAt = (this.#connection.oldestUnansweredAt ?? now) + this.timeoutMs / 4;
-    const deadline = this.#isOverdue || this.deadline === -Infinity ? Infinity : this.deadline;
-    const dueAt = this.isConnected ? Math.min(silentAt, deadline, this.#heartbeatAt) : deadline;
+    const silentAt = (this.#connection.unansweredSince ?? now) + this.#silenceLimitMs();
+    const deadline = this.#isOverdue || !this.isProven ? Infinity : this.deadline;
+    let dueAt = deadline;
+    if (this.#state.at === 'connected') dueAt = Math.min(silentAt, deadline, this.#heartbeatAt);
+    if (this.#state.at === 'closing') dueAt = this.#connection.isConnected ? silentAt : Infinity;
     if (dueAt === Infinity) return;
     this.#cancelTick = this.#clock.after(Math.max(0, dueAt - now), () => this.#tick());
   }
@@ -290,22 +316,27 @@ export class Session implements ConnectionListener {
   }
 
   #judge(): void {
-    if (this.isEnded) return;
     const now = this.#clock.now();
-    if (this.#isPastDeadline(now)) this.#passDeadline();
-    if (this.#isSilent(now)) this.#connection.drop(new Error(`the server has not answered for ${Math.round(this.timeoutMs / 4)} ms or more`));
+    if (!this.isEnded && this.#isPastDeadline(now)) this.#passDeadline();
+    if (this.#state.at !== 'ended' && this.#isSilent(now)) {
+      this.#connection.drop(new Error(`the server has not answered for ${Math.round(this.#silenceLimitMs())} ms or more`));
+    }
     this.#scheduleTick();
   }
 
   #isSilent(now: number): boolean {
-    const oldest = this.#connection.oldestUnansweredAt;
-    const limitMs = this.#holdings.size > 0 ? this.timeoutMs / 4 : (this.timeoutMs * 2) / 3;
-    return oldest !== undefined && now - oldest >= limitMs;
+    const since = this.#connection.unansweredSince;
+    return since !== undefined && now - since >= this.#silenceLimitMs();
+  }
+
+  #silenceLimitMs(): number {
+    const isUrgent = this.#holdings.size > 0 || this.#state.at === 'closing';
+    return isUrgent ? this.timeoutMs / 4 : (this.timeoutMs * 2) / 3;
   }
 
   /** A session that was never proven has no deadline to pass, and nothing to lose. */
   #isPastDeadline(now: number): boolean {
-    return now >= this.deadline && this.deadline !== -Infinity && !this.#isOverdue;
+    return this.isProven && now >= this.deadline && !this.#isOverdue;
   }
 
   #passDeadline(): void {
@@ -330,6 +361,7 @@ export class Session implements ConnectionListener {
   /** Asked again on the next connection if this one ends before the answer. */
   #askToClose(): void {
     this.request(closeSession()).then(() => this.#end('closed'), ignore);
+    this.#scheduleTick();
   }
 
   #end(why: SessionEnd): void {

@@ -32,7 +32,7 @@ const names: Record<number, string> = {
 };
 
 const refusals = new Set([-6, -8, -100, -101, -102, -103, -108, -110, -111, -114, -120, -121, -125, -127]);
-const passing = new Set([-4, -7, -112, -118, -122]);
+const passing = new Set([-4, -7, -112, -118, -122, -124]);
 
 /**
  * What a ZooKeeper server answered, or `CONNECTION_LOSS` where the connection ended before it did.

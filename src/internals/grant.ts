@@ -69,11 +69,11 @@ export class Grant implements Holding {
     return new Promise((resolve) => {
       const done = (): void => {
         stop();
+        cancel();
         resolve('released');
       };
-      const stop = session.onChange(() => {
-        if (session.isEnded || session.isOverdue) done();
-      });
+      const stop = session.onChange(() => session.isEnded && done());
+      const cancel = session.afterDeadline(done);
       void this.#node.discard().then(done);
     });
   }

@@ -2,10 +2,11 @@ import { ForeignNodeError, RequestFailedError, SequenceOverflowError } from '../
 import type { LockClient } from '../client/lock-client.js';
 import { getChildren, getData, sync } from '../client/operations.js';
 import { join } from '../client/path.js';
+import { expectDuration } from '../client/validate.js';
 import type { Session } from '../client/session.js';
 import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
 import type { LockDriver } from '../driver/lock-driver.js';
-import { foreignNames, isSequenceNearOverflow, sequenceOf } from '../driver/names.js';
+import { foreignNames, isSequenceNearOverflow, SEQUENCE_MAX, sequenceOf } from '../driver/names.js';
 import { Grant } from './grant.js';
 import { LockNode, nodesOf } from './lock-node.js';
 import { parentsStep, sendParents } from './parents.js';
@@ -63,9 +64,10 @@ export class LockInternals {
       if (patience.isOver) return;
       this.#run(patience, mode).then(
         (grant) => {
-          stop();
+          // Asked before `stop`: it is this question that may find the patience over, and reject.
           if (patience.isOver) void grant?.end();
           else resolve(grant);
+          stop();
         },
         (error: unknown) => {
           stop();
@@ -96,6 +98,7 @@ export class LockInternals {
         const decision = this.#client.options.retryPolicy.allowRetry({ retryCount, elapsedMs, random: Math.random });
         retryCount += 1;
         if (!decision.retry) throw this.#explained(new ZooKeeperError(-101, 'getChildren2', this.#path));
+        expectDuration('sleepMs of the retry policy', decision.sleepMs);
         await this.#pause(patience, decision.sleepMs);
       }
     }
@@ -107,7 +110,8 @@ export class LockInternals {
     try {
       const { names } = await this.#list(session);
       this.#refuseForeign(names);
-      return names.length > 0;
+      const last = `${this.#options.driver.lockName}${SEQUENCE_MAX}`;
+      return !this.#options.driver.decide(this.#options.driver.sort([...names, last]), last, this.#options.maxLeases).held;
     } catch (error) {
       if (isZooKeeperError(error, 'NO_NODE')) return false;
       if (error instanceof ZooKeeperError && error.isPassing) return true;
@@ -139,7 +143,7 @@ export class LockInternals {
 
       node.watch();
       const woken = await this.#predecessorChanges(session, node, decision.watch, patience);
-      const isNext = index === 1 && this.#options.maxLeases === 1 && this.#isAppendOnly(node);
+      const isNext = index === 1 && decision.watch === sorted[0] && this.#options.maxLeases === 1 && this.#isAppendOnly(node);
       // Nothing can have been inserted before us, and the news came on the connection that the list came on. After a
       // reconnect the events are replayed in no order, so only a list can tell.
       if (woken === 'gone' && isNext && listing.epoch === session.epoch && session.isConnected) return this.#grant(session, node, patience, mode);
@@ -272,17 +276,23 @@ export class LockInternals {
   }
 
   async #grant(session: Session, node: LockNode, patience: Patience, mode: Mode): Promise<Outcome> {
-    // A hold that is about to expire would be lost as soon as it is granted: the session proves first that it lives.
-    while (!session.isEnded && session.deadline - this.#client.clock.now() < session.timeoutMs / 4) {
+    // A hold that is about to expire would be lost as soon as it is granted: the session proves first that it lives. Its znode may be
+    // deleted meanwhile, and the lock be somebody else's: the watch's answer, or its event, comes before the proof.
+    if (this.#needsProof(session)) node.watch();
+    while (!session.isEnded && this.#needsProof(session)) {
       if (mode === 'once' && !session.isConnected) return { is: 'taken' };
       if (await this.#reconnected(session, patience)) await session.prove().catch(ignore);
       // Proof takes the time that the leader needs to hear of it; asking faster does not bring it earlier.
-      if (session.deadline - this.#client.clock.now() < session.timeoutMs / 4) await this.#pause(patience, session.timeoutMs / 24);
+      if (this.#needsProof(session)) await this.#pause(patience, session.timeoutMs / 24);
     }
     patience.check();
     if (!session.isAlive()) return { is: 'over' };
     if (node.isGone) return { is: 'vanished' };
     return { is: 'granted', grant: new Grant(node, join(this.#path, node.name)) };
+  }
+
+  #needsProof(session: Session): boolean {
+    return session.deadline - this.#client.clock.now() < session.timeoutMs / 4;
   }
 
   async #connectedSession(patience: Patience, mode: Mode): Promise<Session | undefined> {
@@ -312,6 +322,7 @@ export class LockInternals {
   #retrySleepMs(retryCount: number, error: unknown): number {
     const decision = this.#client.options.retryPolicy.allowRetry({ retryCount, elapsedMs: 0, random: Math.random });
     if (!decision.retry) throw error;
+    expectDuration('sleepMs of the retry policy', decision.sleepMs);
     return decision.sleepMs;
   }
 

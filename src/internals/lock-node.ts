@@ -86,7 +86,11 @@ export class LockNode {
       this.#isGone();
       return false;
     }
-    const { value: stat } = await this.session.request(exists(join(this.#root, name)));
+    const stat = await this.session.request(exists(join(this.#root, name))).then(({ value }) => value, undefinedForNoNode);
+    if (stat === undefined) {
+      this.#isGone();
+      return false;
+    }
     this.#isThere(name, stat.czxid);
     // CURATOR-604: what another session created is not ours to hold, only to delete.
     return stat.ephemeralOwner === this.session.id;
@@ -194,6 +198,11 @@ export function nodesOf(session: Session): Map<string, LockNode> {
 
 function noneForNoNode(error: unknown): string[] {
   if (isZooKeeperError(error, 'NO_NODE')) return [];
+  throw error;
+}
+
+function undefinedForNoNode(error: unknown): undefined {
+  if (isZooKeeperError(error, 'NO_NODE')) return undefined;
   throw error;
 }
 

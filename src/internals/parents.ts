@@ -2,7 +2,7 @@ import type { AclEntry } from '../client/operations.js';
 import { createContainer, createPersistent } from '../client/operations.js';
 import { parentsOf } from '../client/path.js';
 import type { Session } from '../client/session.js';
-import { isZooKeeperError } from '../client/zookeeper-error.js';
+import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
 
 /** What a client has learned of its servers: do they know containers (ZooKeeper 3.5.1; CURATOR-565)? */
 type Containers = 'untried' | 'known' | 'unsupported';
@@ -61,17 +61,26 @@ export async function sendParents(
         learned.set(client, 'unsupported');
         throw error;
       }
-      // Any other answer came from a server that understood the question.
-      if (!isZooKeeperError(error, 'CONNECTION_LOSS')) learned.set(client, 'known');
-      if (!isZooKeeperError(error, 'NODE_EXISTS')) errors.push(error);
+      // Any other refusal came from a server that understood the question.
+      if (error instanceof ZooKeeperError && error.isRefusal) learned.set(client, 'known');
+      if (explains(error)) errors.push(error);
     }
   }
   const create = learned.get(client) === 'unsupported' ? createPersistent : createContainer;
   const sent = paths.map((path) =>
     session.request(create(path, aclFor(path))).catch((error: unknown) => {
-      // NO_AUTH too comes where the znode is there and its parent is guarded: the create behind decides.
-      if (!isZooKeeperError(error, 'NODE_EXISTS')) errors.push(error);
+      if (isZooKeeperError(error, 'UNIMPLEMENTED')) learned.set(client, 'unsupported');
+      if (explains(error)) errors.push(error);
     }),
   );
   return { errors: Promise.all(sent).then(() => errors) };
+}
+
+/**
+ * Whether it may be why the create behind it fails for good. Not the parent that is there, nor one that was reaped again in this very moment
+ * (CURATOR-180), nor the end of a connection. NO_AUTH may be: it also comes where the znode is there and its parent is guarded, so the
+ * create behind decides.
+ */
+function explains(error: unknown): boolean {
+  return !(error instanceof ZooKeeperError) || !(error.isPassing || error.is('NODE_EXISTS') || error.is('NO_NODE') || error.is('UNIMPLEMENTED'));
 }

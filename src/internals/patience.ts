@@ -15,28 +15,35 @@ export interface PatienceOptions {
 export class Patience {
   readonly #overs = new Listeners<unknown>();
   readonly #stops: (() => void)[] = [];
+  readonly #isLate: () => boolean;
+  readonly #late: () => Error;
   #end: { readonly error: unknown } | undefined;
 
   constructor(client: LockClient, path: string, { timeoutMs, signal }: PatienceOptions) {
+    const deadline = timeoutMs === undefined ? Infinity : client.clock.now() + timeoutMs;
+    this.#isLate = () => deadline !== Infinity && client.clock.now() >= deadline;
+    this.#late = () => new LockTimeoutError(path, timeoutMs ?? 0);
     if (signal?.aborted) {
       this.#end = { error: signal.reason };
     } else if (client.isClosing) {
       this.#end = { error: new ClientClosedError(closedWhile(path)) };
     } else {
       if (timeoutMs !== undefined) {
-        this.#stops.push(client.clock.after(timeoutMs, () => this.#over(new LockTimeoutError(path, timeoutMs))));
+        this.#stops.push(client.clock.after(timeoutMs, () => this.#over(this.#late())));
       }
       this.#stops.push(client.onChange(() => client.isClosing && this.#over(new ClientClosedError(closedWhile(path)))));
       if (signal) this.#stops.push(onAbort(signal, (reason) => this.#over(reason)));
     }
   }
 
+  /** Judged now: after a stall an answer may be read before the timer runs that it came too late for. */
   get isOver(): boolean {
+    if (!this.#end && this.#isLate()) this.#over(this.#late());
     return this.#end !== undefined;
   }
 
   check(): void {
-    if (this.#end) throw this.#end.error;
+    if (this.isOver) throw this.#end?.error;
   }
 
   /** Called once, with what to reject with; at once if it is over already. */
@@ -60,8 +67,8 @@ export class Patience {
         subscription.cancel();
         how();
       };
-      if (this.#end) {
-        reject(this.#end.error);
+      if (this.isOver) {
+        reject(this.#end?.error);
         return;
       }
       const stop = this.onOver((error) => settle(() => reject(error)));

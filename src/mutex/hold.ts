@@ -124,9 +124,11 @@ export class Hold implements AsyncDisposable {
   }
 
   #letGo(): Promise<Release> {
-    this.#stopListening?.();
     this.shared.handles -= 1;
-    if (this.shared.handles === 0) return this.shared.grant.end();
-    return Promise.resolve(this.shared.grant.isValid ? 'released' : 'lost');
+    const { grant } = this.shared;
+    const outcome = this.shared.handles === 0 ? grant.end() : Promise.resolve<Release>(grant.isValid ? 'released' : 'lost');
+    // Only now: what the outcome says, the signal has told.
+    this.#stopListening?.();
+    return outcome;
   }
 }

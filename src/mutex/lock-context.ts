@@ -19,9 +19,7 @@ export class LockContext {
   constructor(kind: 'job' | 'lock', parent: LockContext | undefined) {
     this.#kind = kind;
     this.#parent = parent;
-    // Where each job starts the next one before it ends, the dead are two steps away.
-    const around = this.#around();
-    if (around) around.#around();
+    this.#forgetDead();
   }
 
   get isLive(): boolean {
@@ -104,6 +102,12 @@ export class LockContext {
     } finally {
       this.#isLive = false;
     }
+  }
+
+  /** Jobs that overlap, each started by the one before, die behind the backs of those that they have started. */
+  #forgetDead(): void {
+    let context = this.#around();
+    while (context) context = context.#around();
   }
 
   #aroundOfSameOwner(): LockContext | undefined {

@@ -23,6 +23,11 @@ export class ManualClock implements Clock {
     return this.#timers.size;
   }
 
+  /** Time passes while the event loop is blocked: no timer runs. */
+  stall(ms: number): void {
+    this.#now += ms;
+  }
+
   /** Runs what falls due on the way, in its order. */
   advance(ms: number): void {
     const until = this.#now + ms;

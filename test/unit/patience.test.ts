@@ -88,6 +88,17 @@ describe('Patience', () => {
     expect(getEventListeners(signal, 'abort')).to.have.length(0);
   });
 
+  it('is over when its deadline has passed, also if the timer could not run yet', async () => {
+    const one = patience({ timeoutMs: 100 });
+    const told: unknown[] = [];
+    one.onOver((error) => told.push(error));
+    client.clock.stall(100);
+    expect(one.isOver).to.equal(true);
+    expect(told).to.have.length(1);
+    expect(() => one.check()).to.throw('100 ms');
+    expect((await rejection(one.wait((wake) => { wake(1); return () => undefined; }))).code).to.equal('ERR_LOCK_TIMEOUT');
+  });
+
   it('tells who asks afterwards', () => {
     const one = patience({ timeoutMs: 5 });
     const told: unknown[] = [];

@@ -1,0 +1,111 @@
+import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { setTimeout as delay } from 'node:timers/promises';
+import { zooKeeperImage } from '../choose-zookeeper.ts';
+import { freePorts } from '../free-port.ts';
+import { whenProcessEnds } from '../process-end.ts';
+import { command } from './command.ts';
+import { ensureComposeCommand } from './compose-command.ts';
+import { askEngine } from './engine-api.ts';
+
+export interface ComposeMember {
+  /** The service in docker-compose.yml, like `zoo1`. */
+  readonly name: string;
+  readonly port: number;
+  readonly connectString: string;
+}
+
+const file = fileURLToPath(new URL('../../../docker-compose.yml', import.meta.url));
+const services = ['zoo1', 'zoo2', 'zoo3'] as const;
+const commandLimitMs = 60_000;
+const healthLimitMs = 60_000;
+const pollMs = 100;
+
+/** The ensemble of docker-compose.yml, beside any that is up by hand: it has a project name and ports of its own. */
+export class ComposeEnsemble implements AsyncDisposable {
+  readonly members: readonly ComposeMember[];
+  readonly connectString: string;
+  readonly #compose: readonly [string, ...string[]];
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #forget: () => void;
+
+  /** Resolves when every member is healthy. The image has to be there. */
+  static async start(): Promise<ComposeEnsemble> {
+    const ensemble = new ComposeEnsemble(await ensureComposeCommand(), await freePorts(services.length));
+    try {
+      await ensemble.#run('up', '-d');
+      await ensemble.#healthy(services);
+    } catch (error) {
+      await ensemble.stop();
+      throw error;
+    }
+    return ensemble;
+  }
+
+  private constructor(compose: readonly [string, ...string[]], ports: readonly number[]) {
+    this.members = services.map((name, index) => ({ name, port: ports[index] ?? 0, connectString: `127.0.0.1:${ports[index] ?? 0}` }));
+    this.connectString = this.members.map((member) => member.connectString).join(',');
+    this.#compose = compose;
+    this.#env = {
+      COMPOSE_PROJECT_NAME: `zookeeper-fair-lock-${randomUUID().slice(0, 8)}`,
+      ZOOKEEPER_IMAGE: zooKeeperImage(process.env),
+      ...Object.fromEntries(this.members.map(({ name, port }) => [`${name.toUpperCase()}_PORT`, String(port)])),
+    };
+    this.#forget = whenProcessEnds(() => this.#abandon());
+  }
+
+  /** Ends its server; the data stays. */
+  async stopMember({ name }: ComposeMember): Promise<void> {
+    await this.#run('stop', name);
+  }
+
+  /** Resolves when it is healthy again. */
+  async startMember({ name }: ComposeMember): Promise<void> {
+    await this.#run('start', name);
+    await this.#healthy([name]);
+  }
+
+  /** Removes everything that it is made of. */
+  async stop(): Promise<void> {
+    await this.#run(...down);
+    this.#forget();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  #run(...args: string[]): Promise<void> {
+    const [name, ...first] = this.#compose;
+    return command(name, [...first, '-f', file, ...args], { limitMs: commandLimitMs, env: this.#env });
+  }
+
+  #abandon(): void {
+    const [name, ...first] = this.#compose;
+    spawnSync(name, [...first, '-f', file, ...down], { stdio: 'ignore', timeout: commandLimitMs, env: { ...process.env, ...this.#env } });
+  }
+
+  async #healthy(names: readonly string[]): Promise<void> {
+    const deadline = performance.now() + healthLimitMs;
+    let status = new Map<string, string>();
+    while (performance.now() < deadline) {
+      status = await this.#status();
+      if (names.every((name) => status.get(name)?.includes('(healthy)'))) return;
+      await delay(pollMs);
+    }
+    const seen = names.map((name) => `${name}: ${status.get(name) ?? 'not there'}`).join(', ');
+    throw new Error(`Not healthy within ${healthLimitMs} ms: ${seen}`);
+  }
+
+  /** By service, in the engine's words, like `Up 3 seconds (healthy)`. */
+  async #status(): Promise<Map<string, string>> {
+    const filters = JSON.stringify({ label: [`com.docker.compose.project=${this.#env['COMPOSE_PROJECT_NAME'] ?? ''}`] });
+    const answer = await askEngine(`/containers/json?all=true&filters=${encodeURIComponent(filters)}`);
+    const containers = JSON.parse(answer?.body ?? '[]') as { Status: string; Labels: Record<string, string> }[];
+    return new Map(containers.map(({ Status, Labels }) => [Labels['com.docker.compose.service'] ?? '', Status]));
+  }
+}
+
+// The servers have nothing to save that anyone will read: no need to wait for them.
+const down = ['down', '--volumes', '--timeout', '0'];

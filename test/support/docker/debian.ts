@@ -1,0 +1,22 @@
+import { isCommand } from '../debian-zookeeper.ts';
+import { command } from './command.ts';
+
+const packages = { dockerd: 'docker.io', docker: 'docker.io', 'docker-compose': 'docker-compose', debootstrap: 'debootstrap' } as const;
+
+export type DebianCommand = keyof typeof packages;
+
+const limitMs = 5 * 60_000;
+
+/** Installs Debian's packages of those commands that are missing. */
+export async function ensureCommands(...names: DebianCommand[]): Promise<void> {
+  const missing = missingPackages(names, isCommand);
+  if (missing.length === 0) return;
+  console.error(`Installing ${missing.join(' and ')} by apt-get`);
+  const env = { DEBIAN_FRONTEND: 'noninteractive' };
+  await command('apt-get', ['update', '-qq'], { limitMs, env });
+  await command('apt-get', ['install', '-y', '-qq', '-o', 'DPkg::Lock::Timeout=300', ...missing], { limitMs, env });
+}
+
+export function missingPackages(names: readonly DebianCommand[], isThere: (name: string) => boolean): string[] {
+  return [...new Set(names.filter((name) => !isThere(name)).map((name) => packages[name]))];
+}

@@ -1,0 +1,100 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isCommand, localFacts } from '../debian-zookeeper.ts';
+import { AdviceError } from './advice.ts';
+import { chooseEngine } from './choose.ts';
+import { ensureCommands } from './debian.ts';
+import { askEngine, engineAnswers } from './engine-api.ts';
+
+export interface Engine {
+  /** For the log, like `process 4711, overlay2`. */
+  readonly how: string;
+  /** Ends it, if it was started here and is not to be kept. */
+  stop(): Promise<void>;
+}
+
+const startLimitMs = 60_000;
+const stopLimitMs = 30_000;
+
+/** The Docker engine that answers; where none does, on Debian as root, one that is installed and started here. */
+export async function openEngine({ keep }: { readonly keep: boolean }): Promise<Engine> {
+  const choice = chooseEngine({ env: process.env, answers: await engineAnswers(), ...localFacts() });
+  if (choice.use === 'nothing') throw new AdviceError(choice.advice);
+  if (choice.use === 'start') await ensureCommands('dockerd', 'docker');
+  // Where services run, the package has just started its own.
+  if (choice.use === 'running' || (await engineAnswers())) return { how: `found, ${await storageDriver()}`, stop: () => Promise.resolve() };
+  const daemon = await Daemon.start(keep);
+  return { how: `process ${daemon.pid}${keep ? ', to be kept' : ''}, ${await storageDriver()}`, stop: () => (keep ? Promise.resolve() : daemon.stop()) };
+}
+
+async function storageDriver(): Promise<string> {
+  const info = await askEngine('/info', 10_000);
+  return (JSON.parse(info?.body ?? '{}') as { Driver?: string }).Driver ?? 'storage unknown';
+}
+
+class Daemon {
+  readonly pid: number;
+  readonly #child: ChildProcess;
+  readonly #folder: string;
+
+  static async start(keep: boolean): Promise<Daemon> {
+    const folder = mkdtempSync(join(tmpdir(), 'dockerd-'));
+    const log = openSync(join(folder, 'log'), 'a');
+    const [name = '', ...args] = commandLine(keep);
+    // In a process group of its own: Ctrl-C must leave it running until the containers are gone.
+    const child = spawn(name, args, { stdio: ['ignore', log, log], detached: true });
+    closeSync(log);
+    await once(child, 'spawn');
+    const daemon = new Daemon(child, folder);
+    if (keep) child.unref();
+    try {
+      await daemon.#answering();
+    } catch (error) {
+      await daemon.stop();
+      throw error;
+    }
+    return daemon;
+  }
+
+  private constructor(child: ChildProcess, folder: string) {
+    if (child.pid === undefined) throw new Error('dockerd was spawned without a process id');
+    this.pid = child.pid;
+    this.#child = child;
+    this.#folder = folder;
+  }
+
+  async stop(): Promise<void> {
+    if (!this.#hasEnded) {
+      const ended = once(this.#child, 'exit');
+      this.#child.kill('SIGTERM');
+      const timer = setTimeout(() => this.#child.kill('SIGKILL'), stopLimitMs);
+      await ended;
+      clearTimeout(timer);
+    }
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  async #answering(): Promise<void> {
+    const deadline = performance.now() + startLimitMs;
+    while (!this.#hasEnded && performance.now() < deadline) {
+      if (await engineAnswers()) return;
+      await delay(100);
+    }
+    const log = readFileSync(join(this.#folder, 'log'), 'utf8').trimEnd().split('\n').slice(-10).join('\n');
+    throw new AdviceError(`dockerd ${this.#hasEnded ? 'ended' : `did not answer within ${startLimitMs} ms`}: start a Docker engine by hand. Its log ends with:\n${log}`);
+  }
+
+  get #hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+}
+
+function commandLine(keep: boolean): string[] {
+  // By the kernel: where this process is killed with SIGKILL, nobody else can end the engine and its containers.
+  const diesWithParent = !keep && isCommand('setpriv') ? ['setpriv', '--pdeathsig', 'TERM'] : [];
+  return [...diesWithParent, 'dockerd', '--ip', '127.0.0.1'];
+}
