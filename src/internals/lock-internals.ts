@@ -207,10 +207,10 @@ export class LockInternals {
 
   async #createAndList(session: Session, node: LockNode): Promise<Listing | undefined> {
     const created = node.create(this.#options.data, this.#client.options.aclFor(this.#root));
-    const listed = this.#list(session);
+    const listed = this.#listOrNone(session);
     listed.catch(ignore);
     await created;
-    return listed.catch(undefinedIfPassing);
+    return listed;
   }
 
   /** The answer to our create was lost: does our znode exist? */
@@ -230,12 +230,17 @@ export class LockInternals {
   async #lookAgain(session: Session, patience: Patience, { mustCatchUp }: { mustCatchUp: boolean }): Promise<Listing | undefined> {
     if (!(await this.#reconnected(session, patience))) return undefined;
     if (mustCatchUp) session.request(sync(this.#root)).catch(ignore);
+    return this.#listOrNone(session);
+  }
+
+  /** Undefined when the answer was lost. Without a parent there is nobody: our znode has gone with it. */
+  async #listOrNone(session: Session): Promise<Listing | undefined> {
     try {
       return await this.#list(session);
     } catch (error) {
-      // The parent is gone, and our znode with it.
       if (isZooKeeperError(error, 'NO_NODE')) return { names: [], epoch: session.epoch, zxid: session.lastZxid };
-      return undefinedIfPassing(error);
+      if (error instanceof ZooKeeperError && error.isPassing) return undefined;
+      throw error;
     }
   }
 
@@ -359,11 +364,6 @@ export class LockInternals {
   #explained(error: unknown): unknown {
     return error instanceof ZooKeeperError ? new RequestFailedError(`The lock ${this.#path} cannot be acquired`, error) : error;
   }
-}
-
-function undefinedIfPassing(error: unknown): undefined {
-  if (error instanceof ZooKeeperError && error.isPassing) return undefined;
-  throw error;
 }
 
 function ignore(): void {

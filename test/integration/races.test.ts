@@ -106,6 +106,8 @@ describe('between a request and its answer', () => {
   it('an answer that says that the session has expired is acted on, and proves nothing', async () => {
     const hold = await new InterProcessMutex(client, testPath('expired-answers')).acquire();
     proxy.on((frame) => (frame.from === 'server' && frame.op !== 'connect' ? { replaceError: -112 } : undefined));
+    await proxy.seen((frame) => frame.from === 'client' && frame.op === 'connect', 2);
+    expect(hold.signal.aborted, 'the next server is asked before the deadline').to.equal(false);
     const reason = (await aborted(hold.signal)) as { reason: string };
     expect(reason.reason).to.equal('session-deadline');
     expect(hold.isValid).to.equal(false);

@@ -1,0 +1,277 @@
+import { expect } from 'chai';
+import { createHash } from 'node:crypto';
+import type { ConnectionState } from '../../../src/index.ts';
+import { systemClock, type CancelTimer, type Clock } from '../../../src/client/clock.ts';
+import { roundDelayMs } from '../../../src/client/connection.ts';
+import { createPersistent, exists, getData, openAcl, type AclEntry, type Operation } from '../../../src/client/operations.ts';
+import { testPath } from '../../support/test-path.ts';
+import { rejection } from '../../support/until.ts';
+import { startProxy, type Frame, type ZkProxy } from '../../support/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
+import { ConnectionProbe, type ProbeOptions } from './support/connection-probe.ts';
+import { connectInOrder, nextState } from './support/lock-clients.ts';
+
+const from = (side: Frame['from'], op: Frame['op']) => (frame: Frame): boolean => frame.from === side && frame.op === op;
+
+const credentials = 'somebody:secret';
+const digest = createHash('sha1').update(credentials).digest('base64');
+const auth = [{ scheme: 'digest', credentials }];
+const ownersOnly: AclEntry[] = [{ permissions: 31, scheme: 'digest', id: `somebody:${digest}` }];
+
+describe('a reconnect', () => {
+  let server: ZooKeeperServer;
+  let proxy: ZkProxy;
+
+  before(async () => {
+    server = await startServer();
+  });
+  after(() => server.stop());
+  beforeEach(async () => {
+    proxy = await startProxy(server.port);
+  });
+  afterEach(() => proxy.close());
+
+  it('authenticates before the first request, however early that one is sent', async () => {
+    const path = testPath('').slice(0, -1);
+    using probe = await ConnectionProbe.connect([proxy.port], { auth });
+    await probe.send(createPersistent(path, ownersOnly));
+    using stranger = await ConnectionProbe.connect([server.port]);
+    expect(await rejection(stranger.send(getData(path, false)))).to.have.property('code', 'NO_AUTH');
+
+    const tooEarly: Promise<Error & { code?: string }>[] = [];
+    probe.on('disconnected', () => tooEarly.push(rejection(probe.send(getData(path, false)))));
+    const first = new Promise((resolve, reject) => {
+      probe.on('connected', () => void probe.send(getData(path, false)).then(resolve, reject));
+    });
+    proxy.cut();
+    await first;
+    expect((await Promise.all(tooEarly)).map(({ code }) => code)).to.deep.equal(['CONNECTION_LOSS']);
+    expect(requestsOf(proxy, 2)).to.deep.equal(['connect', 'auth', 'getData']);
+  });
+
+  it('is not made after a server refused the credentials', async () => {
+    using probe = new ConnectionProbe([proxy.port], { auth: [{ scheme: 'nonsense', credentials }] });
+    probe.connection.connect();
+    await probe.next('authFailed');
+    expect(probe.manager.state).to.equal(-2);
+    using later = await ConnectionProbe.connect([proxy.port]);
+    await later.send(exists('/'));
+    expect(proxy.frames.filter(from('client', 'connect'))).to.have.length(2);
+  });
+
+  it('to a server that accepts and drops keeps nothing for the next one', async () => {
+    const drops = 4;
+    using probe = await ConnectionProbe.connect([proxy.port], { auth });
+    probe.watched.add('/');
+    const accept = proxy.on((frame) => (from('client', 'connect')(frame) ? 'cut' : undefined));
+    const kept: number[] = [];
+    probe.on('disconnected', () => kept.push(probe.manager.packetQueue.queue.length));
+    proxy.cut();
+    await proxy.seen(from('client', 'connect'), 1 + drops);
+    accept();
+    await probe.next('connected');
+    await probe.send(exists('/'));
+    expect(kept).to.deep.equal(Array.from({ length: 1 + drops }, () => 0));
+    expect(requestsOf(proxy, 2 + drops)).to.deep.equal(['connect', 'auth', 'setWatches', 'exists']);
+  });
+
+  it('pauses longer and longer for a server that drops every session it accepts, and not at all once it has answered', async () => {
+    const { options, pauses } = recordPauses();
+    const accept = proxy.on((frame) => (from('client', 'exists')(frame) ? 'cut' : undefined));
+    using probe = new ConnectionProbe([proxy.port], options);
+    probe.on('connected', () => void probe.send(exists('/')).catch(() => undefined));
+    probe.connection.connect();
+    await proxy.seen(from('client', 'exists'), 4);
+    accept();
+    await proxy.seen(from('server', 'exists'));
+    expect(pauses()).to.deep.equal([0, 25, 50, 100, 200]);
+
+    await probe.send(exists('/'));
+    const again = probe.next('connected');
+    proxy.cut();
+    await again;
+    expect(pauses()).to.deep.equal([0]);
+  });
+
+  it('pauses before a round over all servers, and not between two of them', async () => {
+    const { options, pauses } = recordPauses();
+    await using away = await startProxy(server.port);
+    await away.refuse();
+    using probe = await ConnectionProbe.connect([away.port, away.port, proxy.port], options);
+    await probe.send(exists('/'));
+    expect(pauses()).to.deep.equal([0, 0, 0]);
+    await proxy.refuse();
+    proxy.cut();
+    for (let ended = 0; ended < 1 + 3 + 3; ended += 1) await probe.next('disconnected');
+    expect(pauses()).to.deep.equal([0, 0, 0, 25, 0, 0, 50]);
+  });
+
+  it('pauses by chance, for a second at most', () => {
+    expect([0, 1, 2, 5, 6, 1_000].map((round) => roundDelayMs(round, 0))).to.deep.equal([0, 25, 50, 400, 500, 500]);
+    expect([0, 1, 2, 5, 6, 1_000].map((round) => roundDelayMs(round, 1))).to.deep.equal([0, 50, 100, 800, 1_000, 1_000]);
+  });
+
+  it('is not made for who gave up when he heard of the lost connection', async () => {
+    using probe = await ConnectionProbe.connect([proxy.port]);
+    probe.on('disconnected', () => probe.connection.abandon());
+    const told = probe.next('disconnected');
+    proxy.cut();
+    await told;
+    expect(probe.manager.state).to.equal(-2);
+    using later = await ConnectionProbe.connect([proxy.port]);
+    await later.send(exists('/'));
+    expect(proxy.frames.filter(from('client', 'connect'))).to.have.length(2);
+  });
+
+  it('is not made for who gives up during a pause, and no timer is left', async () => {
+    const { options, running } = recordPauses();
+    await proxy.refuse();
+    using probe = new ConnectionProbe([proxy.port], options);
+    probe.connection.connect();
+    await probe.next('disconnected');
+    expect(running()).to.equal(1);
+    probe.connection.abandon();
+    expect(running()).to.equal(0);
+  });
+
+  it('knows why the last attempt failed, not an earlier one', async () => {
+    using probe = await ConnectionProbe.connect([proxy.port]);
+    await proxy.refuse();
+    proxy.cut();
+    await probe.next('disconnected');
+    await probe.next('disconnected');
+    expect(probe.connection.lastError).to.have.property('code', 'ECONNREFUSED');
+    const accept = proxy.on((frame) => (from('client', 'connect')(frame) ? 'cut' : undefined));
+    await proxy.accept();
+    await proxy.seen(from('client', 'connect'), 2);
+    await probe.next('disconnected');
+    expect(probe.connection.lastError).to.have.property('message', `127.0.0.1:${proxy.port} closed the connection`);
+    accept();
+    await probe.next('connected');
+    expect(probe.connection.lastError).to.equal(undefined);
+  });
+
+  it('plants 15,000 watches again in frames of much less than 1 MB, and every one of them fires', async () => {
+    const parent = testPath('').slice(0, -1);
+    const paths = Array.from({ length: 15_000 }, (_, index) => `${parent}/${`${index}-`.padEnd(70, 'x')}`);
+    const isThere = (path: string): boolean => /(00|50)-x+$/.test(path);
+    const [there, vanished] = [paths.filter(isThere), paths.filter((path) => !isThere(path))];
+    using outside = await ConnectionProbe.connect([server.port]);
+    await outside.send(createPersistent(parent, openAcl));
+    await outside.send(all(there, 'create'));
+
+    using probe = await ConnectionProbe.connect([proxy.port]);
+    // The server tells at once what happened since the zxid that this answer shows.
+    await probe.send(exists('/'));
+    for (const path of paths) probe.watched.add(path);
+    const again = probe.next('connected');
+    proxy.cut();
+    await again;
+    // Answered behind them.
+    await probe.send(exists('/'));
+    expect(probe.fired.map(({ path }) => path)).to.have.length(vanished.length).and.to.satisfy((fired: string[]) => !fired.some(isThere));
+
+    const sizes = proxy.frames.filter(from('client', 'setWatches')).map(({ body }) => body.length);
+    expect(Math.max(...sizes)).to.be.below(200_000);
+    expect(sizes.reduce((sum, size) => sum + size)).to.be.above(1_100_000);
+
+    await outside.send(all(there, 'delete'));
+    while (probe.fired.length < paths.length) await probe.next('watch');
+    expect(new Set(probe.fired.map(({ path, event }) => `${event} ${path}`))).to.deep.equal(new Set(paths.map((path) => `deleted ${path}`)));
+  });
+
+  it('is made once more when a server refuses to watch', async () => {
+    using probe = await ConnectionProbe.connect([proxy.port]);
+    probe.watched.add('/');
+    const accept = proxy.on((frame) => (from('server', 'setWatches')(frame) ? { replaceError: -127 } : undefined));
+    proxy.cut();
+    await proxy.seen(from('server', 'setWatches'));
+    accept();
+    await proxy.seen(from('server', 'setWatches'), 2);
+    await probe.send(exists('/'));
+    expect(requestsOf(proxy, 3)).to.deep.equal(['connect', 'setWatches', 'exists']);
+  });
+
+  it('comes when servers that all refused accept again, in the same session', async () => {
+    await using client = await connectInOrder([proxy, proxy], { sessionTimeoutMs: 8_000 });
+    const { id } = client.session;
+    await proxy.refuse();
+    proxy.cut();
+    expect(await nextState(client)).to.equal('suspended');
+    await proxy.accept();
+    expect(await nextState(client)).to.equal('reconnected');
+    expect(client.session.id).to.equal(id);
+    await client.session.request(exists('/'));
+  });
+
+  it('is made, and told to everybody, whatever one of the listeners throws', async () => {
+    await using client = await connectInOrder([proxy], { sessionTimeoutMs: 8_000 });
+    const emitWarning = process.emitWarning.bind(process);
+    const warnings: unknown[] = [];
+    process.emitWarning = (warning: unknown) => void warnings.push(warning);
+    try {
+      const broken = new Error('a broken listener');
+      const heard: ConnectionState[] = [];
+      client.on('state', () => {
+        throw broken;
+      });
+      client.on('state', (state) => heard.push(state));
+      proxy.cut();
+      await nextState(client);
+      await nextState(client);
+      await client.session.request(exists('/'));
+      await client.close();
+      expect(heard).to.deep.equal(['suspended', 'reconnected', 'closed']);
+      expect(warnings).to.deep.equal([broken, broken, broken]);
+    } finally {
+      process.emitWarning = emitWarning;
+    }
+  });
+});
+
+/** A probe's options, how long it has paused before each attempt since it was last asked, and how many timers it has running. */
+function recordPauses(): { options: ProbeOptions; pauses: () => number[]; running: () => number } {
+  const attemptMs = 5_432;
+  const delays: number[] = [];
+  const timers = new Set<CancelTimer>();
+  const after: Clock['after'] = (delayMs, run) => {
+    delays.push(delayMs);
+    const cancel = systemClock.after(delayMs, () => {
+      timers.delete(stop);
+      run();
+    });
+    const stop = (): void => {
+      timers.delete(stop);
+      cancel();
+    };
+    timers.add(stop);
+    return stop;
+  };
+  return {
+    options: { attemptMs, clock: { ...systemClock, after } },
+    pauses: () => delays.splice(0).filter((delayMs) => delayMs !== attemptMs),
+    running: () => timers.size,
+  };
+}
+
+function requestsOf(proxy: ZkProxy, connection: number): Frame['op'][] {
+  return proxy.frames.filter((frame) => frame.from === 'client' && frame.connection === connection).map(({ op }) => op);
+}
+
+/** One transaction that creates or deletes them all. */
+function all(paths: readonly string[], what: 'create' | 'delete'): Operation<void> {
+  return {
+    name: 'multi',
+    opcode: 14,
+    kind: 'write',
+    path: paths[0] ?? '/',
+    write(to) {
+      for (const path of paths) {
+        if (what === 'delete') to.int(2).flag(false).int(-1).text(path).int(-1);
+        else to.int(1).flag(false).int(-1).text(path).int(0).int(1).int(31).text('world').text('anyone').int(0);
+      }
+      to.int(-1).flag(true).int(-1);
+    },
+    read: () => undefined,
+  };
+}

@@ -1,0 +1,127 @@
+import { expect } from 'chai';
+import { createPersistent, exists, openAcl, type Operation } from '../../../src/client/operations.ts';
+import { Writer } from '../../../src/client/wire.ts';
+import { ZooKeeperError } from '../../../src/client/zookeeper-error.ts';
+import { testPath } from '../../support/test-path.ts';
+import { rejection } from '../../support/until.ts';
+import { startProxy, type Frame, type FrameAction, type ZkProxy } from '../../support/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
+import { ConnectionProbe } from './support/connection-probe.ts';
+
+const from = (side: Frame['from'], op: Frame['op']) => (frame: Frame): boolean => frame.from === side && frame.op === op;
+
+describe('a reply', () => {
+  let server: ZooKeeperServer;
+  let proxy: ZkProxy;
+  let probe: ConnectionProbe;
+
+  before(async () => {
+    server = await startServer();
+  });
+  after(() => server.stop());
+  beforeEach(async () => {
+    proxy = await startProxy(server.port);
+    probe = await ConnectionProbe.connect([proxy.port]);
+  });
+  afterEach(async () => {
+    probe[Symbol.dispose]();
+    await proxy.close();
+  });
+
+  /** Does something to the first frame that matches, and to no other. */
+  const once = (match: (frame: Frame) => boolean, action: FrameAction): void => {
+    const remove = proxy.on((frame) => {
+      if (!match(frame)) return undefined;
+      remove();
+      return action;
+    });
+  };
+
+  const connectRequests = (): Frame[] => proxy.frames.filter(from('client', 'connect'));
+
+  for (const op of ['exists', 'connect'] as const) {
+    it(`cut in the middle (${op}) leaves nothing behind for the next connection`, async () => {
+      const session = probe.connection.sessionId;
+      once(from('server', op), 'cut-inside');
+      const again = probe.next('connected');
+      if (op === 'connect') proxy.cut();
+      else expect(await rejection(probe.send(exists('/')))).to.have.property('code', 'CONNECTION_LOSS');
+      await again;
+      expect(probe.connection.sessionId).to.equal(session);
+      await probe.send(exists('/'));
+      expect(connectRequests()).to.have.length(op === 'connect' ? 3 : 2);
+      expect(probe.warnings).to.deep.equal([]);
+    });
+  }
+
+  for (const number of [-125, -118, -122, -124, -127, -999]) {
+    it(`with the error ${number} rejects with it, and the connection goes on`, async () => {
+      once(from('server', 'exists'), { replaceError: number });
+      const error = await rejection(probe.send(exists('/')));
+      expect(error).to.be.instanceOf(ZooKeeperError);
+      expect(error).to.have.property('number', number);
+      await probe.send(exists('/'));
+      expect(connectRequests()).to.have.length(1);
+      expect(probe.warnings).to.deep.equal([]);
+    });
+  }
+
+  it('that cannot be read fails its request, and all behind it on a connection that is given up', async () => {
+    const unreadable: Operation<unknown> = { ...exists('/'), read: (body) => Array.from({ length: 100 }, () => body.long()) };
+    const again = probe.next('connected');
+    const [first, second] = await Promise.all([rejection(probe.send(unreadable)), rejection(probe.send(exists('/')))]);
+    expect(first).to.have.property('code', 'CONNECTION_LOSS');
+    expect(first.cause).to.be.instanceOf(RangeError);
+    expect(second.cause).to.equal(first.cause);
+    expect(probe.warnings).to.deep.equal([first.cause]);
+    await again;
+    await probe.send(exists('/'));
+  });
+
+  it('to another request than the one that is due is taken for no answer', async () => {
+    once(from('server', 'exists'), 'drop');
+    const again = probe.next('connected');
+    const lost = await Promise.all([rejection(probe.send(exists('/missing'))), rejection(probe.send(exists('/')))]);
+    expect(lost.map(({ code }) => code)).to.deep.equal(['CONNECTION_LOSS', 'CONNECTION_LOSS']);
+    await again;
+    await probe.send(exists('/'));
+  });
+
+  it('that came with the one on which the caller gave up is not read', async () => {
+    proxy.silence();
+    const asked = [probe.send(exists('/')), rejection(probe.send(exists('/')))];
+    await proxy.seen(from('client', 'exists'), 2);
+    const replies = [1, 2].map((xid) => replyHeader(xid));
+    probe.on('answered', () => probe.connection.abandon());
+    probe.manager.onSocketData(Buffer.concat(replies));
+    await asked[0]?.catch(() => undefined);
+    expect(await asked[1]).to.have.property('code', 'CONNECTION_LOSS');
+    expect(probe.warnings).to.deep.equal([]);
+  });
+
+  it('comes to request number 2³¹ - 1, and to the next one, which is number 1', async () => {
+    probe.manager.xid = 2 ** 31 - 2;
+    await Promise.all([1, 2, 3, 4].map(() => probe.send(exists('/'))));
+    const xids = proxy.frames.filter(from('server', 'exists')).map(({ xid }) => xid);
+    expect(xids).to.deep.equal([2 ** 31 - 2, 2 ** 31 - 1, 1, 2]);
+    expect(connectRequests()).to.have.length(1);
+  });
+
+  it('with a zxid of -1 does not lower the one that the next server is shown', async () => {
+    const unknown: Operation<void> = { name: 'unknown', opcode: 99, kind: 'read', path: '/', write: () => undefined, read: () => undefined };
+    await probe.send(createPersistent(testPath('').slice(0, -1), openAcl));
+    const seen = probe.connection.lastZxid;
+    expect(seen > 0n).to.equal(true);
+    const again = probe.next('connected');
+    expect(await rejection(probe.send(unknown))).to.have.property('code', 'UNIMPLEMENTED');
+    expect(proxy.frames.find(({ err }) => err === -6)?.body.readBigInt64BE(4)).to.equal(-1n);
+    await again;
+    using _twin = await ConnectionProbe.connect([proxy.port], { resume: probe.connection.identity });
+    expect(connectRequests().map(({ body }) => body.readBigInt64BE(4))).to.deep.equal([0n, seen, seen]);
+  });
+});
+
+/** A whole reply that is a refusal, with its length in front. */
+function replyHeader(xid: number): Buffer {
+  return new Writer().int(xid).long(0n).int(-101).frame();
+}

@@ -1,0 +1,110 @@
+import { expect } from 'chai';
+import type { LockClient } from '../../../src/index.ts';
+import { createPersistent, exists, getData, openAcl, remove } from '../../../src/client/operations.ts';
+import { startSilentServer } from '../../support/silent-server.ts';
+import { testPath } from '../../support/test-path.ts';
+import { rejection } from '../../support/until.ts';
+import { startProxy, type Frame, type ZkProxy } from '../../support/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
+import { connectInOrder, nextState } from './support/lock-clients.ts';
+
+/** What a busy machine may add to a timer. */
+const slackMs = 400;
+
+describe('silence', () => {
+  let server: ZooKeeperServer;
+  let proxy: ZkProxy;
+  let client: LockClient | undefined;
+
+  before(async () => {
+    server = await startServer();
+  });
+  after(() => server.stop());
+  beforeEach(async () => {
+    proxy = await startProxy(server.port);
+  });
+  afterEach(async () => {
+    await client?.close({ timeoutMs: 0 });
+    client = undefined;
+    await proxy.close();
+  });
+
+  it('of a half-open connection is noticed after two thirds of the session timeout, and the next server is tried', async () => {
+    client = await connectInOrder([proxy, server], { sessionTimeoutMs: 2_100 });
+    const { id } = client.session;
+    expect(proxy.frames).not.to.be.empty;
+
+    proxy.silence();
+    const askedAt = performance.now();
+    const asked = rejection(client.session.request(exists('/')));
+    expect(await nextState(client)).to.equal('suspended');
+    expect(performance.now() - askedAt).to.be.below((client.sessionTimeoutMs * 2) / 3 + slackMs);
+    expect((await asked).code).to.equal('CONNECTION_LOSS');
+
+    expect(await nextState(client)).to.equal('reconnected');
+    expect(client.session.id).to.equal(id);
+    await client.session.request(exists('/'));
+  });
+
+  it('is noticed after a quarter of the session timeout by who holds a lock', async () => {
+    client = await connectInOrder([proxy, server], { sessionTimeoutMs: 4_000 });
+    const { session } = client;
+    const holding = { path: '/', lose: () => undefined };
+    session.hold(holding);
+    proxy.silence();
+    const askedAt = performance.now();
+    const asked = rejection(session.request(exists('/')));
+    expect(await nextState(client)).to.equal('suspended');
+    expect(performance.now() - askedAt).to.be.below(session.timeoutMs / 4 + slackMs);
+    expect((await asked).code).to.equal('CONNECTION_LOSS');
+    session.settle(holding);
+  });
+
+  it('of a server that accepts and never answers costs one attempt, and the healthy one behind it is tried', async () => {
+    await using silent = await startSilentServer();
+    const startedAt = performance.now();
+    client = await connectInOrder([silent, server], { sessionTimeoutMs: 1_500 });
+    expect(performance.now() - startedAt).to.be.below(1_500 / 3 + slackMs);
+    const [connection] = silent.connections;
+    expect(silent.connections).to.have.length(1);
+    if (connection?.destroyed === false) await new Promise((resolve) => connection.once('close', resolve));
+  });
+
+  it('does not follow a heartbeat that the server refused', async () => {
+    client = await connectInOrder([proxy], { sessionTimeoutMs: 1_000 });
+    const isHeartbeat = ({ from, op }: Frame): boolean => from === 'client' && op === 'multi';
+    await proxy.seen(({ from, op }) => from === 'server' && op === 'multi');
+    proxy.clear();
+    const accept = proxy.on(({ from, op }) => (from === 'server' && op === 'multi' ? { replaceError: -125 } : undefined));
+    await proxy.seen(isHeartbeat, 2);
+    accept();
+    await proxy.seen(isHeartbeat, 4);
+    expect(client.state).to.equal('connected');
+  });
+
+  it('of the client is broken by its heartbeats while news of its watches keep the connection busy', async () => {
+    client = await connectInOrder([proxy], { sessionTimeoutMs: 1_000 });
+    const { session } = client;
+    await using outside = await connectInOrder([server], { sessionTimeoutMs: 10_000 });
+    const parent = testPath('').slice(0, -1);
+    await outside.session.request(createPersistent(parent, openAcl));
+    const paths = Array.from({ length: 32 }, (_, index) => `${parent}/${index}`);
+    await Promise.all(paths.map((path) => outside.session.request(createPersistent(path, openAcl))));
+    const fired = paths.map((path) => new Promise((resolve) => session.watch(path, resolve)));
+    await Promise.all(paths.map((path) => session.request(getData(path, true))));
+    proxy.clear();
+
+    // A third of the timeout never passes without a frame from the server, and the client itself asks for nothing.
+    const left = [...paths];
+    const news = setInterval(() => {
+      const path = left.shift();
+      if (path === undefined) clearInterval(news);
+      else void outside.session.request(remove(path));
+    }, 50);
+    expect(await Promise.all(fired)).to.have.members(paths.map(() => 'deleted'));
+
+    expect(client.state).to.equal('connected');
+    expect(proxy.frames.filter(({ from, op }) => from === 'client' && op === 'multi').length).to.be.at.least(4);
+    expect(new Set(proxy.frames.filter(({ from }) => from === 'client').map(({ op }) => op))).to.deep.equal(new Set(['multi', 'sync']));
+  });
+});

@@ -1,0 +1,16 @@
+import { LockClient, type ConnectionState, type LockClientOptions } from '../../../../src/index.ts';
+
+/** Connects to the first of these that answers, in this order: a client shuffles its servers, and here one must come first. */
+export function connectInOrder(servers: readonly { readonly connectString: string }[], options: LockClientOptions): Promise<LockClient> {
+  const { random } = Math;
+  Math.random = () => 0;
+  try {
+    return LockClient.connect(servers.map((server) => server.connectString).join(','), options);
+  } finally {
+    Math.random = random;
+  }
+}
+
+export function nextState(client: LockClient): Promise<ConnectionState> {
+  return new Promise((resolve) => client.once('state', resolve));
+}

@@ -1,0 +1,27 @@
+import { expect } from 'chai';
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { sharedZooKeeper } from '../../support/hooks.ts';
+import { testPath } from '../../support/test-path.ts';
+
+describe('AsyncLocalStorage', () => {
+  before(() => sharedZooKeeper());
+
+  it('is created with the first lock context, once, and never in a process that uses none', async () => {
+    const { connectString } = await sharedZooKeeper();
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      '--import=tsx',
+      `--import=${new URL('child/count-storages.ts', import.meta.url).href}`,
+      fileURLToPath(new URL('child/use-locks.ts', import.meta.url)),
+      connectString,
+      testPath('async-local-storage'),
+    ]);
+    expect(JSON.parse(stdout)).to.deep.equal({
+      connected: 0,
+      'without a context': 0,
+      'after a withLock': 1,
+      'after more contexts': 1,
+    });
+  });
+});

@@ -1,0 +1,102 @@
+import { expect } from 'chai';
+import { InterProcessMutex, lockContext } from '../../../src/index.ts';
+import { testPath } from '../../support/test-path.ts';
+import { CriticalSection } from './critical-section.ts';
+import { lockOfEachTest } from './lock-of-each-test.ts';
+
+describe('three jobs at once', () => {
+  const lock = lockOfEachTest('concurrent-jobs');
+  let section: CriticalSection;
+  beforeEach(() => {
+    section = new CriticalSection(lock.theirs, 3);
+  });
+
+  const jobs = {
+    async acquire(): Promise<void> {
+      const hold = await lock.mutex.acquire();
+      try {
+        await section.visit();
+      } finally {
+        await hold.release();
+      }
+    },
+    withLock: (): Promise<void> => lock.mutex.withLock(() => section.visit()),
+  };
+
+  async function expectOneAtATime(running: Promise<unknown>): Promise<void> {
+    await running;
+    expect(section).to.deep.include({ visits: 3, most: 1 });
+  }
+
+  for (const [how, job] of Object.entries(jobs)) {
+    describe(`that use ${how}`, () => {
+      it('started by one flow, run one at a time', () => expectOneAtATime(Promise.all([job(), job(), job()])));
+
+      it('started by a setInterval that does not wait for them, run one at a time', async () => {
+        await expectOneAtATime(Promise.all(await startedByInterval(job, 3)));
+      });
+
+      it('started by a setInterval whose own context is dead, run one at a time', async () => {
+        let started: Promise<Promise<void>[]> | undefined;
+        await lock.mutex.withLock(() => {
+          started = startedByInterval(job, 3);
+        });
+        await expectOneAtATime(Promise.all((await started) ?? []));
+      });
+
+      it('started by a for await loop that does not wait for them, run one at a time', async () => {
+        const running: Promise<void>[] = [];
+        for await (const _ of messages(3)) running.push(job());
+        await expectOneAtATime(Promise.all(running));
+      });
+
+      it('each in a context of its own, run one at a time', () =>
+        expectOneAtATime(Promise.all([lockContext.run(job), lockContext.run(job), lockContext.run(job)])));
+    });
+  }
+
+  describe('that are siblings', () => {
+    const siblings = (): Promise<unknown> => Promise.all([jobs.withLock(), jobs.withLock(), jobs.withLock()]);
+
+    it('withLock under one lockContext.run, queue up like strangers', () => expectOneAtATime(lockContext.run(siblings)));
+
+    it('withLock under the withLock of another lock, queue up like strangers', () =>
+      expectOneAtATime(new InterProcessMutex(lock.client, testPath('around')).withLock(siblings)));
+
+    it('an acquire and two withLocks that came before it, in one context, run one at a time', () =>
+      expectOneAtATime(lockContext.run(() => Promise.all([jobs.withLock(), jobs.withLock(), jobs.acquire()]))));
+  });
+
+  it('are one holder, and run together, when a holder has started them', async () => {
+    const { mutex, theirs } = lock;
+    await mutex.withLock((hold) =>
+      Promise.all(
+        [1, 2, 3].map(() =>
+          mutex.withLock(async (branch) => {
+            expect(branch.path).to.equal(hold.path);
+            await section.visit();
+          }),
+        ),
+      ),
+    );
+    expect(section).to.deep.include({ visits: 3, most: 3 });
+    expect(await theirs.participants()).to.deep.equal([]);
+  });
+});
+
+/** Resolves when the interval has started `count` jobs, and does not wait for them. */
+function startedByInterval(job: () => Promise<void>, count: number): Promise<Promise<void>[]> {
+  const started: Promise<void>[] = [];
+  return new Promise((resolve) => {
+    const timer = setInterval(() => {
+      started.push(job());
+      if (started.length < count) return;
+      clearInterval(timer);
+      resolve(started);
+    }, 1);
+  });
+}
+
+async function* messages(count: number): AsyncGenerator<number> {
+  for (let index = 0; index < count; index += 1) yield index;
+}

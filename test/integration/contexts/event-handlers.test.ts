@@ -1,0 +1,156 @@
+import { expect } from 'chai';
+import { EventEmitter, once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { lockContext, type Hold } from '../../../src/index.ts';
+import { innermostContext, type LockContext } from '../../../src/mutex/lock-context.ts';
+import { rejection } from '../../support/until.ts';
+import { CriticalSection } from './critical-section.ts';
+import { lockOfEachTest, queueOf } from './lock-of-each-test.ts';
+
+describe('the message handlers of one socket', () => {
+  const lock = lockOfEachTest('socket');
+  let server: Server;
+  let socket: Socket;
+  let peer: Socket;
+
+  beforeEach(async () => {
+    server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+  afterEach(async () => {
+    socket.destroy();
+    peer.destroy();
+    server.close();
+    await once(server, 'close');
+  });
+
+  /** Everything that happens on the socket inherits the context in which it was opened. */
+  async function openSocket(): Promise<void> {
+    const accepted = once(server, 'connection') as Promise<[Socket]>;
+    socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    await once(socket, 'connect');
+    [peer] = await accepted;
+  }
+
+  /** Resolves when the handlers of the message have been called. */
+  async function deliver(message: string): Promise<void> {
+    const arrived = once(socket, 'data');
+    peer.write(message);
+    await arrived;
+  }
+
+  it('opened inside a withLock that has settled, are owners of their own', async () => {
+    const { mutex, theirs } = lock;
+    const section = new CriticalSection(theirs, 3);
+    const contexts: (LockContext | undefined)[] = [];
+    const owned: boolean[] = [];
+    const handled: Promise<void>[] = [];
+    const handle = async (): Promise<void> => {
+      const hold = await mutex.acquire();
+      contexts.push(innermostContext());
+      owned.push(mutex.isOwnedByCurrentContext);
+      await section.visit();
+      await hold.release();
+    };
+    await mutex.withLock(async () => {
+      contexts.push(innermostContext());
+      await openSocket();
+      socket.on('data', () => handled.push(handle()));
+    });
+    for (const message of ['first', 'second', 'third']) await deliver(message);
+    await Promise.all(handled);
+    expect(section).to.deep.include({ visits: 3, most: 1 });
+    expect(owned).to.deep.equal([false, false, false]);
+    // Node does hand the context of the withLock on to them; it is dead, that is all.
+    expect(contexts.map((context) => context?.isLive)).to.deep.equal([false, false, false, false]);
+    expect(new Set(contexts).size).to.equal(1);
+  });
+
+  it('opened inside a lockContext.run that has settled with a hold unreleased, do not share that hold', async () => {
+    const { mutex, theirs } = lock;
+    let left: Hold | undefined;
+    const handled: Promise<Hold | undefined>[] = [];
+    await lockContext.run(async () => {
+      left = await mutex.acquire();
+      await openSocket();
+      socket.on('data', () => handled.push(mutex.tryAcquire()));
+    });
+    await deliver('anybody there?');
+    expect(await Promise.all(handled)).to.deep.equal([undefined]);
+    expect(await queueOf(theirs)).to.deep.equal([left?.path]);
+    expect(left?.isValid).to.equal(true);
+    await left?.release();
+  });
+
+  it('opened inside a withLock that still runs, are that holder', async () => {
+    const { mutex, theirs } = lock;
+    await mutex.withLock(async (hold) => {
+      const handled: Promise<string>[] = [];
+      await openSocket();
+      socket.on('data', () => handled.push(mutex.withLock(({ path }) => path)));
+      for (const message of ['first', 'second']) await deliver(message);
+      expect(await Promise.all(handled)).to.deep.equal([hold.path, hold.path]);
+      expect(await queueOf(theirs)).to.deep.equal([hold.path]);
+    });
+  });
+
+  it('bound by lockContext.bind, are owners of their own while the withLock around the socket still runs', async () => {
+    const { mutex } = lock;
+    await mutex.withLock(async (hold) => {
+      const handled: Promise<Error & { code?: string }>[] = [];
+      await openSocket();
+      socket.on('data', lockContext.bind(() => handled.push(rejection(mutex.acquire({ timeoutMs: 0 })))));
+      await deliver('anybody there?');
+      expect((await Promise.all(handled)).map(({ code }) => code)).to.deep.equal(['ERR_LOCK_TIMEOUT']);
+      expect(hold.isValid).to.equal(true);
+    });
+  });
+});
+
+describe('a handler bound by lockContext.bind', () => {
+  const lock = lockOfEachTest('bind');
+
+  /** Holds it twice, as one owner, while the others wait. */
+  async function handle(section: CriticalSection): Promise<void> {
+    const { mutex } = lock;
+    const outer = await mutex.acquire();
+    const inner = await mutex.acquire();
+    expect(inner.path).to.equal(outer.path);
+    await section.visit();
+    expect(await mutex.release()).to.equal('released');
+    expect(await mutex.release()).to.equal('released');
+  }
+
+  it('is a new owner at each call, and re-entrant within it', async () => {
+    const section = new CriticalSection(lock.theirs, 3);
+    const emitter = new EventEmitter();
+    const handled: Promise<void>[] = [];
+    const bound = lockContext.bind(handle);
+    emitter.on('message', () => handled.push(bound(section)));
+    for (let message = 0; message < 3; message += 1) emitter.emit('message');
+    await Promise.all(handled);
+    expect(section).to.deep.include({ visits: 3, most: 1 });
+  });
+
+  it('is a new owner at each call when one context calls it again and again', async () => {
+    const section = new CriticalSection(lock.theirs, 3);
+    const bound = lockContext.bind(handle);
+    await lockContext.run(() => Promise.all([bound(section), bound(section), bound(section)]));
+    expect(section).to.deep.include({ visits: 3, most: 1 });
+  });
+
+  it('is called with its `this` and its arguments, and returns what it returns', () => {
+    const counter = {
+      count: 40,
+      add: lockContext.bind(function (this: { count: number }, more: number, evenMore: number) {
+        return this.count + more + evenMore;
+      }),
+    };
+    expect(counter.add(1, 1)).to.equal(42);
+  });
+
+  it('must be a function', () => {
+    expect(() => lockContext.bind('handler' as never)).to.throw(TypeError, 'Expected `fn` of lockContext.bind to be a function');
+    expect(() => lockContext.run(undefined as never)).to.throw(TypeError, 'Expected `fn` of lockContext.run to be a function');
+  });
+});

@@ -1,0 +1,104 @@
+import { expect } from 'chai';
+import { DeadlockError, InterProcessMutex, lockContext, type AcquireOptions } from '../../../src/index.ts';
+import { rejection } from '../../support/until.ts';
+import { CriticalSection } from './critical-section.ts';
+import { gate, lockOfEachTest, queueOf, queueReaches, takeAway } from './lock-of-each-test.ts';
+
+describe('a lockContext.run', () => {
+  const lock = lockOfEachTest('nested-run');
+
+  const waits: Record<string, (options?: AcquireOptions) => Promise<unknown>> = {
+    acquire: (options) => lock.mutex.acquire(options),
+    withLock: (options) => lock.mutex.withLock(() => undefined, options),
+  };
+  const holders: Record<string, (job: () => Promise<void>) => Promise<void>> = {
+    'a withLock': (job) => lock.mutex.withLock(job),
+    'a lockContext.run that holds': (job) =>
+      lockContext.run(async () => {
+        const hold = await lock.mutex.acquire();
+        await job();
+        await hold.release();
+      }),
+  };
+
+  for (const [holder, inside] of Object.entries(holders)) {
+    it(`inside of ${holder} is a new owner`, async () => {
+      const { mutex, theirs } = lock;
+      await inside(async () => {
+        await lockContext.run(async () => {
+          expect(mutex.isOwnedByCurrentContext).to.equal(false);
+          expect(await mutex.tryAcquire()).to.equal(undefined);
+        });
+        expect(mutex.isOwnedByCurrentContext).to.equal(true);
+        expect(await queueOf(theirs)).to.have.length(1);
+      });
+    });
+
+    for (const [how, wait] of Object.entries(waits)) {
+      it(`inside of ${holder} is told of the deadlock when it would wait by ${how} for as long as it takes`, async () => {
+        const { mutex, theirs } = lock;
+        await inside(async () => {
+          const error = await lockContext.run(() => rejection(wait()));
+          expect(error).to.be.instanceOf(DeadlockError);
+          expect(error.code).to.equal('ERR_LOCK_DEADLOCK');
+          expect(error.message).to.contain(mutex.path);
+          expect(await queueOf(theirs)).to.have.length(1);
+        });
+      });
+
+      it(`inside of ${holder} may wait by ${how} for a time, and then times out`, async () => {
+        await inside(async () => {
+          const error = await lockContext.run(() => rejection(wait({ timeoutMs: 20 })));
+          expect(error.code).to.equal('ERR_LOCK_TIMEOUT');
+        });
+      });
+    }
+  }
+
+  it('is told of the deadlock however deep it is, and through another instance of the mutex', async () => {
+    const { client, mutex } = lock;
+    const twin = new InterProcessMutex(client, mutex.path);
+    const between = new InterProcessMutex(client, `${mutex.path}-between`);
+    await mutex.withLock(async () => {
+      const errors = await lockContext.run(() =>
+        between.withLock(() => Promise.all([rejection(mutex.acquire()), rejection(lockContext.run(() => twin.acquire()))])),
+      );
+      expect(errors.map(({ code }) => code)).to.deep.equal(['ERR_LOCK_DEADLOCK', 'ERR_LOCK_DEADLOCK']);
+      expect((await rejection(twin.acquire())).code).to.equal('ERR_LOCK_DEADLOCK');
+    });
+  });
+
+  it('that waits for a stranger, or for a job beside it, is no deadlock', async () => {
+    const { mutex, theirs } = lock;
+    const section = new CriticalSection(theirs, 3);
+    const visit = (): Promise<void> => lockContext.run(() => mutex.withLock(() => section.visit()));
+    await Promise.all([theirs.withLock(() => section.visit()), lockContext.run(() => Promise.all([visit(), visit()]))]);
+    expect(section).to.deep.include({ visits: 3, most: 1 });
+  });
+
+  it('that waits for a lost or released hold of the job around it is no deadlock', async () => {
+    const { mutex, outside } = lock;
+    const acquired = (): Promise<boolean> => lockContext.run(() => mutex.withLock((hold) => hold.isValid));
+    await lockContext.run(async () => {
+      const hold = await mutex.acquire();
+      await takeAway(hold, outside);
+      expect(await acquired()).to.equal(true);
+      await hold.release();
+      expect(await acquired()).to.equal(true);
+    });
+  });
+
+  it('that waits for what a dead context around it left behind is no deadlock: somebody can still release it', async () => {
+    const { mutex, theirs } = lock;
+    const { opened, open } = gate();
+    let detached: Promise<boolean> | undefined;
+    const left = await lockContext.run(async () => {
+      detached = opened.then(() => lockContext.run(() => mutex.withLock((hold) => hold.isValid)));
+      return mutex.acquire();
+    });
+    open();
+    await queueReaches(theirs, 2);
+    await left.release();
+    expect(await detached).to.equal(true);
+  });
+});

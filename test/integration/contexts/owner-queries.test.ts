@@ -1,0 +1,133 @@
+import { expect } from 'chai';
+import { InterProcessMutex, lockContext } from '../../../src/index.ts';
+import { gate, lockOfEachTest, queueReaches, takeAway } from './lock-of-each-test.ts';
+
+describe('isAcquiredInThisProcess and isOwnedByCurrentContext', () => {
+  const lock = lockOfEachTest('owner-queries');
+
+  const answers = (mutex = lock.mutex) => ({ acquired: mutex.isAcquiredInThisProcess, owned: mutex.isOwnedByCurrentContext });
+  const nobody = { acquired: false, owned: false };
+  const somebodyElse = { acquired: true, owned: false };
+  const thisContext = { acquired: true, owned: true };
+
+  it('outside of contexts: a hold is acquired, and owned by no context', async () => {
+    expect(answers()).to.deep.equal(nobody);
+    const hold = await lock.mutex.acquire();
+    expect(answers()).to.deep.equal(somebodyElse);
+    await hold.release();
+    expect(answers()).to.deep.equal(nobody);
+  });
+
+  it('while it waits: nobody', async () => {
+    const { mutex, theirs } = lock;
+    const theirHold = await theirs.acquire();
+    await lockContext.run(async () => {
+      const acquiring = mutex.acquire();
+      await queueReaches(theirs, 2);
+      expect(answers()).to.deep.equal(nobody);
+      await theirHold.release();
+      const hold = await acquiring;
+      expect(answers()).to.deep.equal(thisContext);
+      await hold.release();
+    });
+  });
+
+  it('in a lockContext.run: this context, down to the last release', async () => {
+    const { mutex } = lock;
+    await lockContext.run(async () => {
+      expect(answers()).to.deep.equal(nobody);
+      await mutex.acquire();
+      await mutex.acquire();
+      expect(answers()).to.deep.equal(thisContext);
+      await mutex.release();
+      expect(answers()).to.deep.equal(thisContext);
+      await mutex.release();
+      expect(answers()).to.deep.equal(nobody);
+    });
+  });
+
+  it('in a withLock and in what it calls: this context', async () => {
+    const { client, mutex } = lock;
+    const other = new InterProcessMutex(client, `${mutex.path}-other`);
+    await mutex.withLock(async () => {
+      expect(answers()).to.deep.equal(thisContext);
+      await other.withLock(() => {
+        expect(answers()).to.deep.equal(thisContext);
+        expect(answers(other)).to.deep.equal(thisContext);
+      });
+      expect(answers(other)).to.deep.equal(nobody);
+      await Promise.resolve().then(() => expect(answers()).to.deep.equal(thisContext));
+    });
+    expect(answers()).to.deep.equal(nobody);
+  });
+
+  it('beside a withLock, and in a job inside of it: somebody else', async () => {
+    const { mutex } = lock;
+    const held = gate();
+    const { opened, open } = gate();
+    const running = mutex.withLock(async () => {
+      lockContext.run(() => expect(answers()).to.deep.equal(somebodyElse));
+      held.open();
+      await opened;
+    });
+    await held.opened;
+    expect(answers()).to.deep.equal(somebodyElse);
+    lockContext.run(() => expect(answers()).to.deep.equal(somebodyElse));
+    open();
+    await running;
+  });
+
+  it('in work whose context has died: somebody else, even where its hold was left behind', async () => {
+    const { mutex } = lock;
+    const { opened, open } = gate();
+    let detached: Promise<unknown> | undefined;
+    const left = await lockContext.run(async () => {
+      detached = opened.then(() => answers());
+      return mutex.acquire();
+    });
+    open();
+    expect(await detached).to.deep.equal(somebodyElse);
+    await left.release();
+  });
+
+  it('after a loss: nobody', async () => {
+    const { mutex, outside } = lock;
+    await lockContext.run(async () => {
+      const hold = await mutex.acquire();
+      await takeAway(hold, outside);
+      expect(answers()).to.deep.equal(nobody);
+      await hold.release();
+      expect(answers()).to.deep.equal(nobody);
+    });
+  });
+
+  it('when a successor holds it beside a lost hold: somebody else', async () => {
+    const { mutex, outside } = lock;
+    await lockContext.run(async () => {
+      const lost = await mutex.acquire();
+      await takeAway(lost, outside);
+      const successor = await lockContext.run(() => mutex.acquire());
+      expect(answers()).to.deep.equal(somebodyElse);
+      await successor.release();
+      await lost.release();
+    });
+  });
+
+  it('of another instance, or of another process: nobody', async () => {
+    const { client, mutex, theirs } = lock;
+    await mutex.withLock(() => {
+      expect(answers(theirs)).to.deep.equal(nobody);
+      expect(answers(new InterProcessMutex(client, mutex.path))).to.deep.equal(nobody);
+    });
+  });
+
+  it('after the client was closed: nobody', async () => {
+    const { client, mutex } = lock;
+    await lockContext.run(async () => {
+      const hold = await mutex.acquire();
+      await client.close();
+      expect(answers()).to.deep.equal(nobody);
+      expect(await hold.release()).to.equal('lost');
+    });
+  });
+});

@@ -1,0 +1,145 @@
+import { expect } from 'chai';
+import { InterProcessMutex, lockContext, NotOwnedError } from '../../../src/index.ts';
+import { rejection } from '../../support/until.ts';
+import { gate, lockOfEachTest, queueOf, queueReaches, takeAway } from './lock-of-each-test.ts';
+
+describe('mutex.release()', () => {
+  const lock = lockOfEachTest('release');
+
+  async function expectNotOwned(releasing: Promise<unknown>): Promise<void> {
+    const error = await rejection(releasing);
+    expect(error).to.be.instanceOf(NotOwnedError);
+    expect(error).to.include({ code: 'ERR_LOCK_NOT_OWNED', message: `You do not own the lock: ${lock.mutex.path}` });
+  }
+
+  it('in a late finally does not end the hold of a successor, but the lost one that it is about', async () => {
+    const { mutex, theirs, outside } = lock;
+    const lost = gate();
+    const succeeded = gate();
+    const late = (async () => {
+      const hold = await mutex.acquire();
+      let outcome: unknown;
+      try {
+        await takeAway(hold, outside);
+        lost.open();
+        await succeeded.opened;
+      } finally {
+        outcome = await mutex.release();
+      }
+      return outcome;
+    })();
+    await lost.opened;
+    const successor = await mutex.acquire();
+    succeeded.open();
+
+    expect(await late).to.equal('lost');
+    expect(successor.isValid).to.equal(true);
+    expect(await queueOf(theirs)).to.deep.equal([successor.path]);
+    expect(await mutex.release()).to.equal('released');
+    expect(successor.isValid).to.equal(false);
+    expect(await queueOf(theirs)).to.deep.equal([]);
+    await expectNotOwned(mutex.release());
+  });
+
+  it('outside of contexts settles the oldest first, one at a time', async () => {
+    const { mutex, outside } = lock;
+    await takeAway(await mutex.acquire(), outside);
+    await takeAway(await mutex.acquire(), outside);
+    const valid = await mutex.acquire();
+    const outcomes = [await mutex.release(), await mutex.release(), await mutex.release()];
+    expect(outcomes).to.deep.equal(['lost', 'lost', 'released']);
+    expect(valid.isValid).to.equal(false);
+    await expectNotOwned(mutex.release());
+  });
+
+  it('by somebody who does not own it is refused with the message of Curator', async () => {
+    const { mutex, theirs } = lock;
+    await expectNotOwned(mutex.release());
+    const hold = await mutex.acquire();
+    await expectNotOwned(theirs.release());
+    await hold.release();
+    await expectNotOwned(mutex.release());
+  });
+
+  it('in a context that holds nothing is refused, whoever holds it elsewhere', async () => {
+    const { client, mutex, theirs } = lock;
+    const outsideOfContexts = await mutex.acquire();
+    await lockContext.run(() => expectNotOwned(mutex.release()));
+    await new InterProcessMutex(client, `${mutex.path}-another`).withLock(() => expectNotOwned(mutex.release()));
+    expect(outsideOfContexts.isValid).to.equal(true);
+    expect(await queueOf(theirs)).to.deep.equal([outsideOfContexts.path]);
+    await outsideOfContexts.release();
+  });
+
+  it('in a nested lockContext.run is refused: the job around it is another owner', async () => {
+    const { mutex } = lock;
+    await lockContext.run(async () => {
+      const hold = await mutex.acquire();
+      await lockContext.run(() => expectNotOwned(mutex.release()));
+      expect(hold.isValid).to.equal(true);
+      await mutex.release();
+    });
+  });
+
+  it('outside of contexts never ends the hold of a live withLock', async () => {
+    const { mutex } = lock;
+    const held = gate();
+    const { opened, open } = gate();
+    const running = mutex.withLock(async (hold) => {
+      held.open();
+      await opened;
+      return hold.isValid;
+    });
+    await held.opened;
+    await expectNotOwned(mutex.release());
+    open();
+    expect(await running).to.equal(true);
+  });
+
+  it('outside of contexts never ends the hold of a live lockContext.run, and finds its own behind it', async () => {
+    const { mutex, outside, theirs } = lock;
+    const held = gate();
+    const { opened, open } = gate();
+    const running = lockContext.run(async () => {
+      const hold = await mutex.acquire();
+      await takeAway(hold, outside);
+      held.open();
+      await opened;
+      return mutex.release();
+    });
+    await held.opened;
+    const successor = await mutex.acquire();
+    expect(await mutex.release()).to.equal('released');
+    expect(successor.isValid).to.equal(false);
+    expect(await queueOf(theirs)).to.deep.equal([]);
+    open();
+    expect(await running).to.equal('lost');
+  });
+
+  it('in a context settles the latest hold, as the levels of a call do', async () => {
+    const { mutex } = lock;
+    await lockContext.run(async () => {
+      const outer = await mutex.acquire();
+      await mutex.withLock(async (inner) => {
+        await mutex.release();
+        expect(inner.isValid).to.equal(false);
+        expect(outer.isValid).to.equal(true);
+        await mutex.release();
+        expect(outer.isValid).to.equal(false);
+        await expectNotOwned(mutex.release());
+      });
+    });
+  });
+
+  it('passes the lock on to the next in the queue', async () => {
+    const { mutex, theirs } = lock;
+    await mutex.acquire();
+    const next = theirs.acquire();
+    await queueReaches(theirs, 2);
+    await mutex.release();
+    const hold = await next;
+    await expectNotOwned(mutex.release());
+    expect(hold.isValid).to.equal(true);
+    await hold.release();
+  });
+});
