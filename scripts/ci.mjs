@@ -18,7 +18,9 @@ try {
   await suite('npm test', 'npm', ['test']);
   await step('npm run typecheck', 'npm', ['run', 'typecheck']);
   await step('npm run lint', 'npm', ['run', 'lint']);
-  await step('npm run build', 'npm', ['run', 'build']);
+  await step('npm run api -- --check', 'npm', ['run', 'api', '--', '--check']);
+  await step('npm run docs', 'npm', ['run', 'docs']);
+  await suite('npm run test:package', 'npm', ['run', 'test:package']);
   await suite('the tests on Node 24', process.execPath, ['scripts/node-versions.mjs', '24']);
   await demonstration();
 } catch (error) {

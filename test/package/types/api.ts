@@ -1,0 +1,152 @@
+import {
+  InterProcessMutex,
+  LockClient,
+  LockError,
+  LockLostError,
+  exponentialBackoff,
+  lockContext,
+  type ConnectionState,
+  type Hold,
+  type LockDriver,
+  type LockErrorCode,
+  type LossReason,
+  type Participant,
+  type Release,
+  type RetryPolicy,
+} from '../../../src/index.ts';
+
+// Nothing here runs. It compiles, or the public types have changed; test/package/types.test.ts compiles it against the package, too.
+
+type IsAny<T> = 0 extends 1 & T ? true : false;
+type Same<A, B> = [A, B, IsAny<A>] extends [B, A, IsAny<B>] ? true : false;
+
+/** `type<Expected>().of(value)` compiles if and only if that is exactly the type of `value`. */
+declare function type<Expected>(): { of<Actual>(value: Actual & (Same<Expected, Actual> extends true ? unknown : never)): void };
+
+declare const client: LockClient;
+declare const mutex: InterProcessMutex;
+declare const hold: Hold;
+declare const driver: LockDriver;
+declare const signal: AbortSignal;
+
+export async function acquiring(): Promise<void> {
+  type<Promise<Hold>>().of(mutex.acquire());
+  type<Promise<Hold>>().of(mutex.acquire({ timeoutMs: 500, signal }));
+  type<Promise<Hold | undefined>>().of(mutex.tryAcquire());
+  type<Promise<Hold | undefined>>().of(mutex.tryAcquire(500));
+
+  // What may be there or not can be handed through as it is, with exactOptionalPropertyTypes as well.
+  const timeoutMs: number | undefined = Number(process.env['TIMEOUT_MS']) || undefined;
+  await mutex.acquire({ timeoutMs, signal: undefined });
+
+  // @ts-expect-error a typo would wait for ever
+  await mutex.acquire({ timeout: 500 });
+  // @ts-expect-error a duration is a number of milliseconds
+  await mutex.acquire({ timeoutMs: '500' });
+  // @ts-expect-error tryAcquire takes milliseconds, and no options
+  await mutex.tryAcquire({ timeoutMs: 500 });
+  // @ts-expect-error a hold that may not be there has to be looked at first
+  (await mutex.tryAcquire()).fencingToken.toString();
+}
+
+export function working(): void {
+  type<Promise<number>>().of(mutex.withLock(() => 1));
+  type<Promise<number>>().of(mutex.withLock(() => Promise.resolve(1), { timeoutMs: 500, signal }));
+  type<Promise<bigint>>().of(mutex.withLock((mine) => mine.fencingToken));
+  type<Promise<string | undefined>>().of(mutex.withLock(async (mine) => (mine.isValid ? mine.path : undefined)));
+  // @ts-expect-error a typo would wait for ever
+  void mutex.withLock(() => 1, { timeout: 500 });
+  // @ts-expect-error the job comes first
+  void mutex.withLock({ timeoutMs: 500 }, () => 1);
+}
+
+export function holding(): void {
+  type<bigint>().of(hold.fencingToken);
+  type<0n>().of(hold.grant);
+  type<string>().of(hold.path);
+  type<boolean>().of(hold.isValid);
+  type<AbortSignal>().of(hold.signal);
+  type<() => void>().of(hold.assertValid.bind(hold));
+  type<Promise<Release>>().of(hold.release());
+  type<Promise<Release>>().of(mutex.release());
+  type<Same<Release, 'released' | 'lost'>>().of(true);
+  // @ts-expect-error a token is given, not made
+  hold.fencingToken = 8n;
+  // @ts-expect-error bigint: as a number it would be rounded beyond 2^53
+  type<number>().of(hold.fencingToken);
+}
+
+export async function disposing(): Promise<void> {
+  await using connected = await LockClient.connect('127.0.0.1:2181');
+  await using certain = await new InterProcessMutex(connected, '/locks/a').acquire();
+  await using perhaps = await mutex.tryAcquire();
+  type<LockClient>().of(connected);
+  type<Hold>().of(certain);
+  type<Hold | undefined>().of(perhaps);
+  // @ts-expect-error its end has to be awaited
+  using blocking = await mutex.acquire();
+  type<Hold>().of(blocking);
+}
+
+export async function connecting(): Promise<void> {
+  type<Promise<LockClient>>().of(LockClient.connect('127.0.0.1:2181'));
+  await LockClient.connect('zk1,zk2/app', {
+    sessionTimeoutMs: 30_000,
+    connectionTimeoutMs: 15_000,
+    retryPolicy: exponentialBackoff({ baseSleepMs: 100 }),
+    auth: [{ scheme: 'digest', credentials: 'user:secret' }],
+    acl: (path) => [{ permissions: path === '/' ? 1 : 31, scheme: 'world', id: 'anyone' }],
+    signal,
+    logger: console,
+  });
+  type<ConnectionState>().of(client.state);
+  type<number>().of(client.sessionTimeoutMs);
+  type<LockClient>().of(client.on('state', (state) => type<ConnectionState>().of(state)));
+  type<Promise<void>>().of(client.close({ timeoutMs: 100 }));
+  // @ts-expect-error a typo would ask for the default
+  await LockClient.connect('zk1', { sessionTimeout: 30_000 });
+  // @ts-expect-error there is one event
+  client.on('states', () => undefined);
+  // @ts-expect-error a client that is not connected cannot be made
+  new LockClient('zk1');
+}
+
+export async function asking(): Promise<void> {
+  type<Promise<Participant[]>>().of(mutex.participants());
+  type<string>().of(mutex.path);
+  type<boolean>().of(mutex.isAcquiredInThisProcess);
+  type<boolean>().of(mutex.isOwnedByCurrentContext);
+  for (const { sequence, createdAt, data } of await mutex.participants()) {
+    type<number>().of(sequence);
+    type<Date>().of(createdAt);
+    type<Buffer>().of(data);
+  }
+}
+
+export function owning(): void {
+  type<Promise<number>>().of(lockContext.run(() => Promise.resolve(1)));
+  type<number>().of(lockContext.run(() => 1));
+  type<number>().of(lockContext.bind((text: string, radix: number) => parseInt(text, radix))('ff', 16));
+  // @ts-expect-error what is bound takes what it took
+  lockContext.bind((text: string) => text)(1);
+}
+
+export function failing(error: unknown): LossReason | undefined {
+  if (error instanceof LockLostError) return error.reason;
+  if (error instanceof LockError) {
+    type<LockErrorCode>().of(error.code);
+    // @ts-expect-error a code that there is not
+    return error.code === 'ERR_LOCK_TIMED_OUT' ? undefined : undefined;
+  }
+  return undefined;
+}
+
+export function extending(): void {
+  new InterProcessMutex(client, '/locks/a', { driver, foreignNodes: 'wait' });
+  const policy: RetryPolicy = { allowRetry: ({ retryCount }) => (retryCount < 3 ? { retry: true, sleepMs: 10 } : { retry: false }) };
+  void LockClient.connect('zk1', { retryPolicy: policy });
+  // @ts-expect-error there are two ways to treat them
+  new InterProcessMutex(client, '/locks/a', { foreignNodes: 'ignore' });
+  // @ts-expect-error to try again takes a time
+  void LockClient.connect('zk1', { retryPolicy: { allowRetry: () => ({ retry: true }) } });
+}
