@@ -45,7 +45,10 @@ describe('the loss of a session', () => {
     const states: ConnectionState[] = [];
     client.on('state', (state) => void states.push(state));
     const again = reached('reconnected');
+    // Otherwise the client may attach to its session once more before it is ended.
+    await proxy.refuse();
     await outside.endSession(client);
+    await proxy.accept();
     const reason = (await told) as LockLostError;
     expect(reason).to.be.instanceOf(LockLostError);
     expect(reason.reason).to.equal('session-expired');
@@ -69,7 +72,9 @@ describe('the loss of a session', () => {
     const waiting = mutex.acquire();
     await until('it waits', async () => (await outside.children(path)).length === 2);
     const before = client.session.id;
+    await proxy.refuse();
     await outside.endSession(client);
+    await proxy.accept();
     await until('it waits again, in another session', async () => (await outside.children(path)).length === 2 && client.session.id !== before);
     await gate.release();
     const hold = await waiting;
