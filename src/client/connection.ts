@@ -340,16 +340,17 @@ export class Connection {
     flush();
   }
 
-  /** All requests of one tick leave in one packet. */
+  /** All requests of one tick leave in one packet, those included that wait for the end of the tick. */
   #cork(): void {
     const socket = this.#manager.socket;
     if (this.#corked || socket === undefined) return;
     this.#corked = true;
     socket.cork();
-    process.nextTick(() => {
+    const uncork = (): void => {
       this.#corked = false;
       socket.uncork();
-    });
+    };
+    process.nextTick(() => process.nextTick(uncork));
   }
 
   /** The library counts on beyond an int32, and throws when it writes the number. */

@@ -26,6 +26,7 @@ export class Grant implements Holding {
     this.publicPath = publicPath;
     this.fencingToken = node.czxid;
     this.#node = node;
+    node.wasGranted = true;
     node.session.hold(this);
     node.watch();
     node.onGone(() => this.lose('node-deleted'));

@@ -1,13 +1,14 @@
 import { ForeignNodeError, RequestFailedError, SequenceOverflowError } from '../client/errors.js';
 import type { LockClient } from '../client/lock-client.js';
-import { getChildren, getData, sync } from '../client/operations.js';
+import { getData, sync } from '../client/operations.js';
 import { join } from '../client/path.js';
 import { expectDuration } from '../client/validate.js';
 import type { Session } from '../client/session.js';
 import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
 import type { LockDriver } from '../driver/lock-driver.js';
-import { foreignNames, isSequenceNearOverflow, SEQUENCE_MAX, sequenceOf } from '../driver/names.js';
+import { isSequenceNearOverflow, SEQUENCE_MAX, sequenceOf } from '../driver/names.js';
 import { Grant } from './grant.js';
+import { listChildren, Listing } from './listing.js';
 import { LockNode, nodesOf } from './lock-node.js';
 import { parentsStep, sendParents } from './parents.js';
 import type { Patience } from './patience.js';
@@ -22,13 +23,6 @@ export interface LockInternalsOptions {
 
 /** `once` looks, and goes away again if it would have to wait. */
 export type Mode = 'wait' | 'once';
-
-/** What the lock's children were, on which connection, after which transaction. */
-interface Listing {
-  readonly names: readonly string[];
-  readonly epoch: number;
-  readonly zxid: bigint;
-}
 
 type Outcome =
   | { readonly is: 'granted'; readonly grant: Grant }
@@ -108,10 +102,10 @@ export class LockInternals {
   async #isTaken(session: Session): Promise<boolean> {
     session.request(sync(this.#root)).catch(ignore);
     try {
-      const { names } = await this.#list(session);
-      this.#refuseForeign(names);
+      const { sorted, foreign } = (await listChildren(session, this.#root)).queue(this.#options.driver);
+      this.#refuseForeign(foreign);
       const last = `${this.#options.driver.lockName}${SEQUENCE_MAX}`;
-      return !this.#options.driver.decide(this.#options.driver.sort([...names, last]), last, this.#options.maxLeases).held;
+      return !this.#options.driver.decide(this.#options.driver.sort([...sorted, last]), last, this.#options.maxLeases).held;
     } catch (error) {
       if (isZooKeeperError(error, 'NO_NODE')) return false;
       if (error instanceof ZooKeeperError && error.isPassing) return true;
@@ -133,8 +127,8 @@ export class LockInternals {
         listing = await this.#lookAgain(session, patience, { mustCatchUp: listing !== undefined });
         continue;
       }
-      this.#refuseForeign(listing.names);
-      const sorted = this.#options.driver.sort(listing.names);
+      const { sorted, foreign } = listing.queue(this.#options.driver);
+      this.#refuseForeign(foreign);
       const index = sorted.indexOf(node.name);
       if (index < 0) return { is: 'vanished' };
       const decision = this.#options.driver.decide(sorted, node.name, this.#options.maxLeases);
@@ -143,10 +137,9 @@ export class LockInternals {
 
       node.watch();
       const woken = await this.#predecessorChanges(session, node, decision.watch, patience);
-      const isNext = index === 1 && decision.watch === sorted[0] && this.#options.maxLeases === 1 && this.#isAppendOnly(node);
-      // Nothing can have been inserted before us, and the news came on the connection that the list came on. After a
-      // reconnect the events are replayed in no order, so only a list can tell.
-      if (woken === 'gone' && isNext && listing.epoch === session.epoch && session.isConnected) return this.#grant(session, node, patience, mode);
+      const followsHolder = woken === 'holder gone' || (woken === 'gone' && index === 1 && listing.epoch === session.epoch && session.isConnected);
+      const isNext = decision.watch === sorted[index - 1] && this.#options.maxLeases === 1 && this.#isAppendOnly(node);
+      if (followsHolder && isNext) return this.#grant(session, node, patience, mode);
       listing = undefined;
     }
   }
@@ -236,22 +229,22 @@ export class LockInternals {
   /** Undefined when the answer was lost. Without a parent there is nobody: our znode has gone with it. */
   async #listOrNone(session: Session): Promise<Listing | undefined> {
     try {
-      return await this.#list(session);
+      return await listChildren(session, this.#root);
     } catch (error) {
-      if (isZooKeeperError(error, 'NO_NODE')) return { names: [], epoch: session.epoch, zxid: session.lastZxid };
+      if (isZooKeeperError(error, 'NO_NODE')) return new Listing([], session.epoch, session.lastZxid);
       if (error instanceof ZooKeeperError && error.isPassing) return undefined;
       throw error;
     }
   }
 
-  async #list(session: Session): Promise<Listing> {
-    const { epoch } = session;
-    const { value, zxid } = await session.request(getChildren(this.#root));
-    return { names: value, epoch, zxid };
-  }
-
-  /** Resolves when the predecessor is gone, or when there is a reason to look again: our own znode, the session, other news. */
-  #predecessorChanges(session: Session, node: LockNode, predecessor: string, patience: Patience): Promise<'gone' | 'look'> {
+  /**
+   * Resolves when the predecessor is gone, or when there is a reason to look again: our own znode, the session, other news.
+   *
+   * Without a list, "gone" means "we are next" in two cases, since nothing can have been inserted before us. The predecessor was the first of
+   * our list, and the news came on the connection that the list came on: after a reconnect the events are replayed in no order. Or the
+   * predecessor was a holder in this process: then it was the first when it was granted, whenever our list was.
+   */
+  #predecessorChanges(session: Session, node: LockNode, predecessor: string, patience: Patience): Promise<'gone' | 'holder gone' | 'look'> {
     const path = join(this.#root, predecessor);
     return patience.wait((wake, fail) => {
       const stops = [
@@ -260,7 +253,7 @@ export class LockInternals {
       ];
       const local = nodesOf(session).get(path);
       if (local) {
-        stops.push(local.onGone(() => wake('gone')));
+        stops.push(local.onGone(() => wake(local.wasGranted ? 'holder gone' : 'gone')));
       } else {
         const fired = (event: string): void => wake(event === 'deleted' ? 'gone' : 'look');
         session.watch(path, fired);
@@ -355,10 +348,8 @@ export class LockInternals {
     this.#client.warn(`${this.#path} is close to its last sequence number (${node.name}): delete it while nobody uses it`, undefined);
   }
 
-  #refuseForeign(names: readonly string[]): void {
-    if (this.#options.foreignNodes === 'wait') return;
-    const foreign = foreignNames(names, this.#options.driver.lockName);
-    if (foreign.length > 0) throw new ForeignNodeError(this.#path, foreign);
+  #refuseForeign(foreign: readonly string[]): void {
+    if (foreign.length > 0 && this.#options.foreignNodes === 'reject') throw new ForeignNodeError(this.#path, foreign);
   }
 
   #explained(error: unknown): unknown {

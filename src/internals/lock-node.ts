@@ -43,6 +43,9 @@ export class LockNode {
     this.#after = tools.after;
   }
 
+  /** Set with the grant: from then on, whoever comes right behind it is next when it is gone. */
+  wasGranted = false;
+
   get isGone(): boolean {
     return this.#state.at === 'gone';
   }

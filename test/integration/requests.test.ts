@@ -107,6 +107,20 @@ describe('what goes over the wire', () => {
     expect(proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'getChildren2')).to.have.length(1);
   });
 
+  it('a hundred acquires of one tick share one list, and hand over to each other without another', async () => {
+    const mutex = await ready('one-list');
+    const order: number[] = [];
+    await Promise.all(
+      Array.from({ length: 100 }, async () => {
+        const hold = await mutex.acquire();
+        order.push(Number(hold.path.slice(-10)));
+        await hold.release();
+      }),
+    );
+    expect(order).to.deep.equal(Array.from({ length: 100 }, (_, index) => index + 1));
+    expect(requests().filter((op) => op === 'getChildren2')).to.have.length(1);
+  });
+
   it('one deletion wakes one waiter of five in five sessions', async () => {
     const mutex = await ready('no-herd');
     const gate = await new InterProcessMutex(other, mutex.path).acquire();

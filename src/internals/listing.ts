@@ -1,0 +1,47 @@
+import { getChildren } from '../client/operations.js';
+import type { Session } from '../client/session.js';
+import type { LockDriver } from '../driver/lock-driver.js';
+import { foreignNames } from '../driver/names.js';
+
+/** What the lock's children were, on which connection, after which transaction. */
+export class Listing {
+  readonly epoch: number;
+  readonly zxid: bigint;
+  readonly #names: readonly string[];
+  #queue: { readonly driver: LockDriver; readonly sorted: readonly string[]; readonly foreign: readonly string[] } | undefined;
+
+  constructor(names: readonly string[], epoch: number, zxid: bigint) {
+    this.#names = names;
+    this.epoch = epoch;
+    this.zxid = zxid;
+  }
+
+  /** Sorted and sifted once for all who share it: a thousand waiters would otherwise sort a thousand names a thousand times. */
+  queue(driver: LockDriver): { readonly sorted: readonly string[]; readonly foreign: readonly string[] } {
+    if (this.#queue?.driver !== driver) {
+      this.#queue = { driver, sorted: driver.sort(this.#names), foreign: foreignNames(this.#names, driver.lockName) };
+    }
+    return this.#queue;
+  }
+}
+
+const pending = new WeakMap<Session, Map<string, Promise<Listing>>>();
+
+/**
+ * Lists a lock's children. All who ask in one tick share one list, which is sent behind everything that was sent in that tick, in the same
+ * flush: a thousand acquires at once would otherwise be answered with a thousand lists of a thousand names.
+ */
+export function listChildren(session: Session, root: string): Promise<Listing> {
+  const lists = pending.get(session) ?? new Map<string, Promise<Listing>>();
+  pending.set(session, lists);
+  const shared = lists.get(root);
+  if (shared) return shared;
+  const list = new Promise<void>((resolve) => process.nextTick(resolve)).then(async () => {
+    lists.delete(root);
+    const { epoch } = session;
+    const { value, zxid } = await session.request(getChildren(root));
+    return new Listing(value, epoch, zxid);
+  });
+  lists.set(root, list);
+  return list;
+}
