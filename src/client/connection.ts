@@ -141,7 +141,7 @@ export class Connection {
   send<T>(operation: Operation<T>): Promise<Reply<T>> {
     return new Promise((resolve, reject) => {
       if (!this.isConnected) {
-        reject(new ZooKeeperError(ZooKeeperError.connectionLoss, operation.name, operation.path));
+        reject(new ZooKeeperError(ZooKeeperError.connectionLoss, operation.name, operation.path, { cause: this.lastError }));
         return;
       }
       this.#cork();

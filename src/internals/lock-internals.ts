@@ -1,6 +1,6 @@
 import { ForeignNodeError, RequestFailedError, SequenceOverflowError } from '../client/errors.js';
 import type { LockClient } from '../client/lock-client.js';
-import { getData, sync } from '../client/operations.js';
+import { sync } from '../client/operations.js';
 import { join } from '../client/path.js';
 import { expectDuration } from '../client/validate.js';
 import type { Session } from '../client/session.js';
@@ -12,6 +12,7 @@ import { listChildren, Listing } from './listing.js';
 import { LockNode, nodesOf } from './lock-node.js';
 import { parentsStep, sendParents } from './parents.js';
 import type { Patience } from './patience.js';
+import { plantWatch } from './plant-watch.js';
 
 export interface LockInternalsOptions {
   readonly driver: LockDriver;
@@ -257,16 +258,17 @@ export class LockInternals {
       } else {
         const fired = (event: string): void => wake(event === 'deleted' ? 'gone' : 'look');
         session.watch(path, fired);
-        session.request(getData(path, true)).catch((error: unknown) => {
-          if (isZooKeeperError(error, 'NO_NODE')) {
-            // The server keeps no watch on what is not there.
+        plantWatch(session, path).then(
+          (planted) => {
+            if (planted !== 'gone') return;
             session.unwatch(path, fired, { forget: false });
             wake('gone');
-          } else if (!(error instanceof ZooKeeperError) || !error.isPassing) {
-            fail(error);
-          }
-          // After a lost connection the watch is planted anew on the next one.
-        });
+          },
+          (error: unknown) => {
+            // After a lost connection the watch is planted anew on the next one.
+            if (!(error instanceof ZooKeeperError && error.isPassing)) fail(error);
+          },
+        );
         stops.push(() => session.unwatch(path, fired, { forget: true }));
       }
       return () => stops.forEach((stop) => stop());

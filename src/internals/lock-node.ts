@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Listeners } from '../client/listeners.js';
-import { check, createSequential, exists, getChildren, getData, remove, type AclEntry } from '../client/operations.js';
+import { check, createSequential, exists, getChildren, remove, type AclEntry } from '../client/operations.js';
 import { join } from '../client/path.js';
 import type { Session } from '../client/session.js';
 import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
 import { findProtected, protectedPrefix } from '../driver/names.js';
+import { plantWatch } from './plant-watch.js';
 
 type NodeState =
   | { readonly at: 'unsent' }
@@ -104,10 +105,13 @@ export class LockNode {
     if (this.#isWatched || this.#state.at !== 'there') return;
     this.#isWatched = true;
     this.session.watch(this.path, this.#fired);
-    this.session.request(getData(this.path, true)).catch((error: unknown) => {
-      if (isZooKeeperError(error, 'NO_NODE')) this.#isGone();
-      else if (error instanceof ZooKeeperError && !error.isPassing) this.#warn(`${this.path} cannot be watched`, error);
-    });
+    plantWatch(this.session, this.path).then(
+      (planted) => planted === 'gone' && this.#isGone(),
+      (error: unknown) => {
+        // After a lost connection the watch is planted anew on the next one.
+        if (!(error instanceof ZooKeeperError && error.isPassing)) this.#warn(`${this.path} cannot be watched`, error);
+      },
+    );
   }
 
   onGone(listener: () => void): () => void {

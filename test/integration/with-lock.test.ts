@@ -3,8 +3,9 @@ import { getEventListeners } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';
 import { LockLostError, LockTimeoutError, type AcquireOptions, type Hold, type LockClient } from '../../src/index.ts';
 import { rejection } from '../support/until.ts';
+import type { Frame } from '../support/zk-proxy.ts';
 import { CriticalSection } from './contexts/critical-section.ts';
-import { lockOfEachTest, queueOf, queueReaches, takeAway } from './contexts/lock-of-each-test.ts';
+import { gate, lockOfEachTest, queueOf, queueReaches, takeAway } from './contexts/lock-of-each-test.ts';
 import { wireOfEachTest } from './contexts/wire-of-each-test.ts';
 
 describe('withLock', () => {
@@ -245,6 +246,19 @@ describe('withLock on the wire', () => {
 
   it('takes options that are undefined as left out', async () => {
     expect(await wire.mutex.withLock(() => 'done', { timeoutMs: undefined, signal: undefined })).to.equal('done');
+  });
+
+  it('settles when the server has answered that the znode is gone, and not before', async () => {
+    const { mutex, proxy } = wire;
+    const isAnswer = ({ from, op }: Frame): boolean => from === 'server' && op === 'delete';
+    const { opened, open } = gate();
+    proxy.on((frame) => (isAnswer(frame) ? { delayUntil: opened } : undefined));
+    let isSettled = false;
+    const running = mutex.withLock(() => 'done').finally(() => (isSettled = true));
+    await proxy.seen(isAnswer);
+    expect(isSettled).to.equal(false);
+    open();
+    expect(await running).to.equal('done');
   });
 
   for (const [how, disturbed] of [

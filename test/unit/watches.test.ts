@@ -16,7 +16,7 @@ describe('Watches', () => {
     expect(heard).to.deep.equal(['first deleted', 'second deleted']);
   });
 
-  it('let the server’s watch go with the last who waits for its path', () => {
+  it("let the server's watch go with the last who waits for its path", () => {
     const watches = new Watches();
     const [first, second]: WatchListener[] = [() => undefined, () => undefined];
     if (first === undefined || second === undefined) throw new Error('There are two');

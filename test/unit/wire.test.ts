@@ -81,7 +81,7 @@ describe('Writer and Reader', () => {
     expect(frame.toString('hex')).to.equal('0000000d' + '00000001' + '0000000000000002' + '01');
   });
 
-  it('take a server’s null, of length -1, for an empty one', () => {
+  it("take a server's null, of length -1, for an empty one", () => {
     const nulls = new Writer().int(-1).int(-1).int(-1).int(7).frame();
     const reader = new Reader(nulls, 4);
     expect([reader.text(), [...reader.bytes()], reader.texts(), reader.int()]).to.deep.equal(['', [], [], 7]);

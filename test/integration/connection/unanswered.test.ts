@@ -67,7 +67,9 @@ describe('an unanswered request', () => {
     const again = probe.next('connected');
     proxy.cut();
     await again;
-    expect((await Promise.all(tooEarly)).map(({ code }) => code)).to.deep.equal(['CONNECTION_LOSS']);
+    const [refused] = await Promise.all(tooEarly);
+    expect(refused?.code).to.equal('CONNECTION_LOSS');
+    expect(refused?.cause).to.have.property('message', `127.0.0.1:${proxy.port} closed the connection`);
     expect(await rejection(probe.send(exists(path)))).to.have.property('code', 'NO_NODE');
     expect(proxy.frames.filter(({ op }) => op === 'create')).to.deep.equal([]);
   });

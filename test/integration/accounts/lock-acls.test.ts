@@ -1,0 +1,103 @@
+import { expect } from 'chai';
+import { InterProcessMutex, ZooKeeperError, type AclEntry } from '../../../src/index.ts';
+import { sharedZooKeeper } from '../../support/hooks.ts';
+import { testPath } from '../../support/test-path.ts';
+import { rejection } from '../../support/until.ts';
+import { account, anyone, creatorOnly, digest, digestId, permission, type Account } from './support/account.ts';
+
+const secret = 'alice:open sesame';
+const alice = digest(secret);
+
+describe('the ACLs that a lock creates its znodes with', () => {
+  let connectString: string;
+  let outside: Account;
+  let owner: Account;
+
+  before(async () => {
+    ({ connectString } = await sharedZooKeeper());
+    outside = await account(connectString);
+    owner = await account(connectString, { auth: [alice] });
+  });
+
+  after(() => Promise.all([outside.client.close(), owner.client.close()]));
+
+  const parentOf = (path: string): string => path.slice(0, path.lastIndexOf('/'));
+
+  it('are open by default: anyone may do everything', async () => {
+    const path = testPath('open');
+    const hold = await new InterProcessMutex(owner.client, path).acquire();
+    for (const created of [parentOf(path), path, hold.path]) {
+      expect(await outside.acl(created), created).to.deep.equal([anyone(permission.all)]);
+    }
+    await hold.release();
+  });
+
+  it('for the creator only: the server writes down whose credentials they were, for the parents too', async () => {
+    const path = testPath('creator-only');
+    await using mine = await account(connectString, { auth: [alice], acl: creatorOnly });
+    const hold = await new InterProcessMutex(mine.client, path).acquire();
+    for (const created of [parentOf(path), path, hold.path]) {
+      expect(await owner.acl(created), created).to.deep.equal([{ permissions: permission.all, scheme: 'digest', id: digestId(secret) }]);
+      expect(await rejection(outside.read(created)), created).to.be.instanceOf(ZooKeeperError).with.property('code', 'NO_AUTH');
+    }
+    expect(await hold.release()).to.equal('released');
+  });
+
+  it('for the creator only, by a client without credentials, is an error, and nothing is created', async () => {
+    const path = testPath('no-credentials');
+    await using mine = await account(connectString, { acl: creatorOnly });
+    const error = await rejection(new InterProcessMutex(mine.client, path).acquire());
+    expect(error.code).to.equal('ERR_LOCK_REQUEST_FAILED');
+    expect(error.message).to.contain(path);
+    expect(error.cause).to.be.instanceOf(ZooKeeperError).with.property('code', 'INVALID_ACL');
+    expect(await rejection(outside.children(parentOf(path)))).to.have.property('code', 'NO_NODE');
+  });
+
+  it('of one’s own: what they allow to others, others may do, and no more', async () => {
+    const path = testPath('own');
+    const acl: readonly AclEntry[] = [{ permissions: permission.all, scheme: 'digest', id: digestId(secret) }, anyone(permission.read)];
+    await using mine = await account(connectString, { auth: [alice], acl });
+    const hold = await new InterProcessMutex(mine.client, path).acquire();
+    expect(await owner.acl(hold.path)).to.deep.equal(acl);
+    const [holder] = await new InterProcessMutex(outside.client, path).participants();
+    expect(holder?.path).to.equal(hold.path);
+    expect((await rejection(new InterProcessMutex(outside.client, path).acquire())).cause).to.have.property('code', 'NO_AUTH');
+    expect(await hold.release()).to.equal('released');
+  });
+
+  it('by a provider: it is asked with the path on the server, of each parent too, and what it says holds there', async () => {
+    const path = testPath('provider');
+    const chroot = parentOf(path);
+    const asked = new Set<string>();
+    await using mine = await account(`${connectString}${chroot}`, {
+      auth: [alice],
+      acl: (of) => {
+        asked.add(of);
+        return of === chroot ? [anyone(permission.all)] : creatorOnly;
+      },
+    });
+    const hold = await new InterProcessMutex(mine.client, '/provider/orders').acquire();
+    expect([...asked]).to.include.members([chroot, path, `${path}/orders`]);
+    expect([...asked].filter((of) => !of.startsWith(chroot))).to.deep.equal([]);
+    expect(await outside.acl(chroot)).to.deep.equal([anyone(permission.all)]);
+    for (const guarded of [path, `${path}/orders`, `${chroot}${hold.path}`]) {
+      expect(await rejection(outside.read(guarded)), guarded).to.have.property('code', 'NO_AUTH');
+    }
+    await hold.release();
+  });
+
+  for (const [what, broken, message] of [
+    ['throws', () => { throw new RangeError('no such tenant'); }, 'no such tenant'],
+    ['gives an empty list', () => [], 'Expected `acl("'],
+    ['gives what is no list', () => 'world', 'Expected `acl("'],
+    ['gives permissions that there are not', () => [{ permissions: 32, scheme: 'world', id: 'anyone' }], '1 to 31'],
+  ] as const) {
+    it(`by a provider that ${what}: the acquire rejects and says so, and nothing is created`, async () => {
+      const path = testPath('broken-provider');
+      await using mine = await account(connectString, { acl: broken as () => AclEntry[] });
+      const error = await rejection(new InterProcessMutex(mine.client, path).acquire());
+      expect(error.message).to.contain(message);
+      expect(await rejection(outside.children(parentOf(path)))).to.have.property('code', 'NO_NODE');
+    });
+  }
+});

@@ -1,0 +1,142 @@
+import { expect } from 'chai';
+import { InterProcessMutex, type LockLostError } from '../../../src/index.ts';
+import { sharedZooKeeper } from '../../support/hooks.ts';
+import { testPath } from '../../support/test-path.ts';
+import { aborted, rejection, until } from '../../support/until.ts';
+import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
+import { account, anyone, creatorOnly, digest, permission, type Account } from './support/account.ts';
+
+describe('two accounts that share a lock, and may not read each other’s znodes', () => {
+  let path: string;
+  let outside: Account;
+  let alice: Account;
+  let bob: Account;
+
+  beforeEach(async () => {
+    const { connectString } = await sharedZooKeeper();
+    outside = await account(connectString);
+    alice = await account(connectString, { auth: [digest('alice:open sesame')], acl: creatorOnly });
+    bob = await account(connectString, { auth: [digest('bob:open barley')], acl: creatorOnly });
+    path = testPath('shared');
+    path = path.slice(0, path.lastIndexOf('/'));
+    await outside.create(path, [anyone(permission.create, permission.read, permission.delete)]);
+  });
+
+  afterEach(() => Promise.all([outside, alice, bob].map((each) => each.client.close())));
+
+  it('have it one after the other while nobody waits', async () => {
+    for (const { client } of [alice, bob, alice]) {
+      const hold = await new InterProcessMutex(client, path).acquire();
+      expect(hold.isValid).to.equal(true);
+      expect(await hold.release()).to.equal('released');
+    }
+  });
+
+  it('who has to wait watches what it may not read, and is granted the lock when that is gone', async () => {
+    const hold = await new InterProcessMutex(alice.client, path).acquire();
+    const waiting = new InterProcessMutex(bob.client, path).acquire();
+    await until('it waits', async () => (await outside.children(path)).length === 2);
+    expect(await hold.release()).to.equal('released');
+    const next = await waiting;
+    expect(next.isValid).to.equal(true);
+    expect(await next.release()).to.equal('released');
+    expect(await outside.children(path)).to.deep.equal([]);
+  });
+
+  it('who only tries is told that it is taken', async () => {
+    const hold = await new InterProcessMutex(alice.client, path).acquire();
+    expect(await new InterProcessMutex(bob.client, path).tryAcquire()).to.equal(undefined);
+    await hold.release();
+  });
+
+  it('who waits behind another client of its own account is granted the lock', async () => {
+    const { connectString } = await sharedZooKeeper();
+    await using again = await account(connectString, { auth: [digest('alice:open sesame')], acl: creatorOnly });
+    const hold = await new InterProcessMutex(alice.client, path).acquire();
+    const second = new InterProcessMutex(again.client, path).acquire();
+    await until('it waits', async () => (await outside.children(path)).length === 2);
+    await hold.release();
+    expect((await second).isValid).to.equal(true);
+    await (await second).release();
+  });
+});
+
+describe('a holder that may not read its own znode', () => {
+  let connectString: string;
+  let warnings: string[];
+  let mine: Account;
+
+  beforeEach(async () => {
+    ({ connectString } = await sharedZooKeeper());
+    warnings = [];
+    mine = await account(connectString, {
+      sessionTimeoutMs: 4_000,
+      acl: [anyone(permission.write)],
+      logger: { warn: (message) => void warnings.push(message) },
+    });
+  });
+
+  afterEach(() => mine.client.close());
+
+  const openLock = async (): Promise<string> => {
+    const path = testPath('write-only');
+    const parent = path.slice(0, path.lastIndexOf('/'));
+    await using outside = await account(connectString);
+    await outside.create(parent);
+    return parent;
+  };
+
+  it('holds it, is told when somebody deletes it, and releases it', async () => {
+    const path = await openLock();
+    const mutex = new InterProcessMutex(mine.client, path);
+    const hold = await mutex.acquire();
+    await mine.client.session.prove();
+    expect(hold.isValid).to.equal(true);
+    expect(await hold.release()).to.equal('released');
+    const again = await mutex.acquire();
+    const told = aborted(again.signal);
+    await mine.remove(again.path);
+    expect(((await told) as LockLostError).reason).to.equal('node-deleted');
+    expect(await again.release()).to.equal('lost');
+    expect(await mine.children(path)).to.deep.equal([]);
+    expect(warnings).to.deep.equal([]);
+  });
+});
+
+describe('a server whose root is closed', () => {
+  let server: ZooKeeperServer;
+  let chrooted: string;
+
+  before(async () => {
+    server = await startServer();
+    chrooted = `${server.connectString}/app`;
+    await using admin = await account(server.connectString, { auth: [digest('admin:under the rose')] });
+    await admin.create('/app');
+    await admin.setAcl('/', creatorOnly);
+  });
+
+  after(() => server.stop());
+
+  it('is connected to, and has locks below a chroot that is open', async () => {
+    await using mine = await account(chrooted, { connectionTimeoutMs: 5_000 });
+    expect(await rejection(mine.children('/'))).to.have.property('code', 'NO_AUTH');
+    const hold = await new InterProcessMutex(mine.client, '/orders').acquire({ timeoutMs: 5_000 });
+    await mine.client.session.prove();
+    expect(hold.isValid).to.equal(true);
+    expect(await hold.release()).to.equal('released');
+  });
+
+  it('and a lock that forbids to delete: a release settles at the deadline, the log says why, and the znode goes with its session', async () => {
+    await using outside = await account(server.connectString);
+    await outside.create('/app/undeletable', [anyone(permission.create, permission.read)]);
+    const warnings: string[] = [];
+    const mine = await account(chrooted, { sessionTimeoutMs: 1_000, logger: { warn: (message) => void warnings.push(message) } });
+    const hold = await new InterProcessMutex(mine.client, '/undeletable').acquire();
+    expect(await hold.release()).to.equal('released');
+    expect(warnings.join()).to.contain('/app/undeletable');
+    expect(mine.client.state).to.equal('connected');
+    expect(await outside.children('/app/undeletable')).to.have.length(1);
+    await mine.client.close();
+    expect(await outside.children('/app/undeletable')).to.deep.equal([]);
+  });
+});
