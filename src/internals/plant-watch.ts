@@ -1,10 +1,11 @@
-import { exists, getData, removeDataWatch } from '../client/operations.js';
+import { getData } from '../client/operations.js';
 import type { Session } from '../client/session.js';
 import { isZooKeeperError } from '../client/zookeeper-error.js';
 
 /**
  * Asks the server to tell of a znode's next change or deletion. With getData: on a znode that is not there it leaves no watch behind, as exists
- * would. Who may not read the znode (an ACL for its creator only) asks with exists all the same, which needs no permission.
+ * would. Exists would need no permission to read, either, and must not stand in for it: servers tell events only to those who may
+ * read the znode (CVE-2024-23944), so the wait would never end.
  *
  * @returns `gone` when it is not there
  */
@@ -14,14 +15,6 @@ export async function plantWatch(session: Session, path: string): Promise<'plant
     return 'planted';
   } catch (error) {
     if (isZooKeeperError(error, 'NO_NODE')) return 'gone';
-    if (!isZooKeeperError(error, 'NO_AUTH')) throw error;
-  }
-  try {
-    await session.request(exists(path, true));
-    return 'planted';
-  } catch (error) {
-    if (!isZooKeeperError(error, 'NO_NODE')) throw error;
-    session.request(removeDataWatch(path)).catch(() => undefined);
-    return 'gone';
+    throw error;
   }
 }
