@@ -23,6 +23,8 @@ try {
   await suite('npm run test:package', 'npm', ['run', 'test:package']);
   await suite('the tests on Node 24', process.execPath, ['scripts/node-versions.mjs', '24']);
   await demonstration();
+  await suite('npm run test:mutants', 'npm', ['run', 'test:mutants']);
+  await suite('npm run test:containers', 'npm', ['run', 'test:containers']);
 } catch (error) {
   count('the run itself', false, error.stack);
 }

@@ -2,7 +2,7 @@ import type { Credential } from './connection.js';
 import { validatePath } from './path.js';
 import { openAcl, type AclEntry } from './operations.js';
 import { defaultRetryPolicy, type RetryPolicy } from './retry-policy.js';
-import { expected, expectDuration, expectFunction, expectOptions, expectPositive, expectSignal } from './validate.js';
+import { expected, expectDuration, expectMethod, expectOptions, expectPositive, expectSignal } from './validate.js';
 
 /** Any console-like object. What is logged never contains credentials. */
 export interface Logger {
@@ -68,10 +68,10 @@ export function checkClientOptions(options: LockClientOptions = {}): CheckedClie
   expectPositive('sessionTimeoutMs', sessionTimeoutMs);
   if (sessionTimeoutMs > 2 ** 31 - 1) throw new RangeError(expected('sessionTimeoutMs', 'at most 2147483647 ms', sessionTimeoutMs));
   expectDuration('connectionTimeoutMs', connectionTimeoutMs);
-  expectFunction('retryPolicy.allowRetry', (retryPolicy as Partial<RetryPolicy> | null)?.allowRetry);
+  expectMethod('retryPolicy', retryPolicy, 'allowRetry');
   if (tickTimeMs !== undefined) expectPositive('tickTimeMs', tickTimeMs);
   if (signal !== undefined) expectSignal('signal', signal);
-  if (logger !== undefined) expectFunction('logger.warn', (logger as Partial<Logger> | null)?.warn);
+  if (logger !== undefined) expectMethod('logger', logger, 'warn');
   return {
     sessionTimeoutMs: Math.ceil(sessionTimeoutMs),
     connectionTimeoutMs,

@@ -19,6 +19,11 @@ export function expectFunction(option: string, value: unknown): void {
   if (typeof value !== 'function') throw new TypeError(expected(option, 'a function', value));
 }
 
+export function expectMethod(option: string, value: unknown, method: string): void {
+  const owner = (value ?? {}) as Record<string, unknown>;
+  if (typeof owner[method] !== 'function') throw new TypeError(expected(option, `an object with a method \`${method}\``, value));
+}
+
 export function expectSignal(option: string, value: unknown): asserts value is AbortSignal {
   const signal = value as Partial<AbortSignal> | null;
   if (typeof signal !== 'object' || signal === null || typeof signal.aborted !== 'boolean' || typeof signal.addEventListener !== 'function') {

@@ -2,7 +2,7 @@ import { ForeignNodeError, RequestFailedError, SequenceOverflowError } from '../
 import type { LockClient } from '../client/lock-client.js';
 import { sync } from '../client/operations.js';
 import { join } from '../client/path.js';
-import { expectDuration } from '../client/validate.js';
+import { expectDuration, expected } from '../client/validate.js';
 import type { Session } from '../client/session.js';
 import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
 import type { LockDriver } from '../driver/lock-driver.js';
@@ -10,9 +10,10 @@ import { isSequenceNearOverflow, SEQUENCE_MAX, sequenceOf } from '../driver/name
 import { Grant } from './grant.js';
 import { listChildren, Listing } from './listing.js';
 import { LockNode, nodesOf } from './lock-node.js';
-import { parentsStep, sendParents } from './parents.js';
+import { sendParents } from './parents.js';
 import type { Patience } from './patience.js';
 import { plantWatch } from './plant-watch.js';
+import { turnstileOf, type Turnstile } from './turnstile.js';
 
 export interface LockInternalsOptions {
   readonly driver: LockDriver;
@@ -40,6 +41,7 @@ export class LockInternals {
   readonly #path: string;
   readonly #root: string;
   readonly #options: LockInternalsOptions;
+  readonly #turnstile: Turnstile;
   #hasWarnedOfOverflow = false;
 
   constructor(client: LockClient, path: string, options: LockInternalsOptions) {
@@ -47,6 +49,7 @@ export class LockInternals {
     this.#path = path;
     this.#root = `${client.chroot}${path}`;
     this.#options = options;
+    this.#turnstile = turnstileOf(client, this.#root);
   }
 
   /**
@@ -135,6 +138,7 @@ export class LockInternals {
       const decision = this.#options.driver.decide(sorted, node.name, this.#options.maxLeases);
       if (decision.held) return this.#grant(session, node, patience, mode);
       if (mode === 'once') return { is: 'taken' };
+      this.#refuseWatch(sorted, index, decision.watch);
 
       node.watch();
       const woken = await this.#predecessorChanges(session, node, decision.watch, patience);
@@ -148,13 +152,14 @@ export class LockInternals {
   /** Our znode and, in the same flush, the list that says where it stands; undefined when the list was lost. */
   async #queueUp(session: Session, node: LockNode, patience: Patience, mode: Mode): Promise<Listing | undefined | 'not created'> {
     let parents = { errors: Promise.resolve<unknown[]>([]) };
-    let finishStep: (() => void) | undefined;
+    let ownSteps = 0;
+    let hasTurn = this.#turnstile.isClosed;
+    if (hasTurn) await this.#turnstile.turn(patience);
     try {
-      for (let tries = 0; ; tries += 1) {
-        if (!finishStep) await this.#afterPendingParents(patience);
+      for (;;) {
         const sent = this.#createAndList(session, node);
-        finishStep?.();
-        finishStep = undefined;
+        if (hasTurn) this.#turnstile.passOn();
+        hasTurn = false;
         try {
           return await sent;
         } catch (error) {
@@ -165,27 +170,22 @@ export class LockInternals {
           // Told apart from a parent that was reaped between its creation and ours (CURATOR-180), which is tried again.
           const [why] = await parents.errors;
           if (why instanceof Error) throw why;
-          if (tries > 0) await this.#pause(patience, this.#retrySleepMs(tries - 1, error));
+          if (ownSteps > 0) await this.#pause(patience, this.#retrySleepMs(ownSteps - 1, error));
           patience.check();
-          const step = parentsStep(this.#client, this.#root);
-          if (step.pending) continue;
-          finishStep = step.begin();
-          parents = await this.#sendParents(session);
+          if (this.#turnstile.isClosed) {
+            await this.#turnstile.turn(patience);
+            hasTurn = true;
+          } else {
+            // Closed in the same step that found it open: the answers to others come right behind ours.
+            this.#turnstile.close();
+            hasTurn = true;
+            ownSteps += 1;
+            parents = await this.#sendParents(session);
+          }
         }
       }
     } finally {
-      finishStep?.();
-    }
-  }
-
-  async #afterPendingParents(patience: Patience): Promise<void> {
-    for (;;) {
-      const { pending } = parentsStep(this.#client, this.#root);
-      if (!pending) return;
-      await patience.wait((wake) => {
-        void pending.then(wake);
-        return () => undefined;
-      });
+      if (hasTurn) this.#turnstile.passOn();
     }
   }
 
@@ -348,6 +348,12 @@ export class LockInternals {
     if (this.#hasWarnedOfOverflow) return;
     this.#hasWarnedOfOverflow = true;
     this.#client.warn(`${this.#path} is close to its last sequence number (${node.name}): delete it while nobody uses it`, undefined);
+  }
+
+  /** A driver that names somebody else would have us wait for nothing, or look again without end. */
+  #refuseWatch(sorted: readonly string[], index: number, watch: string): void {
+    const isBefore = watch === sorted[index - 1] || sorted.slice(0, index).includes(watch);
+    if (!isBefore) throw new TypeError(expected("what driver.decide says to watch", 'a child that is before ours', watch));
   }
 
   #refuseForeign(foreign: readonly string[]): void {

@@ -9,31 +9,6 @@ type Containers = 'untried' | 'known' | 'unsupported';
 
 const learned = new WeakMap<object, Containers>();
 
-const steps = new WeakMap<object, Map<string, Promise<void>>>();
-
-/**
- * One caller creates the parents of a path; those who come meanwhile wait behind it, in their order. Otherwise a later acquire of the
- * same process would pass the first one while that makes room for both.
- */
-export function parentsStep(client: object, root: string): { readonly pending: Promise<void> | undefined; begin(): () => void } {
-  const known = steps.get(client) ?? new Map<string, Promise<void>>();
-  steps.set(client, known);
-  return {
-    pending: known.get(root),
-    begin() {
-      let finish = (): void => undefined;
-      const step = new Promise<void>((resolve) => {
-        finish = () => {
-          known.delete(root);
-          resolve();
-        };
-      });
-      known.set(root, step);
-      return finish;
-    },
-  };
-}
-
 /**
  * Creates a lock's missing ancestors, and its own znode, as containers, which the server removes when they are empty again.
  * The first container that a client ever creates goes alone, because a server that does not know the opcode closes the

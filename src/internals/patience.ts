@@ -94,5 +94,5 @@ export class Patience {
 }
 
 function closedWhile(path: string): string {
-  return `the lock ${path} cannot be acquired any more`;
+  return `nothing can be done with the lock ${path} any more`;
 }

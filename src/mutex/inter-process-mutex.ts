@@ -1,7 +1,7 @@
 import { DeadlockError, LockTimeoutError, NotOwnedError } from '../client/errors.js';
 import { requireClient, requireOpen, type LockClient } from '../client/lock-client.js';
 import { lockPath } from '../client/path.js';
-import { expected, expectFunction, expectOneOf, expectOptions } from '../client/validate.js';
+import { expected, expectFunction, expectMethod, expectOneOf, expectOptions } from '../client/validate.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { standardDriver } from '../driver/standard-driver.js';
 import type { Release } from '../internals/grant.js';
@@ -55,8 +55,8 @@ export class InterProcessMutex {
     expectOptions('InterProcessMutex', options, ['driver', 'foreignNodes']);
     const { driver = standardDriver, foreignNodes = 'reject' } = options;
     expectOneOf('foreignNodes', foreignNodes, ['reject', 'wait']);
-    expectFunction('driver.decide', (driver as Partial<LockDriver> | null)?.decide);
-    expectFunction('driver.sort', (driver as Partial<LockDriver> | null)?.sort);
+    expectMethod('driver', driver, 'decide');
+    expectMethod('driver', driver, 'sort');
     if (typeof driver.lockName !== 'string' || driver.lockName === '') throw new TypeError(expected('driver.lockName', 'a non-empty string', driver.lockName));
     this.#client = client;
     this.#path = lockPath(path);

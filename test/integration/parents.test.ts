@@ -45,6 +45,17 @@ describe("a lock's parents", () => {
     expect(order).to.deep.equal(['first 0', 'second 1', 'third 2', 'fourth 3']);
   });
 
+  it('are missing for a whole burst of acquires: all are served in the order of their calls', async () => {
+    const inOrder = Array.from({ length: 50 }, (_, index) => index);
+    for (let round = 0; round < 10; round += 1) {
+      await using fresh = await LockClient.connect(server.connectString);
+      const mutex = new InterProcessMutex(fresh, testPath('burst'));
+      const served: number[] = [];
+      await Promise.all(inOrder.map((index) => mutex.withLock(() => void served.push(index))));
+      expect(served).to.deep.equal(inOrder);
+    }
+  });
+
   it('go when the lock was used and is free, and come again with the next acquire, however often', async () => {
     const path = testPath('reaped');
     const mutex = new InterProcessMutex(client, path);

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { afterThisProcess } from './docker/after-this-process.ts';
 import { engineAddress } from './docker/engine-api.ts';
 import { serverMode } from './four-letter-word.ts';
 
@@ -13,9 +15,14 @@ const startLimitMs = 60_000;
 
 export async function startContainer(image: string): Promise<ContainerZooKeeper> {
   prepareEnvironment();
-  const container = await (await describeContainer(image)).start();
+  const name = `zookeeper-fair-lock-${randomUUID().slice(0, 8)}`;
+  const description = await describeContainer(image, name);
+  // Without the reaper nobody else removes it where a run is interrupted.
+  const callOff = afterThisProcess('docker', ['rm', '--force', '--volumes', name]);
+  const container = await description.start();
   const stop = async () => {
     await container.stop();
+    callOff();
   };
   const [host, port] = [container.getHost(), container.getMappedPort(2181)];
   try {
@@ -34,7 +41,7 @@ function prepareEnvironment(): void {
   if ('socketPath' in engineAddress()) process.env['TESTCONTAINERS_HOST_OVERRIDE'] ??= '127.0.0.1';
 }
 
-async function describeContainer(image: string) {
+async function describeContainer(image: string, name: string) {
   const { GenericContainer } = await import('testcontainers');
   class Container extends GenericContainer {
     /** Testcontainers publishes on every address of the machine. */
@@ -46,6 +53,7 @@ async function describeContainer(image: string) {
     }
   }
   return new Container(image)
+    .withName(name)
     .withEnvironment({
       ZOO_TICK_TIME: '500',
       ZOO_MAX_CLIENT_CNXNS: '0',

@@ -56,7 +56,13 @@ describe('digest authentication', () => {
       await watching(count);
     }
     const sessionId = mine.client.session.id;
+    const suspended = reached(mine.client, 'suspended');
+    // It must not come back before its session has ended.
+    await proxy.refuse();
+    proxy.cut();
+    await suspended;
     await outside.endSession(mine.client);
+    await proxy.accept();
     await watching(4);
     expect(mine.client.session.id).not.to.equal(sessionId);
     await gate.release();

@@ -10,13 +10,13 @@ describe('AsyncLocalStorage', () => {
 
   it('is created with the first lock context, once, and never in a process that uses none', async () => {
     const { connectString } = await sharedZooKeeper();
-    const { stdout } = await promisify(execFile)(process.execPath, [
+    const script = [
       '--import=tsx',
       `--import=${new URL('child/count-storages.ts', import.meta.url).href}`,
       fileURLToPath(new URL('child/use-locks.ts', import.meta.url)),
-      connectString,
-      testPath('async-local-storage'),
-    ]);
+    ];
+    // A child that hangs must not outlive the test.
+    const { stdout } = await promisify(execFile)(process.execPath, [...script, connectString, testPath('async-local-storage')], { timeout: 15_000 });
     expect(JSON.parse(stdout)).to.deep.equal({
       connected: 0,
       'without a context': 0,

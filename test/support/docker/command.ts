@@ -1,37 +1,26 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile, type ExecFileException } from 'node:child_process';
 
 export interface CommandOptions {
   readonly limitMs: number;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Runs a command silently. Rejects with what it said where it fails, or takes too long; nothing it started outlives that. */
-export async function command(name: string, args: readonly string[], { limitMs, env = {} }: CommandOptions): Promise<void> {
-  // As the leader of a process group, so that the limit reaches what it started, too.
-  const child = spawn(name, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env }, detached: true });
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (said += text));
-  const killGroup = () => killGroupOf(child.pid);
-  const timer = setTimeout(killGroup, limitMs);
-  const interrupts = ['SIGINT', 'SIGTERM'] as const;
-  for (const signal of interrupts) process.on(signal, killGroup);
-  process.on('exit', killGroup);
-  try {
-    const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
-    if (code !== 0) throw new Error(`${[name, ...args].join(' ')} ended by ${signal ?? `exit code ${code ?? '?'}`} (limit ${limitMs} ms):\n${said.slice(-4_000)}`);
-  } finally {
-    clearTimeout(timer);
-    for (const signal of interrupts) process.off(signal, killGroup);
-    process.off('exit', killGroup);
-  }
+const lastOf = 4_000;
+
+/** Runs a command silently. Rejects with the end of what it said where it fails or takes too long, and is killed then. */
+export function command(name: string, args: readonly string[], { limitMs, env = {} }: CommandOptions): Promise<void> {
+  const options = { env: { ...process.env, ...env }, timeout: limitMs, killSignal: 'SIGKILL', maxBuffer: Infinity } as const;
+  return new Promise((resolve, reject) => {
+    const child = execFile(name, args, options, (error, stdout, stderr) => {
+      if (error === null) resolve();
+      else reject(new Error(`${[name, ...args].join(' ')}: ${howItFailed(error, limitMs)}\n${`${stdout}${stderr}`.trim().slice(-lastOf)}`));
+    });
+    child.stdin?.end();
+  });
 }
 
-function killGroupOf(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // it has just ended
-  }
+function howItFailed({ code, killed, signal, message }: ExecFileException, limitMs: number): string {
+  if (killed === true) return `it did not end within ${limitMs} ms`;
+  if (typeof code === 'number') return `exit code ${code}`;
+  return signal ?? message;
 }

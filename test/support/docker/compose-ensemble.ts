@@ -1,10 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
 import { zooKeeperImage } from '../choose-zookeeper.ts';
 import { freePorts } from '../free-port.ts';
-import { whenProcessEnds } from '../process-end.ts';
+import { afterThisProcess } from './after-this-process.ts';
 import { command } from './command.ts';
 import { ensureComposeCommand } from './compose-command.ts';
 import { askEngine } from './engine-api.ts';
@@ -28,7 +27,7 @@ export class ComposeEnsemble implements AsyncDisposable {
   readonly connectString: string;
   readonly #compose: readonly [string, ...string[]];
   readonly #env: Readonly<Record<string, string>>;
-  readonly #forget: () => void;
+  readonly #callOff: () => void;
 
   /** Resolves when every member is healthy. The image has to be there. */
   static async start(): Promise<ComposeEnsemble> {
@@ -52,7 +51,7 @@ export class ComposeEnsemble implements AsyncDisposable {
       ZOOKEEPER_IMAGE: zooKeeperImage(process.env),
       ...Object.fromEntries(this.members.map(({ name, port }) => [`${name.toUpperCase()}_PORT`, String(port)])),
     };
-    this.#forget = whenProcessEnds(() => this.#abandon());
+    this.#callOff = afterThisProcess(...this.#command(...down), this.#env);
   }
 
   /** Ends its server; the data stays. */
@@ -69,7 +68,7 @@ export class ComposeEnsemble implements AsyncDisposable {
   /** Removes everything that it is made of. */
   async stop(): Promise<void> {
     await this.#run(...down);
-    this.#forget();
+    this.#callOff();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -77,13 +76,12 @@ export class ComposeEnsemble implements AsyncDisposable {
   }
 
   #run(...args: string[]): Promise<void> {
-    const [name, ...first] = this.#compose;
-    return command(name, [...first, '-f', file, ...args], { limitMs: commandLimitMs, env: this.#env });
+    return command(...this.#command(...args), { limitMs: commandLimitMs, env: this.#env });
   }
 
-  #abandon(): void {
+  #command(...args: string[]): [name: string, args: string[]] {
     const [name, ...first] = this.#compose;
-    spawnSync(name, [...first, '-f', file, ...down], { stdio: 'ignore', timeout: commandLimitMs, env: { ...process.env, ...this.#env } });
+    return [name, [...first, '-f', file, ...args]];
   }
 
   async #healthy(names: readonly string[]): Promise<void> {

@@ -28,7 +28,8 @@ export async function openEngine({ keep }: { readonly keep: boolean }): Promise<
   // Where services run, the package has just started its own.
   if (choice.use === 'running' || (await engineAnswers())) return { how: `found, ${await storageDriver()}`, stop: () => Promise.resolve() };
   const daemon = await Daemon.start(keep);
-  return { how: `process ${daemon.pid}${keep ? ', to be kept' : ''}, ${await storageDriver()}`, stop: () => (keep ? Promise.resolve() : daemon.stop()) };
+  const how = `process ${daemon.pid}, ${await storageDriver()}`;
+  return keep ? { how: `${how}, until \`kill ${daemon.pid}\``, stop: () => Promise.resolve() } : { how, stop: () => daemon.stop() };
 }
 
 async function storageDriver(): Promise<string> {

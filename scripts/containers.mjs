@@ -1,0 +1,74 @@
+// npm run test:containers [-- --keep-engine] [mocha's options]: the tests of the shared ZooKeeper against the real image, one server, then three
+import { bootstrap } from './bootstrap.mjs';
+import { runMocha } from './mocha.mjs';
+
+bootstrap();
+const { register } = await import('tsx/esm/api');
+register();
+const [{ openEngine }, { ensureImage }, { ComposeEnsemble }, { sharedServerTests }, { AdviceError }] = await Promise.all([
+  import('../test/support/docker/engine.ts'),
+  import('../test/support/docker/image.ts'),
+  import('../test/support/docker/compose-ensemble.ts'),
+  import('../test/support/docker/shared-server-tests.ts'),
+  import('../test/support/docker/advice.ts'),
+]);
+
+const args = process.argv.slice(2);
+const keep = args.includes('--keep-engine');
+const options = args.filter((argument) => argument !== '--keep-engine');
+
+// The tests at work end by it. This process goes on to end what it started.
+let isInterrupted = false;
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => (isInterrupted = true));
+
+try {
+  process.exitCode = await inContainers();
+} catch (error) {
+  console.error(error instanceof AdviceError ? error.message : error);
+  process.exitCode = 1;
+}
+
+async function inContainers() {
+  const engine = await openEngine({ keep });
+  console.log(`Docker engine: ${engine.how}`);
+  try {
+    process.env.ZOOKEEPER_IMAGE = await ensureImage();
+    return await allOf(againstOne, againstThree, membersOfThree);
+  } finally {
+    await engine.stop();
+  }
+}
+
+/** Goes on after a failure, so that one run tells all of them. */
+async function allOf(...runs) {
+  let exitCode = 0;
+  for (const run of runs) {
+    if (isInterrupted) return exitCode || 1;
+    exitCode = (await run()) || exitCode;
+  }
+  return exitCode;
+}
+
+function againstOne() {
+  delete process.env.ZOOKEEPER_CONNECT;
+  return tests('test/containers/single.test.ts', ...sharedServerTests());
+}
+
+async function againstThree() {
+  const ensemble = await ComposeEnsemble.start();
+  try {
+    process.env.ZOOKEEPER_CONNECT = ensemble.connectString;
+    return await tests('test/containers/ensemble.test.ts', ...sharedServerTests());
+  } finally {
+    await ensemble.stop();
+  }
+}
+
+/** Which stops them, and so has an ensemble of its own. */
+function membersOfThree() {
+  return tests('test/containers/members.test.ts');
+}
+
+function tests(...files) {
+  return runMocha(process.execPath, [...files, ...options]);
+}

@@ -1,0 +1,37 @@
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { root } from '../bootstrap.mjs';
+
+/** A copy of the working tree, what is not committed yet included, in which one mutation at a time can be made. */
+export class Copy {
+  #folder;
+
+  constructor(parent) {
+    this.#folder = mkdtempSync(join(parent, 'copy-'));
+    for (const file of filesOfTree()) {
+      mkdirSync(dirname(join(this.#folder, file)), { recursive: true });
+      copyFileSync(join(root, file), join(this.#folder, file));
+    }
+    symlinkSync(join(root, 'node_modules'), join(this.#folder, 'node_modules'), 'junction');
+  }
+
+  get folder() {
+    return this.#folder;
+  }
+
+  /** Makes the mutation; returns what takes it back. */
+  mutate({ file, find, replace }) {
+    const path = join(this.#folder, file);
+    const text = readFileSync(path, 'utf8');
+    writeFileSync(path, text.replace(find, () => replace));
+    return () => writeFileSync(path, text);
+  }
+}
+
+function filesOfTree() {
+  const git = spawnSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' });
+  if (git.status !== 0) throw new Error(`git ls-files failed: ${git.stderr ?? git.error?.message}`);
+  // A file that was deleted and not committed is still listed.
+  return git.stdout.split('\0').filter((file) => file !== '' && existsSync(join(root, file)));
+}

@@ -1,0 +1,59 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const reporter = fileURLToPath(new URL('reporter.mjs', import.meta.url));
+const groups = new Set();
+
+process.once('exit', () => groups.forEach(killGroup));
+
+/**
+ * Runs tests in a process group of its own, which is killed at the limit: a mutant may spin. Resolves with the tests that passed and failed, and
+ * with how the run ended.
+ */
+export function runTests({ files, grep, bail = false }, { folder, temporary, limitMs }) {
+  const results = join(mkdtempSync(join(temporary, 'run-')), 'results');
+  const args = ['--exit', '--timeout', '8000', '--reporter', reporter, ...(bail ? ['--bail'] : []), ...(grep ? ['--grep', grep] : []), ...files];
+  const child = spawn(process.execPath, ['node_modules/mocha/bin/mocha.js', ...args], {
+    cwd: folder,
+    env: { ...process.env, MUTANT_RESULTS: results, TMPDIR: temporary },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  groups.add(child.pid);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    killGroup(child.pid);
+  }, limitMs);
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => {
+      clearTimeout(timer);
+      killGroup(child.pid);
+      groups.delete(child.pid);
+      resolve({ ...readResults(results), code, isLate, output });
+    });
+  });
+}
+
+/** What mocha's --grep takes: tests whose full title contains one of these texts. */
+export function anyOf(texts) {
+  return `/${texts.map((text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')).join('|')}/`;
+}
+
+function readResults(file) {
+  const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').filter(Boolean).map((line) => JSON.parse(line)) : [];
+  return { passed: lines.filter((line) => 'passed' in line), failed: lines.filter((line) => 'failed' in line) };
+}
+
+function killGroup(group) {
+  try {
+    process.kill(-group, 'SIGKILL');
+  } catch {
+    // it has ended
+  }
+}

@@ -1,0 +1,33 @@
+import { expect } from 'chai';
+import { zooKeeperImage } from '../support/choose-zookeeper.ts';
+import { askEngine } from '../support/docker/engine-api.ts';
+import { serverMode } from '../support/four-letter-word.ts';
+import { sharedZooKeeper } from '../support/hooks.ts';
+
+interface Port {
+  readonly IP?: string;
+  readonly PrivatePort: number;
+  readonly PublicPort?: number;
+}
+
+describe('the single server in a container', () => {
+  const image = zooKeeperImage(process.env);
+
+  it('is what this run tests against', async () => {
+    const { how } = await sharedZooKeeper();
+    expect(how).to.equal(`a container of ${image}`);
+  });
+
+  it('serves alone, and on this machine only', async () => {
+    const { connectString } = await sharedZooKeeper();
+    const [host = '', port = ''] = connectString.split(':');
+    expect(await serverMode(host, Number(port))).to.equal('standalone');
+    expect(await publishedOn(Number(port))).to.deep.equal(['127.0.0.1']);
+  });
+
+  async function publishedOn(port: number): Promise<(string | undefined)[]> {
+    const answer = await askEngine('/containers/json');
+    const containers = JSON.parse(answer?.body ?? '[]') as { Ports: Port[] }[];
+    return containers.flatMap(({ Ports }) => Ports).filter(({ PublicPort }) => PublicPort === port).map(({ IP }) => IP);
+  }
+});

@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { expect } from 'chai';
+import { InterProcessMutex, LockClient } from '../../src/index.ts';
+import { sharedZooKeeper } from '../support/hooks.ts';
+import { testPath } from '../support/test-path.ts';
+import { rejection } from '../support/until.ts';
+
+describe('a client', () => {
+  let connectString: string;
+
+  before(async () => {
+    ({ connectString } = await sharedZooKeeper());
+  });
+
+  it('that is closed with a bad option rejects, and stays open', async () => {
+    const client = await LockClient.connect(connectString);
+    const close = (options: unknown): Promise<Error> => rejection(client.close(options as Record<string, never>));
+    expect(await close({ timeoutMs: -1 })).to.be.instanceOf(RangeError).with.property('message', 'Expected `timeoutMs` to be a finite number of milliseconds ≥ 0, got -1');
+    expect(await close({ timeoutMs: '5' })).to.be.instanceOf(TypeError);
+    expect(await close({ timeout: 5 })).to.be.instanceOf(TypeError).with.property('message', 'Unknown option `timeout` of close: accepted are timeoutMs');
+    expect(await close(null)).to.be.instanceOf(TypeError);
+    expect(await new InterProcessMutex(client, testPath('open')).withLock((hold) => hold.isValid)).to.equal(true);
+    await client.close();
+  });
+
+  for (const [what, thrown] of Object.entries<unknown>({ 'an error': new Error('the logger is full'), 'a text': 'the logger is full' })) {
+    it(`whose logger throws ${what} reports it as a process warning, and goes on`, async () => {
+      const warn = (): never => {
+        throw thrown;
+      };
+      const client = await LockClient.connect(connectString, { logger: { warn } });
+      const warned = once(process, 'warning');
+      client.warn('something happened', undefined);
+      const [warning] = (await warned) as [Error];
+      expect(warning.message).to.equal('the logger is full');
+      expect(await new InterProcessMutex(client, testPath('logger')).withLock((hold) => hold.isValid)).to.equal(true);
+      await client.close();
+    });
+
+    it(`whose listener throws ${what} reports it as a process warning, and tells the others`, async () => {
+      const client = await LockClient.connect(connectString);
+      const heard: string[] = [];
+      client.on('state', () => {
+        throw thrown;
+      });
+      client.on('state', (state) => void heard.push(state));
+      const warned = once(process, 'warning');
+      await client.close();
+      const [warning] = (await warned) as [Error];
+      expect(warning.message).to.equal('the logger is full');
+      expect(heard).to.deep.equal(['closed']);
+    });
+  }
+});

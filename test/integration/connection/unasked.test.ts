@@ -1,0 +1,35 @@
+import { expect } from 'chai';
+import { exists } from '../../../src/client/operations.ts';
+import { Writer } from '../../../src/client/wire.ts';
+import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
+import { ConnectionProbe } from './support/connection-probe.ts';
+
+describe('an answer that nobody has asked for', () => {
+  let server: ZooKeeperServer;
+  let probe: ConnectionProbe;
+
+  before(async () => {
+    server = await startServer();
+  });
+  after(() => server.stop());
+  beforeEach(async () => {
+    probe = await ConnectionProbe.connect([server.port]);
+  });
+  afterEach(() => probe[Symbol.dispose]());
+
+  it('ends the connection: the next one is in a known state', async () => {
+    const again = probe.next('connected');
+    probe.manager.onSocketData(new Writer().int(7).long(0n).int(0).frame());
+    await again;
+    expect(probe.warnings.map(String)).to.deep.equal(['Error: An answer to request 7 came where none was due']);
+    await probe.send(exists('/'));
+  });
+
+  it('is passed over when it is news of a kind that is not known', async () => {
+    const asked = probe.send(exists('/'));
+    probe.manager.onSocketData(new Writer().int(-1).long(0n).int(0).int(99).int(3).text('/').frame());
+    await asked;
+    expect(probe.fired).to.deep.equal([]);
+    expect(probe.warnings).to.deep.equal([]);
+  });
+});

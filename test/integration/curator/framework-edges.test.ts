@@ -1,0 +1,99 @@
+import { expect } from 'chai';
+import { InterProcessMutex, LockClient, retryNTimes } from '../../../src/index.ts';
+import { stranger, type Stranger } from '../../support/stranger.ts';
+import { testPath } from '../../support/test-path.ts';
+import { rejection, until } from '../../support/until.ts';
+import { startProxy } from '../../support/zk-proxy.ts';
+import { startEnsemble, startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
+import { answered, once, sent } from './support/faults.ts';
+import { reached } from './support/states.ts';
+
+describe('TestFrameworkEdges', () => {
+  let server: ZooKeeperServer;
+  let outside: Stranger;
+
+  before(async () => {
+    server = await startServer();
+    outside = await stranger(server.connectString);
+  });
+
+  after(async () => {
+    await outside[Symbol.asyncDispose]();
+    await server.stop();
+  });
+
+  it('testMissedResponseOnESCreate: a create whose answer was lost is not sent again, and its znode is the one that is held', async () => {
+    await using proxy = await startProxy(server.port);
+    await using client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 10_000 });
+    const path = testPath('missed-response');
+    const mutex = new InterProcessMutex(client, path);
+    await mutex.withLock(() => undefined);
+    proxy.clear();
+    once(proxy, answered('create2'), 'cut');
+    const hold = await mutex.acquire();
+    const created = proxy.frames.filter(sent('create2')).map((frame) => frame.path ?? '');
+    expect(created).to.have.length(1);
+    expect(hold.path.startsWith(created[0] ?? 'none')).to.equal(true);
+    expect(await outside.children(path)).to.deep.equal([hold.path.slice(path.length + 1)]);
+    await hold.release();
+  });
+
+  for (const namespace of ['', '/nm']) {
+    it(`testProtectedCreateNodeDeletion: a znode whose create failed goes, also when its first delete fails (namespace '${namespace}')`, async () => {
+      await using proxy = await startProxy(server.port);
+      await using client = await LockClient.connect(`${proxy.connectString}${namespace}`, { sessionTimeoutMs: 10_000, retryPolicy: retryNTimes(0, 0) });
+      const path = testPath('protected');
+      const mutex = new InterProcessMutex(client, path);
+      await mutex.withLock(() => undefined);
+      expect(await outside.children(`${namespace}${path}`)).to.deep.equal([]);
+
+      proxy.clear();
+      once(proxy, answered('create2'), 'cut');
+      once(proxy, sent('delete'), 'cut');
+      const controller = new AbortController();
+      const failing = rejection(mutex.acquire({ signal: controller.signal }));
+      await proxy.seen(answered('create2'));
+      controller.abort(new Error('enough'));
+      expect((await failing).message).to.equal('enough');
+      await proxy.seen(answered('delete'));
+      expect(proxy.frames.filter(sent('delete'))).to.have.length(2);
+      expect(await outside.children(`${namespace}${path}`)).to.deep.equal([]);
+    });
+  }
+
+  it('testProtectionWithKilledSession: after the expiry of the session the create belonged to, one znode is there, that of the new session', async () => {
+    await using ensemble = await startEnsemble(3);
+    const leader = await ensemble.leader();
+    const [ours, another] = ensemble.servers.filter((member) => member !== leader) as [ZooKeeperServer, ZooKeeperServer];
+    await using others = await stranger(another.connectString);
+    await using proxy = await startProxy(ours.port);
+    await using client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 1_500 });
+    const path = testPath('killed-session');
+    const mutex = new InterProcessMutex(client, path);
+    await mutex.withLock(() => undefined);
+
+    const before = client.session.id;
+    const suspended = reached(client, 'suspended');
+    let killed = Promise.resolve();
+    const remove = proxy.on((frame) => {
+      if (!answered('create2')(frame)) return undefined;
+      remove();
+      killed = ours.kill();
+      return 'cut';
+    });
+    const acquiring = mutex.acquire();
+    await suspended;
+    await killed;
+    expect(await others.children(path), 'created by the session that is about to expire').to.have.length(1);
+    await until('the servers that are left have expired the session', async () => (await others.children(path)).length === 0);
+    await ours.start();
+
+    const hold = await acquiring;
+    expect(client.session.id).not.to.equal(before);
+    expect(await mutex.participants()).to.have.length(1);
+    const [holder] = await mutex.participants();
+    expect(holder?.path).to.equal(hold.path);
+    expect(holder?.sessionId).to.equal(`0x${client.session.id.toString(16)}`);
+    await hold.release();
+  });
+});

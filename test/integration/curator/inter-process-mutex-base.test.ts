@@ -1,0 +1,199 @@
+import { expect } from 'chai';
+import { LockClient, lockContext, type Hold } from '../../../src/index.ts';
+import { stranger, type Stranger } from '../../support/stranger.ts';
+import { testPath } from '../../support/test-path.ts';
+import { rejection, until } from '../../support/until.ts';
+import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
+import { gate } from './support/gate.ts';
+import { lockClasses, type LockUnderTest } from './support/lock-classes.ts';
+import { reached } from './support/states.ts';
+
+const patient = { timeoutMs: 10_000 };
+
+for (const { name, make, isReentrant } of lockClasses) {
+  describe(`TestInterProcessMutexBase for ${name}`, () => {
+    let server: ZooKeeperServer;
+    let outside: Stranger;
+    let client: LockClient;
+    let other: LockClient;
+
+    before(async () => {
+      server = await startServer({ containerCheckMs: 10 });
+    });
+
+    beforeEach(async () => {
+      outside = await stranger(server.connectString);
+      client = await LockClient.connect(server.connectString, { sessionTimeoutMs: 15_000 });
+      other = await LockClient.connect(server.connectString, { sessionTimeoutMs: 15_000 });
+    });
+
+    afterEach(() => Promise.all([client.close(), other.close(), outside[Symbol.asyncDispose]()]));
+
+    after(() => server.stop());
+
+    it('testLocker: a lock is acquired inside the scope that disposes of its hold, and not after it', async () => {
+      const lock = make(client, testPath('locker'));
+      {
+        await using hold = await lock.acquire(patient);
+        expect(hold.isValid).to.equal(true);
+        expect(lock.isAcquiredInThisProcess).to.equal(true);
+      }
+      expect(lock.isAcquiredInThisProcess).to.equal(false);
+    });
+
+    it('testWaitingProcessKilledServer: the holder, and who waits in its client and in another one, all finish across a restart', async () => {
+      const path = testPath('killed-server');
+      let inside = 0;
+      let isFirst = true;
+      const job = async (mine: LockClient): Promise<string> => {
+        const lock = make(mine, path);
+        const hold = await lock.acquire();
+        try {
+          expect((inside += 1)).to.equal(1);
+          if (isFirst) {
+            isFirst = false;
+            await until('the others wait', async () => (await lock.participants()).length === 3);
+            const suspended = [client, other].map((each) => reached(each, 'suspended'));
+            await server.kill();
+            await Promise.all(suspended);
+            await server.start();
+          }
+          return 'finished';
+        } finally {
+          inside -= 1;
+          await hold.release();
+        }
+      };
+      expect(await Promise.all([job(client), job(client), job(other)])).to.deep.equal(['finished', 'finished', 'finished']);
+    });
+
+    it('testKilledSession: who waits in the killed session obtains the lock in the next one, and the holder does not own it any more', async () => {
+      const path = testPath('killed-session');
+      const first = make(client, path);
+      const held = await first.acquire();
+      const second = make(client, path);
+      const waiting = second.acquire();
+      await until('it waits', async () => (await second.participants()).length === 2);
+      await outside.endSession(client);
+      const next = await waiting;
+      expect(next.isValid).to.equal(true);
+      expect(first.isAcquiredInThisProcess).to.equal(false);
+      expect((await second.participants()).map((participant) => participant.path)).to.deep.equal([next.path]);
+      await Promise.all([held.release(), next.release()]);
+    });
+
+    it('testContainerCleanup: all acquire while the server removes empty containers, and the parents vanish in the end', async () => {
+      const path = testPath('container-cleanup');
+      const finished = await Promise.all(
+        Array.from({ length: 10 }, () => {
+          const lock = make(client, path);
+          return lock.withLock(async (hold) => (await lock.participants())[0]?.path === hold.path);
+        }),
+      );
+      expect(finished).to.deep.equal(Array.from({ length: 10 }, () => true));
+      await until('the parents are gone', async () => !(await outside.exists(path.slice(0, path.lastIndexOf('/')))));
+    });
+
+    it('testWithNamespace: a lock below a chroot is acquired and released there', async () => {
+      const chroot = testPath('namespace');
+      await using chrooted = await LockClient.connect(`${server.connectString}${chroot}`);
+      const lock = make(chrooted, '/locks/our-lock');
+      const hold = await lock.acquire(patient);
+      expect(hold.path).to.match(/^\/locks\/our-lock\/_c_/);
+      expect(await outside.exists(`${chroot}${hold.path}`)).to.equal(true);
+      expect((await lock.participants()).map((participant) => participant.path)).to.deep.equal([hold.path]);
+      expect(await hold.release()).to.equal('released');
+      expect(await outside.exists(`${chroot}${hold.path}`)).to.equal(false);
+    });
+
+    it('testReentrantSingleLock: of ten owners of one lock object, one is inside at a time', async () => {
+      const lock = make(client, testPath('single-lock'));
+      const inside = new Set<number>();
+      const most: number[] = [];
+      const job = (owner: number): Promise<void> =>
+        lockContext.run(async () => {
+          const hold = await lock.acquire();
+          inside.add(owner);
+          most.push(inside.size);
+          if (most.length === 1) await until('all are in the queue', async () => (await lock.participants()).length === 10);
+          else await lock.participants();
+          inside.delete(owner);
+          await hold.release();
+        });
+      await Promise.all(Array.from({ length: 10 }, (_, owner) => job(owner)));
+      expect(most).to.deep.equal(Array.from({ length: 10 }, () => 1));
+    });
+
+    it('test2Clients: one of two clients is inside at a time, and the other one follows', async () => {
+      const path = testPath('two-clients');
+      const locks = [make(client, path), make(other, path)] as const;
+      const waiting = locks.map((lock) => lock.acquire(patient));
+      const first = await Promise.race(waiting);
+      await until('the other one waits', async () => (await locks[0].participants()).length === 2);
+      expect(locks.filter((lock) => lock.isAcquiredInThisProcess)).to.have.length(1);
+      await first.release();
+      const [mine, theirs] = (await Promise.all(waiting)) as [Hold, Hold];
+      expect([mine.isValid, theirs.isValid]).to.have.members([true, false]);
+      expect(locks.map((lock) => lock.isAcquiredInThisProcess)).to.deep.equal([mine.isValid, theirs.isValid]);
+      await Promise.all([mine.release(), theirs.release()]);
+    });
+
+    if (!isReentrant) return;
+
+    it('testReentrant: acquires of one owner nest, and the lock is free after the outermost release', async () => {
+      const lock = make(client, testPath('reentrant'));
+      await lockContext.run(() => foo(lock));
+      expect(lock.isAcquiredInThisProcess).to.equal(false);
+      expect(await lock.participants()).to.deep.equal([]);
+    });
+
+    it('testReentrant2Threads: nobody else gets in while the acquires of one owner are nested, and gets in after them', async () => {
+      const lock = make(client, testPath('two-threads'));
+      const inBar = gate();
+      const otherIsDone = gate();
+      const second = lockContext.run(async () => {
+        await inBar.opened;
+        try {
+          expect(await lock.tryAcquire()).to.equal(undefined);
+          expect((await rejection(lock.acquire({ timeoutMs: 100 }))).code).to.equal('ERR_LOCK_TIMEOUT');
+        } finally {
+          otherIsDone.open();
+        }
+        const hold = await lock.acquire(patient);
+        expect(await hold.release()).to.equal('released');
+      });
+      await lockContext.run(() =>
+        foo(lock, () => {
+          inBar.open();
+          return otherIsDone.opened;
+        }),
+      );
+      await second;
+      expect(lock.isAcquiredInThisProcess).to.equal(false);
+    });
+  });
+}
+
+async function foo(lock: LockUnderTest, inBar?: () => Promise<void>): Promise<void> {
+  const hold = await lock.acquire(patient);
+  expect(lock.isAcquiredInThisProcess).to.equal(true);
+  await bar(lock, inBar);
+  expect(lock.isAcquiredInThisProcess).to.equal(true);
+  await hold.release();
+}
+
+async function bar(lock: LockUnderTest, inBar?: () => Promise<void>): Promise<void> {
+  const hold = await lock.acquire(patient);
+  expect(lock.isAcquiredInThisProcess).to.equal(true);
+  await inBar?.();
+  await snafu(lock);
+  expect(lock.isAcquiredInThisProcess).to.equal(true);
+  await hold.release();
+}
+
+async function snafu(lock: LockUnderTest): Promise<void> {
+  const hold = await lock.acquire(patient);
+  expect(lock.isAcquiredInThisProcess).to.equal(true);
+  await hold.release();
+  expect(lock.isAcquiredInThisProcess).to.equal(true);
+}

@@ -1,0 +1,38 @@
+import { expect } from 'chai';
+import { InterProcessMutex, type AclEntry } from '../../../src/index.ts';
+import { sharedZooKeeper } from '../../support/hooks.ts';
+import { testPath } from '../../support/test-path.ts';
+import { account, anyone, permission } from '../accounts/support/account.ts';
+
+const all: readonly AclEntry[] = [anyone(permission.all)];
+const createAndRead: readonly AclEntry[] = [anyone(permission.create, permission.read)];
+
+describe('TestLockACLs', () => {
+  let connectString: string;
+
+  before(async () => {
+    ({ connectString } = await sharedZooKeeper());
+  });
+
+  it('testLockACLs: the znodes that an acquire creates, parents included, have the ACL of the client', async () => {
+    const acl: readonly AclEntry[] = [{ permissions: permission.all, scheme: 'ip', id: '0.0.0.0/0' }];
+    const namespace = testPath('ns');
+    await using server = await account(connectString);
+    await using mine = await account(`${connectString}${namespace}`, { acl });
+    const hold = await new InterProcessMutex(mine.client, '/bar').acquire();
+    for (const path of [namespace, `${namespace}/bar`, `${namespace}${hold.path}`]) {
+      expect(await server.acl(path), path).to.deep.equal(acl);
+    }
+    await hold.release();
+  });
+
+  it('testACLsCreatingParents: each parent has the ACL of its own path on the server, below the chroot included', async () => {
+    const namespace = testPath('ns');
+    await using server = await account(connectString);
+    await using mine = await account(`${connectString}${namespace}`, { acl: (path) => (path === `${namespace}/parent` ? createAndRead : all) });
+    const hold = await new InterProcessMutex(mine.client, '/parent/foo').acquire();
+    expect(await server.acl(`${namespace}/parent`)).to.deep.equal(createAndRead);
+    expect(await server.acl(`${namespace}/parent/foo`)).to.deep.equal(all);
+    await hold.release();
+  });
+});

@@ -1,0 +1,88 @@
+import { expect } from 'chai';
+import { InterProcessMutex, LockClient, StandardDriver, type LockDecision, type LockDriver } from '../../src/index.ts';
+import { sharedZooKeeper } from '../support/hooks.ts';
+import { testPath } from '../support/test-path.ts';
+import { rejection } from '../support/until.ts';
+import { CriticalSection } from './contexts/critical-section.ts';
+import { queueReaches } from './contexts/lock-of-each-test.ts';
+
+const standard = new StandardDriver();
+
+/** Who came last is next, behind the oldest, who may hold the lock. */
+const lastIsNext: LockDriver = {
+  lockName: standard.lockName,
+  appendOnly: false,
+  sort(children) {
+    const [oldest, ...rest] = standard.sort(children);
+    return oldest === undefined ? [] : [oldest, ...rest.reverse()];
+  },
+  decide: (sorted, ours, maxLeases) => standard.decide(sorted, ours, maxLeases),
+};
+
+/** Curator's order, but everyone watches the first. */
+const watchTheFirst: LockDriver = {
+  lockName: standard.lockName,
+  appendOnly: true,
+  sort: (children) => standard.sort(children),
+  decide([first = ''], ours): LockDecision {
+    return ours === first ? { held: true } : { held: false, watch: first };
+  },
+};
+
+describe('a driver', () => {
+  let clients: LockClient[];
+
+  before(() => sharedZooKeeper());
+
+  beforeEach(async () => {
+    const { connectString } = await sharedZooKeeper();
+    clients = await Promise.all([1, 2, 3].map(() => LockClient.connect(connectString)));
+  });
+
+  afterEach(() => Promise.all(clients.map((client) => client.close())));
+
+  const drivers: Record<string, LockDriver> = {
+    'whose newcomers may stand first': lastIsNext,
+    'that lets everyone watch the first': watchTheFirst,
+  };
+  for (const [what, driver] of Object.entries(drivers)) {
+    for (const [where, numbers] of Object.entries({ 'several sessions': [0, 1, 2], 'one session': [0, 0, 0] })) {
+      it(`${what} lets one of ${where} in at a time`, async () => {
+        const path = testPath('drivers');
+        const [holder, ...waiters] = numbers.map((number) => new InterProcessMutex(clients[number] as LockClient, path, { driver })) as [InterProcessMutex, InterProcessMutex];
+        const section = new CriticalSection(holder, waiters.length);
+        const hold = await holder.acquire();
+        const visits: Promise<void>[] = [];
+        for (const waiter of waiters) {
+          visits.push(waiter.withLock(() => section.visit()));
+          await queueReaches(holder, visits.length + 1);
+          // One connection answers in order: the watch is in place.
+          await waiter.participants();
+        }
+        await hold.release();
+        await Promise.all(visits);
+        expect(section).to.deep.include({ visits: 2, most: 1 });
+      });
+    }
+  }
+
+  it('that throws is the error of the call', async () => {
+    const failure = new Error('no order');
+    const path = testPath('throws');
+    const sort = (): never => {
+      throw failure;
+    };
+    const [client] = clients as [LockClient];
+    const mutex = new InterProcessMutex(client, path, { driver: { ...watchTheFirst, sort } });
+    expect(await rejection(mutex.participants())).to.equal(failure);
+    expect(await rejection(mutex.acquire())).to.equal(failure);
+    await queueReaches(new InterProcessMutex(client, path), 0);
+  });
+
+  for (const lockName of ['', undefined, 7]) {
+    it(`is refused with the lock name ${JSON.stringify(lockName)}`, () => {
+      const make = (): unknown => new InterProcessMutex(clients[0] as LockClient, '/a', { driver: { ...watchTheFirst, lockName } as LockDriver });
+      expect(make).to.throw(TypeError, 'Expected `driver.lockName` to be a non-empty string, got');
+    });
+  }
+});

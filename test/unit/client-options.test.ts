@@ -1,0 +1,36 @@
+import { expect } from 'chai';
+import { checkClientOptions, type LockClientOptions } from '../../src/client/client-options.ts';
+
+const check = (options: unknown): (() => unknown) => () => checkClientOptions(options as LockClientOptions);
+
+describe("a client's options", () => {
+  it('have defaults, and may be undefined', () => {
+    const { sessionTimeoutMs, connectionTimeoutMs, auth, aclFor } = checkClientOptions({ sessionTimeoutMs: undefined, signal: undefined });
+    expect({ sessionTimeoutMs, connectionTimeoutMs, auth }).to.deep.equal({ sessionTimeoutMs: 30_000, connectionTimeoutMs: 15_000, auth: [] });
+    expect(aclFor('/a')).to.deep.equal([{ permissions: 31, scheme: 'world', id: 'anyone' }]);
+  });
+
+  it('ask for a session timeout in whole milliseconds, below 2³¹', () => {
+    expect(checkClientOptions({ sessionTimeoutMs: 1_000.2 }).sessionTimeoutMs).to.equal(1_001);
+    expect(check({ sessionTimeoutMs: 2 ** 31 })).to.throw(RangeError, 'Expected `sessionTimeoutMs` to be at most 2147483647 ms, got 2147483648');
+  });
+
+  it('are refused where a method is missing, and where there is nothing to have one', () => {
+    for (const retryPolicy of [null, {}, { allowRetry: 5 }]) expect(check({ retryPolicy })).to.throw(TypeError, 'Expected `retryPolicy` to be an object with a method `allowRetry`');
+    for (const logger of [null, {}, { warn: 5 }]) expect(check({ logger })).to.throw(TypeError, 'Expected `logger` to be an object with a method `warn`');
+  });
+
+  const badEntries = [null, undefined, {}, 'world', { permissions: 0, scheme: 'world', id: 'anyone' }, { permissions: 32, scheme: 'world', id: 'anyone' }, { permissions: 1, scheme: 5, id: '' }];
+  it('are refused with an ACL that no server takes, be it by a provider', () => {
+    for (const entry of badEntries) {
+      expect(check({ acl: [entry] })).to.throw(TypeError, 'Expected `acl` to be a non-empty array of');
+      expect(() => checkClientOptions({ acl: () => [entry as never] }).aclFor('/a')).to.throw(TypeError, 'Expected `acl("/a")` to be a non-empty array of');
+    }
+  });
+
+  it('are refused with bad credentials, which are not shown', () => {
+    for (const auth of [null, {}, [null], [{ scheme: '', credentials: 'user:hunter2' }], [{ scheme: 'digest', credentials: ['user:hunter2'] }]]) {
+      expect(check({ auth })).to.throw(TypeError, /^Expected `auth` to be an array(?!.*hunter2)/);
+    }
+  });
+});

@@ -1,0 +1,39 @@
+import { expect } from 'chai';
+import { ConnectionTimeoutError, ForeignNodeError, LockError, LockTimeoutError } from '../../src/index.ts';
+
+describe('an error', () => {
+  it('is a LockError by its brand, also when another copy of the package made it', () => {
+    const theirs = Object.assign(new Error('theirs'), { [Symbol.for('zookeeper-fair-lock/error')]: true });
+    expect(theirs).to.be.instanceOf(LockError);
+    expect(new LockTimeoutError('/a', 1)).to.be.instanceOf(LockError).and.to.have.property('name', 'LockTimeoutError');
+    for (const other of [new Error('other'), null, undefined, 'text']) expect(other instanceof LockError).to.equal(false);
+    expect(theirs).not.to.be.instanceOf(LockTimeoutError);
+  });
+
+  it('of foreign children names the first five, and says how many more there are', () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+    expect(new ForeignNodeError('/locks', names.slice(0, 5)).message).to.contain('create: a, b, c, d, e. Delete');
+    const error = new ForeignNodeError('/locks', names);
+    expect(error.message).to.contain('create: a, b, c, d, e and 2 more. Delete');
+    expect(error.foreign).to.deep.equal(names);
+  });
+
+  describe('of a connection that took too long', () => {
+    const last = (cause: unknown): string => new ConnectionTimeoutError('zk1:2181', 200, cause).message.split('; last: ')[1] ?? '';
+
+    it('says that nobody answered where nothing failed', () => {
+      expect(last(undefined)).to.equal('none of them answered');
+    });
+
+    it('says what the last socket said', () => {
+      expect(last(new Error('connect ECONNREFUSED 127.0.0.1:1'))).to.equal('connect ECONNREFUSED 127.0.0.1:1');
+      expect(last('nothing but a text')).to.equal('nothing but a text');
+    });
+
+    it('says what each address of a name said, whose own error says nothing', () => {
+      const both = new AggregateError([new Error('connect ECONNREFUSED ::1:1'), new Error('connect ECONNREFUSED 127.0.0.1:1')]);
+      expect(last(both)).to.equal('connect ECONNREFUSED ::1:1; connect ECONNREFUSED 127.0.0.1:1');
+      expect(last(new AggregateError([], 'no address'))).to.equal('no address');
+    });
+  });
+});

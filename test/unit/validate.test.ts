@@ -1,0 +1,51 @@
+import { expect } from 'chai';
+import { expectDuration, expectFunction, expectOneOf, expectOptions, expectPositive, expectSignal } from '../../src/client/validate.ts';
+
+describe('an option', () => {
+  const shown: [unknown, string][] = [
+    ['500', '"500"'],
+    [() => 500, 'a function'],
+    [{ ms: 500 }, 'an object'],
+    [[500], 'an array'],
+    [500n, '500n'],
+    [null, 'null'],
+    [undefined, 'undefined'],
+    [true, 'true'],
+  ];
+  for (const [value, text] of shown) {
+    it(`that is ${text} where a number belongs is refused, and shown as that`, () => {
+      expect(() => expectDuration('timeoutMs', value)).to.throw(TypeError, `Expected \`timeoutMs\` to be a number of milliseconds ≥ 0, got ${text}`);
+    });
+  }
+
+  it('may be 0 where it is a duration, and not where it has to be positive', () => {
+    expectDuration('timeoutMs', 0);
+    expectPositive('tickTimeMs', 0.5);
+    expect(() => expectPositive('tickTimeMs', 0)).to.throw(RangeError, 'Expected `tickTimeMs` to be a finite number of milliseconds > 0, got 0');
+    for (const value of [-0.5, NaN, Infinity]) expect(() => expectPositive('tickTimeMs', value)).to.throw(RangeError, `got ${value}`);
+  });
+
+  it('is one of those that are accepted, or is refused with their names', () => {
+    expectOneOf('foreignNodes', 'wait', ['reject', 'wait']);
+    expect(() => expectOneOf('foreignNodes', 'ignore', ['reject', 'wait'])).to.throw(TypeError, "Expected `foreignNodes` to be one of 'reject', 'wait', got \"ignore\"");
+  });
+
+  it('is a function, or is refused', () => {
+    expectFunction('job', () => undefined);
+    expect(() => expectFunction('job', {})).to.throw(TypeError, 'Expected `job` to be a function, got an object');
+  });
+
+  it('is an AbortSignal, of whatever implementation, or is refused', () => {
+    expectSignal('signal', new AbortController().signal);
+    expectSignal('signal', { aborted: false, addEventListener: () => undefined });
+    for (const value of [null, 5, {}, { aborted: false }, { addEventListener: () => undefined }]) {
+      expect(() => expectSignal('signal', value)).to.throw(TypeError, 'Expected `signal` to be an AbortSignal');
+    }
+  });
+
+  it('that nobody knows is refused by its name', () => {
+    expectOptions('acquire', { timeoutMs: 1 }, ['timeoutMs', 'signal']);
+    expect(() => expectOptions('acquire', { timeout: 1 }, ['timeoutMs', 'signal'])).to.throw(TypeError, 'Unknown option `timeout` of acquire: accepted are timeoutMs, signal');
+    for (const value of [null, 5, []]) expect(() => expectOptions('acquire', value, ['timeoutMs'])).to.throw(TypeError, 'Expected `acquire options` to be an object with timeoutMs');
+  });
+});
