@@ -200,7 +200,7 @@ export class LockInternals {
   }
 
   async #createAndList(session: Session, node: LockNode): Promise<Listing | undefined> {
-    const created = node.create(this.#options.data, this.#client.options.aclFor(this.#root));
+    const created = node.create(this.#options.data, this.#client.options.aclFor);
     const listed = this.#listOrNone(session);
     listed.catch(ignore);
     await created;

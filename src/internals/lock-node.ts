@@ -65,10 +65,12 @@ export class LockNode {
   }
 
   /** Sends the create in this tick. Rejects with a ZooKeeperError; only a refusal says that nothing was created. */
-  async create(data: Uint8Array, acl: readonly AclEntry[]): Promise<void> {
+  async create(data: Uint8Array, aclFor: (path: string) => readonly AclEntry[]): Promise<void> {
+    const path = join(this.#root, protectedPrefix(this.#uuid, this.#lockName));
+    const creation = createSequential(path, data, aclFor(path));
     this.#state = { at: 'unknown' };
     try {
-      const { value } = await this.session.request(createSequential(join(this.#root, protectedPrefix(this.#uuid, this.#lockName)), data, acl));
+      const { value } = await this.session.request(creation);
       this.#isThere(value.path.slice(value.path.lastIndexOf('/') + 1), value.stat.czxid);
     } catch (error) {
       if (error instanceof ZooKeeperError && error.isRefusal) this.#state = { at: 'unsent' };

@@ -116,6 +116,7 @@ describe('a reply', () => {
     expect(await rejection(probe.send(unknown))).to.have.property('code', 'UNIMPLEMENTED');
     expect(proxy.frames.find(({ err }) => err === -6)?.body.readBigInt64BE(4)).to.equal(-1n);
     await again;
+    probe.connection.abandon();
     using _twin = await ConnectionProbe.connect([proxy.port], { resume: probe.connection.identity });
     expect(connectRequests().map(({ body }) => body.readBigInt64BE(4))).to.deep.equal([0n, seen, seen]);
   });

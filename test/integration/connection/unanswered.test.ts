@@ -75,10 +75,11 @@ describe('an unanswered request', () => {
   });
 
   it('is failed when the session is over, and so is every one that follows', async () => {
-    using twin = await ConnectionProbe.connect([server.port], { resume: probe.connection.identity });
-    await twin.send(closeSession());
     proxy.silence();
     const asked = inFlight();
+    // The server closes the connection that the twin replaces. Silence keeps that from the probe, which would come back and replace the twin.
+    using twin = await ConnectionProbe.connect([server.port], { resume: probe.connection.identity });
+    await twin.send(closeSession());
     const whenTold = new Promise<string | undefined>((resolve) => {
       probe.on('expired', () => void rejection(probe.send(exists('/'))).then(({ code }) => resolve(code)));
     });
