@@ -99,7 +99,7 @@ export class InterProcessMutex {
    */
   async acquire(options?: AcquireOptions): Promise<Hold> {
     const checked = checkAcquireOptions('acquire', options);
-    const hold = await this.#enter(currentContext(), checked, { isShared: true });
+    const hold = await this.#enter(currentContext(), checked);
     if (hold === undefined) throw new LockTimeoutError(this.#path, checked.timeoutMs ?? 0);
     return hold;
   }
@@ -116,7 +116,7 @@ export class InterProcessMutex {
   async tryAcquire(timeoutMs = 0): Promise<Hold | undefined> {
     const checked = checkAcquireOptions('tryAcquire', { timeoutMs });
     try {
-      return await this.#enter(currentContext(), checked, { isShared: true });
+      return await this.#enter(currentContext(), checked);
     } catch (error) {
       if (error instanceof LockTimeoutError) return undefined;
       throw error;
@@ -139,7 +139,7 @@ export class InterProcessMutex {
     expectFunction('job', job);
     const checked = checkAcquireOptions('withLock', options);
     const context = new LockContext('lock', innermostContext());
-    const hold = await this.#enter(context, checked, { isShared: false });
+    const hold = await this.#enter(context, checked);
     if (hold === undefined) throw new LockTimeoutError(this.#path, checked.timeoutMs ?? 0);
 
     let result: T;
@@ -193,8 +193,7 @@ export class InterProcessMutex {
     }
   }
 
-  /** `isShared`: other acquires of the same context wait for this one and then re-enter, instead of queueing up behind it. */
-  async #enter(context: LockContext | undefined, options: AcquireOptions, { isShared }: { isShared: boolean }): Promise<Hold | undefined> {
+  async #enter(context: LockContext | undefined, options: AcquireOptions): Promise<Hold | undefined> {
     requireOpen(this.#client, `the lock ${this.#path} cannot be acquired`);
     options.signal?.throwIfAborted();
     const mode = options.timeoutMs === 0 ? 'once' : 'wait';
@@ -213,7 +212,7 @@ export class InterProcessMutex {
       }
       if (options.timeoutMs === undefined && options.signal === undefined) this.#refuseDeadlock();
       const acquiring = this.#acquire(context, patience, mode);
-      return await (isShared && context ? context.first(this, acquiring) : acquiring);
+      return await (context ? context.first(this, acquiring) : acquiring);
     } finally {
       patience.dispose();
     }
