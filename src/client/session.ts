@@ -56,6 +56,7 @@ export class Session implements ConnectionListener {
   readonly #changes = new Listeners<void>();
   #state: SessionState = { at: 'connecting' };
   #proof = unproven;
+  /** The deadline has passed, nothing was held, and no server has said yet whether the session lives. */
   #isOverdue = false;
   #heartbeatAt = Infinity;
   #checkedUpTo = 0;
@@ -81,11 +82,6 @@ export class Session implements ConnectionListener {
 
   get isEnded(): boolean {
     return this.#state.at === 'ended' || this.#state.at === 'closing';
-  }
-
-  /** The deadline has passed, nothing was held, and no server has said yet whether the session lives. */
-  get isOverdue(): boolean {
-    return this.#isOverdue;
   }
 
   get id(): bigint {

@@ -77,6 +77,14 @@ export class ZooKeeperError extends Error {
   static readonly connectionLoss = -4;
 }
 
+/** For `catch`: what to take instead where the znode is not there. */
+export function whenNoNode<T>(value: T): (error: unknown) => T {
+  return (error) => {
+    if (isZooKeeperError(error, 'NO_NODE')) return value;
+    throw error;
+  };
+}
+
 export function isZooKeeperError(error: unknown, ...codes: Parameters<ZooKeeperError['is']>[0][]): error is ZooKeeperError {
   return error instanceof ZooKeeperError && (codes.length === 0 || codes.some((code) => error.is(code)));
 }

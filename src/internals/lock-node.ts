@@ -3,7 +3,7 @@ import { Listeners } from '../client/listeners.js';
 import { check, createSequential, exists, getChildren, remove, type AclEntry } from '../client/operations.js';
 import { join } from '../client/path.js';
 import type { Session } from '../client/session.js';
-import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
+import { isZooKeeperError, whenNoNode, ZooKeeperError } from '../client/zookeeper-error.js';
 import { findProtected, protectedPrefix } from '../driver/names.js';
 import { plantWatch } from './plant-watch.js';
 
@@ -87,12 +87,12 @@ export class LockNode {
     const listed = this.session.request(getChildren(this.#root));
     listed.catch(ignore);
     await written;
-    const name = findProtected(await listed.then(({ value }) => value, noneForNoNode), this.#uuid);
+    const name = findProtected(await listed.then(({ value }) => value, whenNoNode<string[]>([])), this.#uuid);
     if (name === undefined) {
       this.#isGone();
       return false;
     }
-    const stat = await this.session.request(exists(join(this.#root, name))).then(({ value }) => value, undefinedForNoNode);
+    const stat = await this.session.request(exists(join(this.#root, name))).then(({ value }) => value, whenNoNode(undefined));
     if (stat === undefined) {
       this.#isGone();
       return false;
@@ -203,16 +203,6 @@ export function nodesOf(session: Session): Map<string, LockNode> {
   const nodes = new Map<string, LockNode>();
   registry.set(session, nodes);
   return nodes;
-}
-
-function noneForNoNode(error: unknown): string[] {
-  if (isZooKeeperError(error, 'NO_NODE')) return [];
-  throw error;
-}
-
-function undefinedForNoNode(error: unknown): undefined {
-  if (isZooKeeperError(error, 'NO_NODE')) return undefined;
-  throw error;
 }
 
 function ignore(): void {

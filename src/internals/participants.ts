@@ -3,7 +3,7 @@ import type { LockClient } from '../client/lock-client.js';
 import { getChildren, getData } from '../client/operations.js';
 import { join } from '../client/path.js';
 import { sessionName, type Session } from '../client/session.js';
-import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
+import { whenNoNode, ZooKeeperError } from '../client/zookeeper-error.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { foreignNames, sequenceOf } from '../driver/names.js';
 import type { Patience } from './patience.js';
@@ -39,12 +39,12 @@ export async function readParticipants(client: LockClient, path: string, driver:
 }
 
 async function read(session: Session, chroot: string, path: string, driver: LockDriver): Promise<Participant[]> {
-  const names = await session.request(getChildren(`${chroot}${path}`)).then(({ value }) => value, noneForNoNode);
+  const names = await session.request(getChildren(`${chroot}${path}`)).then(({ value }) => value, whenNoNode<string[]>([]));
   const foreign = new Set(foreignNames(names, driver.lockName));
   const queue = driver.sort(names.filter((name) => !foreign.has(name)));
   const participants = await Promise.all(
     queue.map(async (name): Promise<Participant | undefined> => {
-      const reply = await session.request(getData(join(`${chroot}${path}`, name), false)).catch(undefinedForNoNode);
+      const reply = await session.request(getData(join(`${chroot}${path}`, name), false)).catch(whenNoNode(undefined));
       return (
         reply && {
           path: join(path, name),
@@ -58,14 +58,4 @@ async function read(session: Session, chroot: string, path: string, driver: Lock
   );
   // Who left between the list and the look is not there any more.
   return participants.filter((participant) => participant !== undefined);
-}
-
-function noneForNoNode(error: unknown): string[] {
-  if (isZooKeeperError(error, 'NO_NODE')) return [];
-  throw error;
-}
-
-function undefinedForNoNode(error: unknown): undefined {
-  if (isZooKeeperError(error, 'NO_NODE')) return undefined;
-  throw error;
 }

@@ -69,20 +69,6 @@ describe('a lost reply', () => {
     await hold.release();
   });
 
-  it('absence counts only in a list behind a quorum write on the same connection', async () => {
-    const path = testPath('quorum-write');
-    const mutex = new InterProcessMutex(client, path);
-    await (await mutex.acquire()).release();
-    once(from('server', 'create2'), 'cut');
-    const hold = await mutex.acquire();
-    const requests = proxy.frames.filter((frame) => frame.from === 'client');
-    const search = requests.findLastIndex((frame) => frame.op === 'exists');
-    const list = requests.slice(0, search).findLastIndex((frame) => frame.op === 'getChildren2');
-    expect(requests[list - 1]?.op).to.equal('multi');
-    expect(requests[list - 1]?.connection).to.equal(requests[list]?.connection);
-    await hold.release();
-  });
-
   it('of a create whose caller has given up: the znode is searched and deleted', async () => {
     const path = testPath('create-given-up');
     const mutex = new InterProcessMutex(client, path);
