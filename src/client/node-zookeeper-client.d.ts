@@ -15,10 +15,8 @@ declare module 'node-zookeeper-client' {
     sessionId: Buffer;
     sessionPassword: Buffer;
     sessionTimeout: number;
-    pendingBuffer: Buffer | null;
     pendingQueue: Packet[];
     packetQueue: { queue: Packet[] };
-    watcherManager: { isEmpty(): boolean; emit(event: unknown): void };
     connect(): void;
     close(): void;
     setState(state: number): void;

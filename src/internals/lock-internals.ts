@@ -13,7 +13,7 @@ import { LockNode, nodesOf } from './lock-node.js';
 import { sendParents } from './parents.js';
 import type { Patience } from './patience.js';
 import { plantWatch } from './plant-watch.js';
-import { turnstileOf, type Turnstile } from './turnstile.js';
+import { closedTurnstile, closeTurnstile } from './turnstile.js';
 
 export interface LockInternalsOptions {
   readonly driver: LockDriver;
@@ -41,7 +41,6 @@ export class LockInternals {
   readonly #path: string;
   readonly #root: string;
   readonly #options: LockInternalsOptions;
-  readonly #turnstile: Turnstile;
   #hasWarnedOfOverflow = false;
 
   constructor(client: LockClient, path: string, options: LockInternalsOptions) {
@@ -49,7 +48,6 @@ export class LockInternals {
     this.#path = path;
     this.#root = `${client.chroot}${path}`;
     this.#options = options;
-    this.#turnstile = turnstileOf(client, this.#root);
   }
 
   /**
@@ -153,13 +151,13 @@ export class LockInternals {
   async #queueUp(session: Session, node: LockNode, patience: Patience, mode: Mode): Promise<Listing | undefined | 'not created'> {
     let parents = { errors: Promise.resolve<unknown[]>([]) };
     let ownSteps = 0;
-    let hasTurn = this.#turnstile.isClosed;
-    if (hasTurn) await this.#turnstile.turn(patience);
+    let turnstile = closedTurnstile(this.#client, this.#root);
+    if (turnstile) await turnstile.turn(patience);
     try {
       for (;;) {
         const sent = this.#createAndList(session, node);
-        if (hasTurn) this.#turnstile.passOn();
-        hasTurn = false;
+        turnstile?.passOn();
+        turnstile = undefined;
         try {
           return await sent;
         } catch (error) {
@@ -172,20 +170,20 @@ export class LockInternals {
           if (why instanceof Error) throw why;
           if (ownSteps > 0) await this.#pause(patience, this.#retrySleepMs(ownSteps - 1, error));
           patience.check();
-          if (this.#turnstile.isClosed) {
-            await this.#turnstile.turn(patience);
-            hasTurn = true;
+          const inTheWay = closedTurnstile(this.#client, this.#root);
+          if (inTheWay) {
+            await inTheWay.turn(patience);
+            turnstile = inTheWay;
           } else {
             // Closed in the same step that found it open: the answers to others come right behind ours.
-            this.#turnstile.close();
-            hasTurn = true;
+            turnstile = closeTurnstile(this.#client, this.#root);
             ownSteps += 1;
             parents = await this.#sendParents(session);
           }
         }
       }
     } finally {
-      if (hasTurn) this.#turnstile.passOn();
+      turnstile?.passOn();
     }
   }
 

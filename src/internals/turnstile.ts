@@ -7,14 +7,10 @@ import type { Patience } from './patience.js';
  */
 export class Turnstile {
   readonly #line: (() => void)[] = [];
-  #isClosed = false;
+  readonly #open: () => void;
 
-  get isClosed(): boolean {
-    return this.#isClosed;
-  }
-
-  close(): void {
-    this.#isClosed = true;
+  constructor(open: () => void) {
+    this.#open = open;
   }
 
   /** Waits for the turn; who has it calls `passOn`. */
@@ -32,17 +28,23 @@ export class Turnstile {
   passOn(): void {
     const next = this.#line.shift();
     if (next) next();
-    else this.#isClosed = false;
+    else this.#open();
   }
 }
 
-const turnstiles = new WeakMap<object, Map<string, Turnstile>>();
+/** Only the closed ones are kept: a client may see more paths than it has memory for. */
+const closed = new WeakMap<object, Map<string, Turnstile>>();
 
-/** The one of a client and a path. */
-export function turnstileOf(client: object, root: string): Turnstile {
-  const ofClient = turnstiles.get(client) ?? new Map<string, Turnstile>();
-  turnstiles.set(client, ofClient);
-  const turnstile = ofClient.get(root) ?? new Turnstile();
+/** The one that stands in the way of a client's acquires of a path; undefined while it is open. */
+export function closedTurnstile(client: object, root: string): Turnstile | undefined {
+  return closed.get(client)?.get(root);
+}
+
+/** Closes it, until the last of its line has passed on. */
+export function closeTurnstile(client: object, root: string): Turnstile {
+  const ofClient = closed.get(client) ?? new Map<string, Turnstile>();
+  closed.set(client, ofClient);
+  const turnstile = new Turnstile(() => void ofClient.delete(root));
   ofClient.set(root, turnstile);
   return turnstile;
 }
