@@ -1,0 +1,34 @@
+import { expect } from 'chai';
+import { closedTurnstile, closeTurnstile } from '../../src/internals/turnstile.ts';
+import type { Patience } from '../../src/internals/patience.ts';
+
+/** Waits without an end. */
+const patience = {
+  wait: (subscribe: (wake: () => void) => () => void) => new Promise<void>((resolve) => void subscribe(resolve)),
+} as unknown as Patience;
+
+describe('a turnstile', () => {
+  it('lets its line through one after the other, in their order, and is forgotten with the last', async () => {
+    const client = {};
+    const turnstile = closeTurnstile(client, '/lock');
+    const order: number[] = [];
+    const line = [1, 2, 3].map(async (place) => {
+      await turnstile.turn(patience);
+      expect(closedTurnstile(client, '/lock')).to.equal(turnstile);
+      order.push(place);
+      turnstile.passOn();
+    });
+    expect(order).to.deep.equal([]);
+    turnstile.passOn();
+    await Promise.all(line);
+    expect(order).to.deep.equal([1, 2, 3]);
+    expect(closedTurnstile(client, '/lock')).to.equal(undefined);
+  });
+
+  it('stands in the way of one client and one path only', () => {
+    const client = {};
+    closeTurnstile(client, '/lock');
+    expect(closedTurnstile(client, '/other')).to.equal(undefined);
+    expect(closedTurnstile({}, '/lock')).to.equal(undefined);
+  });
+});
