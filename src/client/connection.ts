@@ -3,6 +3,7 @@ import zookeeper, { type ConnectionManager, type Packet } from 'node-zookeeper-c
 import type { CancelTimer, Clock } from './clock.js';
 import type { Host } from './connect-string.js';
 import { FrameSplitter } from './frames.js';
+import { lookupShuffled } from './lookup.js';
 import type { Operation } from './operations.js';
 import { setDataWatches } from './operations.js';
 import { Reader, Writer } from './wire.js';
@@ -201,7 +202,7 @@ export class Connection {
   }
 
   #tryNextHost(): void {
-    const { hosts, clock } = this.#options;
+    const { hosts, clock, random } = this.#options;
     const manager = this.#manager;
     const index = this.#nextHost % hosts.length;
     const host = hosts[index];
@@ -211,9 +212,9 @@ export class Connection {
     this.#nextHost = index + 1;
     manager.setState(states.connecting);
 
-    const delayMs = index === 0 ? roundDelayMs(this.#failedRounds++, this.#options.random()) : 0;
+    const delayMs = index === 0 ? roundDelayMs(this.#failedRounds++, random()) : 0;
     this.#cancelAttempt = clock.after(delayMs, () => {
-      const socket = net.connect({ host: host.host, port: host.port });
+      const socket = net.connect({ host: host.host, port: host.port, lookup: lookupShuffled(random) });
       manager.socket = socket;
       socket.setNoDelay();
       socket.on('connect', () => manager.onSocketConnected());

@@ -7,6 +7,7 @@ import { nextState, type ConnectionChange, type ConnectionState } from './connec
 import { AuthFailedError, ClientClosedError, ConnectionTimeoutError } from './errors.js';
 import { Listeners } from './listeners.js';
 import { Session, type SessionEnd, type SessionOwner } from './session.js';
+import { shuffled } from './shuffled.js';
 import { expectDuration, expectOptions } from './validate.js';
 
 const defaultCloseTimeoutMs = 5_000;
@@ -209,7 +210,8 @@ export class LockClient implements AsyncDisposable {
 
   #sessionOptions() {
     return {
-      hosts: shuffled(this.#target.hosts),
+      // Clients that all take the servers in one order would all sit on the first.
+      hosts: shuffled(this.#target.hosts, Math.random),
       sessionTimeoutMs: this.#options.sessionTimeoutMs,
       auth: this.#options.auth,
       tickTimeMs: this.#options.tickTimeMs,
@@ -277,14 +279,6 @@ export class LockClient implements AsyncDisposable {
       }
     }
   }
-}
-
-/** Clients that all take the servers in one order would all sit on the first. */
-function shuffled<T>(items: readonly T[]): T[] {
-  const left = [...items];
-  const taken: T[] = [];
-  while (left.length > 0) taken.push(...left.splice(Math.floor(Math.random() * left.length), 1));
-  return taken;
 }
 
 /** @internal */

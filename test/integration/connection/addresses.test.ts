@@ -1,0 +1,124 @@
+import { expect } from 'chai';
+import dns from 'node:dns';
+import { connect as dial } from 'node:net';
+import { InterProcessMutex, LockClient } from '../../../src/index.ts';
+import { lookupShuffled } from '../../../src/client/lookup.ts';
+import { onFreshPorts } from '../../support/free-port.ts';
+import { startRelay } from '../../support/relay.ts';
+import { stranger } from '../../support/stranger.ts';
+import { testPath } from '../../support/test-path.ts';
+import { aborted, rejection } from '../../support/until.ts';
+import { startProxy } from '../../support/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
+import { nextState } from './support/lock-clients.ts';
+
+const name = 'zookeeper.test';
+
+/** Who answers for `name` is the resolver alone; the addresses are this machine's, and real servers stand behind them. */
+class Resolver implements Disposable {
+  addresses: string[];
+  readonly #original = dns.lookup;
+
+  constructor(...addresses: string[]) {
+    this.addresses = addresses;
+    const lookup = (hostname: string, options: dns.LookupAllOptions, callback: (error: Error | null, addresses: dns.LookupAddress[]) => void): void => {
+      if (hostname !== name) this.#original(hostname, options, callback);
+      else process.nextTick(callback, null, this.addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })));
+    };
+    dns.lookup = lookup as typeof dns.lookup;
+  }
+
+  [Symbol.dispose](): void {
+    dns.lookup = this.#original;
+  }
+}
+
+describe('an address', () => {
+  let server: ZooKeeperServer;
+
+  before(async () => {
+    server = await startServer();
+  });
+  after(() => server.stop());
+
+  const acquires = async (client: LockClient): Promise<void> => {
+    const mutex = new InterProcessMutex(client, testPath('address'));
+    expect(await mutex.withLock((hold) => hold.isValid)).to.equal(true);
+  };
+
+  it('of IPv6 stands in brackets', async () => {
+    await onFreshPorts(1, async ([port = 0]) => {
+      await using relay = await startRelay('::1', port, server.port);
+      await using client = await LockClient.connect(`[::1]:${port}`);
+      await acquires(client);
+      expect(relay.connections).to.equal(1);
+    });
+  });
+
+  it('of a name in both families is the one that somebody listens at', async () => {
+    using resolver = new Resolver('::1', '127.0.0.1');
+    await using client = await LockClient.connect(`${name}:${server.port}`);
+    await acquires(client);
+    expect(resolver.addresses).to.have.length(2);
+  });
+
+  it('of a name that stands for several servers is another one where the first refuses or says nothing', async () => {
+    using resolver = new Resolver('127.0.0.2', '127.0.0.3', '127.0.0.1');
+    await using silent = await startRelay('127.0.0.3', server.port);
+    // So often that chance leads some of them to the silent one first.
+    for (let tries = 0; tries < 100 && silent.connections === 0; tries += 1) {
+      await using client = await LockClient.connect(`${name}:${server.port}`, { sessionTimeoutMs: 1_000 });
+      await acquires(client);
+    }
+    expect(silent.connections).to.be.greaterThan(0);
+    expect(resolver.addresses).to.have.length(3);
+  });
+
+  it('of a name that moves is asked for again, and the session goes on there', async () => {
+    await onFreshPorts(1, async ([port = 0]) => {
+      using resolver = new Resolver('127.0.0.2');
+      const before = await startRelay('127.0.0.2', port, server.port);
+      await using after = await startRelay('127.0.0.3', port, server.port);
+      await using client = await LockClient.connect(`${name}:${port}`, { sessionTimeoutMs: 10_000 });
+      const hold = await new InterProcessMutex(client, testPath('moves')).acquire();
+
+      resolver.addresses = ['127.0.0.3'];
+      const suspended = nextState(client);
+      await before[Symbol.asyncDispose]();
+      expect(await suspended).to.equal('suspended');
+      expect(await nextState(client)).to.equal('reconnected');
+      expect(hold.isValid).to.equal(true);
+      expect(after.connections).to.equal(1);
+      expect(await hold.release()).to.equal('released');
+    });
+  });
+
+  it('behind which another ensemble stands all at once: what was held is lost, and the next session is over there', async () => {
+    await using other = await startServer();
+    await using proxy = await startProxy(server.port);
+    await using client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 2_000 });
+    const mutex = new InterProcessMutex(client, testPath('another'));
+    const hold = await mutex.acquire();
+    proxy.retarget(other.port);
+    proxy.cut();
+    // The new ensemble has seen fewer transactions than the session has, and refuses it without a word.
+    expect(await aborted(hold.signal)).to.have.property('reason', 'session-deadline');
+    await using next = await mutex.acquire();
+    await using elsewhere = await stranger(other.connectString);
+    expect(await elsewhere.exists(next.path)).to.equal(true);
+  });
+
+  it('of a name that nobody knows is named in the error, with why', async () => {
+    const error = await rejection(LockClient.connect('nobody.invalid:2181', { connectionTimeoutMs: 200 }));
+    expect(error).to.have.property('code', 'ERR_LOCK_CONNECTION_TIMEOUT');
+    expect(error.message).to.match(/nobody\.invalid:2181 .*(ENOTFOUND|EAI_AGAIN|none of them answered)/);
+  });
+
+  it('is found also where the process has switched the trying of several off', async () => {
+    using resolver = new Resolver('127.0.0.1');
+    const socket = dial({ host: name, port: server.port, lookup: lookupShuffled(Math.random), autoSelectFamily: false });
+    await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+    expect(socket.remoteAddress).to.equal(resolver.addresses[0]);
+    socket.destroy();
+  });
+});
