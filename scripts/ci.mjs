@@ -15,7 +15,9 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.e
 process.once('exit', () => killGroup(running));
 
 try {
-  await suite('npm test', 'npm', ['test']);
+  const coverage = join(scratch, 'coverage');
+  await suite('npm test', 'npm', ['test'], { NODE_V8_COVERAGE: coverage });
+  await step('the coverage of npm test', process.execPath, ['node_modules/c8/bin/c8.js', 'report', '--temp-directory', coverage]);
   await step('npm run typecheck', 'npm', ['run', 'typecheck']);
   await step('npm run lint', 'npm', ['run', 'lint']);
   await step('npm run api -- --check', 'npm', ['run', 'api', '--', '--check']);
@@ -33,10 +35,10 @@ process.exitCode = sum.failed === 0 ? 0 : 1;
 console.log(`${sum.passed} passed, ${sum.failed} failed, ${sum.skipped} skipped`);
 
 /** Counts each test, and one failure more where mocha failed without a failed test. */
-async function suite(name, command, args) {
+async function suite(name, command, args, env = {}) {
   const file = join(scratch, 'totals');
   rmSync(file, { force: true });
-  const { problem } = await execute(name, command, args, { env: { ...process.env, TEST_TOTALS: file } });
+  const { problem } = await execute(name, command, args, { env: { ...process.env, ...env, TEST_TOTALS: file } });
   const totals = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line)) : [];
   for (const { passed, failed, skipped } of totals) {
     sum.passed += passed;

@@ -1,4 +1,5 @@
-export { LockClient } from './client/lock-client.js';
+export { LockClient, type LockClientEvents } from './client/lock-client.js';
+export type { BackgroundEvent } from './client/background-event.js';
 export type { AclProvider, LockClientOptions, Logger } from './client/client-options.js';
 export type { AclEntry } from './client/operations.js';
 export type { Credential } from './client/connection.js';

@@ -1,7 +1,7 @@
 import net from 'node:net';
 import zookeeper, { type ConnectionManager, type Packet } from 'node-zookeeper-client';
 import type { CancelTimer, Clock } from './clock.js';
-import type { Host } from './connect-string.js';
+import { describeHosts, type Host } from './connect-string.js';
 import { FrameSplitter } from './frames.js';
 import { lookupShuffled } from './lookup.js';
 import type { Operation } from './operations.js';
@@ -83,6 +83,8 @@ export class Connection {
   #failedRounds = 0;
   #cancelAttempt: CancelTimer = () => {};
   #corked = false;
+  /** `host:port` of the last connection or attempt. */
+  server = '';
   /** Why the last connection or attempt ended, for the error that a user sees. */
   lastError: unknown;
 
@@ -208,7 +210,8 @@ export class Connection {
     const host = hosts[index];
     // Who was just told of the disconnection may have answered by abandoning it all.
     if (host === undefined || manager.state === states.closed) return;
-    const name = `${host.host}:${host.port}`;
+    const name = describeHosts({ hosts: [host] });
+    this.server = name;
     this.#nextHost = index + 1;
     manager.setState(states.connecting);
 

@@ -1,16 +1,25 @@
-import { EventEmitter } from 'node:events';
+import type { BackgroundEvent } from './background-event.js';
 import { checkClientOptions, type CheckedClientOptions, type LockClientOptions } from './client-options.js';
 import { systemClock, type CancelTimer, type Clock } from './clock.js';
 import { roundDelayMs } from './connection.js';
 import { describeHosts, parseConnectString, type ConnectString } from './connect-string.js';
 import { nextState, type ConnectionChange, type ConnectionState } from './connection-state.js';
 import { AuthFailedError, ClientClosedError, ConnectionTimeoutError } from './errors.js';
+import { Events } from './events.js';
 import { Listeners } from './listeners.js';
-import { Session, type SessionEnd, type SessionOwner } from './session.js';
+import { Session, sessionName, type SessionEnd, type SessionOwner } from './session.js';
 import { shuffled } from './shuffled.js';
 import { expectDuration, expectOptions } from './validate.js';
 
 const defaultCloseTimeoutMs = 5_000;
+
+/** What {@link LockClient.on} tells, by event. */
+export interface LockClientEvents {
+  /** The new `state`. */
+  state: ConnectionState;
+  /** What the client did by itself. */
+  background: BackgroundEvent;
+}
 
 /**
  * A connection to ZooKeeper for any number of locks: one session after another, each replaced by itself when the servers
@@ -24,14 +33,13 @@ const defaultCloseTimeoutMs = 5_000;
 export class LockClient implements AsyncDisposable {
   readonly #target: ConnectString;
   readonly #options: CheckedClientOptions;
-  readonly #events = new EventEmitter();
+  readonly #events = new Events<LockClientEvents>('state', 'background');
   readonly #changes = new Listeners<void>();
   readonly #lostSessions = new Set<Session>();
   readonly #ghosts = new Set<Session>();
   #session: Session;
   #state: ConnectionState | undefined;
   #closing: Promise<void> | undefined;
-  readonly #untold: ConnectionState[] = [];
   #unprovenSessions = 0;
   #cancelNextSession: CancelTimer = () => undefined;
   /** @internal */
@@ -67,7 +75,6 @@ export class LockClient implements AsyncDisposable {
     this.#target = target;
     this.#options = options;
     this.clock = clock;
-    this.#events.setMaxListeners(0);
     this.#session = this.#openSession();
   }
 
@@ -82,25 +89,27 @@ export class LockClient implements AsyncDisposable {
   }
 
   /**
-   * Calls `listener` at every change of `state` from now on: the first one, to `connected`, is over when `connect` resolves. What it throws is
-   * reported as a process warning, and stops nothing.
+   * Calls `listener` at every change of `state` from now on, or with everything that happens in the `background`. The first change, to
+   * `connected`, is over when `connect` resolves. What a listener throws is reported as a process warning, and stops nothing.
    *
+   * @throws TypeError for another event, or a listener that is not a function
    * @example
    * client.on('state', (state) => metrics.gauge('zookeeper_up', state === 'connected' || state === 'reconnected' ? 1 : 0));
+   * client.on('background', (event) => log.debug(event));
    */
-  on(event: 'state', listener: (state: ConnectionState) => void): this {
+  on<Name extends keyof LockClientEvents>(event: Name, listener: (value: LockClientEvents[Name]) => void): this {
     this.#events.on(event, listener);
     return this;
   }
 
-  /** As `on`, for the next change only. */
-  once(event: 'state', listener: (state: ConnectionState) => void): this {
+  /** As `on`, for the next time only. */
+  once<Name extends keyof LockClientEvents>(event: Name, listener: (value: LockClientEvents[Name]) => void): this {
     this.#events.once(event, listener);
     return this;
   }
 
   /** Takes back what `on` or `once` was given; of several equal listeners the latest. */
-  off(event: 'state', listener: (state: ConnectionState) => void): this {
+  off<Name extends keyof LockClientEvents>(event: Name, listener: (value: LockClientEvents[Name]) => void): this {
     this.#events.off(event, listener);
     return this;
   }
@@ -156,8 +165,14 @@ export class LockClient implements AsyncDisposable {
     return this.#changes.add(listener);
   }
 
+  /** @internal For who listens to the background. */
+  report(event: BackgroundEvent): void {
+    this.#events.tell('background', event);
+  }
+
   /** @internal Something went wrong that no call can report. */
   warn(message: string, error: unknown): void {
+    this.report({ type: 'warning', message, error });
     try {
       this.#options.logger?.warn(message, error);
     } catch (thrown) {
@@ -222,8 +237,15 @@ export class LockClient implements AsyncDisposable {
 
   #owner(): SessionOwner {
     return {
-      connected: () => this.#change('up'),
-      suspended: () => this.#change('down'),
+      connected: (session) => {
+        this.report({ type: 'connected', sessionId: sessionName(session.id), server: session.server });
+        this.#change('up');
+      },
+      suspended: (session) => {
+        this.report({ type: 'disconnected', sessionId: sessionName(session.id), error: session.lastError });
+        this.#change('down');
+      },
+      recovered: () => this.#change('up'),
       overdue: () => this.#change('lost'),
       ended: (session, why) => this.#sessionEnded(session, why),
       settled: (session) => this.#closeGhost(session),
@@ -234,6 +256,7 @@ export class LockClient implements AsyncDisposable {
   #sessionEnded(session: Session, why: SessionEnd): void {
     if (why === 'lost') this.#lostSessions.add(session);
     if (this.isClosing || why === 'closed' || (why === 'auth-failed' && this.#state === undefined)) return;
+    this.report({ type: 'session-ended', sessionId: sessionName(session.id), why });
     this.#change('lost');
     if (why === 'auth-failed') this.warn(new AuthFailedError(describeHosts(this.#target)).message, undefined);
     // A server that ends every session at once must not be asked for the next one without a pause.
@@ -251,33 +274,20 @@ export class LockClient implements AsyncDisposable {
   #closeGhost(lost: Session): void {
     if (!this.#lostSessions.delete(lost) || this.#state === 'closed') return;
     const ended = (): void => undefined;
-    const owner: SessionOwner = { connected: ended, suspended: ended, overdue: ended, ended, settled: ended, warn: (message, error) => this.warn(message, error) };
+    const owner: SessionOwner = { connected: ended, suspended: ended, recovered: ended, overdue: ended, ended, settled: ended, warn: (message, error) => this.warn(message, error) };
     const ghost = new Session({ ...this.#sessionOptions(), connectBy: this.clock.now() + this.sessionTimeoutMs, resume: lost.identity }, owner);
     this.#ghosts.add(ghost);
-    void ghost.close(Infinity).then(() => this.#ghosts.delete(ghost));
+    void ghost.close(Infinity).then(() => {
+      this.#ghosts.delete(ghost);
+      if (!this.isClosing) this.report({ type: 'lost-session-closed', sessionId: sessionName(ghost.id) });
+    });
   }
 
   #change(change: ConnectionChange): void {
     const state = nextState(this.#state, change);
     if (state === this.#state || state === undefined) return;
     this.#state = state;
-    this.#untold.push(state);
-    // A listener may cause the next change; everyone hears both in their order.
-    if (this.#untold.length > 1) return;
-    for (let next = this.#untold[0]; next !== undefined; next = this.#untold[0]) {
-      this.#tell(next);
-      this.#untold.shift();
-    }
-  }
-
-  #tell(state: ConnectionState): void {
-    for (const listener of this.#events.rawListeners('state')) {
-      try {
-        (listener as (state: ConnectionState) => void).call(this, state);
-      } catch (error) {
-        process.emitWarning(error instanceof Error ? error : String(error));
-      }
-    }
+    this.#events.tell('state', state);
   }
 }
 

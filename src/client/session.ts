@@ -26,6 +26,8 @@ export interface Holding {
 export interface SessionOwner {
   connected(session: Session): void;
   suspended(session: Session): void;
+  /** It was overdue, and a server has shown that it lives. */
+  recovered(session: Session): void;
   /** The deadline passed and nothing was held: the session may still be alive on the servers. */
   overdue(session: Session): void;
   ended(session: Session, why: SessionEnd): void;
@@ -110,6 +112,11 @@ export class Session implements ConnectionListener {
   /** Whether a quorum write of it was ever answered; until then it has no deadline. */
   get isProven(): boolean {
     return this.deadline !== -Infinity;
+  }
+
+  /** Where the last connection was made to, or tried. */
+  get server(): string {
+    return this.#connection.server;
   }
 
   get lastError(): unknown {
@@ -240,7 +247,7 @@ export class Session implements ConnectionListener {
     if (before.provenAt === -Infinity && this.#proof.provenAt !== -Infinity) this.#changes.tell();
     if (this.#isOverdue && this.#clock.now() < this.deadline && this.isConnected) {
       this.#isOverdue = false;
-      this.#owner.connected(this);
+      this.#owner.recovered(this);
     }
   }
 

@@ -325,12 +325,7 @@ export class LockInternals {
   }
 
   #newNode(session: Session): LockNode {
-    const client = this.#client;
-    return new LockNode(
-      session,
-      { root: this.#root, lockName: this.#options.driver.lockName },
-      { warn: (message, error) => client.warn(message, error), after: (delayMs, run) => client.clock.after(delayMs, run) },
-    );
+    return new LockNode(session, { root: this.#root, lockName: this.#options.driver.lockName }, this.#client);
   }
 
   #isAppendOnly(node: LockNode): boolean {

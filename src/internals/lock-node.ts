@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import type { BackgroundEvent } from '../client/background-event.js';
+import type { Clock } from '../client/clock.js';
 import { Listeners } from '../client/listeners.js';
 import { check, createSequential, exists, getChildren, remove, type AclEntry } from '../client/operations.js';
 import { join } from '../client/path.js';
@@ -14,6 +16,13 @@ type NodeState =
   | { readonly at: 'there'; readonly name: string; readonly czxid: bigint }
   | { readonly at: 'gone' };
 
+/** What a znode needs of its client. */
+export interface NodeTools {
+  warn(message: string, error: unknown): void;
+  report(event: BackgroundEvent): void;
+  readonly clock: Pick<Clock, 'after'>;
+}
+
 const slowestRetryMs = 5_000;
 
 /**
@@ -26,8 +35,7 @@ export class LockNode {
   readonly #lockName: string;
   readonly #uuid = randomUUID();
   readonly #gones = new Listeners<void>();
-  readonly #warn: (message: string, error: unknown) => void;
-  readonly #after: (delayMs: number, run: () => void) => () => void;
+  readonly #tools: NodeTools;
   #state: NodeState = { at: 'unsent' };
   #leaving: Promise<void> | undefined;
   #isWatched = false;
@@ -35,13 +43,12 @@ export class LockNode {
   constructor(
     session: Session,
     place: { readonly root: string; readonly lockName: string },
-    tools: { warn: (message: string, error: unknown) => void; after: (delayMs: number, run: () => void) => () => void },
+    tools: NodeTools,
   ) {
     this.session = session;
     this.#root = place.root;
     this.#lockName = place.lockName;
-    this.#warn = tools.warn;
-    this.#after = tools.after;
+    this.#tools = tools;
   }
 
   /** Set with the grant: from then on, whoever comes right behind it is next when it is gone. */
@@ -83,6 +90,12 @@ export class LockNode {
    * another server may be shown an older tree.
    */
   async find(): Promise<boolean> {
+    const isOurs = await this.#search();
+    this.#tools.report({ type: 'create-searched', path: join(this.#root, protectedPrefix(this.#uuid, this.#lockName)), found: this.#state.at === 'there' });
+    return isOurs;
+  }
+
+  async #search(): Promise<boolean> {
     const written = this.session.request(check(['/']));
     const listed = this.session.request(getChildren(this.#root));
     listed.catch(ignore);
@@ -111,7 +124,7 @@ export class LockNode {
       (planted) => planted === 'gone' && this.#isGone(),
       (error: unknown) => {
         // After a lost connection the watch is planted anew on the next one.
-        if (!(error instanceof ZooKeeperError && error.isPassing)) this.#warn(`${this.path} cannot be watched`, error);
+        if (!(error instanceof ZooKeeperError && error.isPassing)) this.#tools.warn(`${this.path} cannot be watched`, error);
       },
     );
   }
@@ -136,7 +149,7 @@ export class LockNode {
       } catch (error) {
         if (isZooKeeperError(error, 'NO_NODE')) this.#isGone();
         else if (isZooKeeperError(error, 'CONNECTION_LOSS')) await this.#reconnected();
-        else await this.#pause(tries, error);
+        else if (this.#mayBeThere()) await this.#pause(tries, error);
       }
     }
     this.#isGone();
@@ -159,14 +172,15 @@ export class LockNode {
   }
 
   #pause(tries: number, error: unknown): Promise<void> {
-    this.#warn(`A lock's znode under ${this.#root} could not be deleted; trying again`, error);
+    this.#tools.report({ type: 'delete-retried', path: this.path, error });
+    this.#tools.warn(`A lock's znode under ${this.#root} could not be deleted; trying again`, error);
     return new Promise((resolve) => {
       const finish = (): void => {
         cancel();
         stop();
         resolve();
       };
-      const cancel = this.#after(Math.min(slowestRetryMs, 100 * 2 ** Math.min(tries, 10)), finish);
+      const cancel = this.#tools.clock.after(Math.min(slowestRetryMs, 100 * 2 ** Math.min(tries, 10)), finish);
       const stop = this.session.onChange(() => this.session.isEnded && finish());
     });
   }

@@ -8,6 +8,8 @@ import { isZooKeeperError } from '../../src/client/zookeeper-error.ts';
 /** Somebody else on the same servers, who can do to a lock what any ZooKeeper client can. */
 export interface Stranger extends AsyncDisposable {
   children(path: string): Promise<string[]>;
+  /** The children that a session created, with that session's id. */
+  ephemerals(path: string): Promise<{ readonly name: string; readonly owner: bigint }[]>;
   exists(path: string): Promise<boolean>;
   create(path: string, acl?: readonly AclEntry[]): Promise<void>;
   remove(path: string): Promise<void>;
@@ -18,8 +20,14 @@ export interface Stranger extends AsyncDisposable {
 export async function stranger(connectString: string): Promise<Stranger> {
   const client = await LockClient.connect(connectString, { sessionTimeoutMs: 20_000 });
   const ask = client.session;
+  const children = (path: string): Promise<string[]> => ask.request(getChildren(path)).then(({ value }) => value, orElse<string[]>([]));
+  const ownerOf = (path: string): Promise<bigint> => ask.request(exists(path)).then(({ value }) => value.ephemeralOwner, orElse(0n));
   return {
-    children: (path) => ask.request(getChildren(path)).then(({ value }) => value, orElse<string[]>([])),
+    children,
+    ephemerals: async (path) => {
+      const all = await Promise.all((await children(path)).map(async (name) => ({ name, owner: await ownerOf(`${path}/${name}`) })));
+      return all.filter(({ owner }) => owner !== 0n);
+    },
     exists: (path) => ask.request(exists(path)).then(() => true, orElse(false)),
     create: (path, acl = openAcl) => ask.request(createPersistent(path, acl)).then(() => undefined),
     remove: (path) => ask.request(remove(path)).then(() => undefined),
@@ -33,7 +41,7 @@ async function endSession(connectString: string, victim: LockClient): Promise<vo
   const nobody = (): undefined => undefined;
   const twin = new Session(
     { hosts, auth: [], tickTimeMs: undefined, clock: systemClock, random: Math.random, sessionTimeoutMs: victim.sessionTimeoutMs, connectBy: systemClock.now() + 5_000, resume: victim.session.identity },
-    { connected: nobody, suspended: nobody, overdue: nobody, ended: nobody, settled: nobody, warn: nobody },
+    { connected: nobody, suspended: nobody, recovered: nobody, overdue: nobody, ended: nobody, settled: nobody, warn: nobody },
   );
   await twin.close(5_000);
 }

@@ -1,0 +1,54 @@
+import { EventEmitter } from 'node:events';
+import { expectOneOf, expectFunction } from './validate.js';
+
+/** Listeners of several kinds of events, each told in the order in which things happened; what one throws is a process warning and stops nothing. */
+export class Events<Kinds extends object> {
+  readonly #emitter = new EventEmitter();
+  readonly #names: readonly string[];
+  readonly #untold: (() => void)[] = [];
+
+  constructor(...names: readonly (keyof Kinds & string)[]) {
+    this.#names = names;
+    this.#emitter.setMaxListeners(0);
+  }
+
+  on<Name extends keyof Kinds & string>(name: Name, listener: (value: Kinds[Name]) => void): void {
+    this.#check(name, listener);
+    this.#emitter.on(name, listener);
+  }
+
+  once<Name extends keyof Kinds & string>(name: Name, listener: (value: Kinds[Name]) => void): void {
+    this.#check(name, listener);
+    this.#emitter.once(name, listener);
+  }
+
+  off<Name extends keyof Kinds & string>(name: Name, listener: (value: Kinds[Name]) => void): void {
+    this.#check(name, listener);
+    this.#emitter.off(name, listener);
+  }
+
+  /** A listener may cause the next event; everyone hears both in their order. */
+  tell<Name extends keyof Kinds & string>(name: Name, value: Kinds[Name]): void {
+    this.#untold.push(() => this.#tellAll(name, value));
+    if (this.#untold.length > 1) return;
+    for (let next = this.#untold[0]; next !== undefined; next = this.#untold[0]) {
+      next();
+      this.#untold.shift();
+    }
+  }
+
+  #tellAll(name: string, value: unknown): void {
+    for (const listener of this.#emitter.rawListeners(name)) {
+      try {
+        (listener as (value: unknown) => void)(value);
+      } catch (error) {
+        process.emitWarning(error instanceof Error ? error : String(error));
+      }
+    }
+  }
+
+  #check(name: string, listener: unknown): void {
+    expectOneOf('event', name, this.#names);
+    expectFunction('listener', listener);
+  }
+}

@@ -1,0 +1,35 @@
+import { expect } from 'chai';
+import { mock } from 'node:test';
+import { InterProcessMutex, LockClient } from '../../src/index.ts';
+import { sharedZooKeeper } from '../support/hooks.ts';
+import { testPath } from '../support/test-path.ts';
+import { rejection } from '../support/until.ts';
+
+describe('fake timers of a test library', () => {
+  let connectString: string;
+
+  before(async () => {
+    ({ connectString } = await sharedZooKeeper());
+  });
+  afterEach(() => mock.timers.reset());
+
+  it('stop neither a connect, nor a wait, nor a timeout, nor a heartbeat, nor a close', async () => {
+    const elsewhere = await LockClient.connect(connectString);
+    mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'setImmediate', 'Date'] });
+    const client = await LockClient.connect(connectString, { sessionTimeoutMs: 1_000 });
+    const path = testPath('fake');
+    const there = await new InterProcessMutex(elsewhere, path).acquire();
+    const mutex = new InterProcessMutex(client, path);
+    expect(await rejection(mutex.acquire({ timeoutMs: 20 }))).to.have.property('code', 'ERR_LOCK_TIMEOUT');
+    const waiting = mutex.acquire();
+    await there.release();
+    const hold = await waiting;
+
+    const { deadline } = client.session;
+    while (client.session.deadline === deadline) await client.session.prove();
+    expect(hold.isValid).to.equal(true);
+    expect(await hold.release()).to.equal('released');
+    await client.close();
+    await elsewhere.close();
+  });
+});
