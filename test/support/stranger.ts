@@ -1,5 +1,5 @@
 import { LockClient } from '../../src/client/lock-client.ts';
-import { createPersistent, exists, getChildren, openAcl, remove, type AclEntry } from '../../src/client/operations.ts';
+import { createPersistent, exists, getChildren, openAcl, remove, type AclEntry, type Operation } from '../../src/client/operations.ts';
 import { Session } from '../../src/client/session.ts';
 import { systemClock } from '../../src/client/clock.ts';
 import { parseConnectString } from '../../src/client/connect-string.ts';
@@ -12,6 +12,8 @@ export interface Stranger extends AsyncDisposable {
   ephemerals(path: string): Promise<{ readonly name: string; readonly owner: bigint }[]>;
   exists(path: string): Promise<boolean>;
   create(path: string, acl?: readonly AclEntry[]): Promise<void>;
+  /** Changes nothing but the version: those who watch it are told. */
+  touch(path: string): Promise<void>;
   remove(path: string): Promise<void>;
   /** Ends a client's session on the server, from another connection, as an administrator or an expiry would. */
   endSession(client: LockClient): Promise<void>;
@@ -30,6 +32,7 @@ export async function stranger(connectString: string): Promise<Stranger> {
     },
     exists: (path) => ask.request(exists(path)).then(() => true, orElse(false)),
     create: (path, acl = openAcl) => ask.request(createPersistent(path, acl)).then(() => undefined),
+    touch: (path) => ask.request(setNothing(path)).then(() => undefined),
     remove: (path) => ask.request(remove(path)).then(() => undefined),
     endSession: (victim) => endSession(connectString, victim),
     [Symbol.asyncDispose]: () => client.close(),
@@ -44,6 +47,10 @@ async function endSession(connectString: string, victim: LockClient): Promise<vo
     { connected: nobody, suspended: nobody, recovered: nobody, overdue: nobody, ended: nobody, settled: nobody, warn: nobody },
   );
   await twin.close(5_000);
+}
+
+function setNothing(path: string): Operation<void> {
+  return { name: 'setData', opcode: 5, kind: 'write', path, write: (to) => void to.text(path).bytes(new Uint8Array(0)).int(-1), read: () => undefined };
 }
 
 function orElse<T>(value: T): (error: unknown) => T {

@@ -1,0 +1,72 @@
+import { closeSession } from './close-session.ts';
+import type { ClientProcess } from './client-process.ts';
+import type { Fault, FaultKind, World } from './world.ts';
+
+/** Long enough that half of them outlive a session. */
+function lasting({ random, sessionTimeoutMs }: World): number {
+  return random.between(0.1, 2) * sessionTimeoutMs;
+}
+
+function one({ clients, random }: World): ClientProcess {
+  const [first, ...others] = clients;
+  if (first === undefined) throw new Error('a run without clients');
+  return random.pick([first, ...others]);
+}
+
+function onLinks(world: World, begin: (link: ClientProcess['links'][number]) => void): Fault {
+  const client = one(world);
+  return {
+    target: client.name,
+    clients: [client.name],
+    begin: () => client.links.forEach(begin),
+    heal: () => client.links.forEach((link) => (link.mode = { at: 'open' })),
+  };
+}
+
+export const clientFaults: Readonly<Record<string, FaultKind>> = {
+  'cut-link': (world) => ({ ...onLinks(world, (link) => link.cut()), lastsMs: 0 }),
+  'slow-link': (world) => {
+    const delayMs = world.random.between(20, 400);
+    return onLinks(world, (link) => (link.mode = { at: 'slow', delayMs }));
+  },
+  'silent-link': (world) => onLinks(world, (link) => (link.mode = { at: 'silent' })),
+  'kill-client': (world) => {
+    const client = one(world);
+    return { target: client.name, clients: [client.name], begin: () => client.kill(), heal: () => client.restart() };
+  },
+  'stop-client': (world) => {
+    const client = one(world);
+    return { target: client.name, clients: [client.name], isStopped: true, begin: () => client.stop(), heal: () => client.resume() };
+  },
+  'stall-client': (world) => {
+    const client = one(world);
+    const ms = lasting(world);
+    return { target: client.name, clients: [client.name], isStopped: true, lastsMs: 0, begin: () => client.stall(ms), heal: () => undefined };
+  },
+  'delete-znode': async ({ stranger, paths, random, clients }) => {
+    const places = await Promise.all(paths.map(async (path) => (await stranger.children(path)).map((name) => `${path}/${name}`)));
+    const [first, ...others] = places.flat();
+    if (first === undefined) return undefined;
+    const znode = random.pick([first, ...others]);
+    return {
+      target: znode,
+      clients: clients.map(({ name }) => name),
+      lastsMs: 0,
+      begin: () => stranger.remove(znode).catch(() => undefined), // gone by itself meanwhile
+      heal: () => undefined,
+    };
+  },
+  'close-session': async (world) => {
+    const client = one(world);
+    const identity = await client.identity();
+    return (
+      identity && {
+        target: `${client.name} 0x${identity.id}`,
+        clients: [client.name],
+        lastsMs: 0,
+        begin: () => closeSession(world.trio.connectString, identity, world.sessionTimeoutMs),
+        heal: () => undefined,
+      }
+    );
+  },
+};
