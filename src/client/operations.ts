@@ -107,6 +107,18 @@ export function check(paths: readonly string[]): Operation<number[]> {
   };
 }
 
+/** Deletes a znode, if the one that comes after it is there; answers both errors, the first one -101 if it is not. */
+export function handOver(own: string, next: string): Operation<number[]> {
+  return {
+    name: 'multi',
+    opcode: 14,
+    kind: 'write',
+    path: own,
+    write: (to) => void to.int(13).flag(false).int(-1).text(next).int(-1).int(2).flag(false).int(-1).text(own).int(-1).int(-1).flag(true).int(-1),
+    read: readMulti,
+  };
+}
+
 /** Forgets this session's data watch on a path: the server would keep it for as long as the znode lives. */
 export function removeDataWatch(path: string): Operation<void> {
   return { name: 'removeWatches', opcode: 18, kind: 'read', path, write: (to) => void to.text(path).int(dataWatcher), read: nothing };

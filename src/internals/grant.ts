@@ -28,7 +28,7 @@ export class Grant implements Holding {
     this.#node = node;
     node.wasGranted = true;
     node.session.hold(this);
-    node.watch();
+    node.watchSoon();
     node.onGone(() => this.lose('node-deleted'));
   }
 
@@ -75,7 +75,7 @@ export class Grant implements Holding {
       };
       const stop = session.onChange(() => session.isEnded && done());
       const cancel = session.afterDeadline(done);
-      void this.#node.discard().then(done);
+      void this.#node.passOn().then(done);
     });
   }
 }

@@ -139,9 +139,9 @@ export class LockInternals {
       this.#refuseWatch(sorted, index, decision.watch);
 
       node.watch();
-      const woken = await this.#predecessorChanges(session, node, decision.watch, patience);
-      const followsHolder = woken === 'holder gone' || (woken === 'gone' && index === 1 && listing.epoch === session.epoch && session.isConnected);
       const isNext = decision.watch === sorted[index - 1] && this.#options.maxLeases === 1 && this.#isAppendOnly(node);
+      const woken = await this.#predecessorChanges(session, node, decision.watch, isNext, patience);
+      const followsHolder = woken === 'holder gone' || (woken === 'gone' && index === 1 && listing.epoch === session.epoch && session.isConnected);
       if (followsHolder && isNext) return this.#grant(session, node, patience, mode);
       listing = undefined;
     }
@@ -243,7 +243,7 @@ export class LockInternals {
    * our list, and the news came on the connection that the list came on: after a reconnect the events are replayed in no order. Or the
    * predecessor was a holder in this process: then it was the first when it was granted, whenever our list was.
    */
-  #predecessorChanges(session: Session, node: LockNode, predecessor: string, patience: Patience): Promise<'gone' | 'holder gone' | 'look'> {
+  #predecessorChanges(session: Session, node: LockNode, predecessor: string, isNext: boolean, patience: Patience): Promise<'gone' | 'holder gone' | 'look'> {
     const path = join(this.#root, predecessor);
     return patience.wait((wake, fail) => {
       const stops = [
@@ -253,6 +253,7 @@ export class LockInternals {
       const local = nodesOf(session).get(path);
       if (local) {
         stops.push(local.onGone(() => wake(local.wasGranted ? 'holder gone' : 'gone')));
+        if (isNext) stops.push(local.followedBy({ node, handedOver: () => wake('holder gone') }));
       } else {
         const fired = (event: string): void => wake(event === 'deleted' ? 'gone' : 'look');
         session.watch(path, fired);
