@@ -1,0 +1,11 @@
+import { startServer } from '../test/support/zookeeper-server.ts';
+import { Ours } from './peers/ours.ts';
+import { Raw } from './peers/raw.ts';
+const [which='ours', owners='64', sessions='1', locks='64', ms='8000'] = process.argv.slice(2);
+await using server = await startServer({ tickTimeMs: 2000 });
+const peer = which === 'ours' ? new Ours(server.connectString) : new Raw(server.connectString);
+const sc = { name: 'prof', owners: +owners, sessions: +sessions, locks: +locks };
+await peer.run(sc, 1500);
+const o = await peer.run(sc, +ms);
+console.log(which, Math.round(o.cycles / o.tookMs * 1000), 'cycles/s', 'cpu/cycle us', Math.round(o.cpuMs*1000/o.cycles));
+await peer.close();
