@@ -79,6 +79,10 @@ export function getData(path: string, watch: boolean): Operation<{ data: Buffer;
   };
 }
 
+export function setData(path: string, data: Uint8Array): Operation<void> {
+  return { name: 'setData', opcode: 5, kind: 'write', path, write: (to) => void to.text(path).bytes(data).int(-1), read: nothing };
+}
+
 export function getChildren(path: string, watch = false): Operation<string[]> {
   return {
     name: 'getChildren2',

@@ -64,6 +64,8 @@ export class LockNode {
 
   /** Set with the grant: from then on, whoever comes right behind it is next when it is gone. */
   wasGranted = false;
+  /** Whether it was somebody of another process whom it waited for last. */
+  hasWaited = false;
 
   get isGone(): boolean {
     return this.#state.at === 'gone';
@@ -131,6 +133,7 @@ export class LockNode {
    * all the rest.
    */
   watchSoon(): void {
+    if (this.#isWatched) return;
     this.#cancelWatch();
     this.#cancelWatch = this.#tools.clock.after(watchAfterMs, () => this.watch());
   }
