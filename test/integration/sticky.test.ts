@@ -120,6 +120,7 @@ describe('a sticky lock', () => {
     const news = proxy.seen((frame) => from('server', 'watch')(frame) && frame.path === mutex.path);
     const remote = new InterProcessMutex(other, mutex.path).acquire().then(note('remote'));
     await news;
+    await mutex.participants(); // one connection is read in order
     const after = [1, 2].map((index) => mutex.acquire().then(note(`after ${index}`)));
     await queueReaches(new InterProcessMutex(other, mutex.path), 3);
     await holder.release();
