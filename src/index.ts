@@ -37,7 +37,7 @@ export type { LockDecision, LockDriver } from './driver/lock-driver.js';
 export { StandardDriver } from './driver/standard-driver.js';
 export type { Participant } from './internals/participants.js';
 export type { Release } from './internals/grant.js';
-export { InterProcessMutex, type InterProcessMutexOptions } from './mutex/inter-process-mutex.js';
+export { InterProcessMutex, type InterProcessMutexOptions, type StickyOptions } from './mutex/inter-process-mutex.js';
 export type { AcquireOptions } from './mutex/acquire-options.js';
 export { Hold } from './mutex/hold.js';
 export { lockContext } from './mutex/lock-context.js';

@@ -4,8 +4,7 @@ import type { CancelTimer, Clock } from './clock.js';
 import { describeHosts, type Host } from './connect-string.js';
 import { FrameSplitter } from './frames.js';
 import { lookupShuffled } from './lookup.js';
-import type { Operation } from './operations.js';
-import { setDataWatches } from './operations.js';
+import { setWatches, type Operation, type WatchKind } from './operations.js';
 import { Reader, Writer } from './wire.js';
 import { ZooKeeperError } from './zookeeper-error.js';
 
@@ -47,8 +46,8 @@ export interface ConnectionListener {
   /** `error` is 0, or ZooKeeper's number for it. */
   answered(operation: Operation<unknown>, sentAt: number, error: number): void;
   watchFired(path: string, event: WatchEventType): void;
-  /** The data watches that the next server must be told of. */
-  watchedPaths(): string[];
+  /** The watches that the next server must be told of. */
+  watchedPaths(kind: WatchKind): string[];
   warn(message: string, error: unknown): void;
 }
 
@@ -78,13 +77,14 @@ export class Connection {
   readonly #options: ConnectionOptions;
   #frames = new FrameSplitter();
   #connectSentAt = 0;
-  #lastReplyAt = 0;
   #nextHost = 0;
   #failedRounds = 0;
   #cancelAttempt: CancelTimer = () => {};
   #corked = false;
   /** `host:port` of the last connection or attempt. */
   server = '';
+  /** When the last request was answered. */
+  heardAt = 0;
   /** Why the last connection or attempt ended, for the error that a user sees. */
   lastError: unknown;
 
@@ -134,7 +134,7 @@ export class Connection {
    */
   get unansweredSince(): number | undefined {
     const request = this.#manager.pendingQueue[0]?.request;
-    return request instanceof WireRequest && request.sentAt !== undefined ? Math.max(request.sentAt, this.#lastReplyAt) : undefined;
+    return request instanceof WireRequest && request.sentAt !== undefined ? Math.max(request.sentAt, this.heardAt) : undefined;
   }
 
   /**
@@ -247,7 +247,8 @@ export class Connection {
       case states.connected:
         this.#cancelAttempt();
         this.lastError = undefined;
-        this.#tellWatches();
+        this.#tellWatches('data');
+        this.#tellWatches('children');
         this.#listener.connected(this.#connectSentAt);
         return;
       case states.disconnected:
@@ -303,7 +304,7 @@ export class Connection {
     }
     // Not at the ConnectResponse: a server that drops every session right after it would be dialled without a pause.
     this.#failedRounds = 0;
-    this.#lastReplyAt = this.#options.clock.now();
+    this.heardAt = this.#options.clock.now();
     this.#raiseZxid(header.zxid);
     packet.callback(null, frame);
   }
@@ -323,19 +324,19 @@ export class Connection {
   }
 
   /** In pieces: one SetWatches of over 1 MB is refused for ever. The library knows of no watches. */
-  #tellWatches(): void {
+  #tellWatches(kind: WatchKind): void {
     let paths: string[] = [];
     let bytes = 0;
     const flush = (): void => {
       if (paths.length === 0) return;
-      this.send(setDataWatches(this.lastZxid, paths)).catch((error: unknown) => {
+      this.send(setWatches(this.lastZxid, kind, paths)).catch((error: unknown) => {
         // Without its watches a session would wait for ever: try the next server.
         if (error instanceof ZooKeeperError && !error.is('CONNECTION_LOSS')) this.drop(error);
       });
       paths = [];
       bytes = 0;
     };
-    for (const path of this.#listener.watchedPaths()) {
+    for (const path of this.#listener.watchedPaths(kind)) {
       const more = 4 + Buffer.byteLength(path);
       if (bytes + more > longestSetWatches) flush();
       paths.push(path);

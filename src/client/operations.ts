@@ -37,7 +37,10 @@ export const openAcl: readonly AclEntry[] = [{ permissions: 31, scheme: 'world',
 const ephemeralSequential = 3;
 const container = 4;
 const persistent = 0;
-const dataWatcher = 2;
+/** What a watch is about: a znode's data and its end, or which children it has. */
+export type WatchKind = 'data' | 'children';
+
+const watcherTypes: Readonly<Record<WatchKind, number>> = { children: 1, data: 2 };
 
 /** An ephemeral-sequential znode, answered with the name that the server gave it and its Stat. */
 export function createSequential(path: string, data: Uint8Array, acl: readonly AclEntry[]): Operation<{ path: string; stat: Stat }> {
@@ -76,13 +79,17 @@ export function getData(path: string, watch: boolean): Operation<{ data: Buffer;
   };
 }
 
-export function getChildren(path: string): Operation<string[]> {
+export function setData(path: string, data: Uint8Array): Operation<void> {
+  return { name: 'setData', opcode: 5, kind: 'write', path, write: (to) => void to.text(path).bytes(data).int(-1), read: nothing };
+}
+
+export function getChildren(path: string, watch = false): Operation<string[]> {
   return {
     name: 'getChildren2',
     opcode: 12,
     kind: 'read',
     path,
-    write: (to) => void to.text(path).flag(false),
+    write: (to) => void to.text(path).flag(watch),
     read: (from) => from.texts(),
   };
 }
@@ -107,19 +114,32 @@ export function check(paths: readonly string[]): Operation<number[]> {
   };
 }
 
-/** Forgets this session's data watch on a path: the server would keep it for as long as the znode lives. */
-export function removeDataWatch(path: string): Operation<void> {
-  return { name: 'removeWatches', opcode: 18, kind: 'read', path, write: (to) => void to.text(path).int(dataWatcher), read: nothing };
+/** Deletes a znode, if the one that comes after it is there; answers both errors, the first one -101 if it is not. */
+export function handOver(own: string, next: string): Operation<number[]> {
+  return {
+    name: 'multi',
+    opcode: 14,
+    kind: 'write',
+    path: own,
+    write: (to) => void to.int(13).flag(false).int(-1).text(next).int(-1).int(2).flag(false).int(-1).text(own).int(-1).int(-1).flag(true).int(-1),
+    read: readMulti,
+  };
 }
 
-/** Data watches again, on a new connection; what happened since `zxid` is told at once. */
-export function setDataWatches(zxid: bigint, paths: readonly string[]): Operation<void> {
+/** Forgets this session's watch on a path: the server would keep it for as long as the znode lives. */
+export function removeWatch(path: string, kind: WatchKind): Operation<void> {
+  return { name: 'removeWatches', opcode: 18, kind: 'read', path, write: (to) => void to.text(path).int(watcherTypes[kind]), read: nothing };
+}
+
+/** Watches again, on a new connection; what happened since `zxid` is told at once. */
+export function setWatches(zxid: bigint, kind: WatchKind, paths: readonly string[]): Operation<void> {
+  const [data, children] = kind === 'data' ? [paths, []] : [[], paths];
   return {
     name: 'setWatches',
     opcode: 101,
     kind: 'read',
     path: paths[0] ?? '/',
-    write: (to) => void to.long(zxid).texts(paths).texts([]).texts([]),
+    write: (to) => void to.long(zxid).texts(data).texts([]).texts(children),
     read: nothing,
   };
 }

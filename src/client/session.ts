@@ -2,7 +2,7 @@ import type { CancelTimer, Clock } from './clock.js';
 import { Connection, type ConnectionListener, type ConnectionOptions, type Reply, type SessionIdentity, type WatchEventType } from './connection.js';
 import type { LossReason } from './errors.js';
 import { Listeners } from './listeners.js';
-import { check, closeSession, removeDataWatch, sync, type Operation } from './operations.js';
+import { check, closeSession, removeWatch, sync, type Operation, type WatchKind } from './operations.js';
 import { deadlineOf, learn, unproven } from './session-clock.js';
 import { Watches, type WatchListener } from './watches.js';
 import { ZooKeeperError } from './zookeeper-error.js';
@@ -53,7 +53,7 @@ export class Session implements ConnectionListener {
   readonly #clock: Clock;
   readonly #owner: SessionOwner;
   readonly #connection: Connection;
-  readonly #watches = new Watches();
+  readonly #watches: Readonly<Record<WatchKind, Watches>> = { data: new Watches(), children: new Watches() };
   readonly #holdings = new Set<Holding>();
   readonly #changes = new Listeners<void>();
   #state: SessionState = { at: 'connecting' };
@@ -119,6 +119,11 @@ export class Session implements ConnectionListener {
     return this.#connection.server;
   }
 
+  /** When anything came from the servers the last time; monotonic milliseconds. */
+  get heardAt(): number {
+    return this.#connection.heardAt;
+  }
+
   get lastError(): unknown {
     return this.#connection.lastError;
   }
@@ -141,15 +146,15 @@ export class Session implements ConnectionListener {
     return now < this.deadline;
   }
 
-  /** Waits for a path's next event. The caller sends the getData that plants the watch on the server. */
-  watch(path: string, listener: WatchListener): void {
-    this.#watches.add(path, listener);
+  /** Waits for a path's next event. The caller sends the getData, or getChildren, that plants the watch on the server. */
+  watch(path: string, listener: WatchListener, kind: WatchKind = 'data'): void {
+    this.#watches[kind].add(path, listener);
   }
 
   /** `forget` takes the watch from the server too, which keeps it otherwise for as long as the znode lives. */
-  unwatch(path: string, listener: WatchListener, options: { forget: boolean }): void {
-    if (!this.#watches.delete(path, listener) || !options.forget || !this.isConnected) return;
-    this.request(removeDataWatch(path)).catch(ignore);
+  unwatch(path: string, listener: WatchListener, options: { forget: boolean }, kind: WatchKind = 'data'): void {
+    if (!this.#watches[kind].delete(path, listener) || !options.forget || !this.isConnected) return;
+    this.request(removeWatch(path, kind)).catch(ignore);
   }
 
   hold(holding: Holding): void {
@@ -251,12 +256,14 @@ export class Session implements ConnectionListener {
     }
   }
 
+  /** The end of a znode is told once, to both kinds of watches. */
   watchFired(path: string, event: WatchEventType): void {
-    this.#watches.fire(path, event);
+    if (event !== 'children') this.#watches.data.fire(path, event);
+    if (event === 'children' || event === 'deleted') this.#watches.children.fire(path, event);
   }
 
-  watchedPaths(): string[] {
-    return this.#watches.paths();
+  watchedPaths(kind: WatchKind): string[] {
+    return this.#watches[kind].paths();
   }
 
   warn(message: string, error: unknown): void {

@@ -3,7 +3,7 @@ import type { WatchEventType } from './connection.js';
 export type WatchListener = (event: WatchEventType) => void;
 
 /**
- * The data watches of one session, counted by path: the server keeps one per (session, path), however many wait for it.
+ * The watches of one kind of one session, counted by path: the server keeps one per (session, path), however many wait for it.
  * A watch fires once, for all who wait.
  */
 export class Watches {

@@ -17,29 +17,36 @@ export class Grant implements Holding {
   /** The znode's path as the application knows it, below its chroot. */
   readonly publicPath: string;
   readonly fencingToken: bigint;
-  readonly #node: LockNode;
+  /** Counts the grants of one znode. */
+  readonly number: bigint;
+  readonly node: LockNode;
+  /** What becomes of the znode when the holder lets go; undefined when nothing has to be waited for. */
+  leave: () => Promise<void> | undefined;
+  readonly #stopListening: () => void;
   readonly #losses = new Listeners<LockLostError>();
   #state: GrantState = { at: 'held' };
 
-  constructor(node: LockNode, publicPath: string) {
+  constructor(node: LockNode, publicPath: string, number = 0n) {
     this.path = node.path;
     this.publicPath = publicPath;
     this.fencingToken = node.czxid;
-    this.#node = node;
+    this.number = number;
+    this.node = node;
+    this.leave = () => node.passOn();
     node.wasGranted = true;
     node.session.hold(this);
-    node.watch();
-    node.onGone(() => this.lose('node-deleted'));
+    node.watchSoon();
+    this.#stopListening = node.onGone(() => this.lose('node-deleted'));
   }
 
   /** Why it is lost, judged now against the session's clock; undefined while it is held or after its release. */
   get loss(): LockLostError | undefined {
-    if (this.#state.at === 'held') this.#node.session.isAlive();
+    if (this.#state.at === 'held') this.node.session.isAlive();
     return this.#state.at === 'lost' ? this.#state.error : undefined;
   }
 
   get isValid(): boolean {
-    return this.#state.at === 'held' && this.#node.session.isAlive();
+    return this.#state.at === 'held' && this.node.session.isAlive();
   }
 
   onLost(listener: (error: LockLostError) => void): () => void {
@@ -48,7 +55,7 @@ export class Grant implements Holding {
 
   lose(reason: LossReason): void {
     if (this.#state.at !== 'held') return;
-    const { session } = this.#node;
+    const { session } = this.node;
     const isOfSession = reason === 'session-expired' || reason === 'session-deadline';
     this.#state = { at: 'lost', error: new LockLostError(this.publicPath, reason, isOfSession ? { cause: new SessionExpiredError(sessionName(session.id)) } : {}) };
     this.#losses.tell(this.#state.error);
@@ -59,14 +66,16 @@ export class Grant implements Holding {
   /** The outcome is decided now; the promise settles on the server's word or at the session's deadline. */
   end(): Promise<Release> {
     const isValid = this.isValid;
-    this.#node.session.settle(this);
+    this.node.session.settle(this);
+    this.#stopListening();
     if (!isValid) return Promise.resolve('lost');
     this.#state = { at: 'released' };
-    return this.#deleted();
+    const left = this.leave();
+    return left ? this.#until(left) : released;
   }
 
-  #deleted(): Promise<Release> {
-    const { session } = this.#node;
+  #until(left: Promise<void>): Promise<Release> {
+    const { session } = this.node;
     return new Promise((resolve) => {
       const done = (): void => {
         stop();
@@ -75,7 +84,9 @@ export class Grant implements Holding {
       };
       const stop = session.onChange(() => session.isEnded && done());
       const cancel = session.afterDeadline(done);
-      void this.#node.discard().then(done);
+      void left.then(done);
     });
   }
 }
+
+const released = Promise.resolve<Release>('released');

@@ -1,17 +1,18 @@
-import { ForeignNodeError, RequestFailedError, SequenceOverflowError } from '../client/errors.js';
+import { ForeignNodeError, LockTimeoutError, RequestFailedError, SequenceOverflowError } from '../client/errors.js';
 import type { LockClient } from '../client/lock-client.js';
-import { sync } from '../client/operations.js';
+import { getData, sync } from '../client/operations.js';
 import { join } from '../client/path.js';
 import { expectDuration, expected } from '../client/validate.js';
 import type { Session } from '../client/session.js';
-import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
+import { isZooKeeperError, whenNoNode, ZooKeeperError } from '../client/zookeeper-error.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { isSequenceNearOverflow, SEQUENCE_MAX, sequenceOf } from '../driver/names.js';
 import { Grant } from './grant.js';
+import { isMarkedIdle } from './idle-mark.js';
 import { listChildren, Listing } from './listing.js';
 import { LockNode, nodesOf } from './lock-node.js';
 import { sendParents } from './parents.js';
-import type { Patience } from './patience.js';
+import { Patience } from './patience.js';
 import { plantWatch } from './plant-watch.js';
 import { closedTurnstile, closeTurnstile } from './turnstile.js';
 
@@ -22,6 +23,9 @@ export interface LockInternalsOptions {
   /** What a child does that this kind of lock did not create: fail the acquire, or stand in the queue by its name. */
   readonly foreignNodes: 'reject' | 'wait';
 }
+
+/** How long a tryAcquire waits for a sticky lock that says it is idle. */
+const askMs = 1_000;
 
 /** `once` looks, and goes away again if it would have to wait. */
 export type Mode = 'wait' | 'once';
@@ -79,7 +83,11 @@ export class LockInternals {
     for (;;) {
       const session = await this.#connectedSession(patience, mode);
       if (session === undefined) return undefined;
-      if (mode === 'once' && (await this.#isTaken(session))) return undefined;
+      if (mode === 'once') {
+        const look = await this.#look(session);
+        if (look === 'taken') return undefined;
+        if (look === 'idle') return this.#ask();
+      }
 
       const node = this.#newNode(session);
       const outcome = await this.#attempt(session, node, patience, mode).catch((error: unknown) => {
@@ -100,18 +108,40 @@ export class LockInternals {
     }
   }
 
-  /** tryAcquire looks before it writes. */
-  async #isTaken(session: Session): Promise<boolean> {
+  /** tryAcquire looks before it writes. `idle`: somebody keeps a sticky lock, and uses it no more. */
+  async #look(session: Session): Promise<'free' | 'taken' | 'idle'> {
     session.request(sync(this.#root)).catch(ignore);
     try {
       const { sorted, foreign } = (await listChildren(session, this.#root)).queue(this.#options.driver);
       this.#refuseForeign(foreign);
       const last = `${this.#options.driver.lockName}${SEQUENCE_MAX}`;
-      return !this.#options.driver.decide(this.#options.driver.sort([...sorted, last]), last, this.#options.maxLeases).held;
+      if (this.#options.driver.decide(this.#options.driver.sort([...sorted, last]), last, this.#options.maxLeases).held) return 'free';
+      return sorted.length === 1 && (await this.#isIdle(session, sorted[0] ?? '')) ? 'idle' : 'taken';
     } catch (error) {
-      if (isZooKeeperError(error, 'NO_NODE')) return false;
-      if (error instanceof ZooKeeperError && error.isPassing) return true;
+      if (isZooKeeperError(error, 'NO_NODE')) return 'free';
+      if (error instanceof ZooKeeperError && error.isPassing) return 'taken';
       throw this.#explained(error);
+    }
+  }
+
+  async #isIdle(session: Session, name: string): Promise<boolean> {
+    // Those of this process are asked by their own queue, and would hear of us too late.
+    const path = join(this.#root, name);
+    if (nodesOf(session).has(path)) return false;
+    const found = await session.request(getData(path, false)).catch(whenNoNode(undefined));
+    return found !== undefined && isMarkedIdle(found.value.data);
+  }
+
+  /** Queues up for a moment: who keeps an idle lock gives it away as soon as it hears of us. */
+  async #ask(): Promise<Grant | undefined> {
+    const patience = new Patience(this.#client, this.#path, { timeoutMs: askMs });
+    try {
+      return await this.acquire(patience, 'wait');
+    } catch (error) {
+      if (error instanceof LockTimeoutError) return undefined;
+      throw error;
+    } finally {
+      patience.dispose();
     }
   }
 
@@ -139,9 +169,9 @@ export class LockInternals {
       this.#refuseWatch(sorted, index, decision.watch);
 
       node.watch();
-      const woken = await this.#predecessorChanges(session, node, decision.watch, patience);
-      const followsHolder = woken === 'holder gone' || (woken === 'gone' && index === 1 && listing.epoch === session.epoch && session.isConnected);
       const isNext = decision.watch === sorted[index - 1] && this.#options.maxLeases === 1 && this.#isAppendOnly(node);
+      const woken = await this.#predecessorChanges(session, node, decision.watch, isNext, patience);
+      const followsHolder = woken === 'holder gone' || (woken === 'gone' && index === 1 && listing.epoch === session.epoch && session.isConnected);
       if (followsHolder && isNext) return this.#grant(session, node, patience, mode);
       listing = undefined;
     }
@@ -243,7 +273,7 @@ export class LockInternals {
    * our list, and the news came on the connection that the list came on: after a reconnect the events are replayed in no order. Or the
    * predecessor was a holder in this process: then it was the first when it was granted, whenever our list was.
    */
-  #predecessorChanges(session: Session, node: LockNode, predecessor: string, patience: Patience): Promise<'gone' | 'holder gone' | 'look'> {
+  #predecessorChanges(session: Session, node: LockNode, predecessor: string, isNext: boolean, patience: Patience): Promise<'gone' | 'holder gone' | 'look'> {
     const path = join(this.#root, predecessor);
     return patience.wait((wake, fail) => {
       const stops = [
@@ -253,6 +283,7 @@ export class LockInternals {
       const local = nodesOf(session).get(path);
       if (local) {
         stops.push(local.onGone(() => wake(local.wasGranted ? 'holder gone' : 'gone')));
+        if (isNext) stops.push(local.followedBy({ node, handedOver: () => wake('holder gone') }));
       } else {
         const fired = (event: string): void => wake(event === 'deleted' ? 'gone' : 'look');
         session.watch(path, fired);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { BackgroundEvent } from '../client/background-event.js';
-import type { Clock } from '../client/clock.js';
+import type { CancelTimer, Clock } from '../client/clock.js';
 import { Listeners } from '../client/listeners.js';
-import { check, createSequential, exists, getChildren, remove, type AclEntry } from '../client/operations.js';
+import { check, createSequential, exists, getChildren, handOver, remove, type AclEntry } from '../client/operations.js';
 import { join } from '../client/path.js';
 import type { Session } from '../client/session.js';
 import { isZooKeeperError, whenNoNode, ZooKeeperError } from '../client/zookeeper-error.js';
@@ -23,7 +23,16 @@ export interface NodeTools {
   readonly clock: Pick<Clock, 'after'>;
 }
 
+/** The one who comes right behind in the queue, and waits in this process. */
+export interface Successor {
+  readonly node: LockNode;
+  /** Its turn has come. */
+  handedOver(): void;
+}
+
 const slowestRetryMs = 5_000;
+const noNode = -101;
+const watchAfterMs = 10;
 
 /**
  * One znode of ours, from its create until it is gone or its session is over: whatever happens, somebody knows it by its
@@ -38,7 +47,9 @@ export class LockNode {
   readonly #tools: NodeTools;
   #state: NodeState = { at: 'unsent' };
   #leaving: Promise<void> | undefined;
+  #successor: Successor | undefined;
   #isWatched = false;
+  #cancelWatch: CancelTimer = nothing;
 
   constructor(
     session: Session,
@@ -53,6 +64,8 @@ export class LockNode {
 
   /** Set with the grant: from then on, whoever comes right behind it is next when it is gone. */
   wasGranted = false;
+  /** Whether it was somebody of another process whom it waited for last. */
+  hasWaited = false;
 
   get isGone(): boolean {
     return this.#state.at === 'gone';
@@ -115,8 +128,19 @@ export class LockNode {
     return stat.ephemeralOwner === this.session.id;
   }
 
+  /**
+   * As `watch`, in a moment, if it is still there by then: a lock that is held for less needs no watch, and that would cost as much as half of
+   * all the rest.
+   */
+  watchSoon(): void {
+    if (this.#isWatched) return;
+    this.#cancelWatch();
+    this.#cancelWatch = this.#tools.clock.after(watchAfterMs, () => this.watch());
+  }
+
   /** Hears of its own deletion, by whomever, within one event. */
   watch(): void {
+    this.#cancelWatch();
     if (this.#isWatched || this.#state.at !== 'there') return;
     this.#isWatched = true;
     this.session.watch(this.path, this.#fired);
@@ -134,10 +158,43 @@ export class LockNode {
     return this.#gones.add(listener);
   }
 
+  /** Whoever is told here takes the lock over when its holder lets go. */
+  followedBy(successor: Successor): () => void {
+    this.#successor = successor;
+    return () => {
+      if (this.#successor === successor) this.#successor = undefined;
+    };
+  }
+
+  /**
+   * The holder lets go. Who waits right behind it in this process has the lock at once: this znode stands for it until the servers have
+   * answered one transaction that deletes it and checks that the successor's is there. Resolves as `discard` does.
+   */
+  passOn(): Promise<void> {
+    const successor = this.#successor;
+    if (successor === undefined || this.#leaving || this.#state.at !== 'there' || !this.session.isConnected) return this.discard();
+    this.#cancelWatch();
+    this.#leaving = this.#handOverTo(successor.node);
+    successor.handedOver();
+    return this.#leaving;
+  }
+
   /** Deletes it in the background; resolves when it is gone or its session is over. Never rejects. */
   discard(): Promise<void> {
+    this.#cancelWatch();
     this.#leaving ??= this.#leave();
     return this.#leaving;
+  }
+
+  async #handOverTo(next: LockNode): Promise<void> {
+    try {
+      const { value: [ofNext, ofThis] } = await this.session.request(handOver(this.path, next.path));
+      if (ofNext === noNode) next.#isGone();
+      else if (ofThis === 0 || ofThis === noNode) this.#isGone();
+    } catch {
+      // As after any other failed delete: tried again until it is gone.
+    }
+    await this.#leave();
   }
 
   async #leave(): Promise<void> {
@@ -197,6 +254,7 @@ export class LockNode {
       // The deletion has taken the server's watch along.
       this.session.unwatch(this.path, this.#fired, { forget: false });
     }
+    this.#cancelWatch();
     this.#state = { at: 'gone' };
     this.#gones.tell();
   }
@@ -217,6 +275,10 @@ export function nodesOf(session: Session): Map<string, LockNode> {
   const nodes = new Map<string, LockNode>();
   registry.set(session, nodes);
   return nodes;
+}
+
+function nothing(): void {
+  // No timer runs.
 }
 
 function ignore(): void {

@@ -1,7 +1,7 @@
 import { DeadlockError, LockTimeoutError, NotOwnedError } from '../client/errors.js';
 import { requireClient, requireOpen, type LockClient } from '../client/lock-client.js';
 import { lockPath } from '../client/path.js';
-import { expected, expectFunction, expectMethod, expectOneOf, expectOptions } from '../client/validate.js';
+import { expectDuration, expected, expectFunction, expectMethod, expectOneOf, expectOptions } from '../client/validate.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { standardDriver } from '../driver/standard-driver.js';
 import type { Release } from '../internals/grant.js';
@@ -9,6 +9,7 @@ import { localAddress } from '../internals/local-address.js';
 import { LockInternals, type Mode } from '../internals/lock-internals.js';
 import { readParticipants, type Participant } from '../internals/participants.js';
 import { Patience } from '../internals/patience.js';
+import { StickyLock } from '../internals/sticky-lock.js';
 import { checkAcquireOptions, type AcquireOptions } from './acquire-options.js';
 import { Hold, type HoldKeeper } from './hold.js';
 import { currentContext, innermostContext, LockContext } from './lock-context.js';
@@ -23,6 +24,18 @@ export interface InterProcessMutexOptions {
    * @default 'reject'
    */
   readonly foreignNodes?: 'reject' | 'wait' | undefined;
+  /**
+   * Keep the lock after a release until somebody else wants it, so that the next acquire in this process needs no request. For a worker
+   * that takes the same lock again and again with nobody else asking; see the README for what it costs where somebody does.
+   * @default the lock is given up at each release
+   */
+  readonly sticky?: StickyOptions | undefined;
+}
+
+/** Options of a sticky lock. */
+export interface StickyOptions {
+  /** After how many milliseconds without use it is given up, ≥ 0. */
+  readonly idleMs: number;
 }
 
 /**
@@ -36,7 +49,7 @@ export class InterProcessMutex {
   readonly #client: LockClient;
   readonly #path: string;
   readonly #driver: LockDriver;
-  readonly #internals: LockInternals;
+  readonly #internals: Pick<LockInternals, 'acquire'>;
   /** Every handle that was not released yet, the oldest first. */
   readonly #holds = new Set<Hold>();
   readonly #keeper: HoldKeeper;
@@ -52,16 +65,22 @@ export class InterProcessMutex {
    */
   constructor(client: LockClient, path: string, options: InterProcessMutexOptions = {}) {
     requireClient(client);
-    expectOptions('InterProcessMutex', options, ['driver', 'foreignNodes']);
-    const { driver = standardDriver, foreignNodes = 'reject' } = options;
+    expectOptions('InterProcessMutex', options, ['driver', 'foreignNodes', 'sticky']);
+    const { driver = standardDriver, foreignNodes = 'reject', sticky } = options;
     expectOneOf('foreignNodes', foreignNodes, ['reject', 'wait']);
     expectMethod('driver', driver, 'decide');
     expectMethod('driver', driver, 'sort');
     if (typeof driver.lockName !== 'string' || driver.lockName === '') throw new TypeError(expected('driver.lockName', 'a non-empty string', driver.lockName));
+    if (sticky !== undefined) {
+      expectOptions('sticky', sticky, ['idleMs']);
+      expectDuration('sticky.idleMs', sticky.idleMs);
+    }
     this.#client = client;
     this.#path = lockPath(path);
     this.#driver = driver;
-    this.#internals = new LockInternals(client, this.#path, { driver, foreignNodes, maxLeases: 1, data: Buffer.from(localAddress()) });
+    const data = Buffer.from(localAddress());
+    const internals = new LockInternals(client, this.#path, { driver, foreignNodes, maxLeases: 1, data });
+    this.#internals = sticky ? new StickyLock(client, this.#path, internals, { ...sticky, data, root: `${client.chroot}${this.#path}`, clock: client.clock }) : internals;
     this.#keeper = {
       lock: { client, path: this.#path },
       released: (hold) => {

@@ -85,7 +85,8 @@ export class ConnectionProbe implements ConnectionListener, Disposable {
     this.#news.emit('watch');
   }
 
-  watchedPaths(): string[] {
+  watchedPaths(kind: 'data' | 'children'): string[] {
+    if (kind === 'children') return [];
     return [...this.watched];
   }
 

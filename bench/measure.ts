@@ -1,0 +1,63 @@
+import type { ZooKeeperServer } from '../test/support/zookeeper-server.ts';
+import type { Outcome, Peer, Scenario } from './peers/peer.ts';
+import { median, quantile } from './statistics.ts';
+
+/** One run of one peer. */
+export interface Run {
+  readonly cyclesPerSecond: number;
+  readonly cpuMicrosPerCycle: number;
+  readonly requestsPerCycle: number;
+  readonly bytesPerCycle: number;
+  readonly handOverP50Ms?: number;
+  readonly handOverP99Ms?: number;
+  /** Cycles of the luckiest owner by those of the unluckiest. */
+  readonly luck?: number;
+}
+
+export async function measure(peer: Peer, scenario: Scenario, durationMs: number, server: ZooKeeperServer): Promise<Run> {
+  const before = await traffic(server);
+  const outcome = await peer.run(scenario, durationMs);
+  const after = await traffic(server);
+  return {
+    cyclesPerSecond: (outcome.cycles / outcome.tookMs) * 1_000,
+    cpuMicrosPerCycle: (outcome.cpuMs * 1_000) / outcome.cycles,
+    requestsPerCycle: (after.packets - before.packets) / outcome.cycles,
+    bytesPerCycle: (after.bytes - before.bytes) / outcome.cycles,
+    ...fairness(outcome),
+    ...handOvers(outcome),
+  };
+}
+
+/** The median of each figure, and the spread of the speed. */
+export function summary(runs: readonly Run[]): Run & { readonly slowest: number; readonly fastest: number } {
+  const of = (figure: keyof Run): number => median(runs.flatMap((run) => run[figure] ?? []));
+  const speeds = runs.map((run) => run.cyclesPerSecond);
+  return {
+    cyclesPerSecond: of('cyclesPerSecond'),
+    cpuMicrosPerCycle: of('cpuMicrosPerCycle'),
+    requestsPerCycle: of('requestsPerCycle'),
+    bytesPerCycle: of('bytesPerCycle'),
+    handOverP50Ms: of('handOverP50Ms'),
+    handOverP99Ms: of('handOverP99Ms'),
+    luck: of('luck'),
+    slowest: Math.min(...speeds),
+    fastest: Math.max(...speeds),
+  };
+}
+
+function fairness({ perOwner }: Outcome): Pick<Run, 'luck'> {
+  if (perOwner === undefined || perOwner.length < 2) return {};
+  return { luck: Math.max(...perOwner) / Math.max(1, Math.min(...perOwner)) };
+}
+
+function handOvers({ handOversMs = [] }: Outcome): Pick<Run, 'handOverP50Ms' | 'handOverP99Ms'> {
+  if (handOversMs.length === 0) return {};
+  return { handOverP50Ms: median(handOversMs), handOverP99Ms: quantile(handOversMs, 0.99) };
+}
+
+/** By the server's own account; the few requests of this question are in it. */
+async function traffic(server: ZooKeeperServer): Promise<{ packets: number; bytes: number }> {
+  const answer = await server.command('mntr');
+  const figure = (name: string): number => Number(new RegExp(`^zk_${name}\\s+([\\d.]+)`, 'm').exec(answer)?.[1] ?? NaN);
+  return { packets: figure('packets_received'), bytes: figure('bytes_received_count') };
+}

@@ -1,0 +1,24 @@
+import { parseArgs } from 'node:util';
+
+export interface BenchOptions {
+  readonly rounds: number;
+  readonly durationMs: number;
+  /** Half a second a run and one round: to see that it works, not how fast it is. */
+  readonly isBrief: boolean;
+}
+
+/** @throws RangeError that names the option, the value and what is accepted */
+export function readOptions(args: readonly string[]): BenchOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { rounds: { type: 'string', default: '5' }, seconds: { type: 'string', default: '3' }, brief: { type: 'boolean', default: false } },
+  });
+  if (values.brief) return { rounds: 1, durationMs: 300, isBrief: true };
+  return { rounds: positive('rounds', values.rounds), durationMs: positive('seconds', values.seconds) * 1_000, isBrief: false };
+}
+
+function positive(option: string, text: string): number {
+  const value = Number(text);
+  if (value > 0 && Number.isFinite(value)) return value;
+  throw new RangeError(`Expected --${option} to be a number above 0, got ${JSON.stringify(text)}`);
+}

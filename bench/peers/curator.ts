@@ -1,0 +1,54 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createInterface, type Interface } from 'node:readline';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { Outcome, Peer, Scenario } from './peer.ts';
+
+const names = ['curator-client', 'curator-framework', 'curator-recipes', 'zookeeper', 'zookeeper-jute', 'guava', 'slf4j-api', 'slf4j-simple', 'snappy-java', 'metrics-core', 'netty-all'];
+const jars = names.map((name) => `/usr/share/java/${name}.jar`);
+const source = fileURLToPath(new URL('CuratorPeer.java', import.meta.url));
+
+/** Java Curator, run from source against Debian's jars, in a process of its own. */
+export class Curator implements Peer {
+  readonly #java: ChildProcess;
+  readonly #lines: Interface;
+
+  /** What is missing, where it cannot run. */
+  static missing(): string | undefined {
+    const absent = jars.filter((jar) => !existsSync(jar));
+    return absent.length === 0 ? undefined : `${absent.join(', ')} (apt-get install libcurator-recipes-java)`;
+  }
+
+  static async start(connectString: string): Promise<Curator> {
+    const java = spawn('java', ['-Dorg.slf4j.simpleLogger.defaultLogLevel=error', '-cp', jars.join(':'), source, connectString], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const curator = new Curator(java);
+    await curator.#line();
+    return curator;
+  }
+
+  private constructor(java: ChildProcess) {
+    this.#java = java;
+    if (java.stdout === null) throw new Error('java has no output');
+    this.#lines = createInterface({ input: java.stdout });
+  }
+
+  async run({ name, owners, sessions, locks }: Scenario, durationMs: number): Promise<Outcome> {
+    const answered = this.#line();
+    this.#java.stdin?.write(`${name.replaceAll(' ', '-')} ${owners} ${sessions} ${locks} ${durationMs}\n`);
+    return JSON.parse(await answered) as Outcome;
+  }
+
+  #line(): Promise<string> {
+    return new Promise((resolve, reject) => {
+      this.#lines.once('line', resolve);
+      this.#java.once('exit', (code) => reject(new Error(`Java Curator ended with exit code ${code ?? '?'}`)));
+    });
+  }
+
+  async close(): Promise<void> {
+    const ended = once(this.#java, 'exit');
+    this.#java.stdin?.end();
+    await ended;
+  }
+}

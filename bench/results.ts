@@ -1,0 +1,23 @@
+import type { summary } from './measure.ts';
+
+export type PeerName = 'ours' | 'raw' | 'curator';
+export type Summary = ReturnType<typeof summary>;
+
+/** What one run of the benchmark came to, as it is kept in `bench/results`. */
+export interface Results {
+  readonly date: string;
+  readonly machine: string;
+  readonly versions: Readonly<Record<string, string>>;
+  readonly rounds: number;
+  readonly secondsOfRun: number;
+  readonly loadBefore: number;
+  /** Why a peer is not there. */
+  readonly skipped: Readonly<Record<string, string>>;
+  readonly scenarios: Readonly<Record<string, Partial<Record<PeerName, Summary>>>>;
+  readonly growth: Readonly<Record<'waiters' | 'sessions', readonly { readonly name: string; readonly ours: Summary }[]>>;
+  readonly heapBytesPerWaiter: number;
+}
+
+export function speedOf(results: Results, scenario: string, peer: PeerName): number | undefined {
+  return results.scenarios[scenario]?.[peer]?.cyclesPerSecond;
+}
