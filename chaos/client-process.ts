@@ -93,7 +93,7 @@ export class ClientProcess {
 
   /** Undefined where it gives none in time. */
   #answer(withinMs: number): Promise<unknown> {
-    return once(this.#child, 'message', { signal: AbortSignal.timeout(withinMs) }).then(([answer]) => answer as unknown, () => undefined);
+    return once(this.#child, 'message', { signal: AbortSignal.timeout(Math.ceil(withinMs)) }).then(([answer]) => answer as unknown, () => undefined);
   }
 
   #fork(): [ChildProcess, Promise<unknown>] {
