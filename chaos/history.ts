@@ -18,7 +18,7 @@ export interface RunEvent {
 export type OwnerEvent =
   /** An acquire was called. `flow` is what may re-enter: two ids with one flow are one owner. */
   | { readonly type: 'call'; readonly path: string; readonly kind: CallKind; readonly flow: string; readonly timeoutMs?: number }
-  /** It yielded a hold: the znode, its token, and `isValid` right then. */
+  /** It yielded a hold: the znode, with `#` and the count of its grant where that is not the first, its token, and `isValid` right then. */
   | { readonly type: 'granted'; readonly path: string; readonly hold: string; readonly token: string; readonly valid: boolean }
   /** It yielded none: `none` for a tryAcquire or a timeout, else the code or the message of what it rejected with. */
   | { readonly type: 'refused'; readonly outcome: 'none' | 'aborted' | 'error'; readonly error?: string }
@@ -71,4 +71,9 @@ export interface EndEvent {
 
 export function now(): number {
   return Number(process.hrtime.bigint()) / 1e6;
+}
+
+/** The znode of a hold. */
+export function znodeOf(hold: string): string {
+  return hold.split('#')[0] ?? hold;
 }

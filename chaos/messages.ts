@@ -9,6 +9,8 @@ export interface ClientSetup {
   readonly registerPort: number;
   readonly paths: readonly string[];
   readonly owners: number;
+  /** Its locks are kept for so long when nobody asks; undefined for the usual ones. */
+  readonly stickyIdleMs: number | undefined;
   /** Where it writes what it does. */
   readonly file: string;
 }

@@ -13,11 +13,12 @@ import { Register } from './register.ts';
 const sessionTimeoutMs = 4_000;
 const tickTimeMs = 500;
 const ownersOfClient = 6;
+const stickyIdleMs = 200;
 const settleLimitMs = 120_000;
 const paths = ['/chaos/accounts', '/chaos/orders', '/chaos/stock', '/chaos/mail'];
 
 /** Shakes an ensemble and its clients; resolves with the file of the history. */
-export async function run({ minutes, seed, clients: count, out }: ChaosOptions): Promise<string> {
+export async function run({ minutes, seed, clients: count, sticky, out }: ChaosOptions): Promise<string> {
   const folder = join(out, `${new Date().toISOString().replaceAll(/[:.]/g, '-')}-seed-${seed}`);
   mkdirSync(folder, { recursive: true });
   const names = Array.from({ length: count }, (_, index) => `c${index + 1}`);
@@ -33,7 +34,7 @@ export async function run({ minutes, seed, clients: count, out }: ChaosOptions):
   const clients = await Promise.all(
     names.map((client, index) => {
       // Half of the clients know the servers' tick, which makes their deadlines later.
-      const plan = { client, seed: seed + 100 * index, sessionTimeoutMs, tickTimeMs: index % 2 === 0 ? tickTimeMs : undefined, paths, owners: ownersOfClient };
+      const plan = { client, seed: seed + 100 * index, sessionTimeoutMs, tickTimeMs: index % 2 === 0 ? tickTimeMs : undefined, paths, owners: ownersOfClient, stickyIdleMs: isSticky(sticky, index) ? stickyIdleMs : undefined };
       return ClientProcess.start({ ...plan, registerPort: register.port, file: fileOf(client) }, ports);
     }),
   );
@@ -48,6 +49,10 @@ export async function run({ minutes, seed, clients: count, out }: ChaosOptions):
     await Promise.all(clients.map((client) => client.close()));
   }
   return merge(folder, [ownFile, ...names.map(fileOf)]);
+}
+
+function isSticky(sticky: ChaosOptions['sticky'], index: number): boolean {
+  return sticky === 'on' || (sticky === 'mixed' && index % 2 === 1);
 }
 
 /** Waits a little longer than it may take, so that the checker has something to say. */

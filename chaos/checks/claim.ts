@@ -1,3 +1,4 @@
+import { znodeOf } from '../history.ts';
 import type { Fault, Granted, History } from './folded-history.ts';
 
 /** While an owner's code had every reason to believe that it holds the lock. Empty (`to < from`) when it never had. */
@@ -39,7 +40,7 @@ export function toldAt({ lost, releasingAt, observations }: Granted): number {
 export function takenAt({ granted, incarnation }: Granted, { faults }: History): number | undefined {
   const isTaken = (fault: Fault): boolean =>
     fault.kind === 'delete-znode'
-      ? fault.target === granted.hold
+      ? fault.target === znodeOf(granted.hold)
       : fault.kind === 'close-session' && fault.clients.includes(incarnation.client) && granted.t <= fault.healedAt;
   return faults.find((fault) => isTaken(fault))?.beganAt;
 }

@@ -1,3 +1,4 @@
+import { znodeOf } from '../history.ts';
 import type { Acquire, Fault, History } from './folded-history.ts';
 import type { Violation } from './violation.ts';
 
@@ -36,6 +37,6 @@ function touches({ kind, target, clients }: Fault, { incarnation, flow }: Acquir
 
 function holdsByFlow({ grants }: History): Map<string, Set<string>> {
   const holds = new Map<string, Set<string>>();
-  for (const { flow, granted } of [...grants.values()].flat()) holds.set(flow, (holds.get(flow) ?? new Set()).add(granted.hold));
+  for (const { flow, granted } of [...grants.values()].flat()) holds.set(flow, (holds.get(flow) ?? new Set()).add(znodeOf(granted.hold)));
   return holds;
 }

@@ -28,7 +28,7 @@ export async function work({ id, path, lengthMs, writes, delayMs }: Job, hold: H
     } else {
       const write = `${id}/${count}`;
       record({ type: 'write', write, valid: isValid }, t);
-      const accepted = await register.write({ path, write, token: String(hold.fencingToken), delayMs });
+      const accepted = await register.write({ path, write, token: tokenOf(hold), delayMs });
       const answeredAt = now();
       record({ type: 'written', write, accepted, valid: hold.isValid }, answeredAt);
     }
@@ -41,9 +41,18 @@ export async function work({ id, path, lengthMs, writes, delayMs }: Job, hold: H
 /** Records the grant, and its loss when that comes. */
 export function recordGrant(hold: Hold, path: string, record: RecordOwner): void {
   const t = now();
-  record({ type: 'granted', path, hold: hold.path, token: String(hold.fencingToken), valid: hold.isValid }, t);
+  record({ type: 'granted', path, hold: nameOf(hold), token: tokenOf(hold), valid: hold.isValid }, t);
   const { signal } = hold;
   const lost = (): void => record({ type: 'lost', reason: (signal.reason as { reason?: string }).reason ?? String(signal.reason) });
   if (signal.aborted) lost();
   else signal.addEventListener('abort', lost, { once: true });
+}
+
+/** The grants of one znode of a sticky lock share its czxid, and are told apart by their count. */
+function tokenOf({ fencingToken, grant }: Hold): string {
+  return String((fencingToken << 40n) | grant);
+}
+
+function nameOf({ path, grant }: Hold): string {
+  return grant === 0n ? path : `${path}#${grant}`;
 }

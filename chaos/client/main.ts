@@ -25,7 +25,8 @@ client.on('background', (event) => {
 });
 process.on('message', (order: Order) => obey(order));
 
-const mutexes = new Map(setup.paths.map((path) => [path, new InterProcessMutex(client, path)]));
+const sticky = setup.stickyIdleMs === undefined ? undefined : { idleMs: setup.stickyIdleMs };
+const mutexes = new Map(setup.paths.map((path) => [path, new InterProcessMutex(client, path, { sticky })]));
 const nextId = (): string => `${setup.client}.${setup.incarnation}-${(ids += 1)}`;
 const run = async (index: number): Promise<void> => {
   const owner = new Owner({ client, mutexes, recorder, register, nextId, sessionTimeoutMs: setup.sessionTimeoutMs, random: new Random(setup.seed, 1_000 * setup.incarnation + index) });

@@ -109,7 +109,7 @@ export class Owner {
 
   #work(id: string, path: string, kind: CallKind, hold: Hold, record: RecordOwner): Promise<void> {
     const { random, register, sessionTimeoutMs } = this.#tools;
-    const isVeryLong = kind === 'long' && random.chance(0.2);
+    const isVeryLong = kind === 'long' && random.chance(0.1);
     const longestMs = isVeryLong ? 2 * sessionTimeoutMs : 1_200;
     const lengthMs = kind === 'long' ? random.between(100, longestMs) : random.between(0, 10);
     const job: Job = { id, path, lengthMs, writes: 1 + random.whole(2), delayMs: isVeryLong ? random.between(0, longestMs) : 0 };

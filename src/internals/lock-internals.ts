@@ -4,9 +4,9 @@ import { getData, sync } from '../client/operations.js';
 import { join } from '../client/path.js';
 import { expectDuration, expected } from '../client/validate.js';
 import type { Session } from '../client/session.js';
-import { isZooKeeperError, whenNoNode, ZooKeeperError } from '../client/zookeeper-error.js';
+import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
 import type { LockDriver } from '../driver/lock-driver.js';
-import { isSequenceNearOverflow, SEQUENCE_MAX, sequenceOf } from '../driver/names.js';
+import { isSequenceNearOverflow, isStickyName, SEQUENCE_MAX, sequenceOf } from '../driver/names.js';
 import { Grant } from './grant.js';
 import { isMarkedIdle } from './idle-mark.js';
 import { listChildren, Listing } from './listing.js';
@@ -22,6 +22,8 @@ export interface LockInternalsOptions {
   readonly data: Uint8Array;
   /** What a child does that this kind of lock did not create: fail the acquire, or stand in the queue by its name. */
   readonly foreignNodes: 'reject' | 'wait';
+  /** Its znodes may stay when nobody uses the lock. */
+  readonly isSticky?: boolean;
 }
 
 /** How long a tryAcquire waits for a sticky lock that says it is idle. */
@@ -125,11 +127,13 @@ export class LockInternals {
   }
 
   async #isIdle(session: Session, name: string): Promise<boolean> {
-    // Those of this process are asked by their own queue, and would hear of us too late.
-    const path = join(this.#root, name);
-    if (nodesOf(session).has(path)) return false;
-    const found = await session.request(getData(path, false)).catch(whenNoNode(undefined));
-    return found !== undefined && isMarkedIdle(found.value.data);
+    if (!isStickyName(name)) return false;
+    try {
+      return isMarkedIdle((await session.request(getData(join(this.#root, name), false))).value.data);
+    } catch (error) {
+      if (error instanceof ZooKeeperError) return false; // gone, or not ours to read
+      throw error;
+    }
   }
 
   /** Queues up for a moment: who keeps an idle lock gives it away as soon as it hears of us. */
@@ -356,7 +360,7 @@ export class LockInternals {
   }
 
   #newNode(session: Session): LockNode {
-    return new LockNode(session, { root: this.#root, lockName: this.#options.driver.lockName }, this.#client);
+    return new LockNode(session, { root: this.#root, lockName: this.#options.driver.lockName, isSticky: this.#options.isSticky ?? false }, this.#client);
   }
 
   #isAppendOnly(node: LockNode): boolean {

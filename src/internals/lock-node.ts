@@ -6,7 +6,7 @@ import { check, createSequential, exists, getChildren, handOver, remove, type Ac
 import { join } from '../client/path.js';
 import type { Session } from '../client/session.js';
 import { isZooKeeperError, whenNoNode, ZooKeeperError } from '../client/zookeeper-error.js';
-import { findProtected, protectedPrefix } from '../driver/names.js';
+import { findProtected, protectedPrefix, stickyUuid } from '../driver/names.js';
 import { plantWatch } from './plant-watch.js';
 
 type NodeState =
@@ -42,7 +42,7 @@ export class LockNode {
   readonly session: Session;
   readonly #root: string;
   readonly #lockName: string;
-  readonly #uuid = randomUUID();
+  readonly #uuid: string;
   readonly #gones = new Listeners<void>();
   readonly #tools: NodeTools;
   #state: NodeState = { at: 'unsent' };
@@ -53,10 +53,11 @@ export class LockNode {
 
   constructor(
     session: Session,
-    place: { readonly root: string; readonly lockName: string },
+    place: { readonly root: string; readonly lockName: string; readonly isSticky: boolean },
     tools: NodeTools,
   ) {
     this.session = session;
+    this.#uuid = place.isSticky ? stickyUuid(randomUUID()) : randomUUID();
     this.#root = place.root;
     this.#lockName = place.lockName;
     this.#tools = tools;

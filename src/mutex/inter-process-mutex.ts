@@ -79,7 +79,7 @@ export class InterProcessMutex {
     this.#path = lockPath(path);
     this.#driver = driver;
     const data = Buffer.from(localAddress());
-    const internals = new LockInternals(client, this.#path, { driver, foreignNodes, maxLeases: 1, data });
+    const internals = new LockInternals(client, this.#path, { driver, foreignNodes, maxLeases: 1, data, isSticky: sticky !== undefined });
     this.#internals = sticky ? new StickyLock(client, this.#path, internals, { ...sticky, data, root: `${client.chroot}${this.#path}`, clock: client.clock }) : internals;
     this.#keeper = {
       lock: { client, path: this.#path },

@@ -54,7 +54,7 @@ function namesOf(facts: readonly FrameFact[]): string[] {
 /** Plays a scenario without a fault, and looks at every frame of it what there is on the server. */
 async function dryRun(theatre: Theatre, scenario: Scenario): Promise<FrameFact[]> {
   await using stage = await Stage.open(theatre, scenario.depth ?? 'lock');
-  const play = await scenario.begin(stage);
+  const play = await within(5 * sessionTimeoutMs, stage, scenario.begin(stage));
   const facts: FrameFact[] = [];
   const past = stage.wire.frames.length;
   const begun: Frame[] = [];

@@ -106,7 +106,7 @@ export const recoveries: readonly Scenario[] = [
       await ready(stage);
       const { hold, next } = await heldBeforeWaiter(stage);
       stage.wire.proxy.silence();
-      await aborted(hold.signal);
+      await stage.track('the loss of a hold', aborted(hold.signal));
       stage.wire.proxy.cut();
       return async () => {
         stage.wire.proxy.speak();
