@@ -15,6 +15,7 @@ import { progress } from './checks/progress.ts';
 import { register } from './checks/register.ts';
 import { report } from './checks/report.ts';
 import { settled } from './checks/settled.ts';
+import { stillborn } from './checks/stillborn.ts';
 import { strangers } from './checks/strangers.ts';
 import { tokens } from './checks/tokens.ts';
 import { vacuity } from './checks/vacuity.ts';
@@ -22,7 +23,7 @@ import type { Check, Violation } from './checks/violation.ts';
 import { picture } from './picture.ts';
 import { readHistory } from './read-history.ts';
 
-const checks: readonly Check[] = [overlaps, strangers, latches, register, tokens, order, settled, losses, complaints, leftovers, progress, vacuity];
+const checks: readonly Check[] = [overlaps, strangers, stillborn, latches, register, tokens, order, settled, losses, complaints, leftovers, progress, vacuity];
 
 export interface Verdict {
   /** In the order of time. */

@@ -20,6 +20,8 @@ export type Order =
   | { readonly is: 'drain' }
   /** Block the event loop, then answer `awake`. */
   | { readonly is: 'stall'; readonly ms: number }
+  /** Who holds, or gets to, goes on holding until then. */
+  | { readonly is: 'keep'; readonly ms: number }
   /** Answer with the session's identity. */
   | { readonly is: 'identify' };
 

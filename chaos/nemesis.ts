@@ -37,6 +37,7 @@ export class Nemesis {
     this.#count += 1;
     const id = `f${this.#count}`;
     const { target, clients, isStopped = false } = fault;
+    if (random.chance(0.7)) await this.#haveHolders(clients);
     this.#record({ t: now(), type: 'fault', fault: id, kind: name, target, clients, isStopped });
     try {
       await fault.begin();
@@ -44,6 +45,14 @@ export class Nemesis {
     } finally {
       await this.#heal(id, fault);
     }
+  }
+
+  /** One of those whom it may hurt gets locks and keeps them, so that there is something to lose. */
+  async #haveHolders(names: readonly string[]): Promise<void> {
+    const { clients, random, sessionTimeoutMs } = this.#world;
+    const victims = clients.filter(({ name }) => names.includes(name));
+    victims[random.whole(victims.length)]?.order({ is: 'keep', ms: 2.5 * sessionTimeoutMs });
+    await delay(random.between(200, 1_000));
   }
 
   async #heal(id: string, fault: Fault): Promise<void> {

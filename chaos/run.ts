@@ -11,7 +11,9 @@ import type { ChaosOptions } from './options.ts';
 import { Register } from './register.ts';
 
 const sessionTimeoutMs = 4_000;
-const tickTimeMs = 500;
+/** ZooKeeper's default: the longer it is, the less the leader knows of who was heard from. */
+const tickTimeMs = 2_000;
+const syncLimit = 15;
 const ownersOfClient = 6;
 const stickyIdleMs = 200;
 const settleLimitMs = 120_000;
@@ -27,7 +29,7 @@ export async function run({ minutes, seed, clients: count, sticky, out }: ChaosO
   const record = (event: HistoryEvent): void => appendFileSync(ownFile, `${JSON.stringify(event)}\n`);
   record({ t: now(), type: 'run', seed, minutes, sessionTimeoutMs, paths, clients: names });
 
-  await using trio = await Trio.start();
+  await using trio = await Trio.start({ tickTimeMs, syncLimit });
   await using register = await Register.start(record);
   await using outside = await stranger(trio.connectString);
   const ports = trio.servers.map(({ port }) => port);

@@ -10,6 +10,8 @@ export interface Job {
   readonly writes: number;
   /** How long its writes are under way: they may come when the lock is somebody else's, and be refused for their token. */
   readonly delayMs: number;
+  /** No job of this process ends before that, unless it loses its lock: faults meet holders then. */
+  readonly keeping: { readonly until: number };
 }
 
 const lookEveryMs = 20;
@@ -18,7 +20,7 @@ const lookEveryMs = 20;
  * What a careful owner does while it holds the lock: it writes with its token, never without a look at `isValid`, and ends at the first look
  * that says no.
  */
-export async function work({ id, path, lengthMs, writes, delayMs }: Job, hold: Hold, record: RecordOwner, register: RegisterClient): Promise<void> {
+export async function work({ id, path, lengthMs, writes, delayMs, keeping }: Job, hold: Hold, record: RecordOwner, register: RegisterClient): Promise<void> {
   const until = performance.now() + lengthMs;
   for (let count = 1; ; count += 1) {
     const t = now();
@@ -32,7 +34,7 @@ export async function work({ id, path, lengthMs, writes, delayMs }: Job, hold: H
       const answeredAt = now();
       record({ type: 'written', write, accepted, valid: hold.isValid }, answeredAt);
     }
-    const leftMs = until - performance.now();
+    const leftMs = Math.max(until, keeping.until) - performance.now();
     if (!isValid || (leftMs <= 0 && count >= writes)) return;
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, Math.min(leftMs, lookEveryMs))));
   }

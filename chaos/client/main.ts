@@ -10,6 +10,7 @@ const setup = JSON.parse(process.argv[2] ?? '') as ClientSetup;
 const recorder = new Recorder(setup.client, setup.file);
 const random = new Random(setup.seed, setup.incarnation);
 const register = new RegisterClient(setup.registerPort);
+const keeping = { until: 0 };
 let isDraining = false;
 let ids = 0;
 
@@ -29,7 +30,7 @@ const sticky = setup.stickyIdleMs === undefined ? undefined : { idleMs: setup.st
 const mutexes = new Map(setup.paths.map((path) => [path, new InterProcessMutex(client, path, { sticky })]));
 const nextId = (): string => `${setup.client}.${setup.incarnation}-${(ids += 1)}`;
 const run = async (index: number): Promise<void> => {
-  const owner = new Owner({ client, mutexes, recorder, register, nextId, sessionTimeoutMs: setup.sessionTimeoutMs, random: new Random(setup.seed, 1_000 * setup.incarnation + index) });
+  const owner = new Owner({ client, mutexes, recorder, register, nextId, keeping, sessionTimeoutMs: setup.sessionTimeoutMs, random: new Random(setup.seed, 1_000 * setup.incarnation + index) });
   // A turn of the loop between, also after calls that fail at once.
   while (!isDraining) await owner.once().then(() => new Promise((resolve) => setTimeout(resolve, random.between(0, 10))));
 };
@@ -57,6 +58,9 @@ function obey(order: Order): void {
   switch (order.is) {
     case 'drain':
       isDraining = true;
+      return;
+    case 'keep':
+      keeping.until = performance.now() + order.ms;
       return;
     case 'stall': {
       const until = performance.now() + order.ms;

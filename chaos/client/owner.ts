@@ -12,6 +12,7 @@ export interface OwnerTools {
   readonly register: RegisterClient;
   readonly random: Random;
   readonly sessionTimeoutMs: number;
+  readonly keeping: Job['keeping'];
   readonly nextId: () => string;
 }
 
@@ -108,11 +109,11 @@ export class Owner {
   }
 
   #work(id: string, path: string, kind: CallKind, hold: Hold, record: RecordOwner): Promise<void> {
-    const { random, register, sessionTimeoutMs } = this.#tools;
+    const { random, register, sessionTimeoutMs, keeping } = this.#tools;
     const isVeryLong = kind === 'long' && random.chance(0.1);
     const longestMs = isVeryLong ? 2 * sessionTimeoutMs : 1_200;
     const lengthMs = kind === 'long' ? random.between(100, longestMs) : random.between(0, 10);
-    const job: Job = { id, path, lengthMs, writes: 1 + random.whole(2), delayMs: isVeryLong ? random.between(0, longestMs) : 0 };
+    const job: Job = { id, path, lengthMs, writes: 1 + random.whole(2), delayMs: isVeryLong ? random.between(0, longestMs) : 0, keeping };
     return work(job, hold, record, register);
   }
 

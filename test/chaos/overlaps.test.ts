@@ -54,10 +54,10 @@ describe('holds in a history', () => {
     expect(script.hold('c1', 'x2', { call: 2_300, granted: 2_400, until: 2_800, token: 11, flow: 'x' }).findings).to.deep.equal([]);
   });
 
-  it('that come late to their code, and are not valid, claim nothing', () => {
+  it('that are not valid when they come to their code claim nothing, and should not have been given', () => {
     const script = open().fault('stop-client', 'c1', 900, 2_900).without((event) => event.type === 'granted' && event.id === 'x');
     script.own('c1', 'x', 3_500, { type: 'granted', path: '/a', hold: '/a/lock-10', token: '10', valid: false });
-    expect(withNext(script.lose('c1', 'x', 3_501)).findings).to.deep.equal([]);
+    expect(withNext(script.lose('c1', 'x', 3_501)).findings).to.deep.equal(['stillborn']);
   });
 
   it('of one znode and two flows are a stranger let in', () => {

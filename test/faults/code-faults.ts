@@ -1,6 +1,7 @@
 import { ZooKeeperError } from '../../src/index.ts';
-import type { Frame, Op } from '../support/zk-proxy.ts';
+import type { Frame } from '../support/zk-proxy.ts';
 import type { Fault, FrameFact } from './fault.ts';
+import type { FrameKey } from './frame-key.ts';
 
 /** Known ones, and one that no server of today knows. */
 const numbers = [-4, -5, -7, -101, -102, -110, -112, -118, -122, -127, -999];
@@ -39,7 +40,7 @@ function notForReplies(from: 'client' | 'server', { key }: FrameFact): string | 
   return key.from === from ? undefined : `it is about the ${from === 'client' ? 'request' : 'reply'}`;
 }
 
-function lieAbout(number: number, op: Op): string | undefined {
+function lieAbout(number: number, op: FrameKey['op']): string | undefined {
   return number === noNode && (op === 'getData' || op === 'exists' || op === 'getChildren2') ? thereIsOne : undefined;
 }
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Frame } from '../support/zk-proxy.ts';
 import { codeFaults } from './code-faults.ts';
 import type { Fault, FrameFact } from './fault.ts';
-import { FrameCounter, keyName } from './frame-key.ts';
+import { deletedBy, FrameCounter, keyName } from './frame-key.ts';
 import { linkFaults } from './link-faults.ts';
 import { within, type Case } from './run-case.ts';
 import type { Scenario } from './scenario.ts';
@@ -69,7 +69,7 @@ async function dryRun(theatre: Theatre, scenario: Scenario): Promise<FrameFact[]
     const leaving = [...begun, ...arrived.filter(isLeaving)].filter((one) => one !== frame && !isAnswered(one, arrived));
     if (isLeaving(frame)) begun.push(frame);
     const looked = stage.queue().then((queue) => {
-      const stays = queue.map(({ path }) => !leaving.some((one) => one.op === 'closeSession' || one.path === path));
+      const stays = queue.map(({ path }) => !leaving.some((one) => one.op === 'closeSession' || deletedBy(one) === path));
       const own = queue.findLastIndex(({ isSubjects }, at) => isSubjects && stays[at]);
       facts[index] = { key, hasSession: stage.hasSubject, hasOwnNode: own >= 0, hasPredecessor: own > 0 && stays[own - 1] === true };
     });
@@ -84,6 +84,6 @@ async function dryRun(theatre: Theatre, scenario: Scenario): Promise<FrameFact[]
   return facts;
 }
 
-function isLeaving({ from, op }: Frame): boolean {
-  return from === 'client' && (op === 'delete' || op === 'closeSession');
+function isLeaving(frame: Frame): boolean {
+  return frame.from === 'client' && (frame.op === 'closeSession' || deletedBy(frame) !== undefined);
 }

@@ -1,6 +1,7 @@
 import { LockError, type Hold } from '../../src/index.ts';
 import { recoveries } from './recoveries.ts';
 import type { Scenario } from './scenario.ts';
+import { stickyScenarios } from './sticky-scenarios.ts';
 import { acquireAndRelease, deleted, heldBeforeWaiter, ready, waitingBehindHolder } from './steps.ts';
 import { sessionTimeoutMs } from './theatre.ts';
 
@@ -215,4 +216,4 @@ const plays: readonly Scenario[] = [
   },
 ];
 
-export const scenarios: readonly Scenario[] = [...plays, ...recoveries];
+export const scenarios: readonly Scenario[] = [...plays, ...stickyScenarios, ...recoveries];

@@ -75,10 +75,10 @@ export class Stage implements AsyncDisposable {
   }
 
   /** Undefined where the acquire was refused in a way that is permitted, or did not get it. Never rejects. */
-  async acquire(client: LockClient, options: AcquireOptions = {}): Promise<Hold | undefined> {
+  async acquire(client: LockClient, options: AcquireOptions = {}, mutex = new InterProcessMutex(client, this.path)): Promise<Hold | undefined> {
     const who = this.#nameOf(client);
     try {
-      const hold = await this.track(`an acquire of ${who}`, new InterProcessMutex(client, this.path).acquire(options));
+      const hold = await this.track(`an acquire of ${who}`, mutex.acquire(options));
       this.owners.granted(who, hold);
       return hold;
     } catch (error) {

@@ -20,9 +20,9 @@ export class Trio implements AsyncDisposable {
   readonly #ensemble: Ensemble;
   readonly #cuts = new Map<ZooKeeperServer, Cut>();
 
-  static async start(): Promise<Trio> {
+  static async start(options = { tickTimeMs, syncLimit }): Promise<Trio> {
     await ensureFirewall();
-    const trio = new Trio(await startEnsemble(3, { tickTimeMs, config: { syncLimit } }));
+    const trio = new Trio(await startEnsemble(3, { tickTimeMs: options.tickTimeMs, config: { syncLimit: options.syncLimit } }));
     await trio.whole();
     return trio;
   }
