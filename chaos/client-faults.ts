@@ -30,7 +30,7 @@ function onLinks(world: World, begin: (link: ClientProcess['links'][number]) => 
  * One client can reach one follower only, and that one dies, or is cut off from the leader: what it has answered until then the leader never
  * hears of. It is what a deadline that counts from the last answer does not survive.
  */
-async function strand(world: World, { followers }: Roles, lose: (follower: ZooKeeperServer) => Promise<() => Promise<unknown>>): Promise<Fault> {
+function strand(world: World, { followers }: Roles, lose: (follower: ZooKeeperServer) => Promise<() => Promise<unknown>>): Fault {
   const { trio, clients, random, sessionTimeoutMs } = world;
   const client = one(world);
   const follower = random.pick(followers);
@@ -59,8 +59,16 @@ async function strand(world: World, { followers }: Roles, lose: (follower: ZooKe
 }
 
 export const clientFaults: Readonly<Record<string, FaultKind>> = {
-  'strand-and-kill': (world, roles) => strand(world, roles, async (follower) => (await follower.kill(), () => follower.start())),
-  'strand-and-cut-off': (world, roles) => strand(world, roles, async (follower) => (await world.trio.cutFollowerOff(roles, follower)).heal),
+  'strand-and-kill': (world, roles) =>
+    strand(world, roles, async (follower) => {
+      await follower.kill();
+      return () => follower.start();
+    }),
+  'strand-and-cut-off': (world, roles) =>
+    strand(world, roles, async (follower) => {
+      const cut = await world.trio.cutFollowerOff(roles, follower);
+      return () => cut.heal();
+    }),
   'cut-link': (world) => ({ ...onLinks(world, (link) => link.cut()), lastsMs: 0 }),
   'slow-link': (world) => {
     const delayMs = world.random.between(20, 400);

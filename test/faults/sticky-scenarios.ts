@@ -7,7 +7,7 @@ import { acquireAndRelease, ready } from './steps.ts';
 export const stickyScenarios: readonly Scenario[] = [
   {
     name: 'a sticky lock that is granted again, and then wanted',
-    frames: 13,
+    frames: 12,
     begin: async (stage) => {
       await ready(stage);
       return async () => {
@@ -23,7 +23,7 @@ export const stickyScenarios: readonly Scenario[] = [
   },
   {
     name: 'a sticky lock that is idle, and then wanted',
-    frames: 15,
+    frames: 17,
     begin: async (stage) => {
       await ready(stage);
       return async () => {
