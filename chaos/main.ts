@@ -6,8 +6,12 @@ import { run } from './run.ts';
 
 const options = readOptions(process.argv.slice(2));
 console.log(`chaos: ${options.minutes} minutes, ${options.clients} clients, seed ${options.seed}`);
-const history = await run(options);
+const history = await run(options).catch((error: unknown) => {
+  // 1 is the checker's word for a violation.
+  console.error(error);
+  process.exit(2);
+});
 console.log(history);
 // Judged by a program of its own, which knows the file alone.
 const checker = spawnSync(process.execPath, ['--import=tsx', fileURLToPath(new URL('check.ts', import.meta.url)), history], { stdio: 'inherit' });
-process.exitCode = checker.status ?? 1;
+process.exitCode = checker.status ?? 2;
