@@ -41,6 +41,13 @@ type Outcome =
   /** The session ended, or the create was never executed: there is nothing to lose by starting over. */
   | { readonly is: 'over' };
 
+/** Where our znode stands in a list. */
+type Place =
+  | { readonly is: 'vanished' }
+  | { readonly is: 'held' }
+  /** `isNext`: it comes right behind its predecessor, and nobody can be inserted between. `isSecond`: the predecessor is the first. */
+  | { readonly is: 'waiting'; readonly predecessor: string; readonly isNext: boolean; readonly isSecond: boolean; readonly epoch: number };
+
 /** The wait for a lock: queue up, watch the predecessor, clean up. */
 export class LockInternals {
   readonly #client: LockClient;
@@ -163,22 +170,41 @@ export class LockInternals {
         listing = await this.#lookAgain(session, patience, { mustCatchUp: listing !== undefined });
         continue;
       }
-      const { sorted, foreign } = listing.queue(this.#options.driver);
-      this.#refuseForeign(foreign);
-      const index = sorted.indexOf(node.name);
-      if (index < 0) return { is: 'vanished' };
-      const decision = this.#options.driver.decide(sorted, node.name, this.#options.maxLeases);
-      if (decision.held) return this.#grant(session, node, patience, mode);
-      if (mode === 'once') return { is: 'taken' };
-      this.#refuseWatch(sorted, index, decision.watch);
-
-      node.watch();
-      const isNext = decision.watch === sorted[index - 1] && this.#options.maxLeases === 1 && this.#isAppendOnly(node);
-      const woken = await this.#predecessorChanges(session, node, decision.watch, isNext, patience);
-      const followsHolder = woken === 'holder gone' || (woken === 'gone' && index === 1 && listing.epoch === session.epoch && session.isConnected);
-      if (followsHolder && isNext) return this.#grant(session, node, patience, mode);
+      const place = this.#placeIn(listing, node);
+      // Not kept while we wait: a thousand waiters would keep a thousand lists of a thousand names.
       listing = undefined;
+      if (place.is === 'vanished') return { is: 'vanished' };
+      if (place.is === 'held') return this.#grant(session, node, patience, mode);
+      if (mode === 'once') return { is: 'taken' };
+
+      const path = join(this.#root, place.predecessor);
+      node.hasWaited = !nodesOf(session).has(path);
+      // In this process a hand-over may come at any moment, and looks after our znode itself.
+      if (node.hasWaited) node.watch();
+      else node.watchSoon();
+      const woken = await this.#predecessorChanges(session, node, path, place.isNext, patience);
+      const followsHolder = woken === 'holder gone' || (woken === 'gone' && place.isSecond && place.epoch === session.epoch && session.isConnected);
+      if (followsHolder && place.isNext) return this.#grant(session, node, patience, mode);
     }
+  }
+
+  #placeIn(listing: Listing, node: LockNode): Place {
+    const { driver, maxLeases } = this.#options;
+    const { sorted, foreign } = listing.queue(driver);
+    this.#refuseForeign(foreign);
+    const index = sorted.indexOf(node.name);
+    if (index < 0) return { is: 'vanished' };
+    const decision = driver.decide(sorted, node.name, maxLeases);
+    if (decision.held) return { is: 'held' };
+    const { watch } = decision;
+    this.#refuseWatch(sorted, index, watch);
+    return {
+      is: 'waiting',
+      predecessor: watch,
+      isNext: watch === sorted[index - 1] && maxLeases === 1 && this.#isAppendOnly(node),
+      isSecond: index === 1,
+      epoch: listing.epoch,
+    };
   }
 
   /** Our znode and, in the same flush, the list that says where it stands; undefined when the list was lost. */
@@ -277,8 +303,7 @@ export class LockInternals {
    * our list, and the news came on the connection that the list came on: after a reconnect the events are replayed in no order. Or the
    * predecessor was a holder in this process: then it was the first when it was granted, whenever our list was.
    */
-  #predecessorChanges(session: Session, node: LockNode, predecessor: string, isNext: boolean, patience: Patience): Promise<'gone' | 'holder gone' | 'look'> {
-    const path = join(this.#root, predecessor);
+  #predecessorChanges(session: Session, node: LockNode, path: string, isNext: boolean, patience: Patience): Promise<'gone' | 'holder gone' | 'look'> {
     return patience.wait((wake, fail) => {
       const stops = [
         node.onGone(() => wake('look')),

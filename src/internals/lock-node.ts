@@ -13,7 +13,7 @@ type NodeState =
   | { readonly at: 'unsent' }
   /** The create was sent, and its answer is outstanding or lost. */
   | { readonly at: 'unknown' }
-  | { readonly at: 'there'; readonly name: string; readonly czxid: bigint }
+  | { readonly at: 'there'; readonly name: string; readonly path: string; readonly czxid: bigint }
   | { readonly at: 'gone' };
 
 /** What a znode needs of its client. */
@@ -78,7 +78,7 @@ export class LockNode {
   }
 
   get path(): string {
-    return join(this.#root, this.name);
+    return this.#state.at === 'there' ? this.#state.path : join(this.#root, this.name);
   }
 
   get czxid(): bigint {
@@ -244,7 +244,7 @@ export class LockNode {
   }
 
   #isThere(name: string, czxid: bigint): void {
-    this.#state = { at: 'there', name, czxid };
+    this.#state = { at: 'there', name, path: join(this.#root, name), czxid };
     nodesOf(this.session).set(this.path, this);
   }
 
