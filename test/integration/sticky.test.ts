@@ -45,7 +45,6 @@ describe('a sticky lock', () => {
     await hold.release();
     return hold;
   };
-  const listed = (): Promise<Frame> => proxy.seen(from('server', 'getChildren2'), 2);
   const writes = (): string[] => proxy.frames.filter(({ from: side, op }) => side === 'client' && ['create2', 'delete'].includes(op)).map(({ op }) => op);
 
   /** Idle, and known to be by everybody. */
@@ -57,8 +56,7 @@ describe('a sticky lock', () => {
 
   it('keeps its znode after a release, and grants it again without a request: one token, counted grants', async () => {
     const mutex = sticky();
-    const first = await once(mutex);
-    await listed();
+    const first = await idle(mutex);
     proxy.clear();
     const again = await mutex.acquire();
     expect([again.path, again.fencingToken]).to.deep.equal([first.path, first.fencingToken]);
@@ -99,8 +97,7 @@ describe('a sticky lock', () => {
 
   it('is given up by the news of another while it is idle', async () => {
     const mutex = sticky();
-    await once(mutex);
-    await listed();
+    await idle(mutex);
     const hold = await new InterProcessMutex(other, mutex.path).acquire();
     expect(await outside.children(mutex.path)).to.have.length(1);
     await hold.release();
@@ -108,8 +105,7 @@ describe('a sticky lock', () => {
 
   it('serves those of its process who came before the news, and nobody who came after it before the other one', async () => {
     const mutex = sticky();
-    await once(mutex);
-    await listed();
+    await idle(mutex);
     const order: string[] = [];
     const note = (name: string) => async (hold: Hold): Promise<void> => {
       order.push(name);
@@ -156,8 +152,6 @@ describe('a sticky lock', () => {
     const first = await mutex.tryAcquire();
     expect(await mutex.tryAcquire()).to.equal(undefined);
     await first?.release();
-    await listed();
-    await proxy.seen(from('server', 'getChildren2'), 2);
     let second: Hold | undefined;
     await until('it is idle', async () => (second = await mutex.tryAcquire()) !== undefined);
     expect(second?.path).to.equal(first?.path);
@@ -182,8 +176,7 @@ describe('a sticky lock', () => {
 
   it('is not granted again while no connection could bring the news', async () => {
     const mutex = sticky();
-    await once(mutex);
-    await listed();
+    await idle(mutex);
     await proxy.refuse();
     const suspended = new Promise((resolve) => client.once('state', resolve));
     proxy.cut();
@@ -201,8 +194,7 @@ describe('a sticky lock', () => {
 
   it('hears of one who came while it was not connected before it grants anything', async () => {
     const mutex = sticky();
-    await once(mutex);
-    await listed();
+    await idle(mutex);
     await proxy.refuse();
     const suspended = new Promise((resolve) => client.once('state', resolve));
     proxy.cut();
