@@ -2,12 +2,16 @@ import { InterProcessMutex, LockClient, LockError, retryForever, type AcquireOpt
 import { testPath } from '../support/test-path.ts';
 import { until } from '../support/until.ts';
 import { startProxy, type ZkProxy } from '../support/zk-proxy.ts';
+import { longestStallMs } from './alarms.ts';
 import { Owners } from './owners.ts';
 import { sessionTimeoutMs, tickTimeMs, type Theatre } from './theatre.ts';
 import { Wire } from './wire.ts';
 
 /** Far longer than any case may take: what waits here is judged by the case's own bound. */
 export const ageMs = 60_000;
+
+/** How late a timer may be where nothing stands still. */
+const timerMs = 100;
 
 /** One lock and its cast: the client under test behind a proxy of its own, and a bystander on a good connection. */
 export class Stage implements AsyncDisposable {
@@ -77,6 +81,7 @@ export class Stage implements AsyncDisposable {
   /** Undefined where the acquire was refused in a way that is permitted, or did not get it. Never rejects. */
   async acquire(client: LockClient, options: AcquireOptions = {}, mutex = new InterProcessMutex(client, this.path)): Promise<Hold | undefined> {
     const who = this.#nameOf(client);
+    const lateAt = performance.now() + (options.timeoutMs ?? Infinity) + timerMs;
     try {
       const hold = await this.track(`an acquire of ${who}`, mutex.acquire(options));
       this.owners.granted(who, hold);
@@ -86,6 +91,9 @@ export class Stage implements AsyncDisposable {
       const isAbort = options.signal?.aborted === true && error === options.signal.reason;
       if (!isTimeout && !isAbort) this.#judge(`an acquire of ${who}`, error);
       return undefined;
+    } finally {
+      const lateMs = performance.now() - lateAt - longestStallMs();
+      if (lateMs > 0) this.complaints.push(`an acquire of ${who} with a timeout of ${options.timeoutMs ?? 0} ms settled ${Math.round(lateMs + timerMs)} ms after it`);
     }
   }
 
