@@ -13,6 +13,7 @@ import { Raw } from './peers/raw.ts';
 import { bars, lines } from './plot.ts';
 import { tables } from './report.ts';
 import { speedOf, type PeerName, type Results } from './results.ts';
+import { measureSticky } from './sticky.ts';
 import { growth, scenarios } from './scenarios.ts';
 
 const options = readOptions(process.argv.slice(2));
@@ -38,6 +39,7 @@ const results: Results = {
   skipped: missing === undefined ? {} : { 'Java Curator': missing },
   scenarios: await contest(),
   growth: { waiters: await grow(growth.waiters), sessions: await grow(growth.sessions) },
+  sticky: await measureSticky(server.connectString, options.durationMs, options.rounds),
   heapBytesPerWaiter: heap(options.isBrief ? 100 : 10_000),
 };
 await Promise.all(Object.values(peers).map((peer) => peer.close()));

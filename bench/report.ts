@@ -3,7 +3,7 @@ import { speedOf, type PeerName, type Results } from './results.ts';
 
 /** The tables of `docs/performance.md`. */
 export function tables(results: Results): string {
-  return [heading(results), speeds(results), ratios(results), costs(results), growths(results)].join('\n\n');
+  return [heading(results), speeds(results), ratios(results), costs(results), stickiness(results), growths(results)].join('\n\n');
 }
 
 function heading(results: Results): string {
@@ -50,6 +50,25 @@ function costs(results: Results): string {
     }),
   );
   return table(['', 'peer', 'requests a cycle', 'bytes sent a cycle', 'CPU a cycle, µs', 'hand-over p50, ms', 'p99, ms', 'luckiest / unluckiest'], rows);
+}
+
+function stickiness({ sticky, scenarios }: Results): string {
+  const { solo, threads64, contended } = sticky;
+  const row = (name: string, { cyclesPerSecond, loopDelayP99Ms, remoteServedMs }: typeof solo, curator: number | undefined): string[] => [
+    name,
+    whole(cyclesPerSecond),
+    curator === undefined ? '–' : whole(cyclesPerSecond / curator),
+    fixed(loopDelayP99Ms),
+    fixed(remoteServedMs),
+  ];
+  const rows = [
+    row('solo', solo, scenarios['solo']?.curator?.cyclesPerSecond),
+    row('threads 64', threads64, scenarios['threads 64']?.curator?.cyclesPerSecond),
+  ];
+  return [
+    table(['sticky', 'cycles a second', '× Java Curator', 'event-loop delay p99, ms', 'a remote waiter is served after (median), ms'], rows),
+    `Two clients that contend all the time: ${fixed(contended.ratio)} of the cycles that they make without sticky; the luckier one has ${fixed(contended.luck)} × the grants of the other.`,
+  ].join('\n\n');
 }
 
 function growths({ growth }: Results): string {

@@ -1,3 +1,4 @@
+import type { StickyResults } from './sticky.ts';
 import type { summary } from './measure.ts';
 
 export type PeerName = 'ours' | 'raw' | 'curator';
@@ -15,6 +16,7 @@ export interface Results {
   readonly skipped: Readonly<Record<string, string>>;
   readonly scenarios: Readonly<Record<string, Partial<Record<PeerName, Summary>>>>;
   readonly growth: Readonly<Record<'waiters' | 'sessions', readonly { readonly name: string; readonly ours: Summary }[]>>;
+  readonly sticky: StickyResults;
   readonly heapBytesPerWaiter: number;
 }
 

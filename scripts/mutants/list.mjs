@@ -56,8 +56,8 @@ export const mutants = [
   {
     name: 'a sticky lock that is kept although others are in its list',
     file: 'src/internals/turn.ts',
-    find: "value.length === 1 && value[0] === name ? 'none' : 'some'",
-    replace: "'none'",
+    find: "answered(value.length === 1 ? 'none' : 'some')",
+    replace: "answered('none')",
     tests: tests('integration/sticky', 'when the list shows somebody else'),
   },
   {

@@ -370,7 +370,12 @@ export class Session implements ConnectionListener {
 
   /** Asked again on the next connection if this one ends before the answer. */
   #askToClose(): void {
-    this.request(closeSession()).then(() => this.#end('closed'), ignore);
+    this.request(closeSession()).then(
+      () => this.#end('closed'),
+      (error: unknown) => {
+        if (error instanceof ZooKeeperError && !error.is('CONNECTION_LOSS')) this.#connection.drop(error);
+      },
+    );
     this.#scheduleTick();
   }
 

@@ -150,7 +150,11 @@ export class Turn {
     this.#news = 'asked';
     session.watch(root, this.#heard, 'children');
     session.request(getChildren(root, true)).then(
-      ({ value }) => answered(value.length === 1 && value[0] === name ? 'none' : 'some'),
+      ({ value }) => {
+        // Deleted by somebody: nobody may be served by it any more.
+        if (!value.includes(name)) void this.#leave();
+        else answered(value.length === 1 ? 'none' : 'some');
+      },
       () => answered('some'),
     );
   }
