@@ -13,6 +13,8 @@ export interface Operation<T> {
 /** A znode's Stat, as far as locks need it. */
 export interface Stat {
   readonly czxid: bigint;
+  /** The last transaction that wrote its data; its czxid for as long as nobody has. */
+  readonly mzxid: bigint;
   readonly createdAtMs: number;
   readonly ephemeralOwner: bigint;
 }
@@ -34,6 +36,7 @@ export interface AclEntry {
 
 export const openAcl: readonly AclEntry[] = [{ permissions: 31, scheme: 'world', id: 'anyone' }];
 
+const ephemeral = 1;
 const ephemeralSequential = 3;
 const container = 4;
 const persistent = 0;
@@ -47,6 +50,38 @@ export function createSequential(path: string, data: Uint8Array, acl: readonly A
   return {
     ...creation('create2', 15, path, data, acl, ephemeralSequential),
     read: (from) => ({ path: from.text(), stat: readStat(from) }),
+  };
+}
+
+/**
+ * In one transaction: an ephemeral znode under exactly this name, if another znode is there. Answers both errors when it is not, or when the create
+ * is refused.
+ */
+export function createBeside(other: string, path: string, data: Uint8Array, acl: readonly AclEntry[]): Operation<{ stat: Stat } | { errors: number[] }> {
+  const create = creation('create2', 15, path, data, acl, ephemeral);
+  return {
+    name: 'multi',
+    opcode: 14,
+    kind: 'write',
+    path,
+    write(to) {
+      to.int(13).flag(false).int(-1).text(other).int(-1);
+      create.write(to.int(15).flag(false).int(-1));
+      to.int(-1).flag(true).int(-1);
+    },
+    read(from) {
+      const errors: number[] = [];
+      for (;;) {
+        const type = from.int();
+        const done = from.flag();
+        from.int();
+        if (done) return { errors };
+        if (type === -1) errors.push(from.int());
+        if (type !== 15) continue;
+        from.text();
+        return { stat: readStat(from) };
+      }
+    },
   };
 }
 
@@ -66,6 +101,10 @@ export function remove(path: string): Operation<void> {
 
 export function exists(path: string): Operation<Stat> {
   return { name: 'exists', opcode: 3, kind: 'read', path, write: (to) => void to.text(path).flag(false), read: readStat };
+}
+
+export function setData(path: string, data: Uint8Array): Operation<Stat> {
+  return { name: 'setData', opcode: 5, kind: 'write', path, write: (to) => void to.text(path).bytes(data).int(-1), read: readStat };
 }
 
 export function getData(path: string, watch: boolean): Operation<{ data: Buffer; stat: Stat }> {
@@ -163,13 +202,13 @@ function creation(name: string, opcode: number, path: string, data: Uint8Array, 
 
 function readStat(from: Reader): Stat {
   const czxid = from.long();
-  from.long();
+  const mzxid = from.long();
   const createdAtMs = Number(from.long());
   from.long();
   from.int();
   from.int();
   from.int();
-  return { czxid, createdAtMs, ephemeralOwner: from.long() };
+  return { czxid, mzxid, createdAtMs, ephemeralOwner: from.long() };
 }
 
 function readMulti(from: Reader): number[] {

@@ -17,56 +17,66 @@ export class Grant implements Holding {
   /** The znode's path as the application knows it, below its chroot. */
   readonly publicPath: string;
   readonly fencingToken: bigint;
-  readonly #node: LockNode;
+  readonly node: LockNode;
   readonly #losses = new Listeners<LockLostError>();
   #state: GrantState = { at: 'held' };
 
-  constructor(node: LockNode, publicPath: string) {
+  constructor(node: LockNode, publicPath: string, fencingToken = node.czxid) {
     this.path = node.path;
     this.publicPath = publicPath;
-    this.fencingToken = node.czxid;
-    this.#node = node;
+    this.fencingToken = fencingToken;
+    this.node = node;
     node.wasGranted = true;
     node.session.hold(this);
     node.watchSoon();
     node.onGone(() => this.lose('node-deleted'));
+    node.onMark((mark) => mark === 'force' && this.lose('forced'));
   }
 
   /** Why it is lost, judged now against the session's clock; undefined while it is held or after its release. */
   get loss(): LockLostError | undefined {
-    if (this.#state.at === 'held') this.#node.session.isAlive();
+    if (this.#state.at === 'held') this.node.session.isAlive();
     return this.#state.at === 'lost' ? this.#state.error : undefined;
   }
 
   get isValid(): boolean {
-    return this.#state.at === 'held' && this.#node.session.isAlive();
+    return this.#state.at === 'held' && this.node.session.isAlive();
   }
 
   onLost(listener: (error: LockLostError) => void): () => void {
     return this.#losses.add(listener);
   }
 
+  /** Told each time that somebody asks its holder to let go. */
+  onRevoke(listener: () => void): void {
+    this.node.onMark((mark) => mark === 'revoke' && this.isValid && listener());
+  }
+
   lose(reason: LossReason): void {
     if (this.#state.at !== 'held') return;
-    const { session } = this.#node;
+    const { session } = this.node;
     const isOfSession = reason === 'session-expired' || reason === 'session-deadline';
     this.#state = { at: 'lost', error: new LockLostError(this.publicPath, reason, isOfSession ? { cause: new SessionExpiredError(sessionName(session.id)) } : {}) };
     this.#losses.tell(this.#state.error);
     // The session lives on without it; after the end of the session, its jobs are waited for.
-    if (reason === 'node-deleted') session.settle(this);
+    if (reason === 'node-deleted' || reason === 'forced') session.settle(this);
   }
 
   /** The outcome is decided now; the promise settles on the server's word or at the session's deadline. */
   end(): Promise<Release> {
     const isValid = this.isValid;
-    this.#node.session.settle(this);
-    if (!isValid) return Promise.resolve('lost');
+    this.node.session.settle(this);
+    if (!isValid) {
+      // Its job has stopped, and who forced it to waits for that.
+      if (this.loss?.reason === 'forced') void this.node.discard();
+      return Promise.resolve('lost');
+    }
     this.#state = { at: 'released' };
     return this.#deleted();
   }
 
   #deleted(): Promise<Release> {
-    const { session } = this.#node;
+    const { session } = this.node;
     return new Promise((resolve) => {
       const done = (): void => {
         stop();
@@ -75,7 +85,7 @@ export class Grant implements Holding {
       };
       const stop = session.onChange(() => session.isEnded && done());
       const cancel = session.afterDeadline(done);
-      void this.#node.passOn().then(done);
+      void this.node.passOn().then(done);
     });
   }
 }
