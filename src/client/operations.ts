@@ -54,11 +54,11 @@ export function createSequential(path: string, data: Uint8Array, acl: readonly A
 }
 
 /**
- * In one transaction: an ephemeral znode under exactly this name, if another znode is there. Answers both errors when it is not, or when the create
- * is refused.
+ * In one transaction: an ephemeral znode under exactly this name, if another znode is there. Answers the errors of both, in this order, when nothing was
+ * done. A transaction's creates are answered without their Stat (3.8.0), so its zxid has to do: it is their czxid, or a later one.
  */
-export function createBeside(other: string, path: string, data: Uint8Array, acl: readonly AclEntry[]): Operation<{ stat: Stat } | { errors: number[] }> {
-  const create = creation('create2', 15, path, data, acl, ephemeral);
+export function createBeside(other: string, path: string, data: Uint8Array, acl: readonly AclEntry[]): Operation<'created' | { readonly errors: readonly number[] }> {
+  const create = creation('create', 1, path, data, acl, ephemeral);
   return {
     name: 'multi',
     opcode: 14,
@@ -66,21 +66,12 @@ export function createBeside(other: string, path: string, data: Uint8Array, acl:
     path,
     write(to) {
       to.int(13).flag(false).int(-1).text(other).int(-1);
-      create.write(to.int(15).flag(false).int(-1));
+      create.write(to.int(1).flag(false).int(-1));
       to.int(-1).flag(true).int(-1);
     },
     read(from) {
-      const errors: number[] = [];
-      for (;;) {
-        const type = from.int();
-        const done = from.flag();
-        from.int();
-        if (done) return { errors };
-        if (type === -1) errors.push(from.int());
-        if (type !== 15) continue;
-        from.text();
-        return { stat: readStat(from) };
-      }
+      const errors = readMulti(from, (type) => type === 1 && from.text());
+      return errors.every((error) => error === 0) ? 'created' : { errors };
     },
   };
 }
@@ -145,7 +136,7 @@ export function check(paths: readonly string[]): Operation<number[]> {
       for (const path of paths) to.int(13).flag(false).int(-1).text(path).int(-1);
       to.int(-1).flag(true).int(-1);
     },
-    read: readMulti,
+    read: (from) => readMulti(from),
   };
 }
 
@@ -157,7 +148,7 @@ export function handOver(own: string, next: string): Operation<number[]> {
     kind: 'write',
     path: own,
     write: (to) => void to.int(13).flag(false).int(-1).text(next).int(-1).int(2).flag(false).int(-1).text(own).int(-1).int(-1).flag(true).int(-1),
-    read: readMulti,
+    read: (from) => readMulti(from),
   };
 }
 
@@ -211,7 +202,7 @@ function readStat(from: Reader): Stat {
   return { czxid, mzxid, createdAtMs, ephemeralOwner: from.long() };
 }
 
-function readMulti(from: Reader): number[] {
+function readMulti(from: Reader, skipResult: (type: number) => unknown = nothing): number[] {
   const results: number[] = [];
   for (;;) {
     const type = from.int();
@@ -219,6 +210,7 @@ function readMulti(from: Reader): number[] {
     const error = from.int();
     if (done) return results;
     results.push(type === -1 ? from.int() : error > 0 ? 0 : error);
+    skipResult(type);
   }
 }
 

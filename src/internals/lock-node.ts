@@ -101,9 +101,9 @@ export class LockNode {
   async createBeside(other: LockNode, data: Uint8Array, aclFor: (path: string) => readonly AclEntry[]): Promise<boolean> {
     const name = `${protectedPrefix(this.#uuid, this.#lockName)}${sortKey(other.name, other.#lockName)}`;
     const path = join(this.#root, name);
-    const { value } = await this.#created(this.session.request(createBeside(other.path, path, data, aclFor(path))));
-    if ('stat' in value) {
-      this.#isThere(name, value.stat.czxid);
+    const { value, zxid } = await this.#created(this.session.request(createBeside(other.path, path, data, aclFor(path))));
+    if (value === 'created') {
+      this.#isThere(name, zxid);
       return true;
     }
     this.#state = { at: 'unsent' };

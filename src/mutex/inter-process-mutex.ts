@@ -255,7 +255,8 @@ export class InterProcessMutex {
           return () => undefined;
         });
       }
-      if (options.timeoutMs === undefined && options.signal === undefined && !this.#besideOf(context)) this.#refuseDeadlock();
+      const beside = this.#besideOf(context);
+      if (!beside && options.timeoutMs === undefined && options.signal === undefined) this.#refuseDeadlock();
       const acquiring = this.#acquire(context, patience, mode);
       return await (context ? context.first(this, acquiring) : acquiring);
     } finally {

@@ -1,5 +1,5 @@
 import { LockClient } from '../../src/client/lock-client.ts';
-import { createPersistent, exists, getChildren, openAcl, remove, type AclEntry } from '../../src/client/operations.ts';
+import { createPersistent, exists, getChildren, getData, openAcl, remove, setData, type AclEntry } from '../../src/client/operations.ts';
 import { Session } from '../../src/client/session.ts';
 import { systemClock } from '../../src/client/clock.ts';
 import { parseConnectString } from '../../src/client/connect-string.ts';
@@ -13,6 +13,9 @@ export interface Stranger extends AsyncDisposable {
   exists(path: string): Promise<boolean>;
   create(path: string, acl?: readonly AclEntry[]): Promise<void>;
   remove(path: string): Promise<void>;
+  /** What is in a znode, as text. */
+  read(path: string): Promise<string>;
+  write(path: string, data: string): Promise<void>;
   /** Ends a client's session on the server, from another connection, as an administrator or an expiry would. */
   endSession(client: LockClient): Promise<void>;
 }
@@ -31,6 +34,8 @@ export async function stranger(connectString: string): Promise<Stranger> {
     exists: (path) => ask.request(exists(path)).then(() => true, orElse(false)),
     create: (path, acl = openAcl) => ask.request(createPersistent(path, acl)).then(() => undefined),
     remove: (path) => ask.request(remove(path)).then(() => undefined),
+    read: (path) => ask.request(getData(path, false)).then(({ value }) => value.data.toString()),
+    write: (path, data) => ask.request(setData(path, Buffer.from(data))).then(() => undefined),
     endSession: (victim) => endSession(connectString, victim),
     [Symbol.asyncDispose]: () => client.close(),
   };
