@@ -164,6 +164,7 @@ describe('readers and writers', () => {
 
     it('of a writer whose znode somebody has deleted is refused, however late the news of that is', async () => {
       const { rw, theirs } = pair('deleted');
+      watchCreations();
       const error = await rejection(
         rw.writeLock.withLock(async (writing) => {
           await proxy.seen((frame) => frame.from === 'server' && frame.op === 'getData');
@@ -174,6 +175,7 @@ describe('readers and writers', () => {
           const refused = await rejection(rw.readLock.acquire());
           expect(refused).to.be.instanceOf(LockLostError).with.property('reason', 'node-deleted');
           expect(writing.signal.aborted).to.equal(true);
+          expect(creations.size, 'asked once').to.equal(1);
           await next.release();
         }),
       );

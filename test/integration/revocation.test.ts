@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { forceRelease, InterProcessMutex, LockClient, LockLostError, lockContext, revoke, type BackgroundEvent, type Hold } from '../../src/index.ts';
+import { forceRelease, InterProcessMutex, InterProcessReadWriteLock, LockClient, LockLostError, lockContext, revoke, type BackgroundEvent, type Hold } from '../../src/index.ts';
+import { sync } from '../../src/client/operations.ts';
 import { stranger, type Stranger } from '../support/stranger.ts';
 import { testPath } from '../support/test-path.ts';
 import { aborted, rejection, until } from '../support/until.ts';
@@ -40,6 +41,12 @@ describe('revocation', () => {
     return { mutex: new InterProcessMutex(client, path), theirs: new InterProcessMutex(other, path) };
   };
   const answered = (op: Frame['op'], path: string) => (frame: Frame): boolean => frame.from === 'server' && frame.op === op && frame.path === path;
+  const lengthAnd = (text: string): Buffer => Buffer.concat([Buffer.from([0, 0, 0, text.length]), Buffer.from(text)]);
+  /** Resolves when the client has read this text out of a znode. */
+  const hasRead = async (path: string, text: string): Promise<void> => {
+    await proxy.seen((frame) => answered('getData', path)(frame) && frame.body.includes(lengthAnd(text)));
+    await client.session.request(sync('/'));
+  };
   /** The holds that a mutex was asked for, and how to wait for them. */
   const requests = (mutex: InterProcessMutex): { readonly holds: Hold[]; reach(count: number): Promise<void> } => {
     const holds: Hold[] = [];
@@ -52,8 +59,11 @@ describe('revocation', () => {
       const { mutex } = lock('each-request');
       const { holds, reach } = requests(mutex);
       const hold = await mutex.acquire();
-      await outside.write(hold.path, '__REVOKE__ ');
-      await outside.write(hold.path, '__REVOKE');
+      for (const text of ['__REVOKE__ ', '__REVOKE', '__revoke__']) {
+        await outside.write(hold.path, text);
+        await hasRead(hold.path, text);
+      }
+      expect(holds).to.deep.equal([]);
       await revoke(other, hold.path);
       await reach(1);
       await revoke(other, hold.path);
@@ -97,7 +107,7 @@ describe('revocation', () => {
       const { mutex } = lock('too-late');
       const hold = await mutex.acquire();
       await revoke(other, hold.path);
-      await proxy.seen(answered('getData', hold.path));
+      await hasRead(hold.path, '__REVOKE__');
       const { holds, reach } = requests(mutex);
       await reach(1);
       expect(holds).to.deep.equal([hold]);
@@ -108,9 +118,10 @@ describe('revocation', () => {
       const { mutex } = lock('lost-news');
       const { reach } = requests(mutex);
       const hold = await mutex.acquire();
-      // The znode is asked for before the first look at it, whose answer is lost: no watch of the next connection tells of it.
+      // Asked before its first look at its znode, whose answer is lost when it has heard of something later: no watch of the next connection tells it.
+      await outside.write(hold.path, '__REVOKE__');
+      await client.session.request(sync('/'));
       const look = proxy.seen((frame) => frame.from === 'client' && frame.op === 'getData' && frame.path === hold.path);
-      await revoke(other, hold.path);
       let isDone = false;
       proxy.on((frame) => {
         if (isDone || !answered('getData', hold.path)(frame)) return undefined;
@@ -143,13 +154,15 @@ describe('revocation', () => {
       const seen: unknown[] = [];
       mutex.makeRevocable((hold) => seen.push(mutex.isOwnedByCurrentContext, hold.isValid));
       const first = await theirs.acquire();
-      const holder = lockContext.run(() =>
-        mutex.withLock(async (hold) => {
-          await revoke(other, hold.path);
-          await until('it is told', () => seen.length > 0);
-        }),
-      );
+      const holder = lockContext.run(async () => {
+        const hold = await mutex.acquire();
+        await until('it is told', () => seen.length > 0);
+        await hold.release();
+      });
       await queueReaches(theirs, 2);
+      const [, waiter] = await theirs.participants();
+      await revoke(other, waiter?.path ?? '');
+      await hasRead(waiter?.path ?? '', '__REVOKE__');
       await first.release();
       await holder;
       expect(seen).to.deep.equal([false, true]);
@@ -266,6 +279,9 @@ describe('revocation', () => {
       expect(await forceRelease(other, hold.path, { timeoutMs: 300 })).to.equal('deleted');
       const granted = await next;
       expect(events).to.deep.equal(['told', 'granted']);
+      // Its session has nothing to look after any more, though nobody has released it.
+      proxy.clear();
+      await proxy.seen((frame) => frame.from === 'client' && frame.op === 'multi' && frame.path === '/');
       expect(await hold.release()).to.equal('lost');
       expect(granted.isValid).to.equal(true);
       await granted.release();
@@ -364,6 +380,17 @@ describe('revocation', () => {
       expect(error.message).to.contain(hold.path).and.to.contain('not released within 50 ms');
       expect(hold.isValid).to.equal(true);
       await hold.release();
+    });
+
+    it('goes by what was written since the znode was created: its own data is its owner’s', async () => {
+      const rw = new InterProcessReadWriteLock(client, testPath('own-data'), { data: Buffer.from('__FORCE__') });
+      const hold = await rw.writeLock.acquire();
+      await hasRead(hold.path, '__FORCE__');
+      expect(hold.isValid).to.equal(true);
+      const forcing = forceRelease(other, hold.path);
+      expect(await aborted(hold.signal)).to.have.property('reason', 'forced');
+      await hold.release();
+      expect(await forcing).to.equal('released');
     });
 
     it('takes only options that there are', async () => {
