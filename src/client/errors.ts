@@ -43,14 +43,14 @@ export class LockError extends Error {
   }
 }
 
-/** The lock was not acquired within `timeoutMs`. The caller's znode is deleted in the background. */
+/** The lock was not acquired, or not released by force, within `timeoutMs`. The caller's znode is deleted in the background. */
 export class LockTimeoutError extends LockError {
   static {
     this.prototype.name = 'LockTimeoutError';
   }
 
-  constructor(path: string, timeoutMs: number) {
-    super('ERR_LOCK_TIMEOUT', `The lock ${path} was not acquired within ${timeoutMs} ms`);
+  constructor(path: string, timeoutMs: number, what: 'acquired' | 'released' = 'acquired') {
+    super('ERR_LOCK_TIMEOUT', `The lock ${path} was not ${what} within ${timeoutMs} ms`);
   }
 }
 
@@ -59,14 +59,16 @@ export class LockTimeoutError extends LockError {
  * - `session-deadline`: the servers were not heard from in time, so they may have given the lock to somebody else;
  * - `session-expired`: the servers said that the session is over;
  * - `node-deleted`: somebody else deleted the hold's znode;
+ * - `forced`: somebody else called `forceRelease`, and will delete the hold's znode unless it is released in time;
  * - `client-closed`: this process closed its client.
  */
-export type LossReason = 'session-expired' | 'session-deadline' | 'node-deleted' | 'client-closed';
+export type LossReason = 'session-expired' | 'session-deadline' | 'node-deleted' | 'forced' | 'client-closed';
 
 const lossTexts: Record<LossReason, string> = {
   'session-expired': 'the server expired its session',
   'session-deadline': 'its session was not heard from in time, so the server may have given the lock away',
   'node-deleted': 'its znode was deleted by somebody else',
+  forced: 'somebody released it by force',
   'client-closed': 'its client was closed',
 };
 
@@ -169,16 +171,21 @@ export class ForeignNodeError extends LockError {
   }
 }
 
-/** Waiting without a timeout for a lock that a live ancestor of this very flow holds through another owner. */
+/**
+ * Waiting without a timeout for a lock that a live ancestor of this very flow holds through another owner; or for a write lock whose read lock
+ * this flow holds: there is no upgrade.
+ */
 export class DeadlockError extends LockError {
   static {
     this.prototype.name = 'DeadlockError';
   }
 
-  constructor(path: string) {
+  constructor(path: string, { isUpgrade = false } = {}) {
     super(
       'ERR_LOCK_DEADLOCK',
-      `The lock ${path} is held further up in this flow by another owner: waiting for it without a timeout would never end`,
+      isUpgrade
+        ? `The lock ${path} is held for reading in this flow: it cannot be acquired for writing before that is released, and waiting without a timeout would never end`
+        : `The lock ${path} is held further up in this flow by another owner: waiting for it without a timeout would never end`,
     );
   }
 }

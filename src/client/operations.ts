@@ -13,6 +13,8 @@ export interface Operation<T> {
 /** A znode's Stat, as far as locks need it. */
 export interface Stat {
   readonly czxid: bigint;
+  /** The last transaction that wrote its data; its czxid for as long as nobody has. */
+  readonly mzxid: bigint;
   readonly createdAtMs: number;
   readonly ephemeralOwner: bigint;
 }
@@ -34,6 +36,7 @@ export interface AclEntry {
 
 export const openAcl: readonly AclEntry[] = [{ permissions: 31, scheme: 'world', id: 'anyone' }];
 
+const ephemeral = 1;
 const ephemeralSequential = 3;
 const container = 4;
 const persistent = 0;
@@ -47,6 +50,29 @@ export function createSequential(path: string, data: Uint8Array, acl: readonly A
   return {
     ...creation('create2', 15, path, data, acl, ephemeralSequential),
     read: (from) => ({ path: from.text(), stat: readStat(from) }),
+  };
+}
+
+/**
+ * In one transaction: an ephemeral znode under exactly this name, if another znode is there. Answers the errors of both, in this order, when nothing was
+ * done. A transaction's creates are answered without their Stat (3.8.0), so its zxid has to do: it is their czxid, or a later one.
+ */
+export function createBeside(other: string, path: string, data: Uint8Array, acl: readonly AclEntry[]): Operation<'created' | { readonly errors: readonly number[] }> {
+  const create = creation('create', 1, path, data, acl, ephemeral);
+  return {
+    name: 'multi',
+    opcode: 14,
+    kind: 'write',
+    path,
+    write(to) {
+      to.int(13).flag(false).int(-1).text(other).int(-1);
+      create.write(to.int(1).flag(false).int(-1));
+      to.int(-1).flag(true).int(-1);
+    },
+    read(from) {
+      const errors = readMulti(from, (type) => type === 1 && from.text());
+      return errors.every((error) => error === 0) ? 'created' : { errors };
+    },
   };
 }
 
@@ -68,6 +94,10 @@ export function exists(path: string): Operation<Stat> {
   return { name: 'exists', opcode: 3, kind: 'read', path, write: (to) => void to.text(path).flag(false), read: readStat };
 }
 
+export function setData(path: string, data: Uint8Array): Operation<Stat> {
+  return { name: 'setData', opcode: 5, kind: 'write', path, write: (to) => void to.text(path).bytes(data).int(-1), read: readStat };
+}
+
 export function getData(path: string, watch: boolean): Operation<{ data: Buffer; stat: Stat }> {
   return {
     name: 'getData',
@@ -77,10 +107,6 @@ export function getData(path: string, watch: boolean): Operation<{ data: Buffer;
     write: (to) => void to.text(path).flag(watch),
     read: (from) => ({ data: from.bytes(), stat: readStat(from) }),
   };
-}
-
-export function setData(path: string, data: Uint8Array): Operation<void> {
-  return { name: 'setData', opcode: 5, kind: 'write', path, write: (to) => void to.text(path).bytes(data).int(-1), read: nothing };
 }
 
 export function getChildren(path: string, watch = false): Operation<string[]> {
@@ -110,7 +136,7 @@ export function check(paths: readonly string[]): Operation<number[]> {
       for (const path of paths) to.int(13).flag(false).int(-1).text(path).int(-1);
       to.int(-1).flag(true).int(-1);
     },
-    read: readMulti,
+    read: (from) => readMulti(from),
   };
 }
 
@@ -122,7 +148,7 @@ export function handOver(own: string, next: string): Operation<number[]> {
     kind: 'write',
     path: own,
     write: (to) => void to.int(13).flag(false).int(-1).text(next).int(-1).int(2).flag(false).int(-1).text(own).int(-1).int(-1).flag(true).int(-1),
-    read: readMulti,
+    read: (from) => readMulti(from),
   };
 }
 
@@ -167,16 +193,16 @@ function creation(name: string, opcode: number, path: string, data: Uint8Array, 
 
 function readStat(from: Reader): Stat {
   const czxid = from.long();
-  from.long();
+  const mzxid = from.long();
   const createdAtMs = Number(from.long());
   from.long();
   from.int();
   from.int();
   from.int();
-  return { czxid, createdAtMs, ephemeralOwner: from.long() };
+  return { czxid, mzxid, createdAtMs, ephemeralOwner: from.long() };
 }
 
-function readMulti(from: Reader): number[] {
+function readMulti(from: Reader, skipResult: (type: number) => unknown = nothing): number[] {
   const results: number[] = [];
   for (;;) {
     const type = from.int();
@@ -184,6 +210,7 @@ function readMulti(from: Reader): number[] {
     const error = from.int();
     if (done) return results;
     results.push(type === -1 ? from.int() : error > 0 ? 0 : error);
+    skipResult(type);
   }
 }
 

@@ -25,6 +25,12 @@ export interface LockDriver {
   readonly lockName: string;
 
   /**
+   * Every lock name in the queue, `lockName` among them, where several kinds of locks share one, as readers and writers do.
+   * @default `lockName` alone: all others are foreign
+   */
+  readonly lockNames?: readonly string[] | undefined;
+
+  /**
    * True when no newcomer can sort before a child that is there already. Only then does "the predecessor of index 1 is
    * gone" mean "held" without another list; read/write and priority locks must say false.
    */

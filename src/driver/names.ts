@@ -80,10 +80,26 @@ export function sortKey(name: string, lockName: string): string {
 }
 
 /**
+ * The order of two sort keys. Not localeCompare, and not the numbers: Java compares UTF-16 code units, as < does here. Any other order, also a
+ * better one (numbers after an overflow), would name another holder than the Java clients of the same queue do.
+ */
+export function compareKeys(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** @throws RangeError if `ours` is not in `sorted` */
+export function placeOf(sorted: readonly string[], ours: string): number {
+  const index = sorted.indexOf(ours);
+  if (index < 0) throw new RangeError(`${ours} is not among the ${sorted.length} children that were given`);
+  return index;
+}
+
+/**
  * The children that no client of this kind of lock created, so that nobody can say who goes first. A child is native
  * if it is, from end to start:
  * - the sequence number as the server prints it (see {@link sequenceOf}),
- * - `lockName`,
+ * - one of `lockNames`,
  * - then nothing; or a uuid and a dash, as in the lock recipe of ZooKeeper's documentation (`guid-lock-`); or the same
  *   behind `_c_`, as Curator, go-zookeeper and this library write it. A uuid is 32 hexadecimal digits, in Curator's
  *   groups of 8-4-4-4-12 or without dashes.
@@ -94,8 +110,8 @@ export function sortKey(name: string, lockName: string): string {
  * @example
  * foreignNames(['lock-0000000000', '9d3a…__lock__0000000001'], 'lock-'); // ['9d3a…__lock__0000000001']
  */
-export function foreignNames(children: readonly string[], lockName: string): string[] {
-  return children.filter((name) => !isNative(name, lockName));
+export function foreignNames(children: readonly string[], ...lockNames: readonly string[]): string[] {
+  return children.filter((name) => !lockNames.some((lockName) => isNative(name, lockName)));
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { LockDecision, LockDriver } from './lock-driver.js';
-import { sortKey } from './names.js';
+import { compareKeys, placeOf, sortKey } from './names.js';
 
 /**
  * First come, first served, in the order in which the server created the znodes: the rule of Curator's
@@ -33,22 +33,13 @@ export class StandardDriver implements LockDriver {
    */
   decide(sorted: readonly string[], ours: string, maxLeases: number): LockDecision {
     requireLeases(maxLeases);
-    const index = sorted.indexOf(ours);
-    if (index < 0) throw new RangeError(`${ours} is not among the ${sorted.length} children that were given`);
-    const watch = sorted[index - maxLeases];
+    const watch = sorted[placeOf(sorted, ours) - maxLeases];
     return watch === undefined ? { held: true } : { held: false, watch };
   }
 }
 
 /** The driver of every lock that names no other: it has no state, so one instance serves all. */
 export const standardDriver = new StandardDriver();
-
-// Not localeCompare, and not the numbers: Java compares UTF-16 code units, as < does here. Any other order, also a
-// better one (numbers after an overflow), would name another holder than the Java clients of the same queue do.
-function compareKeys(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
-}
 
 function requireLeases(maxLeases: number): void {
   if (maxLeases === Infinity || (Number.isInteger(maxLeases) && maxLeases >= 1)) return;

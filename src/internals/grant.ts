@@ -22,21 +22,21 @@ export class Grant implements Holding {
   readonly node: LockNode;
   /** What becomes of the znode when the holder lets go; undefined when nothing has to be waited for. */
   leave: () => Promise<void> | undefined;
-  readonly #stopListening: () => void;
+  readonly #stops: readonly (() => void)[];
   readonly #losses = new Listeners<LockLostError>();
   #state: GrantState = { at: 'held' };
 
-  constructor(node: LockNode, publicPath: string, number = 0n) {
+  constructor(node: LockNode, publicPath: string, { fencingToken = node.czxid, number = 0n } = {}) {
     this.path = node.path;
     this.publicPath = publicPath;
-    this.fencingToken = node.czxid;
+    this.fencingToken = fencingToken;
     this.number = number;
     this.node = node;
     this.leave = () => node.passOn();
     node.wasGranted = true;
     node.session.hold(this);
     node.watchSoon();
-    this.#stopListening = node.onGone(() => this.lose('node-deleted'));
+    this.#stops = [node.onGone(() => this.lose('node-deleted')), node.onMark((mark) => mark === 'force' && this.lose('forced'))];
   }
 
   /** Why it is lost, judged now against the session's clock; undefined while it is held or after its release. */
@@ -53,6 +53,11 @@ export class Grant implements Holding {
     return this.#losses.add(listener);
   }
 
+  /** Told each time that somebody asks its holder to let go. */
+  onRevoke(listener: () => void): void {
+    this.node.onMark((mark) => mark === 'revoke' && this.isValid && listener());
+  }
+
   lose(reason: LossReason): void {
     if (this.#state.at !== 'held') return;
     const { session } = this.node;
@@ -60,15 +65,19 @@ export class Grant implements Holding {
     this.#state = { at: 'lost', error: new LockLostError(this.publicPath, reason, isOfSession ? { cause: new SessionExpiredError(sessionName(session.id)) } : {}) };
     this.#losses.tell(this.#state.error);
     // The session lives on without it; after the end of the session, its jobs are waited for.
-    if (reason === 'node-deleted') session.settle(this);
+    if (reason === 'node-deleted' || reason === 'forced') session.settle(this);
   }
 
   /** The outcome is decided now; the promise settles on the server's word or at the session's deadline. */
   end(): Promise<Release> {
     const isValid = this.isValid;
     this.node.session.settle(this);
-    this.#stopListening();
-    if (!isValid) return Promise.resolve('lost');
+    for (const stop of this.#stops) stop();
+    if (!isValid) {
+      // Its job has stopped, and who forced it to waits for that.
+      if (this.loss?.reason === 'forced') void this.node.discard();
+      return Promise.resolve('lost');
+    }
     this.#state = { at: 'released' };
     const left = this.leave();
     return left ? this.#until(left) : released;

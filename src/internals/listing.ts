@@ -19,7 +19,7 @@ export class Listing {
   /** Sorted and sifted once for all who share it: a thousand waiters would otherwise sort a thousand names a thousand times. */
   queue(driver: LockDriver): { readonly sorted: readonly string[]; readonly foreign: readonly string[] } {
     if (this.#queue?.driver !== driver) {
-      this.#queue = { driver, sorted: driver.sort(this.#names), foreign: foreignNames(this.#names, driver.lockName) };
+      this.#queue = { driver, sorted: driver.sort(this.#names), foreign: foreignNames(this.#names, ...(driver.lockNames ?? [driver.lockName])) };
     }
     return this.#queue;
   }

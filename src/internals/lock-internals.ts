@@ -7,13 +7,14 @@ import type { Session } from '../client/session.js';
 import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { isSequenceNearOverflow, isStickyName, SEQUENCE_MAX, sequenceOf } from '../driver/names.js';
+import { connectedSession } from './connected-session.js';
 import { Grant } from './grant.js';
 import { isMarkedIdle } from './idle-mark.js';
 import { listChildren, Listing } from './listing.js';
 import { LockNode, nodesOf } from './lock-node.js';
 import { sendParents } from './parents.js';
 import { Patience } from './patience.js';
-import { plantWatch } from './plant-watch.js';
+import { nextNews } from './plant-watch.js';
 import { closedTurnstile, closeTurnstile } from './turnstile.js';
 
 export interface LockInternalsOptions {
@@ -66,12 +67,14 @@ export class LockInternals {
   /**
    * A grant, or undefined in mode `once` when somebody is before us. Settles the moment the patience is over; what was begun by
    * then is cleaned up in the background, and a grant that comes later is released.
+   *
+   * @param beside what the same owner holds now in the same queue, if that lets it in at once; may throw what the acquire rejects with
    */
-  acquire(patience: Patience, mode: Mode): Promise<Grant | undefined> {
+  acquire(patience: Patience, mode: Mode, beside: () => Grant | undefined = nobody): Promise<Grant | undefined> {
     return new Promise((resolve, reject) => {
       const stop = patience.onOver((error) => reject(error));
       if (patience.isOver) return;
-      this.#run(patience, mode).then(
+      this.#run(patience, mode, beside).then(
         (grant) => {
           // Asked before `stop`: it is this question that may find the patience over, and reject.
           if (patience.isOver) void grant?.end();
@@ -86,20 +89,22 @@ export class LockInternals {
     });
   }
 
-  async #run(patience: Patience, mode: Mode): Promise<Grant | undefined> {
+  async #run(patience: Patience, mode: Mode, beside: () => Grant | undefined): Promise<Grant | undefined> {
     const startedAt = this.#client.clock.now();
     let retryCount = 0;
     for (;;) {
       const session = await this.#connectedSession(patience, mode);
       if (session === undefined) return undefined;
-      if (mode === 'once') {
+      const held = beside();
+      if (!held && mode === 'once') {
         const look = await this.#look(session);
         if (look === 'taken') return undefined;
         if (look === 'idle') return this.#ask();
       }
 
       const node = this.#newNode(session);
-      const outcome = await this.#attempt(session, node, patience, mode).catch((error: unknown) => {
+      const attempt = held ? this.#enterBeside(held, session, node, patience, mode) : this.#attempt(session, node, patience, mode);
+      const outcome = await attempt.catch((error: unknown) => {
         void node.discard();
         throw this.#explained(error);
       });
@@ -156,6 +161,17 @@ export class LockInternals {
     }
   }
 
+  /** The create alone decides: its transaction has seen what is held, so nobody can be in front of it. */
+  async #enterBeside(held: Grant, session: Session, node: LockNode, patience: Patience, mode: Mode): Promise<Outcome> {
+    try {
+      if (!(await node.createBeside(held.node, this.#options.data, this.#client.options.aclFor))) return { is: 'over' };
+    } catch (error) {
+      if (!(error instanceof ZooKeeperError && error.isPassing)) throw error;
+      if (!(await this.#findAgain(session, node, patience, mode))) return { is: 'over' };
+    }
+    return this.#grant(session, node, patience, mode, held.fencingToken);
+  }
+
   async #attempt(session: Session, node: LockNode, patience: Patience, mode: Mode): Promise<Outcome> {
     let listing = await this.#queueUp(session, node, patience, mode);
     if (listing === 'not created') return { is: 'over' };
@@ -163,7 +179,7 @@ export class LockInternals {
     for (;;) {
       patience.check();
       if (session.isEnded) return { is: 'over' };
-      if (node.isGone) return { is: 'vanished' };
+      if (node.isGone || node.mark === 'force') return { is: 'vanished' };
       // A server that lags behind our create cannot say who is before us.
       if (listing === undefined || listing.zxid < node.czxid) {
         if (mode === 'once' && !session.isConnected) return { is: 'taken' };
@@ -307,6 +323,7 @@ export class LockInternals {
     return patience.wait((wake, fail) => {
       const stops = [
         node.onGone(() => wake('look')),
+        node.onMark((mark) => mark === 'force' && wake('look')),
         session.onChange(() => session.isEnded && wake('look')),
       ];
       const local = nodesOf(session).get(path);
@@ -314,26 +331,13 @@ export class LockInternals {
         stops.push(local.onGone(() => wake(local.wasGranted ? 'holder gone' : 'gone')));
         if (isNext) stops.push(local.followedBy({ node, handedOver: () => wake('holder gone') }));
       } else {
-        const fired = (event: string): void => wake(event === 'deleted' ? 'gone' : 'look');
-        session.watch(path, fired);
-        plantWatch(session, path).then(
-          (planted) => {
-            if (planted !== 'gone') return;
-            session.unwatch(path, fired, { forget: false });
-            wake('gone');
-          },
-          (error: unknown) => {
-            // After a lost connection the watch is planted anew on the next one.
-            if (!(error instanceof ZooKeeperError && error.isPassing)) fail(error);
-          },
-        );
-        stops.push(() => session.unwatch(path, fired, { forget: true }));
+        stops.push(nextNews(session, path, { told: (event) => wake(event === 'deleted' ? 'gone' : 'look'), failed: fail }));
       }
       return () => stops.forEach((stop) => stop());
     });
   }
 
-  async #grant(session: Session, node: LockNode, patience: Patience, mode: Mode): Promise<Outcome> {
+  async #grant(session: Session, node: LockNode, patience: Patience, mode: Mode, fencingToken = node.czxid): Promise<Outcome> {
     // A hold that is about to expire would be lost as soon as it is granted: the session proves first that it lives. Its znode may be
     // deleted meanwhile, and the lock be somebody else's: the watch's answer, or its event, comes before the proof.
     if (this.#needsProof(session)) node.watch();
@@ -345,8 +349,8 @@ export class LockInternals {
     }
     patience.check();
     if (!session.isAlive()) return { is: 'over' };
-    if (node.isGone) return { is: 'vanished' };
-    return { is: 'granted', grant: new Grant(node, join(this.#path, node.name)) };
+    if (node.isGone || node.mark === 'force') return { is: 'vanished' };
+    return { is: 'granted', grant: new Grant(node, join(this.#path, node.name), { fencingToken }) };
   }
 
   #needsProof(session: Session): boolean {
@@ -358,7 +362,7 @@ export class LockInternals {
     const client = this.#client;
     if (client.session.isConnected) return client.session;
     if (mode === 'once') return undefined;
-    return patience.wait((wake) => client.onChange(() => client.session.isConnected && wake(client.session)));
+    return connectedSession(client, patience);
   }
 
   /** False when the session has ended instead. */
@@ -416,6 +420,10 @@ export class LockInternals {
   #explained(error: unknown): unknown {
     return error instanceof ZooKeeperError ? new RequestFailedError(`The lock ${this.#path} cannot be acquired`, error) : error;
   }
+}
+
+function nobody(): undefined {
+  return undefined;
 }
 
 function ignore(): void {

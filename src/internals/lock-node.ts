@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { BackgroundEvent } from '../client/background-event.js';
 import type { CancelTimer, Clock } from '../client/clock.js';
 import { Listeners } from '../client/listeners.js';
-import { check, createSequential, exists, getChildren, handOver, remove, type AclEntry } from '../client/operations.js';
+import { check, createBeside, createSequential, exists, getChildren, handOver, remove, type AclEntry, type Stat } from '../client/operations.js';
 import { join } from '../client/path.js';
 import type { Session } from '../client/session.js';
 import { isZooKeeperError, whenNoNode, ZooKeeperError } from '../client/zookeeper-error.js';
-import { findProtected, protectedPrefix, stickyUuid } from '../driver/names.js';
+import { findProtected, protectedPrefix, sortKey, stickyUuid } from '../driver/names.js';
+import { markIn, type Mark } from './mark.js';
 import { plantWatch } from './plant-watch.js';
 
 type NodeState =
@@ -44,11 +45,13 @@ export class LockNode {
   readonly #lockName: string;
   readonly #uuid: string;
   readonly #gones = new Listeners<void>();
+  readonly #marks = new Listeners<Mark>();
   readonly #tools: NodeTools;
   #state: NodeState = { at: 'unsent' };
   #leaving: Promise<void> | undefined;
   #successor: Successor | undefined;
   #isWatched = false;
+  #mark: { readonly is: Mark | undefined; readonly mzxid: bigint } | undefined;
   #cancelWatch: CancelTimer = nothing;
 
   constructor(
@@ -89,10 +92,34 @@ export class LockNode {
   async create(data: Uint8Array, aclFor: (path: string) => readonly AclEntry[]): Promise<void> {
     const path = join(this.#root, protectedPrefix(this.#uuid, this.#lockName));
     const creation = createSequential(path, data, aclFor(path));
+    const { value } = await this.#created(this.session.request(creation));
+    this.#isThere(value.path.slice(value.path.lastIndexOf('/') + 1), value.stat.czxid);
+  }
+
+  /**
+   * As `create`, in another znode's place of the queue instead of the last one: plain ephemeral, named with its sequence, as Curator does since
+   * CURATOR-621. Only if that znode is there, in one transaction: it stands in front of all others, so from its place nobody else can have been let
+   * in. Answers false when it is gone.
+   */
+  async createBeside(other: LockNode, data: Uint8Array, aclFor: (path: string) => readonly AclEntry[]): Promise<boolean> {
+    const name = `${protectedPrefix(this.#uuid, this.#lockName)}${sortKey(other.name, other.#lockName)}`;
+    const path = join(this.#root, name);
+    const { value, zxid } = await this.#created(this.session.request(createBeside(other.path, path, data, aclFor(path))));
+    if (value === 'created') {
+      this.#isThere(name, zxid);
+      return true;
+    }
+    this.#state = { at: 'unsent' };
+    const [ofOther = 0, ofThis = 0] = value.errors;
+    if (ofOther !== noNode) throw new ZooKeeperError(ofOther || ofThis, 'multi', path);
+    other.#isGone();
+    return false;
+  }
+
+  async #created<T>(answer: Promise<T>): Promise<T> {
     this.#state = { at: 'unknown' };
     try {
-      const { value } = await this.session.request(creation);
-      this.#isThere(value.path.slice(value.path.lastIndexOf('/') + 1), value.stat.czxid);
+      return await answer;
     } catch (error) {
       if (error instanceof ZooKeeperError && error.isRefusal) this.#state = { at: 'unsent' };
       throw error;
@@ -145,13 +172,43 @@ export class LockNode {
     if (this.#isWatched || this.#state.at !== 'there') return;
     this.#isWatched = true;
     this.session.watch(this.path, this.#fired);
-    plantWatch(this.session, this.path).then(
-      (planted) => planted === 'gone' && this.#isGone(),
-      (error: unknown) => {
-        // After a lost connection the watch is planted anew on the next one.
-        if (!(error instanceof ZooKeeperError && error.isPassing)) this.#tools.warn(`${this.path} cannot be watched`, error);
-      },
-    );
+    void this.#look();
+  }
+
+  /** What was asked of it last, as far as was heard; it is watched for that. */
+  get mark(): Mark | undefined {
+    return this.#mark?.is;
+  }
+
+  /** Told each time that somebody asks. */
+  onMark(listener: (mark: Mark) => void): () => void {
+    return this.#marks.add(listener);
+  }
+
+  async #look(): Promise<void> {
+    while (this.#state.at === 'there' && !this.session.isEnded) {
+      try {
+        const found = await plantWatch(this.session, this.path);
+        if (found === 'gone') this.#isGone();
+        else this.#read(found.data, found.stat);
+        return;
+      } catch (error) {
+        if (!(error instanceof ZooKeeperError && error.isPassing)) {
+          this.#tools.warn(`${this.path} cannot be watched`, error);
+          return;
+        }
+        // The watch is planted anew on the next connection, but it tells only of what happens from now on: the answer may have said more.
+        await this.#reconnected();
+      }
+    }
+  }
+
+  #read(data: Buffer, { czxid, mzxid }: Stat): void {
+    // What it was created with is its owner's, whatever it says.
+    if (mzxid <= (this.#mark?.mzxid ?? czxid)) return;
+    const mark = markIn(data);
+    this.#mark = { is: mark, mzxid };
+    if (mark) this.#marks.tell(mark);
   }
 
   onGone(listener: () => void): () => void {

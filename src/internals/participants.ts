@@ -7,6 +7,7 @@ import { whenNoNode, ZooKeeperError } from '../client/zookeeper-error.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { foreignNames, sequenceOf } from '../driver/names.js';
 import { isMarkedIdle, withoutMark } from './idle-mark.js';
+import { connectedSession } from './connected-session.js';
 import type { Patience } from './patience.js';
 
 /** Somebody in a lock's queue: the holder is the first, the waiters follow. */
@@ -28,10 +29,7 @@ export interface Participant {
 /** The queue as it is now, in order; empty when nobody was ever there. */
 export async function readParticipants(client: LockClient, path: string, driver: LockDriver, patience: Patience): Promise<Participant[]> {
   for (;;) {
-    patience.check();
-    const session = client.session.isConnected
-      ? client.session
-      : await patience.wait<Session>((wake) => client.onChange(() => client.session.isConnected && wake(client.session)));
+    const session = await connectedSession(client, patience);
     try {
       return await read(session, client.chroot, path, driver);
     } catch (error) {
@@ -43,6 +41,7 @@ export async function readParticipants(client: LockClient, path: string, driver:
 
 async function read(session: Session, chroot: string, path: string, driver: LockDriver): Promise<Participant[]> {
   const names = await session.request(getChildren(`${chroot}${path}`)).then(({ value }) => value, whenNoNode<string[]>([]));
+  // Of several kinds of locks in one queue, only this one's: readers ask for the readers, as in Curator.
   const foreign = new Set(foreignNames(names, driver.lockName));
   const queue = driver.sort(names.filter((name) => !foreign.has(name)));
   const participants = await Promise.all(

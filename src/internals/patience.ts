@@ -6,6 +6,8 @@ import { onAbort } from './on-abort.js';
 export interface PatienceOptions {
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** What the lock is waited for to be. @default 'acquired' */
+  readonly what?: 'acquired' | 'released';
 }
 
 /**
@@ -19,10 +21,10 @@ export class Patience {
   readonly #late: () => Error;
   #end: { readonly error: unknown } | undefined;
 
-  constructor(client: LockClient, path: string, { timeoutMs, signal }: PatienceOptions) {
+  constructor(client: LockClient, path: string, { timeoutMs, signal, what }: PatienceOptions) {
     const deadline = timeoutMs === undefined ? Infinity : client.clock.now() + timeoutMs;
     this.#isLate = () => deadline !== Infinity && client.clock.now() >= deadline;
-    this.#late = () => new LockTimeoutError(path, timeoutMs ?? 0);
+    this.#late = () => new LockTimeoutError(path, timeoutMs ?? 0, what);
     if (signal?.aborted) {
       this.#end = { error: signal.reason };
     } else if (client.isClosing) {

@@ -90,7 +90,7 @@ export class Turn {
     this.#state = { at: 'serving', node, publicPath };
     if (node.hasWaited) this.#news = 'some';
     const { session } = node;
-    this.#stopListening = [session.onChange(() => (session.isEnded ? this.#end() : this.#goOn())), node.onGone(() => this.#end())];
+    this.#stopListening = [session.onChange(() => (session.isEnded ? this.#end() : this.#goOn())), node.onGone(() => this.#end()), node.onMark((mark) => mark === 'force' && this.#leave())];
     this.#serve(next, first);
   }
 
@@ -118,7 +118,7 @@ export class Turn {
     } else {
       this.#leftUntilPoll -= 1;
       this.#grants += 1n;
-      this.#serve(next, new Grant(this.#state.node, this.#state.publicPath, this.#grants));
+      this.#serve(next, new Grant(this.#state.node, this.#state.publicPath, { number: this.#grants }));
     }
   }
 

@@ -10,7 +10,7 @@ export interface SharedGrant {
 
 /** Who is told when a handle is released. */
 export interface HoldKeeper {
-  readonly lock: { readonly client: object; readonly path: string };
+  readonly lock: { readonly client: object; readonly path: string; readonly lockName: string };
   released(hold: Hold): void;
 }
 
@@ -31,7 +31,7 @@ export class Hold implements AsyncDisposable {
   readonly path: string;
   /**
    * The czxid of the znode: greater than that of every earlier holder of this lock on this ensemble. Not comparable across ensembles, nor
-   * after a backup was restored.
+   * after a backup was restored. Readers hold together, so that several tokens are good at once; a reader who was the writer has its writer's token.
    */
   readonly fencingToken: bigint;
   /** Counts the grants of one znode, where a sticky lock has several: they share one `fencingToken`. Else 0n. */

@@ -4,15 +4,15 @@ import { lockPath } from '../client/path.js';
 import { expectDuration, expected, expectFunction, expectMethod, expectOneOf, expectOptions } from '../client/validate.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { standardDriver } from '../driver/standard-driver.js';
-import type { Release } from '../internals/grant.js';
 import { localAddress } from '../internals/local-address.js';
+import type { Grant, Release } from '../internals/grant.js';
 import { LockInternals, type Mode } from '../internals/lock-internals.js';
 import { readParticipants, type Participant } from '../internals/participants.js';
 import { Patience } from '../internals/patience.js';
 import { StickyLock } from '../internals/sticky-lock.js';
 import { checkAcquireOptions, type AcquireOptions } from './acquire-options.js';
 import { Hold, type HoldKeeper } from './hold.js';
-import { currentContext, innermostContext, LockContext } from './lock-context.js';
+import { currentContext, innermostContext, LockContext, outsideOfContexts } from './lock-context.js';
 
 /** Options of {@link InterProcessMutex}. */
 export interface InterProcessMutexOptions {
@@ -38,6 +38,17 @@ export interface StickyOptions {
   readonly idleMs: number;
 }
 
+/** @internal One of the two locks of an InterProcessReadWriteLock. */
+export interface ReadWriteRole {
+  readonly role: 'read' | 'write';
+  readonly data: Uint8Array;
+  /** The other one. */
+  other(): InterProcessMutex;
+}
+
+/** Told when somebody asks for a lock, with the hold that should be released; see {@link InterProcessMutex.makeRevocable}. */
+export type RevocationListener = (hold: Hold) => unknown;
+
 /**
  * A fair, re-entrant lock between processes, in one queue with Apache Curator's InterProcessMutex on the same path.
  *
@@ -53,6 +64,8 @@ export class InterProcessMutex {
   /** Every handle that was not released yet, the oldest first. */
   readonly #holds = new Set<Hold>();
   readonly #keeper: HoldKeeper;
+  readonly #pair: ReadWriteRole | undefined;
+  #revocation: RevocationListener | undefined;
 
   /**
    * Sends nothing.
@@ -63,7 +76,10 @@ export class InterProcessMutex {
    * @example
    * const mutex = new InterProcessMutex(client, '/locks/orders/42', { foreignNodes: 'wait' });
    */
-  constructor(client: LockClient, path: string, options: InterProcessMutexOptions = {}) {
+  constructor(client: LockClient, path: string, options?: InterProcessMutexOptions);
+  /** @internal */ // eslint-disable-next-line @typescript-eslint/unified-signatures -- one signature would make the pair public
+  constructor(client: LockClient, path: string, options: InterProcessMutexOptions, pair: ReadWriteRole);
+  constructor(client: LockClient, path: string, options: InterProcessMutexOptions = {}, pair?: ReadWriteRole) {
     requireClient(client);
     expectOptions('InterProcessMutex', options, ['driver', 'foreignNodes', 'sticky']);
     const { driver = standardDriver, foreignNodes = 'reject', sticky } = options;
@@ -78,11 +94,21 @@ export class InterProcessMutex {
     this.#client = client;
     this.#path = lockPath(path);
     this.#driver = driver;
-    const data = Buffer.from(localAddress());
-    const internals = new LockInternals(client, this.#path, { driver, foreignNodes, maxLeases: 1, data, isSticky: sticky !== undefined });
+    this.#pair = pair;
+    const data = pair?.data ?? Buffer.from(localAddress());
+    const dataNow = (): Uint8Array => (this.#revocation ? noData : data);
+    const internals = new LockInternals(client, this.#path, {
+      driver,
+      foreignNodes,
+      maxLeases: pair?.role === 'read' ? Infinity : 1,
+      isSticky: sticky !== undefined,
+      get data() {
+        return dataNow();
+      },
+    });
     this.#internals = sticky ? new StickyLock(client, this.#path, internals, { ...sticky, data, root: `${client.chroot}${this.#path}`, clock: client.clock }) : internals;
     this.#keeper = {
-      lock: { client, path: this.#path },
+      lock: { client, path: this.#path, lockName: driver.lockName },
       released: (hold) => {
         this.#holds.delete(hold);
         hold.context?.delete(this, hold);
@@ -212,6 +238,25 @@ export class InterProcessMutex {
     }
   }
 
+  /**
+   * Lets others ask for the lock, as in Curator: when somebody calls `revoke` on the znode of a hold, or Java's Revoker does, `listener` is called
+   * with that hold, of several handles of one owner with the first. To let go is up to it. A request that comes while the hold is still waiting is
+   * told as soon as it is granted. What the listener throws, or rejects with, is warned of.
+   *
+   * It is for this mutex object, and stays until another listener takes its place; Curator forgets it at the first release. From now on the
+   * mutex's znodes carry no data, as in Curator.
+   *
+   * @throws TypeError if `listener` is not a function
+   * @example
+   * mutex.makeRevocable((hold) => checkpoint().finally(() => hold.release()));
+   */
+  makeRevocable(listener: RevocationListener): void {
+    expectFunction('listener', listener);
+    this.#revocation = listener;
+    // Nobody has told those who asked before.
+    for (const grant of new Set([...this.#holds].map((hold) => hold.shared.grant))) this.#tellIfRevoked(grant);
+  }
+
   async #enter(context: LockContext | undefined, options: AcquireOptions): Promise<Hold | undefined> {
     requireOpen(this.#client, `the lock ${this.#path} cannot be acquired`);
     options.signal?.throwIfAborted();
@@ -229,7 +274,8 @@ export class InterProcessMutex {
           return () => undefined;
         });
       }
-      if (options.timeoutMs === undefined && options.signal === undefined) this.#refuseDeadlock();
+      const beside = this.#besideOf(context);
+      if (!beside && options.timeoutMs === undefined && options.signal === undefined) this.#refuseDeadlock();
       const acquiring = this.#acquire(context, patience, mode);
       return await (context ? context.first(this, acquiring) : acquiring);
     } finally {
@@ -238,8 +284,34 @@ export class InterProcessMutex {
   }
 
   async #acquire(context: LockContext | undefined, patience: Patience, mode: Mode): Promise<Hold | undefined> {
-    const grant = await this.#internals.acquire(patience, mode);
-    return grant && this.#handOut(new Hold({ grant, handles: 0 }, this.#keeper, context));
+    const grant = await this.#internals.acquire(patience, mode, () => this.#besideOf(context));
+    if (grant === undefined) return undefined;
+    const hold = this.#handOut(new Hold({ grant, handles: 0 }, this.#keeper, context));
+    grant.onRevoke(() => this.#tellRevoked(grant));
+    this.#tellIfRevoked(grant);
+    return hold;
+  }
+
+  /** What the owner holds for writing, if this is the read lock: it gets in beside that at once. */
+  #besideOf(context: LockContext | undefined): Grant | undefined {
+    if (this.#pair?.role !== 'read') return undefined;
+    const held = this.#pair.other().#heldBy(context);
+    if (held?.loss) throw held.loss;
+    return held?.shared.grant;
+  }
+
+  /** Behind the caller's own next step: it does not know its hold yet. */
+  #tellIfRevoked(grant: Grant): void {
+    if (grant.node.mark === 'revoke') process.nextTick(() => this.#tellRevoked(grant));
+  }
+
+  #tellRevoked(grant: Grant): void {
+    const listener = this.#revocation;
+    const hold = [...this.#holds].find((one) => one.shared.grant === grant);
+    if (!listener || !hold?.isValid) return;
+    // Whoever hears of it is not the owner, however the news has come.
+    const told = outsideOfContexts(() => new Promise((resolve) => resolve(listener(hold))));
+    told.catch((error: unknown) => this.#client.warn(`The listener of makeRevocable failed for ${hold.path}`, error));
   }
 
   #reenter(held: Hold, context: LockContext | undefined): Hold {
@@ -263,7 +335,8 @@ export class InterProcessMutex {
 
   #pendingOf(context: LockContext | undefined): Promise<unknown> | undefined {
     for (const owner of context?.owners() ?? []) {
-      const pending = owner.pendingOf(this);
+      // The owner's other lock of a pair, too: a reader who overtook its own writer would wait for itself.
+      const pending = owner.pendingOf(this) ?? (this.#pair && owner.pendingOf(this.#pair.other()));
       if (pending) return pending;
     }
     return undefined;
@@ -275,15 +348,24 @@ export class InterProcessMutex {
     return [...this.#holds].find((hold) => !hold.context?.isLive);
   }
 
+  /** Not for another reader; and not for a lock of another kind, which is refused instead. */
+  #waitsFor(lockName: string): boolean {
+    if (this.#pair?.role === 'read' && lockName === this.#driver.lockName) return false;
+    return (this.#driver.lockNames ?? [this.#driver.lockName]).includes(lockName);
+  }
+
   #refuseDeadlock(): void {
     for (const context of innermostContext()?.flow() ?? []) {
       for (const hold of context.allHolds()) {
-        const { client, path } = hold.keeper.lock;
-        if (client === this.#client && path === this.#path && hold.isValid) throw new DeadlockError(this.#path);
+        const { client, path, lockName } = hold.keeper.lock;
+        if (client !== this.#client || path !== this.#path || !hold.isValid || !this.#waitsFor(lockName)) continue;
+        throw new DeadlockError(this.#path, { isUpgrade: lockName !== this.#driver.lockName && this.#pair?.role === 'write' });
       }
     }
   }
 }
+
+const noData = new Uint8Array(0);
 
 function refuseOutliving(result: unknown): void {
   if (typeof result !== 'object' || result === null) return;

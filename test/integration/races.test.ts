@@ -72,6 +72,24 @@ describe('between a request and its answer', () => {
     await hold.release();
   });
 
+  it('a znode that is taken by force while its session proves itself is not granted', async () => {
+    const path = testPath('forced-before-grant');
+    const mutex = new InterProcessMutex(client, path);
+    await (await mutex.acquire()).release();
+    const created = gate();
+    first('server', 'create2', { delayUntil: created.delayUntil });
+    const acquiring = mutex.acquire();
+    await until('its znode is there', async () => (await outside.children(path)).length === 1);
+    const [name = ''] = await outside.children(path);
+    await outside.write(`${path}/${name}`, '__FORCE__');
+    await until('the session must prove itself before a grant', () => client.session.deadline - systemClock.now() < sessionTimeoutMs / 4);
+    created.open();
+    const hold = await acquiring;
+    expect(hold.path).not.to.contain(name);
+    await until('the znode that was taken is gone', async () => !(await outside.exists(`${path}/${name}`)));
+    await hold.release();
+  });
+
   it('a znode that is deleted while it is searched by its uuid is created again', async () => {
     const path = testPath('deleted-while-searched');
     const mutex = new InterProcessMutex(client, path);

@@ -1,5 +1,5 @@
 import { LockClient } from '../../src/client/lock-client.ts';
-import { createPersistent, exists, getChildren, openAcl, remove, type AclEntry, type Operation } from '../../src/client/operations.ts';
+import { createPersistent, exists, getChildren, getData, openAcl, remove, setData, type AclEntry, type Operation } from '../../src/client/operations.ts';
 import { Session } from '../../src/client/session.ts';
 import { systemClock } from '../../src/client/clock.ts';
 import { parseConnectString } from '../../src/client/connect-string.ts';
@@ -15,6 +15,9 @@ export interface Stranger extends AsyncDisposable {
   /** Changes nothing but the version: those who watch it are told. */
   touch(path: string): Promise<void>;
   remove(path: string): Promise<void>;
+  /** What is in a znode, as text. */
+  read(path: string): Promise<string>;
+  write(path: string, data: string): Promise<void>;
   /** Ends a client's session on the server, from another connection, as an administrator or an expiry would. */
   endSession(client: LockClient): Promise<void>;
 }
@@ -34,6 +37,8 @@ export async function stranger(connectString: string): Promise<Stranger> {
     create: (path, acl = openAcl) => ask.request(createPersistent(path, acl)).then(() => undefined),
     touch: (path) => ask.request(setNothing(path)).then(() => undefined),
     remove: (path) => ask.request(remove(path)).then(() => undefined),
+    read: (path) => ask.request(getData(path, false)).then(({ value }) => value.data.toString()),
+    write: (path, data) => ask.request(setData(path, Buffer.from(data))).then(() => undefined),
     endSession: (victim) => endSession(connectString, victim),
     [Symbol.asyncDispose]: () => client.close(),
   };

@@ -1,11 +1,30 @@
 import { expect } from 'chai';
-import { InterProcessMutex, LockClient } from '../../../src/index.ts';
+import { InterProcessMutex, LockClient, revoke } from '../../../src/index.ts';
 import { stranger } from '../../support/stranger.ts';
 import { testPath } from '../../support/test-path.ts';
 import { aborted, until } from '../../support/until.ts';
 import { startServer } from '../../support/zookeeper-server.ts';
+import { gate } from './support/gate.ts';
 
 describe('TestInterProcessMutex', () => {
+  it('testRevoking: a holder that is asked to lets go, and the next one is granted', async () => {
+    await using server = await startServer();
+    await using client = await LockClient.connect(server.connectString);
+    const mutex = new InterProcessMutex(client, testPath('revoking'));
+    const asked = gate();
+    mutex.makeRevocable(() => asked.open());
+    const hold = await mutex.acquire();
+    const holder = asked.opened.then(() => hold.release());
+
+    const [participant, ...others] = await mutex.participants();
+    expect(others).to.deep.equal([]);
+    expect(participant?.data.length).to.equal(0);
+    await revoke(client, participant?.path ?? '');
+    const next = await new InterProcessMutex(client, mutex.path).acquire({ timeoutMs: 5_000 });
+    expect(await holder).to.equal('released');
+    await next.release();
+  });
+
   it('testPersistentLock: a persistent parent survives the expiry of the session and the release, unlike the znode, and unlike a container', async () => {
     await using server = await startServer({ containerCheckMs: 10 });
     await using outside = await stranger(server.connectString);

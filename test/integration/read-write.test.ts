@@ -1,0 +1,342 @@
+import { expect } from 'chai';
+import { DeadlockError, InterProcessMutex, InterProcessReadWriteLock, LockClient, LockLostError, lockContext, type Hold } from '../../src/index.ts';
+import { stranger, type Stranger } from '../support/stranger.ts';
+import { testPath } from '../support/test-path.ts';
+import { aborted, rejection, until } from '../support/until.ts';
+import { startProxy, type Frame, type ZkProxy } from '../support/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
+
+describe('readers and writers', () => {
+  let server: ZooKeeperServer;
+  let outside: Stranger;
+  let other: LockClient;
+  let proxy: ZkProxy;
+  let client: LockClient;
+
+  before(async () => {
+    server = await startServer();
+    outside = await stranger(server.connectString);
+  });
+
+  beforeEach(async () => {
+    proxy = await startProxy(server.port);
+    client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 4_000 });
+    other = await LockClient.connect(server.connectString);
+  });
+
+  afterEach(async () => {
+    await Promise.all([client.close({ timeoutMs: 500 }), other.close()]);
+    await proxy.close();
+  });
+
+  after(async () => {
+    await outside[Symbol.asyncDispose]();
+    await server.stop();
+  });
+
+  const pair = (name: string): { rw: InterProcessReadWriteLock; theirs: InterProcessReadWriteLock } => {
+    const path = testPath(name);
+    return { rw: new InterProcessReadWriteLock(client, path), theirs: new InterProcessReadWriteLock(other, path) };
+  };
+  const queued = (path: string, count: number): Promise<void> =>
+    until(`${count} znodes are in the queue`, async () => (await outside.children(path)).length === count);
+  const nothingIsLeft = (path: string): Promise<void> => queued(path, 0);
+
+  /** The transactions that create a reader beside its writer; heartbeats are multis, too. */
+  const creations = new Set<number>();
+  const isCreation = (side: Frame['from']) => (frame: Frame): boolean => frame.from === side && frame.op === 'multi' && creations.has(frame.xid);
+  const watchCreations = (): void => {
+    creations.clear();
+    proxy.on((frame) => {
+      if (frame.from === 'client' && frame.op === 'multi' && frame.body.includes('__READ__')) creations.add(frame.xid);
+      return undefined;
+    });
+  };
+
+  describe('a downgrade', () => {
+    it('is one transaction: the reader has the writer’s sequence and token, and belongs to the same session', async () => {
+      const { rw } = pair('one-transaction');
+      await rw.writeLock.withLock(async (writing) => {
+        await proxy.seen(({ from, op }) => from === 'server' && op === 'getData');
+        proxy.clear();
+        const reading = await rw.readLock.acquire();
+        expect(proxy.frames.filter(({ from, body }) => from === 'client' && body.includes(rw.path)).map(({ op }) => op)).to.deep.equal(['multi']);
+        expect(reading.path).to.match(/\/_c_[-0-9a-f]{36}-__READ__\d{10}$/);
+        expect(reading.path.slice(-10)).to.equal(writing.path.slice(-10));
+        expect(reading.fencingToken).to.equal(writing.fencingToken);
+        expect((await outside.ephemerals(rw.path)).map(({ owner }) => owner)).to.deep.equal([client.session.id, client.session.id]);
+        await reading.release();
+      });
+      const alone = await rw.readLock.acquire();
+      expect(alone.fencingToken > 0n).to.equal(true);
+      await alone.release();
+    });
+
+    it('by tryAcquire is granted, too, and is no downgrade in another context', async () => {
+      const { rw } = pair('try');
+      await rw.writeLock.withLock(async () => {
+        const reading = await rw.readLock.tryAcquire();
+        expect(reading?.isValid).to.equal(true);
+        expect(await lockContext.run(() => rw.readLock.tryAcquire())).to.equal(undefined);
+        await reading?.release();
+      });
+    });
+
+    it('outlives the write lock, lets other readers in, and lets no writer in', async () => {
+      const { rw, theirs } = pair('outlives');
+      const order: string[] = [];
+      const reading = await rw.writeLock.withLock(() => rw.readLock.acquire());
+      const reader = await theirs.readLock.acquire({ timeoutMs: 5_000 });
+      const writer = theirs.writeLock.acquire().then((hold) => (order.push('writer'), hold));
+      await queued(rw.path, 3);
+      await reader.release();
+      await queued(rw.path, 2);
+      expect(await theirs.writeLock.tryAcquire()).to.equal(undefined);
+      order.push('released');
+      await reading.release();
+      await (await writer).release();
+      expect(order).to.deep.equal(['released', 'writer']);
+    });
+
+    for (const [side, action] of [
+      ['server', 'cut'],
+      ['server', 'cut-inside'],
+      ['client', 'cut'],
+    ] as const) {
+      it(`whose create loses its ${side === 'server' ? 'answer' : 'way'} (${action}) is searched by its uuid, behind a quorum write, and leaves nothing behind`, async () => {
+        const { rw, theirs } = pair('lost-reply');
+        watchCreations();
+        let isDone = false;
+        proxy.on((frame) => {
+          if (isDone || !isCreation(side)(frame)) return undefined;
+          isDone = true;
+          return action;
+        });
+        const reading = await rw.writeLock.withLock(async (writing) => {
+          const contending = theirs.writeLock.tryAcquire(20);
+          proxy.clear();
+          const hold = await rw.readLock.acquire();
+          expect(await contending).to.equal(undefined);
+          expect(hold.path.slice(-10)).to.equal(writing.path.slice(-10));
+          expect(hold.fencingToken).to.equal(writing.fencingToken);
+          return hold;
+        });
+        expect(isDone).to.equal(true);
+        const asked = proxy.frames.filter(({ from }) => from === 'client').map(({ op }) => op);
+        const list = asked.indexOf('getChildren2');
+        expect(asked[list - 1]).to.equal('multi');
+        expect(creations.size).to.equal(side === 'server' ? 1 : 2);
+        await queued(rw.path, 1);
+        expect(reading.isValid).to.equal(true);
+        expect(await theirs.writeLock.tryAcquire()).to.equal(undefined);
+        await reading.release();
+        await nothingIsLeft(rw.path);
+      });
+    }
+
+    it('whose create loses its way while the writer lets go queues up again like everybody else', async () => {
+      const { rw, theirs } = pair('let-go');
+      watchCreations();
+      let isDone = false;
+      let reading: Promise<Hold> | undefined;
+      const next = await rw.writeLock.withLock(async () => {
+        const waiting = theirs.writeLock.acquire();
+        await queued(rw.path, 2);
+        proxy.on((frame) => {
+          if (isDone || !isCreation('client')(frame)) return undefined;
+          isDone = true;
+          return 'cut';
+        });
+        const isCut = proxy.seen(isCreation('client'));
+        reading = rw.readLock.acquire();
+        await isCut;
+        return { waiting };
+      });
+      const writer = await next.waiting;
+      await queued(rw.path, 2);
+      expect(rw.readLock.isAcquiredInThisProcess).to.equal(false);
+      await writer.release();
+      const hold = await reading;
+      expect(hold?.path.slice(-10)).to.equal('0000000002');
+      await hold?.release();
+      await nothingIsLeft(rw.path);
+    });
+
+    it('of a writer whose znode somebody has deleted is refused, however late the news of that is', async () => {
+      const { rw, theirs } = pair('deleted');
+      watchCreations();
+      const error = await rejection(
+        rw.writeLock.withLock(async (writing) => {
+          await proxy.seen((frame) => frame.from === 'server' && frame.op === 'getData');
+          proxy.on((frame) => (frame.from === 'server' && frame.op === 'watch' ? 'drop' : undefined));
+          await outside.remove(writing.path);
+          const next = await theirs.writeLock.acquire({ timeoutMs: 5_000 });
+          expect(writing.isValid).to.equal(true);
+          const refused = await rejection(rw.readLock.acquire());
+          expect(refused).to.be.instanceOf(LockLostError).with.property('reason', 'node-deleted');
+          expect(writing.signal.aborted).to.equal(true);
+          expect(creations.size, 'asked once').to.equal(1);
+          await next.release();
+        }),
+      );
+      expect(error).to.be.instanceOf(LockLostError);
+      await nothingIsLeft(rw.path);
+    });
+
+    it('of a writer who is still waiting in the same context comes behind that: parallel acquires of one owner do not wait for each other', async () => {
+      const { rw, theirs } = pair('parallel');
+      const held = await theirs.readLock.acquire();
+      await lockContext.run(async () => {
+        const writing = rw.writeLock.acquire();
+        const reading = rw.readLock.acquire();
+        await queued(rw.path, 2);
+        await held.release();
+        const holds = await Promise.all([writing, reading]);
+        expect(holds.map(({ path }) => path.slice(-10))).to.deep.equal(['0000000001', '0000000001']);
+        await Promise.all(holds.map((hold) => hold.release()));
+      });
+    });
+  });
+
+  describe('an upgrade', () => {
+    const upgrades: Record<string, (rw: InterProcessReadWriteLock) => Promise<unknown>> = {
+      acquire: (rw) => rw.writeLock.acquire(),
+      withLock: (rw) => rw.writeLock.withLock(() => undefined),
+      'acquire in another context': (rw) => lockContext.run(() => rw.writeLock.acquire()),
+    };
+    for (const [how, upgrade] of Object.entries(upgrades)) {
+      it(`by ${how} is a deadlock, said at once and without a request`, async () => {
+        const { rw } = pair('upgrade');
+        await rw.readLock.withLock(async () => {
+          const error = await rejection(upgrade(rw));
+          expect(error).to.be.instanceOf(DeadlockError).with.property('code', 'ERR_LOCK_DEADLOCK');
+          expect(error.message).to.contain(rw.path).and.to.contain('for reading');
+          expect(await outside.children(rw.path)).to.have.length(1);
+        });
+      });
+    }
+
+    it('by a read that is under way in the same context is a deadlock as soon as that is granted', async () => {
+      const { rw } = pair('upgrade-parallel');
+      await lockContext.run(async () => {
+        const reading = rw.readLock.acquire();
+        expect(await rejection(rw.writeLock.acquire())).to.be.instanceOf(DeadlockError);
+        await (await reading).release();
+      });
+    });
+
+    it('with a time ends with that, by tryAcquire at once, and keeps nobody else from reading afterwards', async () => {
+      const { rw, theirs } = pair('upgrade-time');
+      await rw.readLock.withLock(async () => {
+        expect((await rejection(rw.writeLock.acquire({ timeoutMs: 30 }))).code).to.equal('ERR_LOCK_TIMEOUT');
+        expect(await rw.writeLock.tryAcquire()).to.equal(undefined);
+        await queued(rw.path, 1);
+        await (await theirs.readLock.acquire({ timeoutMs: 5_000 })).release();
+      });
+    });
+  });
+
+  it('in another context of the same flow: a second reader is let in, a reader of another writer is told of the deadlock', async () => {
+    const { rw } = pair('nested');
+    await rw.readLock.withLock(() => lockContext.run(async () => (await rw.readLock.acquire()).release()));
+    await rw.writeLock.withLock(async () => {
+      expect(await lockContext.run(() => rejection(rw.readLock.acquire()))).to.be.instanceOf(DeadlockError);
+      expect(await rejection(new InterProcessReadWriteLock(client, rw.path).readLock.acquire())).to.be.instanceOf(DeadlockError);
+    });
+  });
+
+  it('are served in the order of the queue: a reader behind a waiting writer waits, and is woken by it', async () => {
+    const { rw, theirs } = pair('order');
+    const order: string[] = [];
+    const log = (what: string) => (hold: Hold): Hold => (order.push(what), hold);
+    const first = await rw.readLock.acquire();
+    const writer = theirs.writeLock.acquire().then(log('writer'));
+    await queued(rw.path, 2);
+    expect(await rw.readLock.tryAcquire()).to.equal(undefined);
+    const readers = [rw.readLock.acquire().then(log('reader')), theirs.readLock.acquire().then(log('reader'))];
+    await queued(rw.path, 4);
+    await first.release();
+    await (await writer).release();
+    for (const hold of await Promise.all(readers)) await hold.release();
+    expect(order).to.deep.equal(['writer', 'reader', 'reader']);
+  });
+
+  it('re-enter each their own lock without a request, and leave with the last release', async () => {
+    const { rw } = pair('re-entry');
+    await rw.writeLock.withLock(async () => {
+      await rw.readLock.withLock(async () => {
+        const before = await outside.children(rw.path);
+        await rw.writeLock.withLock(() => rw.readLock.withLock(async () => expect(await outside.children(rw.path)).to.have.members(before)));
+        expect(before).to.have.length(2);
+        expect([rw.readLock.isOwnedByCurrentContext, rw.writeLock.isOwnedByCurrentContext]).to.deep.equal([true, true]);
+      });
+    });
+    expect(await outside.children(rw.path)).to.deep.equal([]);
+  });
+
+  it('are both told when their session is lost, before anybody else is granted', async () => {
+    const { rw, theirs } = pair('session');
+    const events: string[] = [];
+    const [writing, reading] = await lockContext.run(async () => [await rw.writeLock.acquire(), await rw.readLock.acquire()] as const);
+    const told = [writing, reading].map((hold) => aborted(hold.signal).then((reason) => (events.push('told'), reason)));
+    const next = theirs.writeLock.acquire().then((hold) => (events.push('granted'), hold));
+    await queued(rw.path, 3);
+    proxy.silence();
+    for (const reason of await Promise.all(told)) expect(reason).to.be.instanceOf(LockLostError).with.property('reason', 'session-deadline');
+    const granted = await next;
+    expect(events).to.deep.equal(['told', 'told', 'granted']);
+    expect(granted.fencingToken > reading.fencingToken).to.equal(true);
+    proxy.speak();
+    expect(await Promise.all([writing.release(), reading.release()])).to.deep.equal(['lost', 'lost']);
+    await granted.release();
+    await nothingIsLeft(rw.path);
+  });
+
+  it('whose session was lost do not go over to reading in the next one', async () => {
+    const { rw } = pair('lost-writer');
+    await lockContext.run(async () => {
+      const writing = await rw.writeLock.acquire();
+      const told = aborted(writing.signal);
+      await proxy.refuse();
+      await outside.endSession(client);
+      await proxy.accept();
+      await told;
+      expect(await rejection(rw.readLock.acquire())).to.be.instanceOf(LockLostError);
+      expect(await rejection(rw.readLock.tryAcquire())).to.be.instanceOf(LockLostError);
+      await writing.release();
+      await (await rw.readLock.acquire()).release();
+    });
+    await nothingIsLeft(rw.path);
+  });
+
+  it('and mutexes on one path refuse each other at once, also inside of each other', async () => {
+    const { rw } = pair('foreign');
+    const mutex = new InterProcessMutex(client, rw.path);
+    const foreign = async (acquiring: Promise<unknown>): Promise<void> => {
+      const error = await rejection(acquiring);
+      expect(error.code).to.equal('ERR_LOCK_FOREIGN_NODE');
+    };
+    for (const lock of [rw.readLock, rw.writeLock]) {
+      await lock.withLock(async (hold) => {
+        await foreign(mutex.acquire());
+        await foreign(mutex.tryAcquire());
+        await until('its znode is gone', async () => (await outside.children(rw.path)).length === 1);
+        expect(hold.isValid).to.equal(true);
+      });
+      await mutex.withLock(async (hold) => {
+        await foreign(lock.acquire());
+        await foreign(lock.tryAcquire());
+        await until('its znode is gone', async () => (await outside.children(rw.path)).length === 1);
+        expect(hold.isValid).to.equal(true);
+      });
+    }
+  });
+
+  it('take only options that there are', () => {
+    const make = (options: unknown) => () => new InterProcessReadWriteLock(client, '/rw', options as Record<string, never>);
+    expect(make({ data: 'text' })).to.throw(TypeError, '`data`');
+    expect(make({ foreignNodes: 'ignore' })).to.throw(TypeError, '`foreignNodes`');
+    expect(make({ driver: {} })).to.throw(TypeError, '`driver`');
+    expect(() => new InterProcessReadWriteLock(client, 'rw')).to.throw('Path must start with /');
+  });
+});

@@ -1,0 +1,402 @@
+import { expect } from 'chai';
+import { forceRelease, InterProcessMutex, InterProcessReadWriteLock, LockClient, LockLostError, lockContext, revoke, type BackgroundEvent, type Hold } from '../../src/index.ts';
+import { sync } from '../../src/client/operations.ts';
+import { stranger, type Stranger } from '../support/stranger.ts';
+import { testPath } from '../support/test-path.ts';
+import { aborted, rejection, until } from '../support/until.ts';
+import { startProxy, type Frame, type ZkProxy } from '../support/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
+import { gate, queueReaches } from './contexts/lock-of-each-test.ts';
+
+describe('revocation', () => {
+  let server: ZooKeeperServer;
+  let outside: Stranger;
+  let other: LockClient;
+  let proxy: ZkProxy;
+  let client: LockClient;
+
+  before(async () => {
+    server = await startServer();
+    outside = await stranger(server.connectString);
+  });
+
+  beforeEach(async () => {
+    proxy = await startProxy(server.port);
+    client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 4_000 });
+    other = await LockClient.connect(server.connectString);
+  });
+
+  afterEach(async () => {
+    await Promise.all([client.close({ timeoutMs: 500 }), other.close()]);
+    await proxy.close();
+  });
+
+  after(async () => {
+    await outside[Symbol.asyncDispose]();
+    await server.stop();
+  });
+
+  const lock = (name: string): { mutex: InterProcessMutex; theirs: InterProcessMutex } => {
+    const path = testPath(name);
+    return { mutex: new InterProcessMutex(client, path), theirs: new InterProcessMutex(other, path) };
+  };
+  const answered = (op: Frame['op'], path: string) => (frame: Frame): boolean => frame.from === 'server' && frame.op === op && frame.path === path;
+  const lengthAnd = (text: string): Buffer => Buffer.concat([Buffer.from([0, 0, 0, text.length]), Buffer.from(text)]);
+  /** Resolves when the client has read this text out of a znode. */
+  const hasRead = async (path: string, text: string): Promise<void> => {
+    await proxy.seen((frame) => answered('getData', path)(frame) && frame.body.includes(lengthAnd(text)));
+    await client.session.request(sync('/'));
+  };
+  /** The holds that a mutex was asked for, and how to wait for them. */
+  const requests = (mutex: InterProcessMutex): { readonly holds: Hold[]; reach(count: number): Promise<void> } => {
+    const holds: Hold[] = [];
+    mutex.makeRevocable((hold) => holds.push(hold));
+    return { holds, reach: (count) => until(`${count} requests`, () => holds.length >= count) };
+  };
+
+  describe('makeRevocable', () => {
+    it('tells the holder of each request, with its hold, and of no other data', async () => {
+      const { mutex } = lock('each-request');
+      const { holds, reach } = requests(mutex);
+      const hold = await mutex.acquire();
+      for (const text of ['__REVOKE__ ', '__REVOKE', '__revoke__']) {
+        await outside.write(hold.path, text);
+        await hasRead(hold.path, text);
+      }
+      expect(holds).to.deep.equal([]);
+      await revoke(other, hold.path);
+      await reach(1);
+      await revoke(other, hold.path);
+      await reach(2);
+      expect(holds).to.deep.equal([hold, hold]);
+      expect(hold.isValid).to.equal(true);
+      expect(await hold.release()).to.equal('released');
+    });
+
+    it('stays for the next holds of the mutex, whose znodes carry no data', async () => {
+      const { mutex } = lock('next-holds');
+      const { holds, reach } = requests(mutex);
+      await (await mutex.acquire()).release();
+      const hold = await mutex.acquire();
+      expect(await outside.read(hold.path)).to.equal('');
+      await revoke(other, hold.path);
+      await reach(1);
+      expect(holds).to.deep.equal([hold]);
+      await hold.release();
+    });
+
+    it('tells a waiter that was asked as soon as it is granted, when its caller has the hold', async () => {
+      const { mutex, theirs } = lock('waiter');
+      const events: unknown[] = [];
+      mutex.makeRevocable((hold) => events.push('asked for', hold));
+      const first = await theirs.acquire();
+      const waiting = mutex.acquire().then((hold) => (events.push('has', hold), hold));
+      await queueReaches(theirs, 2);
+      const [, waiter] = await theirs.participants();
+      await revoke(other, waiter?.path ?? '');
+      await proxy.seen(answered('getData', waiter?.path ?? ''), 2);
+      expect(events).to.deep.equal([]);
+      await first.release();
+      const hold = await waiting;
+      await until('it is told', () => events.length === 4);
+      expect(events).to.deep.equal(['has', hold, 'asked for', hold]);
+      await hold.release();
+    });
+
+    it('tells of a request that came before it', async () => {
+      const { mutex } = lock('too-late');
+      const hold = await mutex.acquire();
+      await revoke(other, hold.path);
+      await hasRead(hold.path, '__REVOKE__');
+      const { holds, reach } = requests(mutex);
+      await reach(1);
+      expect(holds).to.deep.equal([hold]);
+      await hold.release();
+    });
+
+    it('tells of a request whose news were lost with a connection', async () => {
+      const { mutex } = lock('lost-news');
+      const { reach } = requests(mutex);
+      const hold = await mutex.acquire();
+      // Asked before its first look at its znode, whose answer is lost when it has heard of something later: no watch of the next connection tells it.
+      await outside.write(hold.path, '__REVOKE__');
+      await client.session.request(sync('/'));
+      const look = proxy.seen((frame) => frame.from === 'client' && frame.op === 'getData' && frame.path === hold.path);
+      let isDone = false;
+      proxy.on((frame) => {
+        if (isDone || !answered('getData', hold.path)(frame)) return undefined;
+        isDone = true;
+        return 'cut';
+      });
+      await look;
+      await reach(1);
+      await hold.release();
+    });
+
+    it('of a re-entered lock is told once, with the outermost hold that is still open', async () => {
+      const { mutex } = lock('re-entered');
+      const { holds, reach } = requests(mutex);
+      await lockContext.run(async () => {
+        const outer = await mutex.acquire();
+        const inner = await mutex.acquire();
+        await revoke(other, outer.path);
+        await reach(1);
+        await outer.release();
+        await revoke(other, inner.path);
+        await reach(2);
+        expect(holds).to.deep.equal([outer, inner]);
+        await inner.release();
+      });
+    });
+
+    it('calls its listener as nobody’s code, wherever the lock was acquired: it does not re-enter', async () => {
+      const { mutex, theirs } = lock('nobody');
+      const seen: unknown[] = [];
+      mutex.makeRevocable((hold) => seen.push(mutex.isOwnedByCurrentContext, hold.isValid));
+      const first = await theirs.acquire();
+      const holder = lockContext.run(async () => {
+        const hold = await mutex.acquire();
+        await until('it is told', () => seen.length > 0);
+        await hold.release();
+      });
+      await queueReaches(theirs, 2);
+      const [, waiter] = await theirs.participants();
+      await revoke(other, waiter?.path ?? '');
+      await hasRead(waiter?.path ?? '', '__REVOKE__');
+      await first.release();
+      await holder;
+      expect(seen).to.deep.equal([false, true]);
+    });
+
+    it('warns of a listener that fails, and goes on', async () => {
+      const { mutex } = lock('fails');
+      const warnings: BackgroundEvent[] = [];
+      client.on('background', (event) => event.type === 'warning' && warnings.push(event));
+      const hold = await mutex.acquire();
+      for (const [listener, message] of [
+        [() => Promise.reject(new Error('rejects')), 'rejects'],
+        [
+          () => {
+            throw new Error('throws');
+          },
+          'throws',
+        ],
+      ] as const) {
+        mutex.makeRevocable(listener);
+        await revoke(other, hold.path);
+        await until('there is a warning', () => warnings.some((event) => event.type === 'warning' && (event.error as Error).message === message));
+      }
+      expect(hold.isValid).to.equal(true);
+      await hold.release();
+      expect(() => mutex.makeRevocable('listener' as never)).to.throw(TypeError, '`listener`');
+    });
+  });
+
+  const calls: Record<string, (path: string) => Promise<unknown>> = {
+    revoke: (path) => revoke(client, path),
+    forceRelease: (path) => forceRelease(client, path, { timeoutMs: 50 }),
+  };
+  for (const [name, call] of Object.entries(calls)) {
+    describe(name, () => {
+      it('of what is not there names it', async () => {
+        const path = `${testPath('missing')}/_c_6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a-lock-0000000004`;
+        const error = await rejection(call(path));
+        expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
+        expect(error.message).to.contain(path).and.to.contain('not there');
+        expect(error.cause).to.have.property('code', 'NO_NODE');
+      });
+
+      it('of what is no participant leaves it as it is', async () => {
+        const path = testPath('config');
+        await outside.create(path.slice(0, path.lastIndexOf('/')));
+        await outside.create(path);
+        await outside.write(path, 'precious');
+        const error = await rejection(call(path));
+        expect(error).to.have.property('code', 'ERR_LOCK_INVALID_PATH');
+        expect(error.message).to.contain(path);
+        expect(await outside.read(path)).to.equal('precious');
+      });
+
+      it('of a bad path, by no client or a closed one, sends nothing', async () => {
+        expect((await rejection(call('lock'))).code).to.equal('ERR_LOCK_INVALID_PATH');
+        expect((await rejection(call('/'))).code).to.equal('ERR_LOCK_INVALID_PATH');
+        expect(await rejection(revoke(undefined as unknown as LockClient, '/lock'))).to.be.instanceOf(TypeError);
+        await client.close();
+        expect((await rejection(call('/lock'))).code).to.equal('ERR_LOCK_CLIENT_CLOSED');
+      });
+
+      it('whose answer is lost is asked again', async () => {
+        const { theirs } = lock('answer-lost');
+        const hold = await theirs.acquire();
+        let isDone = false;
+        proxy.on((frame) => {
+          if (isDone || !answered('setData', hold.path)(frame)) return undefined;
+          isDone = true;
+          return 'cut';
+        });
+        await call(hold.path);
+        expect(isDone).to.equal(true);
+        await hold.release();
+      });
+    });
+  }
+
+  describe('forceRelease', () => {
+    it('tells a holder that runs before the next one is granted, who waits for the loser to let go', async () => {
+      const { mutex, theirs } = lock('told');
+      const events: string[] = [];
+      const stopped = gate();
+      const holder = mutex.withLock(async (hold) => {
+        const reason = await aborted(hold.signal);
+        events.push('told');
+        expect(reason).to.be.instanceOf(LockLostError).with.property('reason', 'forced');
+        expect(hold.isValid).to.equal(false);
+        await queueReaches(theirs, 2);
+        await stopped.opened;
+        events.push('stops');
+      });
+      await queueReaches(theirs, 1);
+      const next = theirs.acquire().then((hold) => (events.push('granted'), hold));
+      await queueReaches(theirs, 2);
+      const [participant] = await theirs.participants();
+      const forcing = forceRelease(other, participant?.path ?? '', { timeoutMs: 10_000 });
+      await until('it is told', () => events.length > 0);
+      stopped.open();
+      expect(await rejection(holder)).to.be.instanceOf(LockLostError).with.property('reason', 'forced');
+      expect(await forcing).to.equal('released');
+      await (await next).release();
+      expect(events).to.deep.equal(['told', 'stops', 'granted']);
+      await until('nothing is left', async () => (await outside.children(mutex.path)).length === 0);
+    });
+
+    it('deletes the znode of a holder that does not let go in time, after it was told', async () => {
+      const { mutex, theirs } = lock('stubborn');
+      const events: string[] = [];
+      const hold = await mutex.acquire();
+      hold.signal.addEventListener('abort', () => events.push('told'));
+      const next = theirs.acquire().then((one) => (events.push('granted'), one));
+      await queueReaches(theirs, 2);
+      expect(await forceRelease(other, hold.path, { timeoutMs: 300 })).to.equal('deleted');
+      const granted = await next;
+      expect(events).to.deep.equal(['told', 'granted']);
+      // Its session has nothing to look after any more, though nobody has released it.
+      proxy.clear();
+      await proxy.seen((frame) => frame.from === 'client' && frame.op === 'multi' && frame.path === '/');
+      expect(await hold.release()).to.equal('lost');
+      expect(granted.isValid).to.equal(true);
+      await granted.release();
+      expect(await outside.children(mutex.path)).to.deep.equal([]);
+    });
+
+    it('takes the lock from a holder that does not run', async () => {
+      const { mutex, theirs } = lock('stopped');
+      const hold = await mutex.acquire();
+      await proxy.seen(answered('getData', hold.path));
+      proxy.silence();
+      const next = theirs.acquire();
+      await queueReaches(theirs, 2);
+      expect(await forceRelease(other, hold.path, { timeoutMs: 50 })).to.equal('deleted');
+      await (await next).release();
+      proxy.speak();
+      expect(await aborted(hold.signal)).to.be.instanceOf(LockLostError);
+      expect(await hold.release()).to.equal('lost');
+    });
+
+    it('with no time deletes at once', async () => {
+      const { theirs } = lock('at-once');
+      const hold = await theirs.acquire();
+      expect(await forceRelease(client, hold.path, { timeoutMs: 0 })).to.equal('deleted');
+      expect(await outside.exists(hold.path)).to.equal(false);
+      await aborted(hold.signal);
+      await hold.release();
+    });
+
+    it('of all handles of one owner ends all of them, and the znode goes with the last', async () => {
+      const { mutex } = lock('handles');
+      await lockContext.run(async () => {
+        const holds = [await mutex.acquire(), await mutex.acquire()] as const;
+        const told = holds.map((hold) => aborted(hold.signal));
+        const forcing = forceRelease(other, holds[0].path);
+        await Promise.all(told);
+        expect(await rejection(mutex.acquire())).to.be.instanceOf(LockLostError);
+        expect(await holds[0].release()).to.equal('lost');
+        expect(await outside.exists(holds[1].path)).to.equal(true);
+        expect(await holds[1].release()).to.equal('lost');
+        expect(await forcing).to.equal('released');
+      });
+    });
+
+    it('of a waiter sends it to the back of the queue', async () => {
+      const { mutex, theirs } = lock('waiter');
+      const first = await theirs.acquire();
+      const waiting = mutex.acquire();
+      await queueReaches(theirs, 2);
+      const [, waiter] = await theirs.participants();
+      expect(await forceRelease(other, waiter?.path ?? '')).to.equal('released');
+      await queueReaches(theirs, 2);
+      await first.release();
+      const hold = await waiting;
+      expect(hold.path).to.not.equal(waiter?.path);
+      await hold.release();
+    });
+
+    it('marks again where another mark has taken the place of its own', async () => {
+      const { theirs, mutex } = lock('overwritten');
+      const hold = await mutex.acquire();
+      await proxy.seen(answered('getData', hold.path));
+      // The holder hears of nothing until both marks are there.
+      const heard = gate();
+      proxy.on((frame) => (frame.from === 'server' && frame.op === 'watch' ? { delayUntil: heard.opened } : undefined));
+      const forcing = forceRelease(other, hold.path, { timeoutMs: 5_000 });
+      await until('it is marked', async () => (await outside.read(hold.path)) === '__FORCE__');
+      await outside.write(hold.path, '__REVOKE__');
+      await until('it is marked again', async () => (await outside.read(hold.path)) === '__FORCE__');
+      heard.open();
+      await aborted(hold.signal);
+      await hold.release();
+      expect(await forcing).to.equal('released');
+      expect(await theirs.participants()).to.deep.equal([]);
+    });
+
+    it('whose wait is aborted leaves the znode to its owner', async () => {
+      const { theirs } = lock('aborted');
+      const hold = await theirs.acquire();
+      const controller = new AbortController();
+      const forcing = rejection(forceRelease(client, hold.path, { signal: controller.signal }));
+      await aborted(hold.signal);
+      controller.abort(new Error('enough'));
+      expect((await forcing).message).to.equal('enough');
+      expect(await outside.exists(hold.path)).to.equal(true);
+      await hold.release();
+      await until('nothing is left', async () => (await outside.children(theirs.path)).length === 0);
+    });
+
+    it('that no server answers ends in time, and has marked nothing', async () => {
+      const { theirs } = lock('no-answer');
+      const hold = await theirs.acquire();
+      proxy.silence();
+      const error = await rejection(forceRelease(client, hold.path, { timeoutMs: 50 }));
+      expect(error).to.have.property('code', 'ERR_LOCK_TIMEOUT');
+      expect(error.message).to.contain(hold.path).and.to.contain('not released within 50 ms');
+      expect(hold.isValid).to.equal(true);
+      await hold.release();
+    });
+
+    it('goes by what was written since the znode was created: its own data is its owner’s', async () => {
+      const rw = new InterProcessReadWriteLock(client, testPath('own-data'), { data: Buffer.from('__FORCE__') });
+      const hold = await rw.writeLock.acquire();
+      await hasRead(hold.path, '__FORCE__');
+      expect(hold.isValid).to.equal(true);
+      const forcing = forceRelease(other, hold.path);
+      expect(await aborted(hold.signal)).to.have.property('reason', 'forced');
+      await hold.release();
+      expect(await forcing).to.equal('released');
+    });
+
+    it('takes only options that there are', async () => {
+      const force = (options: unknown): Promise<Error> => rejection(forceRelease(client, '/lock', options as Record<string, never>));
+      expect(await force({ timeoutMs: -1 })).to.be.instanceOf(RangeError);
+      expect(await force({ timeout: 1 })).to.be.instanceOf(TypeError).with.property('message').that.contains('`timeout`');
+    });
+  });
+});
