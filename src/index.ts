@@ -38,6 +38,7 @@ export { StandardDriver } from './driver/standard-driver.js';
 export type { Participant } from './internals/participants.js';
 export type { Release } from './internals/grant.js';
 export { InterProcessMutex, type InterProcessMutexOptions } from './mutex/inter-process-mutex.js';
+export { InterProcessSemaphore, type InterProcessSemaphoreOptions } from './mutex/inter-process-semaphore.js';
 export type { AcquireOptions } from './mutex/acquire-options.js';
 export { Hold } from './mutex/hold.js';
 export { lockContext } from './mutex/lock-context.js';

@@ -45,7 +45,7 @@ export const standardDriver = new StandardDriver();
 
 // Not localeCompare, and not the numbers: Java compares UTF-16 code units, as < does here. Any other order, also a
 // better one (numbers after an overflow), would name another holder than the Java clients of the same queue do.
-function compareKeys(a: string, b: string): number {
+export function compareKeys(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
 }

@@ -13,6 +13,8 @@ import { LockNode, nodesOf } from './lock-node.js';
 import { sendParents } from './parents.js';
 import type { Patience } from './patience.js';
 import { plantWatch } from './plant-watch.js';
+import { connectedSession, reconnected } from './reconnected.js';
+import { Retries } from './retries.js';
 import { closedTurnstile, closeTurnstile } from './turnstile.js';
 
 export interface LockInternalsOptions {
@@ -21,12 +23,33 @@ export interface LockInternalsOptions {
   readonly data: Uint8Array;
   /** What a child does that this kind of lock did not create: fail the acquire, or stand in the queue by its name. */
   readonly foreignNodes: 'reject' | 'wait';
+  /** Told once for each znode that has to wait: how many are before it, and its path below the client's chroot. */
+  readonly queued?: (position: number, path: string) => void;
 }
 
 /** `once` looks, and goes away again if it would have to wait. */
 export type Mode = 'wait' | 'once';
 
-type Outcome =
+/** Where a waiter stands. */
+export interface Place {
+  readonly session: Session;
+  readonly node: LockNode;
+  readonly sorted: readonly string[];
+  readonly index: number;
+}
+
+/** Waits for a reason to look again, or to start `over`. */
+export type News = (place: Place, patience: Patience) => Promise<'look' | 'over'>;
+
+/** How a try of a semaphore differs from one of a mutex. */
+export interface Unusual {
+  /** What is waited for instead of the predecessor's end. */
+  readonly news?: News;
+  /** The znode was not granted; `gone` resolves when it is gone. */
+  readonly discarded?: (gone: Promise<void>) => void;
+}
+
+export type Outcome =
   | { readonly is: 'granted'; readonly grant: Grant }
   /** Somebody is before us, and we do not wait. */
   | { readonly is: 'taken' }
@@ -55,49 +78,44 @@ export class LockInternals {
    * then is cleaned up in the background, and a grant that comes later is released.
    */
   acquire(patience: Patience, mode: Mode): Promise<Grant | undefined> {
-    return new Promise((resolve, reject) => {
-      const stop = patience.onOver((error) => reject(error));
-      if (patience.isOver) return;
-      this.#run(patience, mode).then(
-        (grant) => {
-          // Asked before `stop`: it is this question that may find the patience over, and reject.
-          if (patience.isOver) void grant?.end();
-          else resolve(grant);
-          stop();
-        },
-        (error: unknown) => {
-          stop();
-          reject(error);
-        },
-      );
-    });
+    return patience.limit(
+      () => this.#run(patience, mode),
+      (grant) => void grant?.end(),
+    );
   }
 
   async #run(patience: Patience, mode: Mode): Promise<Grant | undefined> {
-    const startedAt = this.#client.clock.now();
-    let retryCount = 0;
+    const retries = new Retries(this.#client);
     for (;;) {
       const session = await this.#connectedSession(patience, mode);
       if (session === undefined) return undefined;
       if (mode === 'once' && (await this.#isTaken(session))) return undefined;
 
-      const node = this.#newNode(session);
-      const outcome = await this.#attempt(session, node, patience, mode).catch((error: unknown) => {
-        void node.discard();
-        throw this.#explained(error);
-      });
+      const outcome = await this.attempt(session, patience, mode);
       if (outcome.is === 'granted') return outcome.grant;
-      void node.discard();
       if (outcome.is === 'taken') return undefined;
-      if (outcome.is === 'vanished') {
-        const elapsedMs = this.#client.clock.now() - startedAt;
-        const decision = this.#client.options.retryPolicy.allowRetry({ retryCount, elapsedMs, random: Math.random });
-        retryCount += 1;
-        if (!decision.retry) throw this.#explained(new ZooKeeperError(-101, 'getChildren2', this.#path));
-        expectDuration('sleepMs of the retry policy', decision.sleepMs);
-        await this.#pause(patience, decision.sleepMs);
-      }
+      if (outcome.is === 'vanished') await retries.pause(patience, this.vanished());
     }
+  }
+
+  /** One try in one session; a znode that is not granted is deleted in the background. */
+  async attempt(session: Session, patience: Patience, mode: Mode, unusual: Unusual = {}): Promise<Outcome> {
+    const node = this.#newNode(session);
+    const discard = (): void => {
+      const gone = node.discard();
+      unusual.discarded?.(gone);
+    };
+    const outcome = await this.#attempt(session, node, patience, mode, unusual.news).catch((error: unknown) => {
+      discard();
+      throw this.#explained(error);
+    });
+    if (outcome.is !== 'granted') discard();
+    return outcome;
+  }
+
+  /** The error of who does not try again after its znode vanished. */
+  vanished(): RequestFailedError {
+    return this.#requestFailed(new ZooKeeperError(-101, 'getChildren2', this.#path));
   }
 
   /** tryAcquire looks before it writes. */
@@ -115,7 +133,8 @@ export class LockInternals {
     }
   }
 
-  async #attempt(session: Session, node: LockNode, patience: Patience, mode: Mode): Promise<Outcome> {
+  async #attempt(session: Session, node: LockNode, patience: Patience, mode: Mode, news: News | undefined): Promise<Outcome> {
+    let isQueued = false;
     let listing = await this.#queueUp(session, node, patience, mode);
     if (listing === 'not created') return { is: 'over' };
     this.#refuseOverflow(node);
@@ -136,6 +155,14 @@ export class LockInternals {
       const decision = this.#options.driver.decide(sorted, node.name, this.#options.maxLeases);
       if (decision.held) return this.#grant(session, node, patience, mode);
       if (mode === 'once') return { is: 'taken' };
+      if (!isQueued) this.#options.queued?.(index, join(this.#path, node.name));
+      isQueued = true;
+      if (news) {
+        node.watch();
+        if ((await news({ session, node, sorted, index }, patience)) === 'over') return { is: 'over' };
+        listing = undefined;
+        continue;
+      }
       this.#refuseWatch(sorted, index, decision.watch);
 
       node.watch();
@@ -209,7 +236,7 @@ export class LockInternals {
   async #findAgain(session: Session, node: LockNode, patience: Patience, mode: Mode): Promise<boolean> {
     for (let tries = 0; ; tries += 1) {
       if (mode === 'once' && !session.isConnected) return false;
-      if (!(await this.#reconnected(session, patience))) return false;
+      if (!(await reconnected(session, patience))) return false;
       try {
         return await node.find();
       } catch (error) {
@@ -220,7 +247,7 @@ export class LockInternals {
   }
 
   async #lookAgain(session: Session, patience: Patience, { mustCatchUp }: { mustCatchUp: boolean }): Promise<Listing | undefined> {
-    if (!(await this.#reconnected(session, patience))) return undefined;
+    if (!(await reconnected(session, patience))) return undefined;
     if (mustCatchUp) session.request(sync(this.#root)).catch(ignore);
     return this.#listOrNone(session);
   }
@@ -280,7 +307,7 @@ export class LockInternals {
     if (this.#needsProof(session)) node.watch();
     while (!session.isEnded && this.#needsProof(session)) {
       if (mode === 'once' && !session.isConnected) return { is: 'taken' };
-      if (await this.#reconnected(session, patience)) await session.prove().catch(ignore);
+      if (await reconnected(session, patience)) await session.prove().catch(ignore);
       // Proof takes the time that the leader needs to hear of it; asking faster does not bring it earlier.
       if (this.#needsProof(session)) await this.#pause(patience, session.timeoutMs / 24);
     }
@@ -295,23 +322,11 @@ export class LockInternals {
   }
 
   async #connectedSession(patience: Patience, mode: Mode): Promise<Session | undefined> {
-    patience.check();
-    const client = this.#client;
-    if (client.session.isConnected) return client.session;
-    if (mode === 'once') return undefined;
-    return patience.wait((wake) => client.onChange(() => client.session.isConnected && wake(client.session)));
-  }
-
-  /** False when the session has ended instead. */
-  async #reconnected(session: Session, patience: Patience): Promise<boolean> {
-    patience.check();
-    if (session.isConnected) return true;
-    if (session.isEnded) return false;
-    return patience.wait((wake) =>
-      session.onChange(() => {
-        if (session.isConnected || session.isEnded) wake(session.isConnected);
-      }),
-    );
+    if (mode === 'once' && !this.#client.session.isConnected) {
+      patience.check();
+      return undefined;
+    }
+    return connectedSession(this.#client, patience);
   }
 
   #pause(patience: Patience, sleepMs: number): Promise<void> {
@@ -355,7 +370,11 @@ export class LockInternals {
   }
 
   #explained(error: unknown): unknown {
-    return error instanceof ZooKeeperError ? new RequestFailedError(`The lock ${this.#path} cannot be acquired`, error) : error;
+    return error instanceof ZooKeeperError ? this.#requestFailed(error) : error;
+  }
+
+  #requestFailed(error: ZooKeeperError): RequestFailedError {
+    return new RequestFailedError(`The lock ${this.#path} cannot be acquired`, error);
   }
 }
 

@@ -7,6 +7,7 @@ import { whenNoNode, ZooKeeperError } from '../client/zookeeper-error.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { foreignNames, sequenceOf } from '../driver/names.js';
 import type { Patience } from './patience.js';
+import { connectedSession } from './reconnected.js';
 
 /** Somebody in a lock's queue: the holder is the first, the waiters follow. */
 export interface Participant {
@@ -25,10 +26,7 @@ export interface Participant {
 /** The queue as it is now, in order; empty when nobody was ever there. */
 export async function readParticipants(client: LockClient, path: string, driver: LockDriver, patience: Patience): Promise<Participant[]> {
   for (;;) {
-    patience.check();
-    const session = client.session.isConnected
-      ? client.session
-      : await patience.wait<Session>((wake) => client.onChange(() => client.session.isConnected && wake(client.session)));
+    const session = await connectedSession(client, patience);
     try {
       return await read(session, client.chroot, path, driver);
     } catch (error) {
