@@ -190,6 +190,8 @@ describe('a semaphore', () => {
       const waiting = semaphore.acquireMany(2, { timeoutMs: 10_000 });
       await waits(test.outside, test.path, 3);
       const [, taken, waiter] = await semaphore.participants();
+      await until('it is watched', () => test.client.session.watchedPaths('data').includes(taken?.path ?? ''));
+      await semaphore.participants();
       await test.outside.remove(taken?.path ?? '');
       await until('both have other znodes', async () => {
         const now = (await semaphore.participants()).map(({ path }) => path);
