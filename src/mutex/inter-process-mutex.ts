@@ -12,6 +12,7 @@ import { Patience } from '../internals/patience.js';
 import { checkAcquireOptions, type AcquireOptions } from './acquire-options.js';
 import { Hold, type HoldKeeper } from './hold.js';
 import { currentContext, innermostContext, LockContext } from './lock-context.js';
+import { withHold } from './with-hold.js';
 
 /** Options of {@link InterProcessMutex}. */
 export interface InterProcessMutexOptions {
@@ -141,17 +142,7 @@ export class InterProcessMutex {
     const context = new LockContext('lock', innermostContext());
     const hold = await this.#enter(context, checked);
     if (hold === undefined) throw new LockTimeoutError(this.#path, checked.timeoutMs ?? 0);
-
-    let result: T;
-    try {
-      result = await context.run(() => job(hold));
-    } catch (error) {
-      await hold.release();
-      throw error;
-    }
-    if ((await hold.release()) === 'lost') throw hold.loss ?? new NotOwnedError(this.#path);
-    refuseOutliving(result);
-    return result;
+    return withHold(hold, this.#path, () => context.run(() => job(hold)));
   }
 
   /**
@@ -263,15 +254,5 @@ export class InterProcessMutex {
         if (client === this.#client && path === this.#path && hold.isValid) throw new DeadlockError(this.#path);
       }
     }
-  }
-}
-
-function refuseOutliving(result: unknown): void {
-  if (typeof result !== 'object' || result === null) return;
-  // `in` first: there are objects that throw when they are asked for a property that they do not have.
-  const isStream = 'pipe' in result && typeof result.pipe === 'function';
-  const isIterator = 'next' in result && typeof result.next === 'function';
-  if (isStream || isIterator || Symbol.asyncIterator in result) {
-    throw new TypeError('Expected `job` to return a value, got a stream or an iterator: it would be read after the lock is released');
   }
 }

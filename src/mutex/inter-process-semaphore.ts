@@ -1,14 +1,11 @@
-import { LockTimeoutError } from '../client/errors.js';
-import { requireClient, requireOpen, type LockClient } from '../client/lock-client.js';
+import { requireClient, type LockClient } from '../client/lock-client.js';
 import { lockPath, validatePath } from '../client/path.js';
 import { expected, expectInteger, expectOptions } from '../client/validate.js';
-import { leaseDriver } from '../driver/lease-driver.js';
-import { LeaseInternals, type Limit } from '../internals/lease-internals.js';
-import { readParticipants, type Participant } from '../internals/participants.js';
-import { Patience } from '../internals/patience.js';
+import type { Limit } from '../internals/lease-internals.js';
+import type { Participant } from '../internals/participants.js';
 import { checkAcquireOptions, type AcquireOptions } from './acquire-options.js';
-import { Hold, type HoldKeeper } from './hold.js';
-import { usedLimits } from './used-limits.js';
+import type { Hold } from './hold.js';
+import { Leases } from './leases.js';
 
 /** How many leases an {@link InterProcessSemaphore} has: one of the two must be given. */
 export type InterProcessSemaphoreOptions =
@@ -38,11 +35,9 @@ export type InterProcessSemaphoreOptions =
  * await print(page, lease.signal);
  */
 export class InterProcessSemaphore {
-  readonly #client: LockClient;
   readonly #path: string;
   readonly #limit: Limit;
-  readonly #internals: LeaseInternals;
-  readonly #keeper: HoldKeeper;
+  readonly #leases: Leases;
 
   /**
    * Sends nothing.
@@ -55,11 +50,9 @@ export class InterProcessSemaphore {
    */
   constructor(client: LockClient, path: string, options: InterProcessSemaphoreOptions) {
     requireClient(client);
-    this.#client = client;
     this.#path = lockPath(path);
     this.#limit = checkLimit(options);
-    this.#internals = new LeaseInternals(client, this.#path, this.#limit);
-    this.#keeper = { lock: { client, path: this.#path }, released: () => usedLimits(client).leave(this.#path) };
+    this.#leases = new Leases(client, this.#path, this.#limit);
   }
 
   /** The semaphore's znode, as it was given. */
@@ -88,7 +81,7 @@ export class InterProcessSemaphore {
    * }
    */
   async acquire(options?: AcquireOptions): Promise<Hold> {
-    const [lease] = await this.#acquire(1, checkAcquireOptions('acquire', options));
+    const [lease] = await this.#leases.acquire(1, checkAcquireOptions('acquire', options));
     return lease as Hold;
   }
 
@@ -102,13 +95,7 @@ export class InterProcessSemaphore {
    * if (lease) await work(lease);
    */
   async tryAcquire(timeoutMs = 0): Promise<Hold | undefined> {
-    try {
-      const [lease] = await this.#acquire(1, checkAcquireOptions('tryAcquire', { timeoutMs }));
-      return lease;
-    } catch (error) {
-      if (error instanceof LockTimeoutError) return undefined;
-      throw error;
-    }
+    return this.#leases.tryAcquire(checkAcquireOptions('tryAcquire', { timeoutMs }));
   }
 
   /**
@@ -127,7 +114,7 @@ export class InterProcessSemaphore {
     if (this.#limit.is === 'fixed' && quantity > this.#limit.maxLeases) {
       throw new RangeError(expected('quantity', `at most maxLeases, ${this.#limit.maxLeases}: the wait for more would never end`, quantity));
     }
-    return this.#acquire(quantity, checkAcquireOptions('acquireMany', options));
+    return this.#leases.acquire(quantity, checkAcquireOptions('acquireMany', options));
   }
 
   /**
@@ -139,33 +126,8 @@ export class InterProcessSemaphore {
    * @example
    * for (const { path, sessionId } of await semaphore.participants()) console.log(path, sessionId);
    */
-  async participants(): Promise<Participant[]> {
-    const patience = new Patience(this.#client, this.#path, {});
-    try {
-      return await readParticipants(this.#client, this.#internals.leasesPath, leaseDriver, patience);
-    } finally {
-      patience.dispose();
-    }
-  }
-
-  async #acquire(quantity: number, options: AcquireOptions): Promise<Hold[]> {
-    requireOpen(this.#client, `the semaphore ${this.#path} cannot be acquired`);
-    options.signal?.throwIfAborted();
-    const limits = usedLimits(this.#client);
-    limits.enter(this.#path, this.#limit);
-    const mode = options.timeoutMs === 0 ? 'once' : 'wait';
-    const patience = new Patience(this.#client, this.#path, mode === 'once' ? { signal: options.signal } : options);
-    try {
-      const grants = await this.#internals.acquire(quantity, patience, mode);
-      if (grants === undefined) throw new LockTimeoutError(this.#path, 0);
-      return grants.map((grant) => {
-        limits.enter(this.#path, this.#limit);
-        return new Hold({ grant, handles: 0 }, this.#keeper, undefined);
-      });
-    } finally {
-      limits.leave(this.#path);
-      patience.dispose();
-    }
+  participants(): Promise<Participant[]> {
+    return this.#leases.participants();
   }
 }
 
