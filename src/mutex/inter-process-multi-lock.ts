@@ -47,7 +47,8 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
    * const both = new InterProcessMultiLock([mutexA, mutexB]);
    */
   constructor(locks: readonly PartOfMultiLock<Part>[]) {
-    if (!Array.isArray(locks)) throw new TypeError(expected('locks', 'an array of locks', locks));
+    const given: unknown = locks;
+    if (!Array.isArray(given)) throw new TypeError(expected('locks', 'an array of locks', given));
     if (locks.length === 0) throw new RangeError(expected('locks', 'at least one lock', 'none'));
     for (const lock of locks as unknown[]) {
       expectMethod('locks', lock, 'acquire');
@@ -78,7 +79,7 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
     const deadline = systemClock.now() + (timeoutMs ?? Infinity);
     for (;;) {
       const parts = await this.#acquireAll(timeoutMs, signal, deadline);
-      if (parts) return this.#handOut(new MultiHold(parts, this.paths.join(', '), (hold) => void this.#holds.delete(hold)));
+      if (parts) return this.#handOut(parts);
     }
   }
 
@@ -125,7 +126,8 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
     return [...this.#holds].some((hold) => hold.isValid);
   }
 
-  #handOut(hold: MultiHold<Part>): MultiHold<Part> {
+  #handOut(parts: readonly Part[]): MultiHold<Part> {
+    const hold: MultiHold<Part> = new MultiHold(parts, this.paths.join(', '), () => void this.#holds.delete(hold));
     this.#holds.add(hold);
     return hold;
   }

@@ -16,13 +16,13 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   /** All of them, in the order in which they were acquired. */
   readonly holds: readonly Part[];
   readonly #paths: string;
-  readonly #released: (hold: MultiHold<Part>) => void;
+  readonly #released: () => void;
   #state: MultiHoldState = { at: 'open' };
   #aborter: AbortController | undefined;
   #stops: (() => void)[] = [];
 
   /** @internal */
-  constructor(holds: readonly Part[], paths: string, released: (hold: MultiHold<Part>) => void) {
+  constructor(holds: readonly Part[], paths: string, released: () => void) {
     this.holds = holds;
     this.#paths = paths;
     this.#released = released;
@@ -71,7 +71,7 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
     if (this.#state.at === 'released') return this.#state.outcome;
     const outcome = releaseAll(this.holds);
     this.#state = { at: 'released', outcome, loss };
-    this.#released(this);
+    this.#released();
     for (const stop of this.#stops.splice(0)) stop();
     return outcome;
   }
