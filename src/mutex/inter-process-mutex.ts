@@ -1,4 +1,5 @@
 import { DeadlockError, LockTimeoutError, NotOwnedError } from '../client/errors.js';
+import { Events } from '../client/events.js';
 import { requireClient, requireOpen, type LockClient } from '../client/lock-client.js';
 import { lockPath } from '../client/path.js';
 import { expected, expectFunction, expectMethod, expectOneOf, expectOptions } from '../client/validate.js';
@@ -26,6 +27,17 @@ export interface InterProcessMutexOptions {
   readonly foreignNodes?: 'reject' | 'wait' | undefined;
 }
 
+/** What {@link InterProcessMutex.on} tells, by event. */
+export interface InterProcessMutexEvents {
+  /** An acquire of this object has to wait. Told once for each znode that it waits with. */
+  queued: {
+    /** How many are before it, the holder included: 1 is next. */
+    readonly position: number;
+    /** The znode that it waits with, which will be the path of its hold. */
+    readonly path: string;
+  };
+}
+
 /**
  * A fair, re-entrant lock between processes, in one queue with Apache Curator's InterProcessMutex on the same path.
  *
@@ -38,6 +50,8 @@ export class InterProcessMutex {
   readonly #path: string;
   readonly #driver: LockDriver;
   readonly #internals: LockInternals;
+  readonly #foreignNodes: 'reject' | 'wait';
+  readonly #events = new Events<InterProcessMutexEvents>('queued');
   /** Every handle that was not released yet, the oldest first. */
   readonly #holds = new Set<Hold>();
   readonly #keeper: HoldKeeper;
@@ -62,7 +76,14 @@ export class InterProcessMutex {
     this.#client = client;
     this.#path = lockPath(path);
     this.#driver = driver;
-    this.#internals = new LockInternals(client, this.#path, { driver, foreignNodes, maxLeases: 1, data: Buffer.from(localAddress()) });
+    this.#foreignNodes = foreignNodes;
+    this.#internals = new LockInternals(client, this.#path, {
+      driver,
+      foreignNodes,
+      maxLeases: 1,
+      data: Buffer.from(localAddress()),
+      queued: (position, znode) => this.#events.tell('queued', { position, path: znode }),
+    });
     this.#keeper = {
       lock: { client, path: this.#path },
       released: (hold) => {
@@ -168,7 +189,8 @@ export class InterProcessMutex {
   }
 
   /**
-   * The queue, the holder first; other processes and Java's Curator included.
+   * The queue, the holder first; other processes and Java's Curator included, and go-zookeeper's locks, whose names are alike. With `foreignNodes: 'wait'`
+   * kazoo's are there, too, where their names stand in Curator's order.
    *
    * @throws RequestFailedError when ZooKeeper refuses
    * @throws ClientClosedError when the client is closed, before or meanwhile
@@ -178,10 +200,34 @@ export class InterProcessMutex {
   async participants(): Promise<Participant[]> {
     const patience = new Patience(this.#client, this.#path, {});
     try {
-      return await readParticipants(this.#client, this.#path, this.#driver, patience);
+      return await readParticipants(this.#client, this.#path, this.#driver, patience, this.#foreignNodes === 'wait' ? 'known' : 'own');
     } finally {
       patience.dispose();
     }
+  }
+
+  /**
+   * Calls `listener` at every event from now on. What a listener throws is reported as a process warning, and stops nothing.
+   *
+   * @throws TypeError for another event, or a listener that is not a function
+   * @example
+   * mutex.on('queued', ({ position, path }) => log.info(`${path} waits behind ${position}`));
+   */
+  on<Name extends keyof InterProcessMutexEvents>(event: Name, listener: (value: InterProcessMutexEvents[Name]) => void): this {
+    this.#events.on(event, listener);
+    return this;
+  }
+
+  /** As `on`, for the next time only. */
+  once<Name extends keyof InterProcessMutexEvents>(event: Name, listener: (value: InterProcessMutexEvents[Name]) => void): this {
+    this.#events.once(event, listener);
+    return this;
+  }
+
+  /** Takes back what `on` or `once` was given; of several equal listeners the latest. */
+  off<Name extends keyof InterProcessMutexEvents>(event: Name, listener: (value: InterProcessMutexEvents[Name]) => void): this {
+    this.#events.off(event, listener);
+    return this;
   }
 
   async #enter(context: LockContext | undefined, options: AcquireOptions): Promise<Hold | undefined> {
