@@ -46,8 +46,9 @@ describe('watchQueue', () => {
     return value;
   };
   const queueIs = (length: number): Promise<void> => until(`${length} in the queue`, async () => (await outside.children(path)).length === length);
-  const watched = async (): Promise<boolean> => (await server.command('wchp')).includes(path);
-  const isUnwatched = (): Promise<void> => until('nobody watches it', async () => !(await watched()));
+  /** All that the server keeps, of both kinds. A hold has one on its own znode. */
+  const watchesAre = (count: number): Promise<void> =>
+    until(`the server keeps ${count} watches`, async () => new RegExp(`^zk_watch_count\\s${count}$`, 'm').test(await server.command('mntr')));
   const lists = (): number => proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'getChildren2' && frame.path === path).length;
 
   it('shows the holder and the waiters in their order, and every change', async () => {
@@ -68,7 +69,7 @@ describe('watchQueue', () => {
     await second.release();
     expect(await next(queues)).to.deep.equal({ holder: undefined, waiters: [] });
     await queues.return();
-    await isUnwatched();
+    await watchesAre(0);
   });
 
   it('waits for a lock that is not there yet, and for one that was removed to be there again', async () => {
@@ -86,7 +87,7 @@ describe('watchQueue', () => {
       await until('the server has removed it', async () => !(await outside.exists(path)));
     }
     await queues.return();
-    await isUnwatched();
+    await watchesAre(0);
   });
 
   it('asks nothing while nothing changes, and once for each change', async () => {
@@ -199,14 +200,15 @@ describe('watchQueue', () => {
 
   it('ends when its signal aborts, while it waits and while the body runs, and leaves no watch', async () => {
     const hold = await lock().acquire();
+    await watchesAre(1);
     for (const isWaiting of [true, false]) {
       const controller = new AbortController();
       const queues = watchQueue(client, path, { signal: controller.signal });
       await next(queues);
       const following = isWaiting ? queues.next() : undefined;
-      expect(await watched()).to.equal(true);
+      await watchesAre(2);
       controller.abort();
-      await until('its watch is gone', () => !client.session.watchedPaths('children').includes(path));
+      await watchesAre(1);
       expect(await (following ?? queues.next())).to.deep.equal({ value: undefined, done: true });
     }
     await hold.release();
@@ -239,16 +241,17 @@ describe('watchQueue', () => {
   it('leaves no watch when the loop is left, of a lock that is not there, too', async () => {
     for await (const queue of watchQueue(client, path)) {
       expect(queue.holder).to.equal(undefined);
-      expect(await watched()).to.equal(true);
+      await watchesAre(1);
       break;
     }
-    await isUnwatched();
+    await watchesAre(0);
     const hold = await lock().acquire();
     for await (const queue of watchQueue(client, path)) {
       expect(queue.holder?.path).to.equal(hold.path);
+      await watchesAre(2);
       break;
     }
-    await isUnwatched();
+    await watchesAre(1);
     await hold.release();
   });
 
