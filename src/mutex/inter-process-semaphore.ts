@@ -12,6 +12,7 @@ export type InterProcessSemaphoreOptions =
   | {
       /** As many as this, an integer ≥ 1; everybody on the path must say the same. */
       readonly maxLeases: number;
+      /** Not beside `maxLeases`. */
       readonly sharedCount?: undefined;
     }
   | {
@@ -20,6 +21,7 @@ export type InterProcessSemaphoreOptions =
        * Changes count at once, for those who wait, too; below 1 nobody gets a lease. The znode has to be there.
        */
       readonly sharedCount: string;
+      /** Not beside `sharedCount`. */
       readonly maxLeases?: undefined;
     };
 
