@@ -80,7 +80,7 @@ export class LeaseInternals {
     const { session } = this.#client;
     if (!session.isConnected) return undefined;
     this.#refuseStrangers(session, patience);
-    if ((await this.#readLimit(session, patience)) === 'over') return undefined;
+    if ((await this.#readLimit(session, patience, 'once')) === 'over') return undefined;
     const grants: Grant[] = [];
     try {
       while (grants.length < quantity) {
@@ -153,9 +153,9 @@ export class LeaseInternals {
     return news === 'look' ? this.#readLimit(session, patience) : news;
   }
 
-  async #readLimit(session: Session, patience: Patience): Promise<'look' | 'over'> {
+  async #readLimit(session: Session, patience: Patience, mode: Mode = 'wait'): Promise<'look' | 'over'> {
     if (this.#count === undefined) return 'look';
-    const count = await this.#count.read(session, patience);
+    const count = await this.#count.read(session, patience, mode);
     if (count === undefined) return 'over';
     this.#maxLeases = count;
     return 'look';

@@ -3,6 +3,7 @@ import type { LockClient } from '../client/lock-client.js';
 import { getData } from '../client/operations.js';
 import type { Session } from '../client/session.js';
 import { ZooKeeperError } from '../client/zookeeper-error.js';
+import type { Mode } from './lock-internals.js';
 import type { Patience } from './patience.js';
 import { reconnected } from './reconnected.js';
 
@@ -16,13 +17,14 @@ export class SharedCount {
     this.#root = `${client.chroot}${path}`;
   }
 
-  /** What it is now; undefined when the session has ended instead. */
-  async read(session: Session, patience: Patience): Promise<number | undefined> {
+  /** What it is now; undefined when the session has ended instead, or, in mode `once`, its connection. */
+  async read(session: Session, patience: Patience, mode: Mode): Promise<number | undefined> {
     while (await reconnected(session, patience)) {
       try {
         return this.#parse((await session.request(getData(this.#root, false))).value.data);
       } catch (error) {
         if (!(error instanceof ZooKeeperError && error.isPassing)) throw this.#explained(error);
+        if (mode === 'once') return undefined;
       }
     }
     return undefined;

@@ -57,13 +57,16 @@ describe('a semaphore and a fault', () => {
 
   it('that loses the answer to the create of a lease whose caller has given up: lease and mutex are deleted', async () => {
     await warmUp();
+    proxy.clear();
     const controller = new AbortController();
     once(proxy, ofLeases(answered('create2')), 'cut');
     const acquiring = rejection(semaphoreOf(client, path, 2).acquire({ signal: controller.signal }));
-    await proxy.seen(ofLeases(answered('create2')), 2);
+    await proxy.seen(ofLeases(answered('create2')));
     controller.abort(new Error('enough'));
     expect((await acquiring).message).to.equal('enough');
     await isEmpty(outside, path);
+    const deleted = proxy.frames.filter((frame) => sent('delete')(frame) && frame.connection === 2).map((frame) => frame.path?.slice(path.length + 1, path.length + 6));
+    expect(deleted, 'the lease goes first').to.deep.equal(['lease', 'locks']);
   });
 
   it('that cuts the create of a lease: it is created again, in the same turn', async () => {
@@ -98,6 +101,23 @@ describe('a semaphore and a fault', () => {
       await isEmpty(outside, path);
     });
   }
+
+  it('that cuts the connection before who waits could watch, when the news is older than the last answer: it is let in all the same', async () => {
+    const gate = await semaphoreOf(other, path, 1).acquire();
+    const isOfLeases = (frame: Frame): boolean => frame.op === 'getChildren2' && frame.path === `${path}/leases`;
+    const changed = proxy.seen((frame) => frame.from === 'server' && isOfLeases(frame)).then(async () => {
+      await gate.release();
+      proxy.clear();
+      void client.session.prove().catch(() => undefined);
+      await proxy.seen(answered('multi'));
+    });
+    once(proxy, (frame) => frame.from === 'server' && isOfLeases(frame), { delayUntil: changed });
+    const waiting = semaphoreOf(client, path, 1).acquire();
+    await changed;
+    once(proxy, (frame) => frame.from === 'client' && isOfLeases(frame), 'cut');
+    await (await waiting).release();
+    await isEmpty(outside, path);
+  });
 
   it('that cuts the connection while a shared count grows: who waits is let in when it is back', async () => {
     const count = testPath('count');
