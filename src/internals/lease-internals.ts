@@ -136,11 +136,10 @@ export class LeaseInternals {
   }
 
   /** `over` when the turn is lost, because somebody else may have it and wait for our znodes to go; or when a lease is that we have already. */
-  async #news({ session, node, sorted, index }: Place, held: readonly Grant[], surplus: Surplus, patience: Patience): Promise<'look' | 'over'> {
+  async #news({ session, sorted, index }: Place, held: readonly Grant[], surplus: Surplus, patience: Patience): Promise<'look' | 'over'> {
     const news = await patience.wait<'look' | 'over'>((wake, fail) => {
       const look = (): void => wake('look');
       const stops = [
-        node.onGone(look),
         session.onChange(() => session.isEnded && look()),
         ...held.map((grant) => grant.onLost(() => wake('over'))),
         watchChildren(session, `${this.#client.chroot}${this.leasesPath}`, sorted, { changed: look, failed: fail }),

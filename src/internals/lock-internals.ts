@@ -33,7 +33,6 @@ export type Mode = 'wait' | 'once';
 /** Where a waiter stands. */
 export interface Place {
   readonly session: Session;
-  readonly node: LockNode;
   readonly sorted: readonly string[];
   readonly index: number;
 }
@@ -158,8 +157,7 @@ export class LockInternals {
       if (!isQueued) this.#options.queued?.(index, join(this.#path, node.name));
       isQueued = true;
       if (news) {
-        node.watch();
-        if ((await news({ session, node, sorted, index }, patience)) === 'over') return { is: 'over' };
+        if ((await news({ session, sorted, index }, patience)) === 'over') return { is: 'over' };
         listing = undefined;
         continue;
       }

@@ -3,8 +3,9 @@ import { InterProcessMutex, LockClient, watchQueue, type LockQueue } from '../..
 import { stranger, type Stranger } from '../support/stranger.ts';
 import { testPath } from '../support/test-path.ts';
 import { rejection, until } from '../support/until.ts';
-import { startProxy, type ZkProxy } from '../support/zk-proxy.ts';
+import { startProxy, type Frame, type ZkProxy } from '../support/zk-proxy.ts';
 import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
+import { once } from './curator/support/faults.ts';
 import { reached } from './curator/support/states.ts';
 
 describe('watchQueue', () => {
@@ -165,16 +166,20 @@ describe('watchQueue', () => {
     await queues.return();
   });
 
-  it('hears of what happened between the answers of a connection and its end', async () => {
+  it('hears of what happened before the last answer of a connection that was lost before it could look', async () => {
     const first = await lock().acquire();
     const queues = watchQueue(client, path);
     await next(queues);
-    const lostList = (frame: { from: string; op: string; path?: string }): boolean => frame.from === 'server' && frame.op === 'getChildren2' && frame.path === path;
-    const remove = proxy.on((frame) => (lostList(frame) ? 'cut' : undefined));
+    const isNews = (frame: Frame): boolean => frame.from === 'server' && frame.op === 'watch' && frame.path === path;
+    proxy.clear();
+    const answered = proxy.seen(isNews).then(async () => {
+      void client.session.prove().catch(() => undefined);
+      await proxy.seen((frame) => frame.from === 'server' && frame.op === 'multi');
+    });
+    once(proxy, isNews, { delayUntil: answered });
+    once(proxy, (frame) => frame.from === 'client' && frame.op === 'getChildren2', 'cut');
     const waiting = lock().acquire();
     const following = next(queues);
-    await proxy.seen(lostList, 2);
-    remove();
     expect(paths(await following)).to.have.length(2);
     await queues.return();
     await first.release();

@@ -39,7 +39,7 @@ describe('a semaphore and a fault', () => {
   });
 
   const ofLeases = (match: (frame: Frame) => boolean) => (frame: Frame): boolean => match(frame) && frame.path?.startsWith(`${path}/leases`) === true;
-  const warmUp = async (): Promise<void> => void (await (await semaphoreOf(client, path, 2).acquire()).release());
+  const warmUp = async (): Promise<unknown> => (await semaphoreOf(client, path, 2).acquire()).release();
 
   it('that loses the answer to the create of a lease: it is searched by its uuid behind a quorum write, and granted', async () => {
     await warmUp();

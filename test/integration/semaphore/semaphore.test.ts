@@ -60,7 +60,7 @@ describe('a semaphore', () => {
     const waiting = semaphoreOf(test.other, test.path, 3).acquire();
     await waits(test.outside, test.path, 4);
     const [, , newest] = leases.sort((a, b) => (a.fencingToken < b.fencingToken ? -1 : 1));
-    await newest?.release();
+    await newest.release();
     const next = await waiting;
     await returnAll([...leases, next]);
   });

@@ -47,7 +47,7 @@ export function isEmpty(outside: Stranger, path: string): Promise<void> {
 }
 
 export function returnAll(leases: readonly (Hold | undefined)[]): Promise<unknown> {
-  return Promise.all(leases.map((lease) => lease?.release()));
+  return Promise.all(leases.map(async (lease) => lease?.release()));
 }
 
 export function semaphoreOf(client: LockClient, path: string, maxLeases: number): InterProcessSemaphore {
