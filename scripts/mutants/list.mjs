@@ -262,9 +262,9 @@ export const mutants = [
   },
   {
     name: 'a grant that comes after the caller has given up is kept',
-    file: 'src/internals/lock-internals.ts',
-    find: 'if (patience.isOver) void grant?.end();',
-    replace: 'if (patience.isOver) void grant;',
+    file: 'src/internals/patience.ts',
+    find: 'if (this.isOver) late(value);',
+    replace: 'if (this.isOver) void value;',
     tests: tests('integration/grants', 'in whose very moment the caller gives up'),
   },
   {
@@ -324,6 +324,34 @@ export const mutants = [
     find: 'for (const packet of manager.packetQueue.queue.splice(0)) {',
     replace: 'for (const packet of []) {',
     tests: tests('integration/connection/reconnect', 'to a server that accepts and drops keeps nothing'),
+  },
+  {
+    name: 'one more lease than there are',
+    file: 'src/driver/lease-driver.ts',
+    find: 'return index < maxLeases ?',
+    replace: 'return index <= maxLeases ?',
+    tests: tests('integration/semaphore/semaphore', 'lets no more than its maximum in'),
+  },
+  {
+    name: 'the mutex of a semaphore is kept by who gives up',
+    file: 'src/internals/lease-internals.ts',
+    find: '...discards]).then(() => turn.end());',
+    replace: '...discards]);',
+    tests: tests('integration/semaphore/semaphore', 'settles at once when the time is over'),
+  },
+  {
+    name: 'leases of a call that fails are kept',
+    file: 'src/internals/lease-internals.ts',
+    find: 'Promise.all([giveBack(grants), ...discards])',
+    replace: 'Promise.all(discards)',
+    tests: tests('integration/semaphore/semaphore', 'gives back what it has when the time is over'),
+  },
+  {
+    name: 'a multi-lock takes its locks as they are given',
+    file: 'src/mutex/inter-process-multi-lock.ts',
+    find: '.sort((a, b) => (a.path < b.path ? -1 : Number(a.path > b.path)))',
+    replace: '',
+    tests: tests('integration/multi-lock', 'takes all in the order of their paths'),
   },
   {
     name: 'a half-open connection is waited for while the client closes',

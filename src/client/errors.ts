@@ -101,8 +101,8 @@ export class NotOwnedError extends LockError {
     this.prototype.name = 'NotOwnedError';
   }
 
-  constructor(path: string) {
-    super('ERR_LOCK_NOT_OWNED', `You do not own the lock: ${path}`);
+  constructor(path: string, message = `You do not own the lock: ${path}`) {
+    super('ERR_LOCK_NOT_OWNED', message);
   }
 }
 
@@ -165,7 +165,7 @@ export class ForeignNodeError extends LockError {
       'ERR_LOCK_FOREIGN_NODE',
       `The lock ${path} has children that this kind of lock did not create: ${foreign.slice(0, 5).join(', ')}` +
         `${foreign.length > 5 ? ` and ${foreign.length - 5} more` : ''}. ` +
-        `Delete them, use another path, or set foreignNodes: 'wait'`,
+        `Delete them, use another path, or, for a mutex, set foreignNodes: 'wait'`,
     );
     this.foreign = foreign;
   }

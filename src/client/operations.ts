@@ -90,8 +90,9 @@ export function remove(path: string): Operation<void> {
   return { name: 'delete', opcode: 2, kind: 'write', path, write: (to) => void to.text(path).int(-1), read: nothing };
 }
 
-export function exists(path: string): Operation<Stat> {
-  return { name: 'exists', opcode: 3, kind: 'read', path, write: (to) => void to.text(path).flag(false), read: readStat };
+/** With `watch` it tells of a creation, too, as the only one. */
+export function exists(path: string, watch = false): Operation<Stat> {
+  return { name: 'exists', opcode: 3, kind: 'read', path, write: (to) => void to.text(path).flag(watch), read: readStat };
 }
 
 export function setData(path: string, data: Uint8Array): Operation<Stat> {

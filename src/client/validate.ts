@@ -9,6 +9,11 @@ export function expectPositive(option: string, value: unknown): asserts value is
   if (value === 0) throw new RangeError(expected(option, 'a finite number of milliseconds > 0', value));
 }
 
+export function expectInteger(option: string, value: unknown, { min }: { readonly min: number }): asserts value is number {
+  if (typeof value !== 'number') throw new TypeError(expected(option, `an integer ≥ ${min}`, value));
+  if (!Number.isSafeInteger(value) || value < min) throw new RangeError(expected(option, `an integer ≥ ${min}`, value));
+}
+
 export function expectOneOf<T extends string>(option: string, value: unknown, accepted: readonly T[]): asserts value is T {
   if (!(accepted as readonly unknown[]).includes(value)) {
     throw new TypeError(expected(option, `one of ${accepted.map((one) => `'${one}'`).join(', ')}`, value));

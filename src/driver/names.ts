@@ -115,6 +115,18 @@ export function foreignNames(children: readonly string[], ...lockNames: readonly
 }
 
 /**
+ * The sequence number in a name of kazoo's locks: `__lock__` behind 32 hexadecimal digits, or `__rlock__` for its read locks. Undefined for
+ * all other names. go-zookeeper's names are native, see {@link foreignNames}.
+ *
+ * @example
+ * kazooSequenceOf('9d3a40af0a1b4c2d8e3f405162738495__lock__0000000001'); // 1
+ */
+export function kazooSequenceOf(name: string): number | undefined {
+  const [, lockName] = kazooName.exec(name) ?? [];
+  return lockName === undefined ? undefined : sequenceOf(name, lockName);
+}
+
+/**
  * True for the last million sequence numbers before the overflow and for all that follow it, where order is no longer
  * what the names say: each newcomer would sort before the holder. Time to warn, and to list again before any grant.
  *
@@ -127,6 +139,7 @@ export function isSequenceNearOverflow(sequence: number): boolean {
 
 const uuidPattern = '[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 const protectedName = new RegExp(`^_c_(${uuidPattern})-`, 'i');
+const kazooName = /^[0-9a-f]{32}(__r?lock__)-?\d+$/;
 const nativeHead = new RegExp(`^(?:(?:_c_)?(?:${uuidPattern})-)?$`, 'i');
 
 function protectionOf(uuid: string): string {

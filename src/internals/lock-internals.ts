@@ -7,7 +7,6 @@ import type { Session } from '../client/session.js';
 import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { isSequenceNearOverflow, isStickyName, SEQUENCE_MAX, sequenceOf } from '../driver/names.js';
-import { connectedSession } from './connected-session.js';
 import { Grant } from './grant.js';
 import { isMarkedIdle } from './idle-mark.js';
 import { listChildren, Listing } from './listing.js';
@@ -15,6 +14,8 @@ import { LockNode, nodesOf } from './lock-node.js';
 import { sendParents } from './parents.js';
 import { Patience } from './patience.js';
 import { nextNews } from './plant-watch.js';
+import { connectedSession, reconnected } from './reconnected.js';
+import { Retries } from './retries.js';
 import { closedTurnstile, closeTurnstile } from './turnstile.js';
 
 export interface LockInternalsOptions {
@@ -25,6 +26,8 @@ export interface LockInternalsOptions {
   readonly foreignNodes: 'reject' | 'wait';
   /** Its znodes may stay when nobody uses the lock. */
   readonly isSticky?: boolean;
+  /** Told once for each znode that has to wait: how many are before it, and its path below the client's chroot. */
+  readonly queued?: (position: number, path: string) => void;
 }
 
 /** How long a tryAcquire waits for a sticky lock that says it is idle. */
@@ -33,7 +36,27 @@ const askMs = 1_000;
 /** `once` looks, and goes away again if it would have to wait. */
 export type Mode = 'wait' | 'once';
 
-type Outcome =
+/** Where a waiter stands. */
+export interface Place {
+  readonly session: Session;
+  readonly sorted: readonly string[];
+  readonly index: number;
+}
+
+/** Waits for a reason to look again, or to start `over`. */
+export type News = (place: Place, patience: Patience) => Promise<'look' | 'over'>;
+
+/** How a try differs from that of a mutex. */
+export interface Unusual {
+  /** What the same owner holds in the same queue, and is let in beside. */
+  readonly beside?: Grant;
+  /** What is waited for instead of the predecessor's end. */
+  readonly news?: News;
+  /** The znode was not granted; `gone` resolves when it is gone. */
+  readonly discarded?: (gone: Promise<void>) => void;
+}
+
+export type Outcome =
   | { readonly is: 'granted'; readonly grant: Grant }
   /** Somebody is before us, and we do not wait. */
   | { readonly is: 'taken' }
@@ -43,11 +66,11 @@ type Outcome =
   | { readonly is: 'over' };
 
 /** Where our znode stands in a list. */
-type Place =
+type Standing =
   | { readonly is: 'vanished' }
   | { readonly is: 'held' }
   /** `isNext`: it comes right behind its predecessor, and nobody can be inserted between. `isSecond`: the predecessor is the first. */
-  | { readonly is: 'waiting'; readonly predecessor: string; readonly isNext: boolean; readonly isSecond: boolean; readonly epoch: number };
+  | { readonly is: 'waiting'; readonly index: number; readonly predecessor: string; readonly isNext: boolean; readonly isSecond: boolean; readonly epoch: number };
 
 /** The wait for a lock: queue up, watch the predecessor, clean up. */
 export class LockInternals {
@@ -71,27 +94,14 @@ export class LockInternals {
    * @param beside what the same owner holds now in the same queue, if that lets it in at once; may throw what the acquire rejects with
    */
   acquire(patience: Patience, mode: Mode, beside: () => Grant | undefined = nobody): Promise<Grant | undefined> {
-    return new Promise((resolve, reject) => {
-      const stop = patience.onOver((error) => reject(error));
-      if (patience.isOver) return;
-      this.#run(patience, mode, beside).then(
-        (grant) => {
-          // Asked before `stop`: it is this question that may find the patience over, and reject.
-          if (patience.isOver) void grant?.end();
-          else resolve(grant);
-          stop();
-        },
-        (error: unknown) => {
-          stop();
-          reject(error);
-        },
-      );
-    });
+    return patience.limit(
+      () => this.#run(patience, mode, beside),
+      (grant) => void grant?.end(),
+    );
   }
 
   async #run(patience: Patience, mode: Mode, beside: () => Grant | undefined): Promise<Grant | undefined> {
-    const startedAt = this.#client.clock.now();
-    let retryCount = 0;
+    const retries = new Retries(this.#client);
     for (;;) {
       const session = await this.#connectedSession(patience, mode);
       if (session === undefined) return undefined;
@@ -102,24 +112,33 @@ export class LockInternals {
         if (look === 'idle') return this.#ask();
       }
 
-      const node = this.#newNode(session);
-      const attempt = held ? this.#enterBeside(held, session, node, patience, mode) : this.#attempt(session, node, patience, mode);
-      const outcome = await attempt.catch((error: unknown) => {
-        void node.discard();
-        throw this.#explained(error);
-      });
+      const outcome = await this.attempt(session, patience, mode, held ? { beside: held } : {});
       if (outcome.is === 'granted') return outcome.grant;
-      void node.discard();
       if (outcome.is === 'taken') return undefined;
-      if (outcome.is === 'vanished') {
-        const elapsedMs = this.#client.clock.now() - startedAt;
-        const decision = this.#client.options.retryPolicy.allowRetry({ retryCount, elapsedMs, random: Math.random });
-        retryCount += 1;
-        if (!decision.retry) throw this.#explained(new ZooKeeperError(-101, 'getChildren2', this.#path));
-        expectDuration('sleepMs of the retry policy', decision.sleepMs);
-        await this.#pause(patience, decision.sleepMs);
-      }
+      if (outcome.is === 'vanished') await retries.pause(patience, this.vanished());
     }
+  }
+
+  /** One try in one session; a znode that is not granted is deleted in the background. */
+  async attempt(session: Session, patience: Patience, mode: Mode, unusual: Unusual = {}): Promise<Outcome> {
+    const node = this.#newNode(session);
+    const discard = (): void => {
+      const gone = node.discard();
+      unusual.discarded?.(gone);
+    };
+    const { beside, news } = unusual;
+    const trying = beside ? this.#enterBeside(beside, session, node, patience, mode) : this.#attempt(session, node, patience, mode, news);
+    const outcome = await trying.catch((error: unknown) => {
+      discard();
+      throw this.#explained(error);
+    });
+    if (outcome.is !== 'granted') discard();
+    return outcome;
+  }
+
+  /** The error of who does not try again after its znode vanished. */
+  vanished(): RequestFailedError {
+    return this.#requestFailed(new ZooKeeperError(-101, 'getChildren2', this.#path));
   }
 
   /** tryAcquire looks before it writes. `idle`: somebody keeps a sticky lock, and uses it no more. */
@@ -172,7 +191,8 @@ export class LockInternals {
     return this.#grant(session, node, patience, mode, held.fencingToken);
   }
 
-  async #attempt(session: Session, node: LockNode, patience: Patience, mode: Mode): Promise<Outcome> {
+  async #attempt(session: Session, node: LockNode, patience: Patience, mode: Mode, news: News | undefined): Promise<Outcome> {
+    let isQueued = false;
     let listing = await this.#queueUp(session, node, patience, mode);
     if (listing === 'not created') return { is: 'over' };
     this.#refuseOverflow(node);
@@ -187,11 +207,18 @@ export class LockInternals {
         continue;
       }
       const place = this.#placeIn(listing, node);
-      // Not kept while we wait: a thousand waiters would keep a thousand lists of a thousand names.
-      listing = undefined;
       if (place.is === 'vanished') return { is: 'vanished' };
       if (place.is === 'held') return this.#grant(session, node, patience, mode);
       if (mode === 'once') return { is: 'taken' };
+      if (!isQueued) this.#options.queued?.(place.index, join(this.#path, node.name));
+      isQueued = true;
+      if (news) {
+        if ((await news({ session, sorted: listing.queue(this.#options.driver).sorted, index: place.index }, patience)) === 'over') return { is: 'over' };
+        listing = undefined;
+        continue;
+      }
+      // Not kept while we wait: a thousand waiters would keep a thousand lists of a thousand names.
+      listing = undefined;
 
       const path = join(this.#root, place.predecessor);
       node.hasWaited = !nodesOf(session).has(path);
@@ -204,7 +231,7 @@ export class LockInternals {
     }
   }
 
-  #placeIn(listing: Listing, node: LockNode): Place {
+  #placeIn(listing: Listing, node: LockNode): Standing {
     const { driver, maxLeases } = this.#options;
     const { sorted, foreign } = listing.queue(driver);
     this.#refuseForeign(foreign);
@@ -216,6 +243,7 @@ export class LockInternals {
     this.#refuseWatch(sorted, index, watch);
     return {
       is: 'waiting',
+      index,
       predecessor: watch,
       isNext: watch === sorted[index - 1] && maxLeases === 1 && this.#isAppendOnly(node),
       isSecond: index === 1,
@@ -285,7 +313,7 @@ export class LockInternals {
   async #findAgain(session: Session, node: LockNode, patience: Patience, mode: Mode): Promise<boolean> {
     for (let tries = 0; ; tries += 1) {
       if (mode === 'once' && !session.isConnected) return false;
-      if (!(await this.#reconnected(session, patience))) return false;
+      if (!(await reconnected(session, patience))) return false;
       try {
         return await node.find();
       } catch (error) {
@@ -296,7 +324,7 @@ export class LockInternals {
   }
 
   async #lookAgain(session: Session, patience: Patience, { mustCatchUp }: { mustCatchUp: boolean }): Promise<Listing | undefined> {
-    if (!(await this.#reconnected(session, patience))) return undefined;
+    if (!(await reconnected(session, patience))) return undefined;
     if (mustCatchUp) session.request(sync(this.#root)).catch(ignore);
     return this.#listOrNone(session);
   }
@@ -343,7 +371,7 @@ export class LockInternals {
     if (this.#needsProof(session)) node.watch();
     while (!session.isEnded && this.#needsProof(session)) {
       if (mode === 'once' && !session.isConnected) return { is: 'taken' };
-      if (await this.#reconnected(session, patience)) await session.prove().catch(ignore);
+      if (await reconnected(session, patience)) await session.prove().catch(ignore);
       // Proof takes the time that the leader needs to hear of it; asking faster does not bring it earlier.
       if (this.#needsProof(session)) await this.#pause(patience, session.timeoutMs / 24);
     }
@@ -358,23 +386,11 @@ export class LockInternals {
   }
 
   async #connectedSession(patience: Patience, mode: Mode): Promise<Session | undefined> {
-    patience.check();
-    const client = this.#client;
-    if (client.session.isConnected) return client.session;
-    if (mode === 'once') return undefined;
-    return connectedSession(client, patience);
-  }
-
-  /** False when the session has ended instead. */
-  async #reconnected(session: Session, patience: Patience): Promise<boolean> {
-    patience.check();
-    if (session.isConnected) return true;
-    if (session.isEnded) return false;
-    return patience.wait((wake) =>
-      session.onChange(() => {
-        if (session.isConnected || session.isEnded) wake(session.isConnected);
-      }),
-    );
+    if (mode === 'once' && !this.#client.session.isConnected) {
+      patience.check();
+      return undefined;
+    }
+    return connectedSession(this.#client, patience);
   }
 
   #pause(patience: Patience, sleepMs: number): Promise<void> {
@@ -418,7 +434,11 @@ export class LockInternals {
   }
 
   #explained(error: unknown): unknown {
-    return error instanceof ZooKeeperError ? new RequestFailedError(`The lock ${this.#path} cannot be acquired`, error) : error;
+    return error instanceof ZooKeeperError ? this.#requestFailed(error) : error;
+  }
+
+  #requestFailed(error: ZooKeeperError): RequestFailedError {
+    return new RequestFailedError(`The lock ${this.#path} cannot be acquired`, error);
   }
 }
 

@@ -2,7 +2,7 @@ import { InvalidPathError, RequestFailedError } from '../client/errors.js';
 import type { LockClient } from '../client/lock-client.js';
 import { exists, remove, setData, sync, type Operation } from '../client/operations.js';
 import { whenNoNode, ZooKeeperError } from '../client/zookeeper-error.js';
-import { connectedSession } from './connected-session.js';
+import { connectedSession } from './reconnected.js';
 import { dataOf, markIn, type Mark } from './mark.js';
 import type { Patience } from './patience.js';
 import { nextNews } from './plant-watch.js';

@@ -5,10 +5,10 @@ import { join } from '../client/path.js';
 import { sessionName, type Session } from '../client/session.js';
 import { whenNoNode, ZooKeeperError } from '../client/zookeeper-error.js';
 import type { LockDriver } from '../driver/lock-driver.js';
-import { foreignNames, sequenceOf } from '../driver/names.js';
+import { foreignNames, kazooSequenceOf, sequenceOf } from '../driver/names.js';
 import { isMarkedIdle, withoutMark } from './idle-mark.js';
-import { connectedSession } from './connected-session.js';
 import type { Patience } from './patience.js';
+import { connectedSession } from './reconnected.js';
 
 /** Somebody in a lock's queue: the holder is the first, the waiters follow. */
 export interface Participant {
@@ -26,12 +26,19 @@ export interface Participant {
   readonly createdAt: Date;
 }
 
+/** Who is in the queue by its name: this kind of lock's own nodes, and kazoo's where they are waited for. */
+export type Shown = 'own' | 'known';
+
 /** The queue as it is now, in order; empty when nobody was ever there. */
-export async function readParticipants(client: LockClient, path: string, driver: LockDriver, patience: Patience): Promise<Participant[]> {
+export async function readParticipants(client: LockClient, path: string, driver: LockDriver, patience: Patience, shown: Shown = 'own'): Promise<Participant[]> {
+  const root = `${client.chroot}${path}`;
   for (;;) {
     const session = await connectedSession(client, patience);
     try {
-      return await read(session, client.chroot, path, driver);
+      const names = await session.request(getChildren(root)).then(({ value }) => value, whenNoNode<string[]>([]));
+      const read = queueOf(names, driver, shown).map((name) => readParticipant(session, root, path, name, driver));
+      // Who left between the list and the look is not there any more.
+      return (await Promise.all(read)).filter((participant) => participant !== undefined);
     } catch (error) {
       if (!(error instanceof ZooKeeperError)) throw error;
       if (!error.isPassing) throw new RequestFailedError(`The participants of ${path} cannot be read`, error);
@@ -39,26 +46,23 @@ export async function readParticipants(client: LockClient, path: string, driver:
   }
 }
 
-async function read(session: Session, chroot: string, path: string, driver: LockDriver): Promise<Participant[]> {
-  const names = await session.request(getChildren(`${chroot}${path}`)).then(({ value }) => value, whenNoNode<string[]>([]));
-  // Of several kinds of locks in one queue, only this one's: readers ask for the readers, as in Curator.
-  const foreign = new Set(foreignNames(names, driver.lockName));
-  const queue = driver.sort(names.filter((name) => !foreign.has(name)));
-  const participants = await Promise.all(
-    queue.map(async (name): Promise<Participant | undefined> => {
-      const reply = await session.request(getData(join(`${chroot}${path}`, name), false)).catch(whenNoNode(undefined));
-      return (
-        reply && {
-          path: join(path, name),
-          sequence: sequenceOf(name, driver.lockName) ?? 0,
-          sessionId: sessionName(reply.value.stat.ephemeralOwner),
-          data: withoutMark(reply.value.data),
-          isIdle: isMarkedIdle(reply.value.data),
-          createdAt: new Date(reply.value.stat.createdAtMs),
-        }
-      );
-    }),
+/** The names of the participants among a lock's children, in order; of several kinds of locks in one queue, only this one's: readers ask for the readers, as in Curator. */
+export function queueOf(names: readonly string[], driver: LockDriver, shown: Shown): string[] {
+  const hidden = new Set(foreignNames(names, driver.lockName).filter((name) => shown === 'own' || kazooSequenceOf(name) === undefined));
+  return driver.sort(names.filter((name) => !hidden.has(name)));
+}
+
+/** Undefined when it has left. */
+export async function readParticipant(session: Session, root: string, path: string, name: string, driver: LockDriver): Promise<Participant | undefined> {
+  const reply = await session.request(getData(join(root, name), false)).catch(whenNoNode(undefined));
+  return (
+    reply && {
+      path: join(path, name),
+      sequence: sequenceOf(name, driver.lockName) ?? kazooSequenceOf(name) ?? 0,
+      sessionId: sessionName(reply.value.stat.ephemeralOwner),
+      data: withoutMark(reply.value.data),
+      isIdle: isMarkedIdle(reply.value.data),
+      createdAt: new Date(reply.value.stat.createdAtMs),
+    }
   );
-  // Who left between the list and the look is not there any more.
-  return participants.filter((participant) => participant !== undefined);
 }

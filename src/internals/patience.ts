@@ -82,6 +82,33 @@ export class Patience {
     });
   }
 
+  /**
+   * What `run` comes to, unless the patience is over first: then it rejects at once, and what comes of `run` later is for `late` to clean up.
+   */
+  limit<T>(run: () => Promise<T>, late: (value: T) => void): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const stop = this.onOver((error) => reject(error));
+      if (this.isOver) return;
+      run().then(
+        (value) => {
+          // Asked before `stop`: it is this question that may find the patience over, and reject.
+          if (this.isOver) late(value);
+          else resolve(value);
+          stop();
+        },
+        (error: unknown) => {
+          stop();
+          reject(error);
+        },
+      );
+    });
+  }
+
+  /** Ends it for a reason of the call's own: all that it awaits rejects with `error`. */
+  end(error: unknown): void {
+    this.#over(error);
+  }
+
   /** The call has settled: no timer and no listener stays behind. */
   dispose(): void {
     for (const stop of this.#stops.splice(0)) stop();

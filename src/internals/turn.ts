@@ -90,7 +90,7 @@ export class Turn {
     this.#state = { at: 'serving', node, publicPath };
     if (node.hasWaited) this.#news = 'some';
     const { session } = node;
-    this.#stopListening = [session.onChange(() => (session.isEnded ? this.#end() : this.#goOn())), node.onGone(() => this.#end()), node.onMark((mark) => mark === 'force' && this.#leave())];
+    this.#stopListening = [session.onChange(() => (session.isEnded ? this.#end() : this.#goOn())), node.onGone(() => this.#end()), node.onMark((mark) => void (mark === 'force' && this.#leave()))];
     this.#serve(next, first);
   }
 

@@ -1,4 +1,5 @@
 import { DeadlockError, LockTimeoutError, NotOwnedError } from '../client/errors.js';
+import { Events } from '../client/events.js';
 import { requireClient, requireOpen, type LockClient } from '../client/lock-client.js';
 import { lockPath } from '../client/path.js';
 import { expectDuration, expected, expectFunction, expectMethod, expectOneOf, expectOptions } from '../client/validate.js';
@@ -13,6 +14,7 @@ import { StickyLock } from '../internals/sticky-lock.js';
 import { checkAcquireOptions, type AcquireOptions } from './acquire-options.js';
 import { Hold, type HoldKeeper } from './hold.js';
 import { currentContext, innermostContext, LockContext, outsideOfContexts } from './lock-context.js';
+import { withHold } from './with-hold.js';
 
 /** Options of {@link InterProcessMutex}. */
 export interface InterProcessMutexOptions {
@@ -49,6 +51,17 @@ export interface ReadWriteRole {
 /** Told when somebody asks for a lock, with the hold that should be released; see {@link InterProcessMutex.makeRevocable}. */
 export type RevocationListener = (hold: Hold) => unknown;
 
+/** What {@link InterProcessMutex.on} tells, by event. */
+export interface InterProcessMutexEvents {
+  /** An acquire of this object has to wait. Told once for each znode that it waits with. */
+  queued: {
+    /** How many are before it, the holder included: 1 is next. */
+    readonly position: number;
+    /** The znode that it waits with, which will be the path of its hold. */
+    readonly path: string;
+  };
+}
+
 /**
  * A fair, re-entrant lock between processes, in one queue with Apache Curator's InterProcessMutex on the same path.
  *
@@ -61,6 +74,8 @@ export class InterProcessMutex {
   readonly #path: string;
   readonly #driver: LockDriver;
   readonly #internals: Pick<LockInternals, 'acquire'>;
+  readonly #foreignNodes: 'reject' | 'wait';
+  readonly #events = new Events<InterProcessMutexEvents>('queued');
   /** Every handle that was not released yet, the oldest first. */
   readonly #holds = new Set<Hold>();
   readonly #keeper: HoldKeeper;
@@ -95,6 +110,7 @@ export class InterProcessMutex {
     this.#path = lockPath(path);
     this.#driver = driver;
     this.#pair = pair;
+    this.#foreignNodes = foreignNodes;
     const data = pair?.data ?? Buffer.from(localAddress());
     const dataNow = (): Uint8Array => (this.#revocation ? noData : data);
     const internals = new LockInternals(client, this.#path, {
@@ -102,6 +118,7 @@ export class InterProcessMutex {
       foreignNodes,
       maxLeases: pair?.role === 'read' ? Infinity : 1,
       isSticky: sticky !== undefined,
+      queued: (position, znode) => this.#events.tell('queued', { position, path: znode }),
       get data() {
         return dataNow();
       },
@@ -186,17 +203,7 @@ export class InterProcessMutex {
     const context = new LockContext('lock', innermostContext());
     const hold = await this.#enter(context, checked);
     if (hold === undefined) throw new LockTimeoutError(this.#path, checked.timeoutMs ?? 0);
-
-    let result: T;
-    try {
-      result = await context.run(() => job(hold));
-    } catch (error) {
-      await hold.release();
-      throw error;
-    }
-    if ((await hold.release()) === 'lost') throw hold.loss ?? new NotOwnedError(this.#path);
-    refuseOutliving(result);
-    return result;
+    return withHold(hold, this.#path, () => context.run(() => job(hold)));
   }
 
   /**
@@ -222,7 +229,8 @@ export class InterProcessMutex {
   }
 
   /**
-   * The queue, the holder first; other processes and Java's Curator included.
+   * The queue, the holder first; other processes and Java's Curator included, and go-zookeeper's locks, whose names are alike. With `foreignNodes: 'wait'`
+   * kazoo's are there, too, where their names stand in Curator's order.
    *
    * @throws RequestFailedError when ZooKeeper refuses
    * @throws ClientClosedError when the client is closed, before or meanwhile
@@ -232,7 +240,7 @@ export class InterProcessMutex {
   async participants(): Promise<Participant[]> {
     const patience = new Patience(this.#client, this.#path, {});
     try {
-      return await readParticipants(this.#client, this.#path, this.#driver, patience);
+      return await readParticipants(this.#client, this.#path, this.#driver, patience, this.#foreignNodes === 'wait' ? 'known' : 'own');
     } finally {
       patience.dispose();
     }
@@ -255,6 +263,30 @@ export class InterProcessMutex {
     this.#revocation = listener;
     // Nobody has told those who asked before.
     for (const grant of new Set([...this.#holds].map((hold) => hold.shared.grant))) this.#tellIfRevoked(grant);
+  }
+
+  /**
+   * Calls `listener` at every event from now on. What a listener throws is reported as a process warning, and stops nothing.
+   *
+   * @throws TypeError for another event, or a listener that is not a function
+   * @example
+   * mutex.on('queued', ({ position, path }) => log.info(`${path} waits behind ${position}`));
+   */
+  on<Name extends keyof InterProcessMutexEvents>(event: Name, listener: (value: InterProcessMutexEvents[Name]) => void): this {
+    this.#events.on(event, listener);
+    return this;
+  }
+
+  /** As `on`, for the next time only. */
+  once<Name extends keyof InterProcessMutexEvents>(event: Name, listener: (value: InterProcessMutexEvents[Name]) => void): this {
+    this.#events.once(event, listener);
+    return this;
+  }
+
+  /** Takes back what `on` or `once` was given; of several equal listeners the latest. */
+  off<Name extends keyof InterProcessMutexEvents>(event: Name, listener: (value: InterProcessMutexEvents[Name]) => void): this {
+    this.#events.off(event, listener);
+    return this;
   }
 
   async #enter(context: LockContext | undefined, options: AcquireOptions): Promise<Hold | undefined> {
@@ -366,13 +398,3 @@ export class InterProcessMutex {
 }
 
 const noData = new Uint8Array(0);
-
-function refuseOutliving(result: unknown): void {
-  if (typeof result !== 'object' || result === null) return;
-  // `in` first: there are objects that throw when they are asked for a property that they do not have.
-  const isStream = 'pipe' in result && typeof result.pipe === 'function';
-  const isIterator = 'next' in result && typeof result.next === 'function';
-  if (isStream || isIterator || Symbol.asyncIterator in result) {
-    throw new TypeError('Expected `job` to return a value, got a stream or an iterator: it would be read after the lock is released');
-  }
-}

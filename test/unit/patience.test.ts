@@ -106,4 +106,42 @@ describe('Patience', () => {
     one.onOver((error) => told.push(error));
     expect(told).to.have.length(1);
   });
+
+  it('ends for a reason of the call: all that it awaits rejects with that', async () => {
+    const one = patience();
+    const waiting = rejection(one.wait(never));
+    const reason = new Error('strangers');
+    one.end(reason);
+    expect(await waiting).to.equal(reason);
+    expect(() => one.check()).to.throw(reason);
+  });
+
+  describe('limit', () => {
+    it('is what a call comes to in time', async () => {
+      const one = patience({ timeoutMs: 100 });
+      expect(await one.limit(() => Promise.resolve(7), never)).to.equal(7);
+      expect(await rejection(one.limit(() => Promise.reject(new Error('own')), never))).to.have.property('message', 'own');
+    });
+
+    it('rejects at its deadline, and hands on what comes later', async () => {
+      const one = patience({ timeoutMs: 100 });
+      let finish = (_value: number): void => undefined;
+      const late: number[] = [];
+      const limited = rejection(one.limit(() => new Promise<number>((resolve) => (finish = resolve)), (value) => late.push(value)));
+      client.clock.advance(100);
+      expect((await limited).code).to.equal('ERR_LOCK_TIMEOUT');
+      finish(7);
+      await Promise.resolve();
+      expect(late).to.deep.equal([7]);
+    });
+
+    it('does not begin what is over before', async () => {
+      const controller = new AbortController();
+      controller.abort(new Error('enough'));
+      let hasBegun = false;
+      const limited = patience({ signal: controller.signal }).limit(() => Promise.resolve((hasBegun = true)), never);
+      expect((await rejection(limited)).message).to.equal('enough');
+      expect(hasBegun).to.equal(false);
+    });
+  });
 });

@@ -1,16 +1,16 @@
 import { expect } from 'chai';
-import { LockClient, lockContext, type Hold } from '../../../src/index.ts';
+import { LockClient, lockContext } from '../../../src/index.ts';
 import { stranger, type Stranger } from '../../support/stranger.ts';
 import { testPath } from '../../support/test-path.ts';
 import { rejection, until } from '../../support/until.ts';
 import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
 import { gate } from './support/gate.ts';
-import { lockClasses, type LockUnderTest } from './support/lock-classes.ts';
+import { lockClasses, type HoldUnderTest, type LockUnderTest } from './support/lock-classes.ts';
 import { reached } from './support/states.ts';
 
 const patient = { timeoutMs: 10_000 };
 
-for (const { name, make, isReentrant, isShared = false } of lockClasses) {
+for (const { name, make, folder, isReentrant, isShared = false } of lockClasses) {
   const itExcludes = isShared ? (): void => undefined : it;
   describe(`TestInterProcessMutexBase for ${name}`, () => {
     let server: ZooKeeperServer;
@@ -103,7 +103,7 @@ for (const { name, make, isReentrant, isShared = false } of lockClasses) {
       await using chrooted = await LockClient.connect(`${server.connectString}${chroot}`);
       const lock = make(chrooted, '/locks/our-lock');
       const hold = await lock.acquire(patient);
-      expect(hold.path).to.match(/^\/locks\/our-lock\/_c_/);
+      expect(hold.path.startsWith(`${folder('/locks/our-lock')}/_c_`)).to.equal(true);
       expect(await outside.exists(`${chroot}${hold.path}`)).to.equal(true);
       expect((await lock.participants()).map((participant) => participant.path)).to.deep.equal([hold.path]);
       expect(await hold.release()).to.equal('released');
@@ -136,7 +136,7 @@ for (const { name, make, isReentrant, isShared = false } of lockClasses) {
       await until('the other one waits', async () => (await locks[0].participants()).length === 2);
       expect(locks.filter((lock) => lock.isAcquiredInThisProcess)).to.have.length(1);
       await first.release();
-      const [mine, theirs] = (await Promise.all(waiting)) as [Hold, Hold];
+      const [mine, theirs] = (await Promise.all(waiting)) as [HoldUnderTest, HoldUnderTest];
       expect([mine.isValid, theirs.isValid]).to.have.members([true, false]);
       expect(locks.map((lock) => lock.isAcquiredInThisProcess)).to.deep.equal([mine.isValid, theirs.isValid]);
       await Promise.all([mine.release(), theirs.release()]);

@@ -1,10 +1,14 @@
 import {
+  InterProcessMultiLock,
   InterProcessMutex,
+  InterProcessSemaphore,
+  InterProcessSemaphoreMutex,
   LockClient,
   LockError,
   LockLostError,
   exponentialBackoff,
   lockContext,
+  watchQueue,
   type ConnectionState,
   type Hold,
   type LockDriver,
@@ -121,6 +125,30 @@ export async function asking(): Promise<void> {
     type<Date>().of(createdAt);
     type<Buffer>().of(data);
   }
+}
+
+export async function severalAtOnce(): Promise<void> {
+  const semaphore = new InterProcessSemaphore(client, '/a', { maxLeases: 3 });
+  new InterProcessSemaphore(client, '/a', { sharedCount: '/count' });
+  type<Promise<Hold>>().of(semaphore.acquire({ timeoutMs: 500, signal }));
+  type<Promise<Hold[]>>().of(semaphore.acquireMany(2));
+  type<Promise<Hold | undefined>>().of(semaphore.tryAcquire());
+  // @ts-expect-error one of both
+  new InterProcessSemaphore(client, '/a', { maxLeases: 3, sharedCount: '/count' });
+  // @ts-expect-error one of both
+  new InterProcessSemaphore(client, '/a', {});
+
+  const both = new InterProcessMultiLock([mutex, new InterProcessSemaphoreMutex(client, '/b')]);
+  type<readonly Hold[]>().of((await both.acquire()).holds);
+  type<Promise<number>>().of(both.withLock((multi) => multi.holds.length));
+
+  for await (const queue of watchQueue(client, '/a', { signal })) {
+    type<Participant | undefined>().of(queue.holder);
+    type<readonly Participant[]>().of(queue.waiters);
+  }
+  mutex.on('queued', ({ position, path }) => void [type<number>().of(position), type<string>().of(path)]);
+  // @ts-expect-error an event that there is not
+  mutex.on('queue', () => undefined);
 }
 
 export function owning(): void {

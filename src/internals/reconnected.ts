@@ -1,0 +1,22 @@
+import type { LockClient } from '../client/lock-client.js';
+import type { Session } from '../client/session.js';
+import type { Patience } from './patience.js';
+
+/** The client's session, as soon as it is connected: this one or a later one. */
+export async function connectedSession(client: LockClient, patience: Patience): Promise<Session> {
+  patience.check();
+  if (client.session.isConnected) return client.session;
+  return patience.wait((wake) => client.onChange(() => client.session.isConnected && wake(client.session)));
+}
+
+/** Waits for the next connection of this session; false when the session has ended instead. */
+export async function reconnected(session: Session, patience: Patience): Promise<boolean> {
+  patience.check();
+  if (session.isConnected) return true;
+  if (session.isEnded) return false;
+  return patience.wait((wake) =>
+    session.onChange(() => {
+      if (session.isConnected || session.isEnded) wake(session.isConnected);
+    }),
+  );
+}

@@ -1,0 +1,25 @@
+import type { LockClient } from '../client/lock-client.js';
+import { expectDuration } from '../client/validate.js';
+import type { Patience } from './patience.js';
+
+/** How often one acquire has started over because its znode had vanished: the retry policy decides whether and when it does again. */
+export class Retries {
+  readonly #client: LockClient;
+  readonly #startedAt: number;
+  #count = 0;
+
+  constructor(client: LockClient) {
+    this.#client = client;
+    this.#startedAt = client.clock.now();
+  }
+
+  /** Sleeps as the policy says. Rejects with `error` when it gives up. */
+  async pause(patience: Patience, error: Error): Promise<void> {
+    const { clock, options } = this.#client;
+    const decision = options.retryPolicy.allowRetry({ retryCount: this.#count, elapsedMs: clock.now() - this.#startedAt, random: Math.random });
+    this.#count += 1;
+    if (!decision.retry) throw error;
+    expectDuration('sleepMs of the retry policy', decision.sleepMs);
+    await patience.wait<undefined>((wake) => clock.after(decision.sleepMs, () => wake(undefined)));
+  }
+}

@@ -1,0 +1,165 @@
+import { LockTimeoutError } from '../client/errors.js';
+import { systemClock } from '../client/clock.js';
+import { expected, expectFunction, expectMethod } from '../client/validate.js';
+import type { Release } from '../internals/grant.js';
+import { checkAcquireOptions, type AcquireOptions } from './acquire-options.js';
+import { innermostContext, LockContext } from './lock-context.js';
+import { MultiHold, releaseAll } from './multi-hold.js';
+import { withHold } from './with-hold.js';
+
+/** What an {@link InterProcessMultiLock} needs of the hold of one of its locks; a {@link Hold} has it. */
+export interface PartHold {
+  /** Whether it is certainly still held; once false, always false. */
+  readonly isValid: boolean;
+  /** Aborts with a LockLostError when it is lost. */
+  readonly signal: AbortSignal;
+  /** Lets go. */
+  release(): Promise<Release>;
+}
+
+/** A lock that can be part of an {@link InterProcessMultiLock}: those of this library, or one of your own. */
+export interface PartOfMultiLock<Part extends PartHold = PartHold> {
+  /** Where it stands among the others: they are acquired in the order of their paths. */
+  readonly path: string;
+  /** Waits for it; rejects with LockTimeoutError when the time is over. */
+  acquire(options?: AcquireOptions): Promise<Part>;
+}
+
+/**
+ * Several locks as one: all or none, one deadline, and one hold that is lost when any of them is. They are acquired in the order of their paths, whatever
+ * order they are given in, so that two who want the same ones never wait for each other for ever.
+ *
+ * @example
+ * const both = new InterProcessMultiLock([new InterProcessMutex(client, '/accounts/7'), new InterProcessMutex(client, '/accounts/3')]);
+ * await both.withLock((hold) => transfer(hold.signal), { timeoutMs: 5_000 });
+ */
+export class InterProcessMultiLock<Part extends PartHold = PartHold> {
+  readonly #locks: readonly PartOfMultiLock<Part>[];
+  readonly #holds = new Set<MultiHold<Part>>();
+
+  /**
+   * Sends nothing.
+   *
+   * @param locks at least one, and no path twice
+   * @throws TypeError for something that is no lock
+   * @throws RangeError for no lock at all, or a path that is there twice: the second would wait for the first for ever
+   * @example
+   * const both = new InterProcessMultiLock([mutexA, mutexB]);
+   */
+  constructor(locks: readonly PartOfMultiLock<Part>[]) {
+    const given: unknown = locks;
+    if (!Array.isArray(given)) throw new TypeError(expected('locks', 'an array of locks', given));
+    if (locks.length === 0) throw new RangeError(expected('locks', 'at least one lock', 'none'));
+    for (const lock of locks as unknown[]) {
+      expectMethod('locks', lock, 'acquire');
+      const { path } = lock as { path?: unknown };
+      if (typeof path !== 'string') throw new TypeError(expected('path', 'a string, in each of the locks', path));
+    }
+    this.#locks = [...locks].sort((a, b) => (a.path < b.path ? -1 : Number(a.path > b.path)));
+    const twice = this.#locks.find(({ path }, index) => path === this.#locks[index + 1]?.path);
+    if (twice) throw new RangeError(expected('locks', 'locks of different paths', `${twice.path} twice`));
+  }
+
+  /** The paths of its locks, in the order in which they are acquired. */
+  get paths(): string[] {
+    return this.#locks.map(({ path }) => path);
+  }
+
+  /**
+   * Waits for all locks, one after the other, with one deadline. If one cannot be had, those before it are released in reverse. If one was lost while
+   * another was waited for, it starts over.
+   *
+   * @throws LockTimeoutError after `timeoutMs`, naming the lock that was waited for
+   * @throws what else the `acquire` of one of them throws
+   * @example
+   * await using hold = await both.acquire({ timeoutMs: 5_000 });
+   */
+  async acquire(options?: AcquireOptions): Promise<MultiHold<Part>> {
+    const { timeoutMs, signal } = checkAcquireOptions('acquire', options);
+    const deadline = systemClock.now() + (timeoutMs ?? Infinity);
+    for (;;) {
+      const parts = await this.#acquireAll(timeoutMs, signal, deadline);
+      if (parts) return this.#handOut(parts);
+    }
+  }
+
+  /**
+   * Like `acquire`, but undefined instead of LockTimeoutError.
+   *
+   * @param timeoutMs the longest wait in milliseconds; 0 tries each lock once
+   * @throws as {@link InterProcessMultiLock.acquire}, except LockTimeoutError
+   * @example
+   * await using hold = await both.tryAcquire();
+   */
+  async tryAcquire(timeoutMs = 0): Promise<MultiHold<Part> | undefined> {
+    try {
+      return await this.acquire(checkAcquireOptions('tryAcquire', { timeoutMs }));
+    } catch (error) {
+      if (error instanceof LockTimeoutError) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Runs `job` while holding all locks, in a lock context of its own: inside, those of them that are re-entrant are. Releases when the job
+   * settles, whatever happens. A job that fulfils after a hold was lost rejects all the same.
+   *
+   * @returns what `job` returned
+   * @throws what `job` throws
+   * @throws LockLostError when one was lost before the job fulfilled
+   * @throws TypeError when the job returns a stream or an iterator, which would outlive the locks
+   * @throws as {@link InterProcessMultiLock.acquire}; `job` is not called then
+   * @example
+   * await both.withLock((hold) => transfer(hold.signal), { timeoutMs: 5_000 });
+   */
+  async withLock<T>(job: (hold: MultiHold<Part>) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
+    expectFunction('job', job);
+    const checked = checkAcquireOptions('withLock', options);
+    return new LockContext('lock', innermostContext()).run(async () => {
+      const hold = await this.acquire(checked);
+      return withHold(hold, this.paths.join(', '), () => job(hold));
+    });
+  }
+
+  /** Whether anybody holds all the locks by this object. Asks no server. */
+  get isAcquiredInThisProcess(): boolean {
+    return [...this.#holds].some((hold) => hold.isValid);
+  }
+
+  #handOut(parts: readonly Part[]): MultiHold<Part> {
+    const hold: MultiHold<Part> = new MultiHold(parts, this.paths.join(', '), () => void this.#holds.delete(hold));
+    this.#holds.add(hold);
+    return hold;
+  }
+
+  /** Undefined when one was lost while another was waited for. */
+  async #acquireAll(timeoutMs: number | undefined, signal: AbortSignal | undefined, deadline: number): Promise<Part[] | undefined> {
+    const holds: Part[] = [];
+    try {
+      for (const lock of this.#locks) holds.push(await acquireOne(lock, timeoutMs, signal, deadline));
+    } catch (error) {
+      giveBack(holds);
+      throw error;
+    }
+    if (holds.every((hold) => hold.isValid)) return holds;
+    giveBack(holds);
+    return undefined;
+  }
+}
+
+async function acquireOne<Part extends PartHold>(lock: PartOfMultiLock<Part>, timeoutMs: number | undefined, signal: AbortSignal | undefined, deadline: number): Promise<Part> {
+  if (timeoutMs === undefined) return lock.acquire({ signal });
+  const leftMs = Math.max(0, deadline - systemClock.now());
+  if (leftMs === 0 && timeoutMs > 0) throw new LockTimeoutError(lock.path, timeoutMs);
+  try {
+    return await lock.acquire({ signal, timeoutMs: leftMs });
+  } catch (error) {
+    // What was left for this one is not what the caller has waited.
+    throw error instanceof LockTimeoutError ? new LockTimeoutError(lock.path, timeoutMs) : error;
+  }
+}
+
+/** In the background: the call settles at once, and a release that fails is not why. */
+function giveBack(holds: readonly PartHold[]): void {
+  releaseAll(holds).catch(() => undefined);
+}

@@ -1,0 +1,98 @@
+import { NotOwnedError, type LockLostError } from '../client/errors.js';
+import type { Release } from '../internals/grant.js';
+import { onAbort } from '../internals/on-abort.js';
+import type { PartHold } from './inter-process-multi-lock.js';
+
+type MultiHoldState = { readonly at: 'open' } | { readonly at: 'released'; readonly outcome: Promise<Release>; readonly loss: LockLostError | undefined };
+
+/**
+ * Several holds as one: valid as long as all of them are, lost when any is.
+ *
+ * @example
+ * await using hold = await new InterProcessMultiLock([from, to]).acquire({ timeoutMs: 5_000 });
+ * await transfer(hold.signal);
+ */
+export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposable {
+  /** All of them, in the order in which they were acquired. */
+  readonly holds: readonly Part[];
+  readonly #paths: string;
+  readonly #released: () => void;
+  #state: MultiHoldState = { at: 'open' };
+  #aborter: AbortController | undefined;
+  #stops: (() => void)[] = [];
+
+  /** @internal */
+  constructor(holds: readonly Part[], paths: string, released: () => void) {
+    this.holds = holds;
+    this.#paths = paths;
+    this.#released = released;
+  }
+
+  /** Whether all locks are certainly still held, judged now. Once false, it is always false. It is false after a release, too. */
+  get isValid(): boolean {
+    return this.#state.at === 'open' && this.holds.every((hold) => hold.isValid);
+  }
+
+  /** Aborts with the LockLostError of the first hold that is lost before they are released. A normal release does not abort it. */
+  get signal(): AbortSignal {
+    if (this.#aborter === undefined) {
+      const aborter = new AbortController();
+      this.#aborter = aborter;
+      const { loss } = this;
+      if (loss) aborter.abort(loss);
+      else if (this.#state.at === 'open') this.#stops = this.holds.map((hold) => onAbort(hold.signal, (reason) => aborter.abort(reason)));
+    }
+    return this.#aborter.signal;
+  }
+
+  /**
+   * Throws unless all holds are valid.
+   *
+   * @throws LockLostError when one is lost
+   * @throws NotOwnedError when they were released before
+   * @example
+   * hold.assertValid();
+   */
+  assertValid(): void {
+    if (!this.isValid) throw this.loss ?? new NotOwnedError(this.#paths);
+  }
+
+  /**
+   * Lets go of all, in the reverse of the order in which they were acquired, past those that fail. The outcome is decided when it is called: `lost`
+   * if one was not certainly held any more. Calling it again returns the same promise.
+   *
+   * @throws what the release of a lock of your own throws, when all are released; those of this library never do
+   * @example
+   * if ((await hold.release()) === 'lost') await checkWhatWasWritten();
+   */
+  release(): Promise<Release> {
+    // Judged while they are open: a loss that is noticed only now still aborts the signal, and who hears of that may release it as well.
+    const { loss } = this;
+    if (this.#state.at === 'released') return this.#state.outcome;
+    const outcome = releaseAll(this.holds);
+    this.#state = { at: 'released', outcome, loss };
+    this.#released();
+    for (const stop of this.#stops.splice(0)) stop();
+    return outcome;
+  }
+
+  /** `release()`: what `await using` calls. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release().then(() => undefined);
+  }
+
+  /** @internal Why it was lost, if that was before it was released. */
+  get loss(): LockLostError | undefined {
+    if (this.#state.at === 'released') return this.#state.loss;
+    const lost = this.holds.find((hold) => !hold.isValid);
+    return lost?.signal.aborted ? (lost.signal.reason as LockLostError) : undefined;
+  }
+}
+
+/** In reverse, each asked in this very step; rejects with the first error when all have settled. */
+export async function releaseAll(holds: readonly PartHold[]): Promise<Release> {
+  const releases = [...holds].reverse().map(async (hold) => hold.release());
+  const settled = await Promise.allSettled(releases);
+  for (const one of settled) if (one.status === 'rejected') throw one.reason;
+  return settled.every((one) => one.status === 'fulfilled' && one.value === 'released') ? 'released' : 'lost';
+}

@@ -1,0 +1,93 @@
+import { expect } from 'chai';
+import { LockClient } from '../../../src/index.ts';
+import { testPath } from '../../support/test-path.ts';
+import { until } from '../../support/until.ts';
+import { startEnsemble, type Ensemble } from '../../support/zookeeper-server.ts';
+import { semaphoreOf } from '../semaphore/support.ts';
+import { reached } from './support/states.ts';
+
+describe('TestInterProcessSemaphoreCluster', function () {
+  this.timeout(90_000);
+
+  let ensemble: Ensemble;
+  let clients: LockClient[];
+  let path: string;
+
+  before(async () => {
+    ensemble = await startEnsemble(3);
+  });
+
+  beforeEach(async () => {
+    path = testPath('cluster');
+    clients = await Promise.all(Array.from({ length: 10 }, () => LockClient.connect(ensemble.connectString, { sessionTimeoutMs: 4_000 })));
+  });
+
+  afterEach(() => Promise.all(clients.map((client) => client.close({ timeoutMs: 500 }))));
+
+  after(() => ensemble.stop());
+
+  const killAll = (): Promise<unknown> => Promise.all(ensemble.servers.map((server) => server.kill()));
+
+  it('testKilledServerWithEnsembleProvider: of ten clients one holds before the servers die and one after, and none while they are dead', async () => {
+    const inside = new Set<number>();
+    let isOver = false;
+    let most = 0;
+    const owner = async (client: LockClient, number: number): Promise<void> => {
+      const semaphore = semaphoreOf(client, path, 1);
+      while (!isOver) {
+        const lease = await semaphore.acquire({ timeoutMs: 60_000 }).catch(() => undefined);
+        if (lease === undefined) return;
+        if (lease.isValid) inside.add(number);
+        most = Math.max(most, inside.size);
+        await new Promise<void>((resolve) => {
+          lease.signal.addEventListener('abort', () => resolve(), { once: true });
+          client.once('state', () => resolve());
+        });
+        inside.delete(number);
+        await lease.release();
+      }
+    };
+    const owners = clients.map(owner);
+    await until('one is inside', () => inside.size === 1);
+
+    const suspended = clients.map((client) => reached(client, 'suspended'));
+    await killAll();
+    await Promise.all(suspended);
+    expect(inside.size).to.equal(0);
+
+    await Promise.all(ensemble.servers.map((server) => server.start()));
+    await until('one is inside again', () => inside.size === 1, 30_000);
+    await semaphoreOf(clients[0] as LockClient, path, 1).participants();
+    expect([inside.size, most]).to.deep.equal([1, 1]);
+    isOver = true;
+    await Promise.all(clients.map((client) => client.close({ timeoutMs: 1_000 })));
+    await Promise.all(owners);
+  });
+
+  it('testCluster: work stands still while the ensemble is dead, and goes on when a majority is back', async () => {
+    let operations = 0;
+    let isOver = false;
+    const owner = async (client: LockClient): Promise<void> => {
+      const semaphore = semaphoreOf(client, path, 1);
+      while (!isOver) {
+        const lease = await semaphore.acquire({ timeoutMs: 60_000 }).catch(() => undefined);
+        if (lease === undefined) return;
+        if (lease.isValid) operations += 1;
+        await lease.release();
+      }
+    };
+    const owners = clients.map(owner);
+    await until('all work', () => operations >= 20);
+    const lost = clients.map((client) => reached(client, 'lost'));
+    await killAll();
+    await Promise.all(lost);
+    const before = operations;
+
+    const [first, second] = ensemble.servers;
+    await Promise.all([first?.start(), second?.start()]);
+    await until('they work again', () => operations >= before + 20, 30_000);
+    isOver = true;
+    await Promise.all(clients.map((client) => client.close({ timeoutMs: 1_000 })));
+    await Promise.all(owners);
+  });
+});

@@ -1,0 +1,221 @@
+import { expect } from 'chai';
+import { InterProcessSemaphore, LockClient, type Hold } from '../../../src/index.ts';
+import { stranger, type Stranger } from '../../support/stranger.ts';
+import { testPath } from '../../support/test-path.ts';
+import { rejection, until } from '../../support/until.ts';
+import { startProxy } from '../../support/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
+import { crowd, isEmpty, returnAll, semaphoreOf, setCount, waits } from '../semaphore/support.ts';
+import { answered, once } from './support/faults.ts';
+import { gate } from './support/gate.ts';
+import { reached } from './support/states.ts';
+
+const patient = { timeoutMs: 10_000 };
+
+describe('TestInterProcessSemaphore', () => {
+  let server: ZooKeeperServer;
+  let outside: Stranger;
+  let client: LockClient;
+  let path: string;
+
+  before(async () => {
+    server = await startServer();
+  });
+
+  beforeEach(async () => {
+    path = testPath('semaphore');
+    [outside, client] = await Promise.all([stranger(server.connectString), LockClient.connect(server.connectString, { sessionTimeoutMs: 10_000 })]);
+  });
+
+  afterEach(() => Promise.all([client.close({ timeoutMs: 500 }), outside[Symbol.asyncDispose]()]));
+
+  after(() => server.stop());
+
+  const clients = (quantity: number): Promise<LockClient[]> => Promise.all(Array.from({ length: quantity }, () => LockClient.connect(server.connectString)));
+
+  it('testAcquireAfterLostServer: ten owners of one client go on after an outage in which the session was lost, and one had its znode but not its list', async () => {
+    await using proxy = await startProxy(server.port);
+    await using lossy = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 2_000 });
+    let acquired = 0;
+    let isOver = false;
+    const owner = async (): Promise<void> => {
+      while (!isOver) {
+        const lease = await semaphoreOf(lossy, path, 1).acquire();
+        acquired += 1;
+        await lease.release();
+      }
+    };
+    const owners = Array.from({ length: 10 }, owner);
+    await until('they all had their turn', () => acquired >= 20);
+    const lost = reached(lossy, 'lost');
+    once(proxy, (frame) => answered('getChildren2')(frame) && frame.path === `${path}/leases`, 'hold');
+    await proxy.seen((frame) => answered('getChildren2')(frame) && frame.path === `${path}/leases`);
+    await server.kill();
+    await lost;
+    proxy.cut();
+    const again = reached(lossy, 'reconnected');
+    const before = acquired;
+    await server.start();
+    await again;
+    await until('all of them acquire again', () => acquired >= before + 20);
+    isOver = true;
+    await Promise.all(owners);
+    await using back = await stranger(server.connectString);
+    await isEmpty(back, path);
+  });
+
+  it('testThreadedLeaseIncrease: who waits is let in when the shared count grows', async () => {
+    const count = testPath('count');
+    await outside.create(count.slice(0, -'/count'.length));
+    await outside.create(count);
+    await setCount(client, count, 1);
+    const semaphore = new InterProcessSemaphore(client, path, { sharedCount: count });
+    const first = await semaphore.acquire(patient);
+    const waiting = semaphore.acquire(patient);
+    await waits(outside, path, 2);
+    await setCount(client, count, 2);
+    await returnAll([first, await waiting]);
+  });
+
+  it('testClientClose: the leases of a client that is closed are free', async () => {
+    await using other = await LockClient.connect(server.connectString);
+    const theirs = semaphoreOf(other, path, 1);
+    await (await theirs.acquire(patient)).release();
+    const lease = await semaphoreOf(client, path, 1).acquire(patient);
+    await client.close();
+    expect(lease.isValid).to.equal(false);
+    await (await theirs.acquire(patient)).release();
+  });
+
+  it('testMaxPerSession: owners in ten clients, who take what they like, are never more than the maximum', async () => {
+    const max = 25 + Math.floor(Math.random() * 75);
+    let available = max;
+    let inside = 0;
+    let most = 0;
+    const owner = async (mine: LockClient): Promise<void> => {
+      const semaphore = semaphoreOf(mine, path, max);
+      for (let round = 0; round < 10; round += 1) {
+        while (available === 0) await until('some are left', () => available > 0);
+        const quantity = 1 + Math.floor(Math.random() * available);
+        available -= quantity;
+        const leases = await semaphore.acquireMany(quantity, { timeoutMs: 15_000 });
+        expect(leases).to.have.length(quantity);
+        inside += quantity;
+        most = Math.max(most, inside);
+        await semaphore.participants();
+        inside -= quantity;
+        await returnAll(leases);
+        available += quantity;
+      }
+    };
+    const all = await clients(10);
+    await Promise.all(all.map(owner));
+    await Promise.all(all.map((each) => each.close()));
+    expect(inside).to.equal(0);
+    expect(most).to.be.within(1, max);
+  });
+
+  it('testRelease1AtATime: of ten clients five are inside at once, and all get in', async () => {
+    let inside = 0;
+    let most = 0;
+    let uses = 0;
+    const owner = async (mine: LockClient): Promise<void> => {
+      const lease = await semaphoreOf(mine, path, 5).acquire(patient);
+      uses += 1;
+      most = Math.max(most, (inside += 1));
+      await until('five are inside', () => most >= 5);
+      inside -= 1;
+      await lease.release();
+    };
+    const all = await clients(10);
+    await Promise.all(all.map(owner));
+    await Promise.all(all.map((each) => each.close()));
+    expect([uses, most]).to.deep.equal([10, 5]);
+  });
+
+  it('testReleaseInChunks: a hundred users, let go a few at a time, are never more than eleven', async () => {
+    const gates = Array.from({ length: 100 }, gate);
+    let inside = 0;
+    let most = 0;
+    let done = 0;
+    const user = async (number: number): Promise<void> => {
+      const lease = await semaphoreOf(client, path, 11).acquire({ timeoutMs: 15_000 });
+      most = Math.max(most, (inside += 1));
+      await gates[number]?.opened;
+      inside -= 1;
+      await lease.release();
+      done += 1;
+    };
+    const users = gates.map((_, number) => user(number));
+    for (let opened = 0; opened < 100; ) {
+      const chunk = Math.min(100 - opened, 1 + Math.floor(Math.random() * 5));
+      for (const { open } of gates.slice(opened, opened + chunk)) open();
+      opened += chunk;
+      await until('they have gone', () => done >= opened);
+    }
+    await Promise.all(users);
+    expect(inside).to.equal(0);
+    expect(most).to.be.within(1, 11);
+    await isEmpty(outside, path);
+  });
+
+  it('testThreads: ten owners of one semaphore of one lease all finish', async () => {
+    const semaphore = semaphoreOf(client, path, 1);
+    const outcomes = await Promise.all(Array.from({ length: 10 }, async () => (await semaphore.acquire(patient)).release()));
+    expect(outcomes).to.deep.equal(Array.from({ length: 10 }, () => 'released'));
+  });
+
+  it('testSimple: a second lease of one is not there', async () => {
+    const semaphore = semaphoreOf(client, path, 1);
+    const lease = await semaphore.acquire(patient);
+    expect(await semaphore.tryAcquire(200)).to.equal(undefined);
+    await lease.release();
+  });
+
+  it('testSimple2: four semaphores share three leases, and one that is returned is there again', async () => {
+    const leases: Hold[] = [];
+    for (let number = 0; number < 3; number += 1) leases.push(await semaphoreOf(client, path, 3).acquire(patient));
+    const semaphore = semaphoreOf(client, path, 3);
+    expect(await semaphore.tryAcquire(200)).to.equal(undefined);
+    await leases.shift()?.release();
+    leases.push(await semaphore.acquire(patient));
+    await returnAll(leases);
+  });
+
+  it('testGetParticipantNodes: there is one for each lease', async () => {
+    const semaphore = semaphoreOf(client, path, 3);
+    const leases = [await semaphore.acquire(), await semaphore.acquire(), await semaphore.acquire()];
+    const participants = await semaphore.participants();
+    expect(participants.map((participant) => participant.path)).to.deep.equal(leases.map((lease) => lease.path));
+    expect(participants.map(({ sequence }) => sequence)).to.deep.equal([0, 1, 2]);
+    await returnAll(leases);
+  });
+
+  it('testNoOrphanedNodes: who waits, and whose znode is deleted, tries again, gets its lease, and leaves none behind', async () => {
+    const semaphore = semaphoreOf(client, path, 1);
+    const lease = await semaphore.acquire(patient);
+    const held = await outside.children(`${path}/leases`);
+    expect(held).to.have.length(1);
+    const waiting = semaphore.acquire(patient);
+    await waits(outside, path, 2);
+    const [newest] = (await outside.children(`${path}/leases`)).filter((name) => !held.includes(name));
+    await outside.remove(`${path}/leases/${newest ?? ''}`);
+    await until('it waits again', async () => (await outside.children(`${path}/leases`)).some((name) => name !== newest && !held.includes(name)));
+    await lease.release();
+    await (await waiting).release();
+    await isEmpty(outside, path);
+    await (await semaphore.acquire(patient)).release();
+  });
+
+  it('testInterruptAcquire: who is interrupted while it waits leaves nothing, and the next one gets the lease', async () => {
+    const lease = await semaphoreOf(client, path, 1).acquire(patient);
+    const controller = new AbortController();
+    const interrupted = rejection(semaphoreOf(client, path, 1).acquire({ signal: controller.signal }));
+    await waits(outside, path, 2);
+    controller.abort(new Error('interrupted'));
+    expect((await interrupted).message).to.equal('interrupted');
+    await crowd(outside, path, { leases: 1, locks: 0 });
+    await lease.release();
+    await (await semaphoreOf(client, path, 1).acquire(patient)).release();
+  });
+});

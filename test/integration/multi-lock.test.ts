@@ -1,0 +1,182 @@
+import { expect } from 'chai';
+import { InterProcessMultiLock, InterProcessMutex, InterProcessSemaphoreMutex, LockLostError, LockTimeoutError, type Hold, type PartOfMultiLock } from '../../src/index.ts';
+import { aborted, rejection, until } from '../support/until.ts';
+import { crowd, semaphoreOfEachTest } from './semaphore/support.ts';
+
+describe('a multi-lock', () => {
+  const test = semaphoreOfEachTest('multi');
+
+  const mutex = (name: string, client = test.client): InterProcessMutex => new InterProcessMutex(client, `${test.path}-${name}`);
+  const multi = (...names: string[]): InterProcessMultiLock<Hold> => new InterProcessMultiLock(names.map((name) => mutex(name)));
+  const queue = async (name: string): Promise<number> => (await test.outside.children(`${test.path}-${name}`)).length;
+  const areFree = (...names: string[]): Promise<void> =>
+    until(`${names.join()} are free`, async () => (await Promise.all(names.map(queue))).every((length) => length === 0));
+
+  it('takes all in the order of their paths, whatever order they are given in, and releases them in reverse', async () => {
+    const told: string[] = [];
+    const spied = (name: string): PartOfMultiLock<Hold> => ({
+      path: name,
+      acquire: async (options) => {
+        told.push(`+${name}`);
+        const hold = await mutex(name).acquire(options);
+        const release = hold.release.bind(hold);
+        hold.release = () => {
+          told.push(`-${name}`);
+          return release();
+        };
+        return hold;
+      },
+    });
+    const lock = new InterProcessMultiLock([spied('c'), spied('a'), spied('b')]);
+    expect(lock.paths).to.deep.equal(['a', 'b', 'c']);
+    const hold = await lock.acquire();
+    expect(hold.holds.map(({ path }) => path.slice(test.path.length, test.path.length + 2))).to.deep.equal(['-a', '-b', '-c']);
+    expect(hold.isValid).to.equal(true);
+    expect(await hold.release()).to.equal('released');
+    expect(told).to.deep.equal(['+a', '+b', '+c', '-c', '-b', '-a']);
+    await areFree('a', 'b', 'c');
+  });
+
+  it('cannot deadlock with one that was given the same locks in another order', async () => {
+    const job = async (lock: InterProcessMultiLock): Promise<void> => {
+      for (let round = 0; round < 10; round += 1) await (await lock.acquire({ timeoutMs: 10_000 })).release();
+    };
+    const theirs = new InterProcessMultiLock([mutex('b', test.other), mutex('a', test.other)]);
+    await Promise.all([job(multi('a', 'b')), job(theirs), job(multi('b', 'a'))]);
+    await areFree('a', 'b');
+  });
+
+  it('has one deadline for all, names the lock that it waited for, and gives back the others', async () => {
+    const gates = [await mutex('a', test.other).acquire(), await mutex('b', test.other).acquire()];
+    const waiting = rejection(multi('a', 'b').acquire({ timeoutMs: 400 }));
+    await until('it waits for the first', async () => (await queue('a')) === 2);
+    await gates[0]?.release();
+    const startedAt = performance.now();
+    const error = await waiting;
+    expect(performance.now() - startedAt).to.be.below(400);
+    expect(error).to.be.instanceOf(LockTimeoutError);
+    expect(error.message).to.equal(`The lock ${test.path}-b was not acquired within 400 ms`);
+    await areFree('a');
+    await gates[1]?.release();
+  });
+
+  it('tries each once, all or none', async () => {
+    const gate = await mutex('b', test.other).acquire();
+    expect(await multi('a', 'b').tryAcquire()).to.equal(undefined);
+    await areFree('a');
+    await gate.release();
+    const hold = await multi('a', 'b').tryAcquire();
+    expect(hold?.isValid).to.equal(true);
+    await hold?.release();
+  });
+
+  it('rejects with the reason of a signal, and gives back what it has', async () => {
+    const gate = await mutex('b', test.other).acquire();
+    const controller = new AbortController();
+    const waiting = rejection(multi('a', 'b').acquire({ signal: controller.signal }));
+    await until('it waits for the second', async () => (await queue('b')) === 2);
+    controller.abort(new Error('enough'));
+    expect((await waiting).message).to.equal('enough');
+    await areFree('a');
+    await gate.release();
+  });
+
+  it('is lost when any of its holds is: the signal aborts, and the others are still released', async () => {
+    const lock = multi('a', 'b');
+    const hold = await lock.acquire();
+    const told = aborted(hold.signal);
+    await test.outside.remove(hold.holds[0]?.path ?? '');
+    expect(await told).to.be.instanceOf(LockLostError).with.property('path', hold.holds[0]?.path);
+    expect([hold.isValid, lock.isAcquiredInThisProcess]).to.deep.equal([false, false]);
+    expect(hold.holds.map(({ isValid }) => isValid)).to.deep.equal([false, true]);
+    expect(() => hold.assertValid()).to.throw(LockLostError);
+    expect(await hold.release()).to.equal('lost');
+    await areFree('a', 'b');
+  });
+
+  it('starts over when one is lost while it waits for another', async () => {
+    const gate = await mutex('b', test.other).acquire();
+    const waiting = multi('a', 'b').acquire({ timeoutMs: 10_000 });
+    await until('it waits for the second', async () => (await queue('b')) === 2);
+    const [before] = await test.outside.children(`${test.path}-a`);
+    const held = `${test.path}-a/${before ?? ''}`;
+    await until('it is watched', () => test.client.session.watchedPaths('data').includes(held));
+    await test.client.session.prove();
+    await test.outside.remove(held);
+    await test.client.session.prove();
+    await gate.release();
+    const hold = await waiting;
+    expect(hold.isValid).to.equal(true);
+    expect(hold.holds[0]?.path).to.not.equal(held);
+    await hold.release();
+    await areFree('a', 'b');
+  });
+
+  it('is re-entrant inside its own job, lock by lock, and free after it', async () => {
+    const [a, b] = [mutex('a'), mutex('b')];
+    const lock = new InterProcessMultiLock([a, b]);
+    await lock.withLock(async (outer) => {
+      const inner = await lock.acquire({ timeoutMs: 0 });
+      expect(inner.holds.map(({ path }) => path)).to.deep.equal(outer.holds.map(({ path }) => path));
+      await a.withLock((hold) => expect(hold.path).to.equal(outer.holds[0]?.path));
+      await inner.release();
+      expect(outer.isValid).to.equal(true);
+    });
+    await areFree('a', 'b');
+  });
+
+  it('knows a certain deadlock as each of its locks does', async () => {
+    const inner = multi('a', 'b');
+    const error = await rejection(mutex('b').withLock(() => inner.acquire()));
+    expect(error).to.have.property('code', 'ERR_LOCK_DEADLOCK');
+    await areFree('a', 'b');
+  });
+
+  it('takes locks of several kinds', async () => {
+    const lock = new InterProcessMultiLock([mutex('a'), new InterProcessSemaphoreMutex(test.client, test.path)]);
+    const hold = await lock.acquire();
+    await crowd(test.outside, test.path, { leases: 1, locks: 0 });
+    await hold.release();
+    await crowd(test.outside, test.path, { leases: 0, locks: 0 });
+  });
+
+  it('rejects a job that fulfils after one was lost, and does not hide the error of a job', async () => {
+    const lock = multi('a', 'b');
+    const lost = await rejection(
+      lock.withLock(async (hold) => {
+        await test.outside.remove(hold.holds[1]?.path ?? '');
+        await aborted(hold.signal);
+      }),
+    );
+    expect(lost).to.be.instanceOf(LockLostError);
+    const own = new Error('own');
+    expect(await rejection(lock.withLock(() => Promise.reject(own)))).to.equal(own);
+    expect(await lock.withLock(() => 7)).to.equal(7);
+    await areFree('a', 'b');
+  });
+
+  it('is released once, and not valid after it', async () => {
+    const hold = await multi('a', 'b').acquire();
+    expect(hold.release()).to.equal(hold.release());
+    expect(await hold.release()).to.equal('released');
+    expect(hold.isValid).to.equal(false);
+    expect(hold.signal.aborted).to.equal(false);
+    expect(() => hold.assertValid()).to.throw().with.property('code', 'ERR_LOCK_NOT_OWNED');
+  });
+
+  describe('is refused', () => {
+    it('without a lock', () => {
+      expect(() => new InterProcessMultiLock([])).to.throw(RangeError, 'Expected `locks` to be at least one lock');
+    });
+
+    it('with a path twice', () => {
+      expect(() => multi('a', 'b', 'a')).to.throw(RangeError, `${test.path}-a twice`);
+    });
+
+    for (const wrong of [undefined, 'locks', [undefined], [{}], [{ acquire: () => undefined }]]) {
+      it(`with ${JSON.stringify(wrong)}`, () => {
+        expect(() => new InterProcessMultiLock(wrong as never)).to.throw(TypeError, /Expected `(locks|path)`/);
+      });
+    }
+  });
+});

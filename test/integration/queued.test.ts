@@ -1,0 +1,101 @@
+import { expect } from 'chai';
+import { InterProcessMutex, watchQueue } from '../../src/index.ts';
+import { rejection, until } from '../support/until.ts';
+import { semaphoreOfEachTest } from './semaphore/support.ts';
+
+const kazoos = '9d3a40af0a1b4c2d8e3f405162738495__lock__0000000004';
+const kazoosReader = 'ad3a40af0a1b4c2d8e3f405162738495__rlock__0000000005';
+const goZookeepers = '_c_9d3a40af0a1b4c2d8e3f405162738495-lock-0000000000';
+
+describe("'queued'", () => {
+  const test = semaphoreOfEachTest('queued');
+
+  it('is told with the position and the znode, once for each, and not to who need not wait', async () => {
+    const mutex = new InterProcessMutex(test.client, test.path);
+    const told: { position: number; path: string }[] = [];
+    mutex.on('queued', (event) => told.push(event));
+    const hold = await mutex.acquire();
+    expect(told).to.deep.equal([]);
+    const waiting = [mutex.acquire(), mutex.acquire()];
+    await until('both wait', () => told.length === 2);
+    const [, ...waiters] = await mutex.participants();
+    expect(told).to.deep.equal([
+      { position: 1, path: waiters[0]?.path },
+      { position: 2, path: waiters[1]?.path },
+    ]);
+    expect(await mutex.tryAcquire()).to.equal(undefined);
+    await hold.release();
+    for (const next of waiting) await (await next).release();
+    expect(told).to.have.length(2);
+  });
+
+  it('is told again when a waiter queues up with another znode', async () => {
+    const mutex = new InterProcessMutex(test.client, test.path);
+    const hold = await new InterProcessMutex(test.other, test.path).acquire();
+    const told: string[] = [];
+    mutex.on('queued', ({ path }) => told.push(path));
+    const waiting = mutex.acquire();
+    await until('it waits', () => told.length === 1);
+    await test.outside.remove(told[0] ?? '');
+    await until('it waits again', () => told.length === 2);
+    await hold.release();
+    const next = await waiting;
+    expect(next.path).to.equal(told[1]);
+    await next.release();
+  });
+
+  it('is taken back by off, and told one time with once', async () => {
+    const mutex = new InterProcessMutex(test.client, test.path);
+    const hold = await mutex.acquire();
+    const told: string[] = [];
+    const listener = (): void => void told.push('on');
+    mutex.on('queued', listener).off('queued', listener);
+    mutex.once('queued', () => told.push('once'));
+    for (let round = 0; round < 2; round += 1) await rejection(mutex.acquire({ timeoutMs: 100 }));
+    expect(told).to.deep.equal(['once']);
+    expect(() => mutex.on('queue' as never, listener)).to.throw(TypeError, "Expected `event` to be one of 'queued'");
+    await hold.release();
+  });
+});
+
+describe("other clients' nodes", () => {
+  const test = semaphoreOfEachTest('foreign');
+
+  beforeEach(async () => {
+    await test.outside.create(test.path.slice(0, test.path.lastIndexOf('/')));
+    await test.outside.create(test.path);
+    for (const name of [kazoos, kazoosReader, goZookeepers, 'config']) await test.outside.create(`${test.path}/${name}`);
+  });
+
+  const shown = async (mutex: InterProcessMutex): Promise<(string | number)[][]> =>
+    (await mutex.participants()).map(({ path, sequence }) => [path.slice(test.path.length + 1), sequence]);
+
+  it("are participants with foreignNodes: 'wait', each with its number, where Curator's order has them", async () => {
+    const all = [
+      [goZookeepers, 0],
+      [kazoos, 4],
+      [kazoosReader, 5],
+    ];
+    expect(await shown(new InterProcessMutex(test.client, test.path, { foreignNodes: 'wait' }))).to.deep.equal(all);
+    expect(await shown(new InterProcessMutex(test.client, test.path))).to.deep.equal([all[0]]);
+  });
+
+  it('are shown by watchQueue', async () => {
+    for await (const { holder, waiters } of watchQueue(test.client, test.path)) {
+      expect([holder, ...waiters].map((participant) => participant?.sequence)).to.deep.equal([0, 4, 5]);
+      expect(holder?.sessionId).to.equal('0x0');
+      break;
+    }
+  });
+
+  it("go-zookeeper's are waited for in any case", async () => {
+    await test.outside.remove(`${test.path}/config`);
+    await test.outside.remove(`${test.path}/${kazoos}`);
+    await test.outside.remove(`${test.path}/${kazoosReader}`);
+    const mutex = new InterProcessMutex(test.client, test.path);
+    const waiting = mutex.acquire();
+    await until('it waits', async () => (await mutex.participants()).length === 2);
+    await test.outside.remove(`${test.path}/${goZookeepers}`);
+    await (await waiting).release();
+  });
+});

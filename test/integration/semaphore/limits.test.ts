@@ -1,0 +1,173 @@
+import { expect } from 'chai';
+import { InterProcessMutex, InterProcessSemaphore, type InterProcessSemaphoreOptions } from '../../../src/index.ts';
+import { testPath } from '../../support/test-path.ts';
+import { rejection } from '../../support/until.ts';
+import { crowd, isEmpty, returnAll, semaphoreOf, semaphoreOfEachTest, setCount, setData, waits } from './support.ts';
+
+describe('how many leases a semaphore has', () => {
+  const test = semaphoreOfEachTest('limits');
+
+  describe('by a shared count', () => {
+    let count: string;
+
+    beforeEach(async () => {
+      count = testPath('count');
+      await test.outside.create(count.slice(0, -'/count'.length));
+      await test.outside.create(count);
+      await setCount(test.client, count, 1);
+    });
+
+    const shared = (): InterProcessSemaphore => new InterProcessSemaphore(test.client, test.path, { sharedCount: count });
+
+    it('grows while somebody waits, who is let in at once', async () => {
+      const first = await shared().acquire();
+      const waiting = shared().acquire();
+      await waits(test.outside, test.path, 2);
+      await setCount(test.other, count, 2);
+      const second = await waiting;
+      expect([first.isValid, second.isValid]).to.deep.equal([true, true]);
+      await returnAll([first, second]);
+    });
+
+    it('shrinks: who has a lease keeps it, and the next one is let in when fewer are left', async () => {
+      await setCount(test.client, count, 2);
+      const [first, second] = await shared().acquireMany(2);
+      await setCount(test.client, count, 1);
+      const waiting = shared().acquire();
+      await waits(test.outside, test.path, 3);
+      await first?.release();
+      expect(await shared().tryAcquire()).to.equal(undefined);
+      await second?.release();
+      await (await waiting).release();
+    });
+
+    it('is nobody below one, until it is raised', async () => {
+      await setCount(test.client, count, 0);
+      expect(await shared().tryAcquire()).to.equal(undefined);
+      const waiting = shared().acquire();
+      await waits(test.outside, test.path, 1);
+      await setCount(test.client, count, 1);
+      await (await waiting).release();
+    });
+
+    it('that is not there, or is not a number, is an error that names it', async () => {
+      const missing = await rejection(new InterProcessSemaphore(test.client, test.path, { sharedCount: '/no/such/count' }).acquire());
+      expect(missing).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
+      expect(missing.message).to.contain('/no/such/count').and.to.contain('NO_NODE');
+      await setData(test.client, count, Buffer.from('twelve'));
+      const wrong = await rejection(shared().acquire());
+      expect(wrong).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
+      expect(wrong.message).to.contain(count).and.to.contain('got 6 bytes');
+      expect(await rejection(shared().tryAcquire())).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
+      await isEmpty(test.outside, test.path);
+    });
+
+    it('that is deleted ends the wait with an error, and nothing is left', async () => {
+      const first = await shared().acquire();
+      const waiting = rejection(shared().acquire());
+      await waits(test.outside, test.path, 2);
+      await test.outside.remove(count);
+      expect(await waiting).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
+      await crowd(test.outside, test.path, { leases: 1, locks: 0 });
+      await first.release();
+    });
+
+    it('and a fixed maximum on one path do not agree', async () => {
+      const lease = await shared().acquire();
+      expect((await rejection(semaphoreOf(test.client, test.path, 1).acquire())).message).to.contain(`sharedCount: '${count}'`).and.to.contain('maxLeases: 1');
+      await lease.release();
+    });
+  });
+
+  it('must be the same for all of one client, as long as somebody uses the path', async () => {
+    const lease = await semaphoreOf(test.client, test.path, 2).acquire();
+    const error = await rejection(semaphoreOf(test.client, test.path, 3).acquire());
+    expect(error).to.be.instanceOf(RangeError);
+    expect(error.message).to.equal(`Expected the semaphore ${test.path} to have { maxLeases: 2 }, as this client uses it already, got { maxLeases: 3 }`);
+    await lease.release();
+    await (await semaphoreOf(test.client, test.path, 3).acquire()).release();
+  });
+
+  it('is an error where others hold more leases', async () => {
+    const theirs = await semaphoreOf(test.other, test.path, 3).acquireMany(3);
+    const error = await rejection(semaphoreOf(test.client, test.path, 2).acquire({ timeoutMs: 10_000 }));
+    expect(error).to.be.instanceOf(RangeError);
+    expect(error.message).to.contain('`maxLeases`').and.to.contain(test.path).and.to.contain('got 2');
+    await crowd(test.outside, test.path, { leases: 3, locks: 0 });
+    await returnAll(theirs);
+  });
+
+  it('is no error where one too many is about to go', async () => {
+    const theirs = await semaphoreOf(test.other, test.path, 3).acquireMany(3);
+    const waiting = semaphoreOf(test.client, test.path, 2).acquire();
+    await waits(test.outside, test.path, 4);
+    await returnAll(theirs);
+    await (await waiting).release();
+  });
+
+  describe('of bad input', () => {
+    for (const [options, text] of [
+      [{ maxLeases: 0 }, 'Expected `maxLeases` to be an integer ≥ 1, got 0'],
+      [{ maxLeases: -1 }, 'Expected `maxLeases` to be an integer ≥ 1, got -1'],
+      [{ maxLeases: 1.5 }, 'Expected `maxLeases` to be an integer ≥ 1, got 1.5'],
+      [{ maxLeases: '3' }, 'Expected `maxLeases` to be an integer ≥ 1, got "3"'],
+      [{}, 'Expected either `maxLeases` or `sharedCount`'],
+      [{ maxLeases: 1, sharedCount: '/a' }, 'Expected either `maxLeases` or `sharedCount`'],
+      [{ sharedCount: 'a' }, 'Path must start with / character'],
+      [{ leases: 3 }, 'Unknown option `leases` of InterProcessSemaphore'],
+      [undefined, 'Expected `InterProcessSemaphore options` to be an object'],
+    ] as const) {
+      it(`is refused: ${JSON.stringify(options)}`, () => {
+        expect(() => new InterProcessSemaphore(test.client, '/a', options as unknown as InterProcessSemaphoreOptions)).to.throw(text);
+      });
+    }
+
+    for (const [quantity, type, text] of [
+      [0, RangeError, 'an integer ≥ 1, got 0'],
+      [-2, RangeError, 'an integer ≥ 1, got -2'],
+      [1.5, RangeError, 'an integer ≥ 1, got 1.5'],
+      [NaN, RangeError, 'an integer ≥ 1, got NaN'],
+      ['2', TypeError, 'an integer ≥ 1, got "2"'],
+      [4, RangeError, 'at most maxLeases, 3'],
+    ] as const) {
+      it(`is refused: a quantity of ${JSON.stringify(quantity)}`, async () => {
+        const error = await rejection(semaphoreOf(test.client, test.path, 3).acquireMany(quantity as number));
+        expect(error).to.be.instanceOf(type);
+        expect(error.message).to.contain('`quantity`').and.to.contain(text);
+        expect(await test.outside.exists(test.path)).to.equal(false);
+      });
+    }
+  });
+});
+
+describe('two kinds of locks on one path', () => {
+  const test = semaphoreOfEachTest('two-kinds');
+
+  it('are an error for the semaphore, at once', async () => {
+    const hold = await new InterProcessMutex(test.other, test.path).acquire();
+    const semaphore = semaphoreOf(test.client, test.path, 1);
+    for (const call of [semaphore.acquire(), semaphore.tryAcquire(), semaphore.acquireMany(1, { timeoutMs: 10_000 })]) {
+      const error = await rejection(call);
+      expect(error).to.have.property('code', 'ERR_LOCK_FOREIGN_NODE');
+      expect(error.message).to.contain(hold.path.slice(test.path.length + 1));
+    }
+    await isEmpty(test.outside, test.path);
+    await hold.release();
+    await (await semaphore.acquire()).release();
+  });
+
+  it('are an error for the mutex, at once', async () => {
+    const lease = await semaphoreOf(test.client, test.path, 1).acquire();
+    expect(await rejection(new InterProcessMutex(test.other, test.path).acquire())).to.have.property('code', 'ERR_LOCK_FOREIGN_NODE');
+    await lease.release();
+  });
+
+  it('are an error for the semaphore where its leases have strangers among them', async () => {
+    const lease = await semaphoreOf(test.client, test.path, 2).acquire();
+    await test.outside.create(`${test.path}/leases/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lock-0000000000`);
+    const error = await rejection(semaphoreOf(test.other, test.path, 2).acquire());
+    expect(error).to.have.property('code', 'ERR_LOCK_FOREIGN_NODE');
+    await lease.release();
+    await crowd(test.outside, test.path, { leases: 1, locks: 0 });
+  });
+});

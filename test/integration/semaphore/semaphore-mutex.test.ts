@@ -1,0 +1,73 @@
+import { expect } from 'chai';
+import { InterProcessSemaphoreMutex, lockContext } from '../../../src/index.ts';
+import { aborted, rejection } from '../../support/until.ts';
+import { crowd, isEmpty, semaphoreOf, semaphoreOfEachTest, waits } from './support.ts';
+
+describe('a semaphore mutex', () => {
+  const test = semaphoreOfEachTest('semaphore-mutex');
+  const lock = (): InterProcessSemaphoreMutex => new InterProcessSemaphoreMutex(test.client, test.path);
+
+  it('is not re-entrant: its own holder waits, too', async () => {
+    const mutex = lock();
+    await lockContext.run(async () => {
+      const hold = await mutex.acquire();
+      expect(await mutex.tryAcquire()).to.equal(undefined);
+      expect((await rejection(mutex.acquire({ timeoutMs: 100 }))).code).to.equal('ERR_LOCK_TIMEOUT');
+      await hold.release();
+    });
+    await isEmpty(test.outside, test.path);
+  });
+
+  it('is released by any owner, once', async () => {
+    const mutex = lock();
+    await lockContext.run(() => mutex.acquire());
+    expect(mutex.isAcquiredInThisProcess).to.equal(true);
+    expect(await lockContext.run(() => mutex.release())).to.equal('released');
+    expect(mutex.isAcquiredInThisProcess).to.equal(false);
+    const error = await rejection(mutex.release());
+    expect(error).to.have.property('code', 'ERR_LOCK_NOT_OWNED');
+    expect(error.message).to.equal(`Not acquired: ${test.path}`);
+  });
+
+  it('knows nothing of a hold that was released by its handle', async () => {
+    const mutex = lock();
+    await (await mutex.acquire()).release();
+    expect((await rejection(mutex.release())).code).to.equal('ERR_LOCK_NOT_OWNED');
+  });
+
+  it('releases the oldest hold first, the lost one, so that its successor is not released', async () => {
+    const mutex = lock();
+    const first = await mutex.acquire();
+    const told = aborted(first.signal);
+    await test.outside.remove(first.path);
+    await told;
+    const second = await mutex.acquire();
+    expect(await mutex.release()).to.equal('lost');
+    expect(second.isValid).to.equal(true);
+    expect(await mutex.release()).to.equal('released');
+  });
+
+  it('stands in one queue with a semaphore of one lease', async () => {
+    const hold = await lock().acquire();
+    const waiting = semaphoreOf(test.other, test.path, 1).acquire();
+    await waits(test.outside, test.path, 2);
+    expect((await lock().participants()).map(({ path }) => path)).to.include(hold.path).and.to.have.length(2);
+    await hold.release();
+    await (await waiting).release();
+  });
+
+  it('runs a job, and rejects what fulfils after the loss', async () => {
+    const mutex = lock();
+    expect(await mutex.withLock((hold) => hold.isValid)).to.equal(true);
+    const lost = await rejection(
+      mutex.withLock(async (hold) => {
+        const told = aborted(hold.signal);
+        await test.outside.remove(hold.path);
+        await told;
+      }),
+    );
+    expect(lost).to.have.property('code', 'ERR_LOCK_LOST');
+    expect((await rejection(mutex.withLock(() => [1].values()))).message).to.contain('Expected `job` to return a value');
+    await crowd(test.outside, test.path, { leases: 0, locks: 0 });
+  });
+});

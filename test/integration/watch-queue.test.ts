@@ -1,0 +1,276 @@
+import { expect } from 'chai';
+import { InterProcessMutex, LockClient, watchQueue, type LockQueue } from '../../src/index.ts';
+import { stranger, type Stranger } from '../support/stranger.ts';
+import { testPath } from '../support/test-path.ts';
+import { rejection, until } from '../support/until.ts';
+import { startProxy, type Frame, type ZkProxy } from '../support/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
+import { once } from './curator/support/faults.ts';
+import { reached } from './curator/support/states.ts';
+
+describe('watchQueue', () => {
+  let server: ZooKeeperServer;
+  let proxy: ZkProxy;
+  let outside: Stranger;
+  /** Watches. */
+  let client: LockClient;
+  /** Works. */
+  let other: LockClient;
+  let path: string;
+
+  before(async () => {
+    server = await startServer({ containerCheckMs: 50 });
+    outside = await stranger(server.connectString);
+  });
+
+  beforeEach(async () => {
+    path = testPath('watched');
+    proxy = await startProxy(server.port);
+    [client, other] = await Promise.all([LockClient.connect(proxy.connectString, { sessionTimeoutMs: 6_000 }), LockClient.connect(server.connectString)]);
+  });
+
+  afterEach(async () => {
+    await Promise.all([client.close({ timeoutMs: 500 }), other.close()]);
+    await proxy.close();
+  });
+
+  after(async () => {
+    await outside[Symbol.asyncDispose]();
+    await server.stop();
+  });
+
+  const lock = (): InterProcessMutex => new InterProcessMutex(other, path);
+  const paths = ({ holder, waiters }: LockQueue): (string | undefined)[] => [holder?.path, ...waiters.map((waiter) => waiter.path)];
+  const next = async (queues: AsyncGenerator<LockQueue>): Promise<LockQueue> => {
+    const { value, done } = (await queues.next()) as IteratorResult<LockQueue, undefined>;
+    if (done) throw new Error('It has ended');
+    return value;
+  };
+  const queueIs = (length: number): Promise<void> => until(`${length} in the queue`, async () => (await outside.children(path)).length === length);
+  /** All that the server keeps, of both kinds. A hold has one on its own znode. */
+  const watchesAre = (count: number): Promise<void> =>
+    until(`the server keeps ${count} watches`, async () => new RegExp(`^zk_watch_count\\s${count}$`, 'm').test(await server.command('mntr')));
+  const lists = (): number => proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'getChildren2' && frame.path === path).length;
+
+  it('shows the holder and the waiters in their order, and every change', async () => {
+    const first = await lock().acquire();
+    const queues = watchQueue(client, path);
+    const alone = await next(queues);
+    expect(paths(alone)).to.deep.equal([first.path]);
+    expect(alone.holder).to.include({ sequence: 0, sessionId: `0x${other.session.id.toString(16)}` });
+    expect(alone.holder?.data.toString()).to.match(/^[\d.:a-f]+$/);
+
+    const waiting = lock().acquire();
+    const two = await next(queues);
+    expect(paths(two)).to.have.length(2);
+    expect(two.holder?.path).to.equal(first.path);
+    await first.release();
+    const second = await waiting;
+    expect(paths(await next(queues))).to.deep.equal([second.path]);
+    await second.release();
+    expect(await next(queues)).to.deep.equal({ holder: undefined, waiters: [] });
+    await queues.return();
+    await watchesAre(0);
+  });
+
+  it('waits for a lock that is not there yet, and for one that was removed to be there again', async () => {
+    const queues = watchQueue(client, path);
+    expect(paths(await next(queues))).to.deep.equal([undefined]);
+    for (let round = 0; round < 2; round += 1) {
+      const following = next(queues);
+      const hold = await lock().acquire();
+      let queue = await following;
+      if (queue.holder === undefined) queue = await next(queues);
+      expect(paths(queue)).to.deep.equal([hold.path]);
+      const gone = next(queues);
+      await hold.release();
+      expect(paths(await gone)).to.deep.equal([undefined]);
+      await until('the server has removed it', async () => !(await outside.exists(path)));
+    }
+    await queues.return();
+    await watchesAre(0);
+  });
+
+  it('asks nothing while nothing changes, and once for each change', async () => {
+    const queues = watchQueue(client, path);
+    const hold = await lock().acquire();
+    await next(queues);
+    proxy.clear();
+    const following = next(queues);
+    for (let beats = 0; beats < 3; beats += 1) await client.session.prove();
+    expect(proxy.frames.filter(({ from, path: asked }) => from === 'client' && asked?.startsWith(path))).to.deep.equal([]);
+    const waiting = lock().acquire();
+    await following;
+    expect(lists()).to.equal(1);
+    await queues.return();
+    await hold.release();
+    await (await waiting).release();
+  });
+
+  it('gathers what happens while the body of the loop runs', async () => {
+    const first = await lock().acquire();
+    const queues = watchQueue(client, path);
+    await next(queues);
+    proxy.clear();
+    const controller = new AbortController();
+    const waiting = Array.from({ length: 5 }, () => lock().acquire({ signal: controller.signal }).catch(() => undefined));
+    await queueIs(6);
+    await client.session.prove();
+    expect(lists()).to.equal(0);
+    expect(paths(await next(queues))).to.have.length(6);
+    controller.abort();
+    await Promise.all(waiting);
+    await queueIs(1);
+    expect(paths(await next(queues))).to.deep.equal([first.path]);
+    await queues.return();
+    await first.release();
+  });
+
+  it('does not repeat itself when who came has left again', async () => {
+    const first = await lock().acquire();
+    const queues = watchQueue(client, path);
+    await next(queues);
+    const controller = new AbortController();
+    const passing = rejection(lock().acquire({ signal: controller.signal }));
+    await queueIs(2);
+    controller.abort();
+    await passing;
+    await queueIs(1);
+    await client.session.prove();
+    const following = next(queues);
+    await client.session.prove();
+    const waiting = lock().acquire();
+    expect(paths(await following)).to.have.length(2);
+    await queues.return();
+    await first.release();
+    await (await waiting).release();
+  });
+
+  it('goes on after the connection was lost, with what happened meanwhile', async () => {
+    const first = await lock().acquire();
+    const queues = watchQueue(client, path);
+    await next(queues);
+    const following = next(queues);
+    const suspended = reached(client, 'suspended');
+    await proxy.refuse();
+    proxy.cut();
+    await suspended;
+    const waiting = lock().acquire();
+    await queueIs(2);
+    await proxy.accept();
+    expect(paths(await following)).to.have.length(2);
+    await first.release();
+    const second = await waiting;
+    expect(paths(await next(queues))).to.deep.equal([second.path]);
+    await second.release();
+    await queues.return();
+  });
+
+  it('hears of what happened before the last answer of a connection that was lost before it could look', async () => {
+    const first = await lock().acquire();
+    const queues = watchQueue(client, path);
+    await next(queues);
+    const isNews = (frame: Frame): boolean => frame.from === 'server' && frame.op === 'watch' && frame.path === path;
+    proxy.clear();
+    const answered = proxy.seen(isNews).then(async () => {
+      void client.session.prove().catch(() => undefined);
+      await proxy.seen((frame) => frame.from === 'server' && frame.op === 'multi');
+    });
+    once(proxy, isNews, { delayUntil: answered });
+    once(proxy, (frame) => frame.from === 'client' && frame.op === 'getChildren2', 'cut');
+    const waiting = lock().acquire();
+    const following = next(queues);
+    expect(paths(await following)).to.have.length(2);
+    await queues.return();
+    await first.release();
+    await (await waiting).release();
+  });
+
+  it('goes on in the next session', async () => {
+    const first = await lock().acquire();
+    const queues = watchQueue(client, path);
+    await next(queues);
+    const following = next(queues);
+    const before = client.session.id;
+    await outside.endSession(client);
+    await until('there is another session', () => client.session.id !== before && client.session.isConnected);
+    const waiting = lock().acquire();
+    expect(paths(await following)).to.have.length(2);
+    await first.release();
+    const second = await waiting;
+    expect(paths(await next(queues))).to.deep.equal([second.path]);
+    await second.release();
+    await queues.return();
+  });
+
+  it('ends when its signal aborts, while it waits and while the body runs, and leaves no watch', async () => {
+    const hold = await lock().acquire();
+    await watchesAre(1);
+    for (const isWaiting of [true, false]) {
+      const controller = new AbortController();
+      const queues = watchQueue(client, path, { signal: controller.signal });
+      await next(queues);
+      const following = isWaiting ? queues.next() : undefined;
+      await watchesAre(2);
+      controller.abort();
+      await watchesAre(1);
+      expect(await (following ?? queues.next())).to.deep.equal({ value: undefined, done: true });
+    }
+    await hold.release();
+  });
+
+  it('ends at once, though the server does not answer', async () => {
+    const controller = new AbortController();
+    proxy.on((frame) => (frame.from === 'server' && frame.op === 'getChildren2' ? 'hold' : undefined));
+    const ending = watchQueue(client, path, { signal: controller.signal }).next();
+    await proxy.seen((frame) => frame.from === 'server' && frame.op === 'getChildren2');
+    controller.abort();
+    expect(await ending).to.deep.equal({ value: undefined, done: true });
+    proxy.speak();
+  });
+
+  it('ends without a queue when its signal has aborted before', async () => {
+    expect(await watchQueue(client, path, { signal: AbortSignal.abort() }).next()).to.deep.equal({ value: undefined, done: true });
+    expect(lists()).to.equal(0);
+  });
+
+  it('ends when the client is closed', async () => {
+    const queues = watchQueue(client, path);
+    await next(queues);
+    const ending = queues.next();
+    await client.close();
+    expect(await ending).to.deep.equal({ value: undefined, done: true });
+    expect(() => watchQueue(client, path)).to.throw().with.property('code', 'ERR_LOCK_CLIENT_CLOSED');
+  });
+
+  it('leaves no watch when the loop is left, of a lock that is not there, too', async () => {
+    for await (const queue of watchQueue(client, path)) {
+      expect(queue.holder).to.equal(undefined);
+      await watchesAre(1);
+      break;
+    }
+    await watchesAre(0);
+    const hold = await lock().acquire();
+    for await (const queue of watchQueue(client, path)) {
+      expect(queue.holder?.path).to.equal(hold.path);
+      await watchesAre(2);
+      break;
+    }
+    await watchesAre(1);
+    await hold.release();
+  });
+
+  it('is an error of the loop when ZooKeeper refuses', async () => {
+    proxy.on((frame) => (frame.from === 'server' && frame.op === 'getChildren2' && frame.path === path ? { replaceError: -102 } : undefined));
+    const error = await rejection(watchQueue(client, path).next());
+    expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
+    expect(error.message).to.contain(path).and.to.contain('NO_AUTH');
+  });
+
+  it('refuses bad input when it is called', () => {
+    expect(() => watchQueue(client, 'locks')).to.throw().with.property('code', 'ERR_LOCK_INVALID_PATH');
+    expect(() => watchQueue(client, path, { singal: undefined } as never)).to.throw(TypeError, 'Unknown option `singal` of watchQueue');
+    expect(() => watchQueue(client, path, { signal: 5 } as never)).to.throw(TypeError, 'Expected `signal` to be an AbortSignal, got 5');
+    expect(() => watchQueue({} as never, path)).to.throw(TypeError, 'Expected `client`');
+  });
+});

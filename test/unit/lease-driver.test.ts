@@ -1,0 +1,36 @@
+import { expect } from 'chai';
+import { leaseDriver } from '../../src/driver/lease-driver.ts';
+
+const uuids = ['9d3a40af-0a1b-4c2d-8e3f-405162738495', '1d3a40af-0a1b-4c2d-8e3f-405162738495', '5d3a40af-0a1b-4c2d-8e3f-405162738495'];
+const [first = '', second = '', third = ''] = uuids.map((uuid, index) => `_c_${uuid}-lease-000000000${index}`);
+
+describe('the driver of leases', () => {
+  it('sorts by the sequence, whatever the uuids are, and leaves its argument as it is', () => {
+    const children = [third, first, second];
+    expect(leaseDriver.sort(children)).to.deep.equal([first, second, third]);
+    expect(children).to.deep.equal([third, first, second]);
+  });
+
+  for (const [maxLeases, held] of [
+    [-1, [false, false, false]],
+    [0, [false, false, false]],
+    [1, [true, false, false]],
+    [2, [true, true, false]],
+    [3, [true, true, true]],
+  ] as const) {
+    it(`with ${maxLeases} leases lets the first ${Math.max(0, maxLeases)} in`, () => {
+      expect([first, second, third].map((ours) => leaseDriver.decide([first, second, third], ours, maxLeases).held)).to.deep.equal(held);
+    });
+  }
+
+  it('lets nobody in whom Java keeps out: with at most so many children all are in', () => {
+    for (let children = 1; children <= 3; children += 1) {
+      const sorted = [first, second, third].slice(0, children);
+      for (const ours of sorted) expect(leaseDriver.decide(sorted, ours, children).held).to.equal(true);
+    }
+  });
+
+  it('is not asked for a znode that is not there', () => {
+    expect(() => leaseDriver.decide([first], second, 1)).to.throw(RangeError, second);
+  });
+});
