@@ -28,7 +28,7 @@ export const mutants = [
   {
     name: 'a grant of a znode that is gone',
     file: 'src/internals/lock-internals.ts',
-    find: "if (node.isGone) return { is: 'vanished' };\n    return { is: 'granted'",
+    find: "if (node.isGone || node.mark === 'force') return { is: 'vanished' };\n    return { is: 'granted'",
     replace: "return { is: 'granted'",
     tests: tests('integration/races', 'deleted while its session proves itself'),
   },
@@ -205,7 +205,7 @@ export const mutants = [
   {
     name: 'the holder is not told that its znode was deleted',
     file: 'src/internals/grant.ts',
-    find: "node.onGone(() => this.lose('node-deleted'));",
+    find: "node.onGone(() => this.lose('node-deleted')), ",
     replace: '',
     tests: tests('integration/losses', 'told within one event'),
   },

@@ -206,7 +206,7 @@ export class LockInternals {
         listing = await this.#lookAgain(session, patience, { mustCatchUp: listing !== undefined });
         continue;
       }
-      const place = this.#placeIn(listing, node);
+      const place = this.#placeIn(listing, node, { isWatched: news === undefined });
       if (place.is === 'vanished') return { is: 'vanished' };
       if (place.is === 'held') return this.#grant(session, node, patience, mode);
       if (mode === 'once') return { is: 'taken' };
@@ -231,7 +231,7 @@ export class LockInternals {
     }
   }
 
-  #placeIn(listing: Listing, node: LockNode): Standing {
+  #placeIn(listing: Listing, node: LockNode, { isWatched }: { isWatched: boolean }): Standing {
     const { driver, maxLeases } = this.#options;
     const { sorted, foreign } = listing.queue(driver);
     this.#refuseForeign(foreign);
@@ -240,7 +240,7 @@ export class LockInternals {
     const decision = driver.decide(sorted, node.name, maxLeases);
     if (decision.held) return { is: 'held' };
     const { watch } = decision;
-    this.#refuseWatch(sorted, index, watch);
+    if (isWatched) this.#refuseWatch(sorted, index, watch);
     return {
       is: 'waiting',
       index,
