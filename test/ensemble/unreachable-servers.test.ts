@@ -46,11 +46,12 @@ describe('while all servers', function () {
         expect(await Promise.race([Promise.all(aborts), nextTurn()])).to.deep.equal([reason, reason]);
 
         await used.trio.mend();
-        await until('only the holder and who still waits have a znode', async () => (await names(seen)).length === 2, 20_000);
-        expect(await names(seen)).to.deep.equal(queue.slice(0, 2).map((participant) => participant.path));
+        // A stopped server still had their creates to read: those znodes come and go.
+        const left = queue.slice(0, 2).map((participant) => participant.path).join();
+        await until('only the holder and who still waits have a znode', async () => (await names(seen)).join() === left, 20_000);
         await hold.release();
         await (await patient).release();
-        expect(await names(seen)).to.deep.equal([]);
+        await until('nobody has a znode', async () => (await names(seen)).length === 0);
         await Promise.all([holder.close(), waiter.close()]);
       });
     }
@@ -69,10 +70,11 @@ function triesInVain(mutex: InterProcessMutex, timeoutMs: number): Promise<numbe
 /** Negative where it settles early. A machine that is busy with something else makes every timer late: that is not counted. */
 async function lateBy(timeoutMs: number, what: () => Promise<unknown>): Promise<number> {
   const deadline = performance.now() + timeoutMs;
+  const happens = what();
   const timer = new Promise<number>((resolve) => setTimeout(() => resolve(performance.now()), timeoutMs));
-  await what();
+  await happens;
   const settledAt = performance.now();
-  return settledAt < deadline ? settledAt - deadline : Math.max(0, settledAt - Math.max(deadline, await timer));
+  return settledAt < deadline ? settledAt - deadline : Math.max(0, settledAt - (await timer));
 }
 
 function nextTurn(): Promise<string> {

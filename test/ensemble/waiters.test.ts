@@ -4,11 +4,11 @@ import { connectInOrder } from '../integration/connection/support/lock-clients.t
 import { testPath } from '../support/test-path.ts';
 import { until } from '../support/until.ts';
 import type { ZooKeeperServer } from '../support/zookeeper-server.ts';
-import { shortTimeoutMs } from './support/rivals.ts';
+import { longTimeoutMs, shortTimeoutMs } from './support/rivals.ts';
 import { tickTimeMs, useTrio } from './support/trio.ts';
 
 describe('a waiter whose server is down', function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
   const used = useTrio();
   const clients: LockClient[] = [];
 
@@ -18,7 +18,7 @@ describe('a waiter whose server is down', function () {
     const tick = knowTick ? 'the tick is known' : 'the tick is not known';
 
     it(`keeps its place if its session lives (${tick})`, async () => {
-      const { follower, gate, mutex, waiting, behind } = await queue(knowTick);
+      const { follower, gate, mutex, waiting, behind } = await queue(longTimeoutMs, knowTick);
       const before = await places(mutex);
       const { id } = waiting.client.session;
       await follower.kill();
@@ -35,12 +35,12 @@ describe('a waiter whose server is down', function () {
     });
 
     it(`keeps its place if all servers are down for longer than it can know of its session, and that lives (${tick})`, async () => {
-      const { gate, mutex, waiting } = await queue(knowTick);
+      const { gate, mutex, waiting } = await queue(longTimeoutMs, knowTick);
       const before = await places(mutex);
       const { id } = waiting.client.session;
       const { servers } = used.trio;
       await Promise.all(servers.map((server) => server.kill()));
-      await until('every deadline has passed', () => clients.every(({ state }) => state === 'lost'));
+      await until('every deadline has passed', () => clients.every(({ state }) => state === 'lost'), 20_000);
       expect(gate.isValid).to.equal(false);
       await Promise.all(servers.map((server) => server.start()));
       await until('it is connected again', () => waiting.client.state === 'reconnected');
@@ -51,7 +51,7 @@ describe('a waiter whose server is down', function () {
     });
 
     it(`starts over in a new session, at the back, if its session does not (${tick})`, async () => {
-      const { follower, gate, mutex, waiting, behind } = await queue(knowTick);
+      const { follower, gate, mutex, waiting, behind } = await queue(shortTimeoutMs, knowTick);
       const before = await places(mutex);
       const { id } = waiting.client.session;
       await follower.kill();
@@ -72,11 +72,11 @@ describe('a waiter whose server is down', function () {
   }
 
   /** A holder, one who waits with a client of one follower, and one behind it. */
-  async function queue(knowTick: boolean) {
+  async function queue(sessionTimeoutMs: number, knowTick: boolean) {
     const { leader, followers: [follower, other] } = await used.trio.whole();
     const path = testPath('waiters');
     const connect = async (servers: readonly ZooKeeperServer[]): Promise<LockClient> => {
-      const client = await connectInOrder(servers, { sessionTimeoutMs: shortTimeoutMs, ...(knowTick && { tickTimeMs }) });
+      const client = await connectInOrder(servers, { sessionTimeoutMs, ...(knowTick && { tickTimeMs }) });
       clients.push(client);
       return client;
     };
