@@ -1,20 +1,59 @@
 /**
- * What a client does by itself, for logs and metrics; see {@link LockClient.on}. Session ids are written as the
- * servers' logs write them, paths as the servers know them, chroot included.
- * - `connected`: a server accepted the session, at first or again.
- * - `disconnected`: the connection ended, `error` says why; the next server is tried at once.
- * - `session-ended`: on the servers' word (`expired`), at the deadline while something was held (`lost`), or because the credentials were refused
- *   (`auth-failed`). The next session is opened by itself.
- * - `lost-session-closed`: a session that was lost here lived on at the servers, with its znodes, and is over there now, too.
- * - `create-searched`: the answer to a create was lost, and `found` says whether its znode was there.
- * - `delete-retried`: a znode could not be deleted, and is tried again.
- * - `warning`: what the `logger` hears.
+ * What a client does by itself, for logs and metrics; see {@link LockClient.on}. Session ids are written as the servers' logs write them, paths as
+ * the servers know them, chroot included.
  */
 export type BackgroundEvent =
-  | { readonly type: 'connected'; readonly sessionId: string; readonly server: string }
-  | { readonly type: 'disconnected'; readonly sessionId: string; readonly error: unknown }
-  | { readonly type: 'session-ended'; readonly sessionId: string; readonly why: 'expired' | 'lost' | 'auth-failed' }
-  | { readonly type: 'lost-session-closed'; readonly sessionId: string }
-  | { readonly type: 'create-searched'; readonly path: string; readonly found: boolean }
-  | { readonly type: 'delete-retried'; readonly path: string; readonly error: unknown }
-  | { readonly type: 'warning'; readonly message: string; readonly error: unknown };
+  | {
+      /** A server accepted the session, at first or again. */
+      readonly type: 'connected';
+      /** The session. */
+      readonly sessionId: string;
+      /** `host:port`, as in the connect string. */
+      readonly server: string;
+    }
+  | {
+      /** The connection ended; the next server is tried at once. */
+      readonly type: 'disconnected';
+      /** The session. */
+      readonly sessionId: string;
+      /** Why. */
+      readonly error: unknown;
+    }
+  | {
+      /** The session is over; the next one is opened by itself. */
+      readonly type: 'session-ended';
+      /** The session. */
+      readonly sessionId: string;
+      /** On the servers' word, at the deadline while something was held, or because the credentials were refused. */
+      readonly why: 'expired' | 'lost' | 'auth-failed';
+    }
+  | {
+      /** A session that was lost here lived on at the servers, with its znodes, and is over there now, too. */
+      readonly type: 'lost-session-closed';
+      /** The session. */
+      readonly sessionId: string;
+    }
+  | {
+      /** The answer to a create was lost, so its znode was searched for. */
+      readonly type: 'create-searched';
+      /** What it was to be created under, without the number that the server appends. */
+      readonly path: string;
+      /** Whether it was there. */
+      readonly found: boolean;
+    }
+  | {
+      /** A znode could not be deleted, and is tried again. */
+      readonly type: 'delete-retried';
+      /** The znode. */
+      readonly path: string;
+      /** Why it could not. */
+      readonly error: unknown;
+    }
+  | {
+      /** What the `logger` hears. */
+      readonly type: 'warning';
+      /** The text. */
+      readonly message: string;
+      /** What was behind it, if anything. */
+      readonly error: unknown;
+    };

@@ -146,7 +146,10 @@ export async function severalAtOnce(): Promise<void> {
     type<Participant | undefined>().of(queue.holder);
     type<readonly Participant[]>().of(queue.waiters);
   }
-  mutex.on('queued', ({ position, path }) => void [type<number>().of(position), type<string>().of(path)]);
+  mutex.on('queued', ({ position, path }) => {
+    type<number>().of(position);
+    type<string>().of(path);
+  });
   // @ts-expect-error an event that there is not
   mutex.on('queue', () => undefined);
 }
