@@ -305,7 +305,7 @@ export class Session implements ConnectionListener {
     if (this.#state.at === 'ended' || this.epoch === 0) return;
     const now = this.#clock.now();
     const silentAt = (this.#connection.unansweredSince ?? now) + this.#silenceLimitMs();
-    const deadline = this.#isOverdue || !this.isProven ? Infinity : this.deadline;
+    const deadline = this.#canBeOverdue ? this.deadline : Infinity;
     let dueAt = deadline;
     if (this.#state.at === 'connected') dueAt = Math.min(silentAt, deadline, this.#heartbeatAt);
     if (this.#state.at === 'closing') dueAt = this.#connection.isConnected ? silentAt : Infinity;
@@ -344,9 +344,16 @@ export class Session implements ConnectionListener {
     return isUrgent ? this.timeoutMs / 4 : (this.timeoutMs * 2) / 3;
   }
 
-  /** A session that was never proven has no deadline to pass, and nothing to lose. */
   #isPastDeadline(now: number): boolean {
-    return this.isProven && now >= this.deadline && !this.#isOverdue;
+    return this.#canBeOverdue && now >= this.deadline;
+  }
+
+  /**
+   * A session that was never proven has no deadline to pass. One that holds nothing has nothing to lose while it is connected: if the
+   * server says nothing any more, the connection is given up, and told of, first.
+   */
+  get #canBeOverdue(): boolean {
+    return this.isProven && !this.#isOverdue && (this.#holdings.size > 0 || !this.isConnected);
   }
 
   #passDeadline(): void {

@@ -66,7 +66,7 @@ describe('a link between a client and its server that is silently dead', functio
   }
 });
 
-/** The connection is given up. Where nothing is held, the deadline may have come first: then the client's state was `lost` before. */
+/** The connection is given up. */
 async function noticed({ session }: LockClient, at: number): Promise<void> {
   await new Promise<void>((resolve) => session.onChange(() => session.state.at === 'suspended' && resolve()));
   expect(performance.now() - at, 'milliseconds too late').to.be.below(slackMs);

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import type { LockClient } from '../../../src/index.ts';
+import type { ConnectionState, LockClient } from '../../../src/index.ts';
 import { createPersistent, exists, getData, openAcl, remove } from '../../../src/client/operations.ts';
 import { startSilentServer } from '../../support/silent-server.ts';
 import { testPath } from '../../support/test-path.ts';
-import { rejection } from '../../support/until.ts';
+import { rejection, until } from '../../support/until.ts';
 import { startProxy, type Frame, type ZkProxy } from '../../support/zk-proxy.ts';
 import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
 import { connectInOrder, nextState } from './support/lock-clients.ts';
@@ -44,6 +44,21 @@ describe('silence', () => {
     expect(await nextState(client)).to.equal('reconnected');
     expect(client.session.id).to.equal(id);
     await client.session.request(exists('/'));
+  });
+
+  it('is told as suspended first, also where the deadline has passed before anybody could notice, and then as lost', async () => {
+    client = await connectInOrder([proxy], { sessionTimeoutMs: 2_000 });
+    const { session } = client;
+    // Not the ConnectRequest any more, which is the freshest proof there is.
+    const connectedUntil = session.deadline;
+    await until('it has been proven by what it sent since', () => session.deadline > connectedUntil);
+    const states: ConnectionState[] = [];
+    client.on('state', (state) => states.push(state));
+    proxy.silence();
+    await until('it is lost', () => states.includes('lost'));
+    expect(states).to.deep.equal(['suspended', 'lost']);
+    proxy.speak();
+    await until('it is back', () => states.includes('reconnected'));
   });
 
   it('is noticed after a quarter of the session timeout by who holds a lock', async () => {
