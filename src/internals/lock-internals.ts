@@ -206,7 +206,7 @@ export class LockInternals {
         listing = await this.#lookAgain(session, patience, { mustCatchUp: listing !== undefined });
         continue;
       }
-      const place = this.#placeIn(listing, node, { isWatched: news === undefined });
+      const place = this.#placeIn(listing, node, { isWatched: mode === 'wait' && news === undefined });
       if (place.is === 'vanished') return { is: 'vanished' };
       if (place.is === 'held') return this.#grant(session, node, patience, mode);
       if (mode === 'once') return { is: 'taken' };
