@@ -28,7 +28,7 @@ export const mutants = [
   {
     name: 'a grant of a znode that is gone',
     file: 'src/internals/lock-internals.ts',
-    find: "if (node.isGone) return { is: 'vanished' };\n    return { is: 'granted'",
+    find: "if (node.isGone || node.mark === 'force') return { is: 'vanished' };\n    return { is: 'granted'",
     replace: "return { is: 'granted'",
     tests: tests('integration/races', 'deleted while its session proves itself'),
   },
@@ -38,6 +38,27 @@ export const mutants = [
     find: 'listing.epoch === session.epoch && ',
     replace: '',
     tests: tests('integration/lost-replies', 'keeps its place across a cut connection, and needs a list'),
+  },
+  {
+    name: 'a reader who was a writer behind a writer that queued up before',
+    file: 'src/internals/lock-internals.ts',
+    find: 'const attempt = held ? ',
+    replace: 'const attempt = false ? ',
+    tests: tests('integration/curator/inter-process-read-write-lock', 'testDowngrading', 'testContendingDowngrading'),
+  },
+  {
+    name: 'a reader beside a writer whose znode is gone',
+    file: 'src/client/operations.ts',
+    find: '      to.int(13).flag(false).int(-1).text(other).int(-1);\n      create',
+    replace: '      create',
+    tests: tests('integration/read-write', 'of a writer whose znode somebody has deleted'),
+  },
+  {
+    name: 'a reader beside the writer of another context',
+    file: 'src/mutex/inter-process-mutex.ts',
+    find: 'const held = this.#pair.other().#heldBy(context);',
+    replace: 'const held = [...this.#pair.other().#holds][0];',
+    tests: tests('integration/curator/inter-process-read-write-lock', 'testThatDowngradingRespectsThreads'),
   },
   {
     name: 'a grant without a list where newcomers can stand before us',
@@ -275,6 +296,13 @@ export const mutants = [
     find: 'this.#stops.push(client.onChange(() => client.isClosing && this.#over(new ClientClosedError(closedWhile(path)))));',
     replace: '',
     tests: tests('unit/patience', 'is over when the client closes'),
+  },
+  {
+    name: 'a holder is not told that its lock is taken by force',
+    file: 'src/internals/grant.ts',
+    find: "    node.onMark((mark) => mark === 'force' && this.lose('forced'));\n",
+    replace: '',
+    tests: tests('integration/revocation', 'tells a holder that runs before the next one is granted'),
   },
   {
     name: 'a request that waits to be written outlives its connection',

@@ -340,7 +340,7 @@ export class InterProcessMutex {
       for (const hold of context.allHolds()) {
         const { client, path, lockName } = hold.keeper.lock;
         if (client !== this.#client || path !== this.#path || !hold.isValid || !this.#waitsFor(lockName)) continue;
-        throw new DeadlockError(this.#path, { isUpgrade: lockName !== this.#driver.lockName && this.#pair?.role === 'write' });
+        throw new DeadlockError(this.#path, this.#pair?.role === 'write' && lockName !== this.#driver.lockName ? 'an upgrade' : 'the same');
       }
     }
   }

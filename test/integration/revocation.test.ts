@@ -194,7 +194,7 @@ describe('revocation', () => {
 
   const calls: Record<string, (path: string) => Promise<unknown>> = {
     revoke: (path) => revoke(client, path),
-    forceRelease: (path) => forceRelease(client, path, { timeoutMs: 50 }),
+    forceRelease: (path) => forceRelease(client, path, { timeoutMs: 1_000 }),
   };
   for (const [name, call] of Object.entries(calls)) {
     describe(name, () => {
@@ -276,7 +276,7 @@ describe('revocation', () => {
       hold.signal.addEventListener('abort', () => events.push('told'));
       const next = theirs.acquire().then((one) => (events.push('granted'), one));
       await queueReaches(theirs, 2);
-      expect(await forceRelease(other, hold.path, { timeoutMs: 300 })).to.equal('deleted');
+      expect(await forceRelease(other, hold.path, { timeoutMs: 500 })).to.equal('deleted');
       const granted = await next;
       expect(events).to.deep.equal(['told', 'granted']);
       // Its session has nothing to look after any more, though nobody has released it.
@@ -295,7 +295,7 @@ describe('revocation', () => {
       proxy.silence();
       const next = theirs.acquire();
       await queueReaches(theirs, 2);
-      expect(await forceRelease(other, hold.path, { timeoutMs: 50 })).to.equal('deleted');
+      expect(await forceRelease(other, hold.path, { timeoutMs: 500 })).to.equal('deleted');
       await (await next).release();
       proxy.speak();
       expect(await aborted(hold.signal)).to.be.instanceOf(LockLostError);
