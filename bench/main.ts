@@ -78,8 +78,8 @@ function heap(waiters: number): number {
   return Number(child.stdout);
 }
 
-async function version({ command }: ZooKeeperServer): Promise<string> {
-  return /version: ([\d.]+)/i.exec(await command.call(server, 'srvr'))?.[1] ?? 'unknown';
+async function version(of: ZooKeeperServer): Promise<string> {
+  return /version: ([\d.]+)/i.exec(await of.command('srvr'))?.[1] ?? 'unknown';
 }
 
 function write(): void {

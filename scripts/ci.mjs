@@ -25,6 +25,10 @@ try {
   await suite('npm run test:package', 'npm', ['run', 'test:package']);
   await suite('the tests on Node 24', process.execPath, ['scripts/node-versions.mjs', '24']);
   await demonstration();
+  await suite('npm run test:faults', 'npm', ['run', 'test:faults']);
+  await suite('npm run test:ensemble', 'npm', ['run', 'test:ensemble']);
+  await step('npm run chaos', 'npm', ['run', 'chaos', '--', '--minutes', '2', '--out', join(scratch, 'chaos')]);
+  await step('npm run bench -- --brief', 'npm', ['run', 'bench', '--', '--brief']);
   await suite('npm run test:mutants', 'npm', ['run', 'test:mutants']);
   await suite('npm run test:containers', 'npm', ['run', 'test:containers']);
 } catch (error) {

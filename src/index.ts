@@ -37,7 +37,7 @@ export type { LockDecision, LockDriver } from './driver/lock-driver.js';
 export { StandardDriver } from './driver/standard-driver.js';
 export type { Participant } from './internals/participants.js';
 export type { Release } from './internals/grant.js';
-export { InterProcessMutex, type InterProcessMutexOptions, type RevocationListener } from './mutex/inter-process-mutex.js';
+export { InterProcessMutex, type InterProcessMutexOptions, type RevocationListener, type StickyOptions } from './mutex/inter-process-mutex.js';
 export { InterProcessReadWriteLock, type InterProcessReadWriteLockOptions } from './mutex/inter-process-read-write-lock.js';
 export { forceRelease, revoke, type ForceReleaseOptions } from './mutex/revocation.js';
 export type { AcquireOptions } from './mutex/acquire-options.js';

@@ -15,7 +15,7 @@ interface Client {
 }
 
 const { createClient, CreateMode } = zookeeper as unknown as {
-  createClient(connectString: string, options: { sessionTimeout: number }): Client;
+  createClient: (connectString: string, options: { sessionTimeout: number }) => Client;
   CreateMode: { PERSISTENT: number; EPHEMERAL_SEQUENTIAL: number };
 };
 
@@ -40,8 +40,9 @@ export class Raw implements Peer {
     return scenario.sessions > 1 ? this.#chain(scenario, parent, durationMs) : this.#pairs(scenario, parent, durationMs);
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
     for (const client of this.#clients) client.close();
+    return Promise.resolve();
   }
 
   #pairs(scenario: Scenario, parent: string, durationMs: number): Promise<Outcome> {

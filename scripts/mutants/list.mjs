@@ -35,7 +35,7 @@ export const mutants = [
   {
     name: 'a grant at index 1 after a reconnect, where events come in no order',
     file: 'src/internals/lock-internals.ts',
-    find: 'listing.epoch === session.epoch && ',
+    find: 'place.epoch === session.epoch && ',
     replace: '',
     tests: tests('integration/lost-replies', 'keeps its place across a cut connection, and needs a list'),
   },
@@ -61,6 +61,48 @@ export const mutants = [
     tests: tests('integration/curator/inter-process-read-write-lock', 'testThatDowngradingRespectsThreads'),
   },
   {
+    name: 'a hold that was handed over, and whose znode turned out to be gone',
+    file: 'src/internals/lock-node.ts',
+    find: 'if (ofNext === noNode) next.#isGone();',
+    replace: 'if (ofNext === noNode) return;',
+    tests: tests('integration/hand-over', 'turns out to be deleted by somebody'),
+  },
+  {
+    name: 'a hand-over whose answer was lost leaves its znode',
+    file: 'src/internals/lock-node.ts',
+    find: "      // As after any other failed delete: tried again until it is gone.\n    }\n    await this.#leave();",
+    replace: '    }',
+    tests: tests('integration/hand-over', 'loses its way'),
+  },
+  {
+    name: 'a sticky lock that is kept although others are in its list',
+    file: 'src/internals/turn.ts',
+    find: "value.length === 1 && value[0] === name ? 'none' : 'some'",
+    replace: "'none'",
+    tests: tests('integration/sticky', 'when the list shows somebody else'),
+  },
+  {
+    name: 'a sticky lock that is kept in spite of the news',
+    file: 'src/internals/turn.ts',
+    find: "    this.#news = 'some';\n    this.#goOn();",
+    replace: '    this.#goOn();',
+    tests: tests('integration/sticky', 'given up by the news of another'),
+  },
+  {
+    name: 'a sticky lock that serves whoever comes, after the news too',
+    file: 'src/internals/turn.ts',
+    find: "return this.#state.at !== 'over' && this.#news !== 'some';",
+    replace: "return this.#state.at !== 'over';",
+    tests: tests('integration/sticky', 'who came before the news'),
+  },
+  {
+    name: 'a sticky lock that is granted again where no news can come',
+    file: 'src/internals/turn.ts',
+    find: 'return session.isConnected && session.isAlive() && ',
+    replace: 'return session.isAlive() && ',
+    tests: tests('integration/sticky', 'no connection could bring the news'),
+  },
+  {
     name: 'a grant without a list where newcomers can stand before us',
     file: 'src/internals/lock-internals.ts',
     find: 'this.#options.driver.appendOnly && ',
@@ -70,7 +112,7 @@ export const mutants = [
   {
     name: 'a grant without a list to who is not second',
     file: 'src/internals/lock-internals.ts',
-    find: 'index === 1 && ',
+    find: 'place.isSecond && ',
     replace: '',
     tests: tests('integration/moving-up', 'in another session'),
   },
@@ -84,8 +126,8 @@ export const mutants = [
   {
     name: 'a grant without a list to who watches another than the one just before',
     file: 'src/internals/lock-internals.ts',
-    find: 'decision.watch === sorted[index - 1] && ',
-    replace: '',
+    find: 'watch === sorted[index - 1] && maxLeases',
+    replace: 'maxLeases',
     tests: tests('integration/drivers', 'watch the first lets one of one session'),
   },
   {
@@ -249,7 +291,7 @@ export const mutants = [
   {
     name: 'a watch stays on the server when its waiter has gone',
     file: 'src/client/session.ts',
-    find: 'this.request(removeDataWatch(path)).catch(ignore);',
+    find: 'this.request(removeWatch(path, kind)).catch(ignore);',
     replace: '',
     tests: tests('integration/requests', 'takes its watch from the server'),
   },
@@ -300,8 +342,8 @@ export const mutants = [
   {
     name: 'a holder is not told that its lock is taken by force',
     file: 'src/internals/grant.ts',
-    find: "    node.onMark((mark) => mark === 'force' && this.lose('forced'));\n",
-    replace: '',
+    find: "mark === 'force' ? this.lose('forced') : ",
+    replace: "mark === 'force' ? undefined : ",
     tests: tests('integration/revocation', 'tells a holder that runs before the next one is granted'),
   },
   {

@@ -77,13 +77,14 @@ export class Connection {
   readonly #options: ConnectionOptions;
   #frames = new FrameSplitter();
   #connectSentAt = 0;
-  #lastReplyAt = 0;
   #nextHost = 0;
   #failedRounds = 0;
   #cancelAttempt: CancelTimer = () => {};
   #corked = false;
   /** `host:port` of the last connection or attempt. */
   server = '';
+  /** When the last request was answered. */
+  heardAt = 0;
   /** Why the last connection or attempt ended, for the error that a user sees. */
   lastError: unknown;
 
@@ -133,7 +134,7 @@ export class Connection {
    */
   get unansweredSince(): number | undefined {
     const request = this.#manager.pendingQueue[0]?.request;
-    return request instanceof WireRequest && request.sentAt !== undefined ? Math.max(request.sentAt, this.#lastReplyAt) : undefined;
+    return request instanceof WireRequest && request.sentAt !== undefined ? Math.max(request.sentAt, this.heardAt) : undefined;
   }
 
   /**
@@ -303,7 +304,7 @@ export class Connection {
     }
     // Not at the ConnectResponse: a server that drops every session right after it would be dialled without a pause.
     this.#failedRounds = 0;
-    this.#lastReplyAt = this.#options.clock.now();
+    this.heardAt = this.#options.clock.now();
     this.#raiseZxid(header.zxid);
     packet.callback(null, frame);
   }

@@ -1,15 +1,31 @@
-/** A set of callbacks that is told something; who leaves while it is being told is not told any more. */
-export class Listeners<T> {
-  readonly #listeners = new Set<(value: T) => void>();
+type Listener<T> = (value: T) => void;
 
-  add(listener: (value: T) => void): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+/** A set of callbacks that is told something; who leaves while it is being told is not told any more. Mostly there is one, and no set is needed. */
+export class Listeners<T> {
+  #listeners: Listener<T> | Set<Listener<T>> | undefined;
+
+  add(listener: Listener<T>): () => void {
+    const present = this.#listeners;
+    if (present === undefined || present === listener) this.#listeners = listener;
+    else if (typeof present === 'function') this.#listeners = new Set([present, listener]);
+    else present.add(listener);
+    return () => this.#delete(listener);
   }
 
   tell(value: T): void {
-    for (const listener of [...this.#listeners]) {
-      if (this.#listeners.has(listener)) listener(value);
+    const present = this.#listeners;
+    if (present === undefined) return;
+    for (const listener of typeof present === 'function' ? [present] : [...present]) {
+      if (this.#has(listener)) listener(value);
     }
+  }
+
+  #delete(listener: Listener<T>): void {
+    if (this.#listeners === listener) this.#listeners = undefined;
+    else if (this.#listeners instanceof Set) this.#listeners.delete(listener);
+  }
+
+  #has(listener: Listener<T>): boolean {
+    return this.#listeners === listener || (this.#listeners instanceof Set && this.#listeners.has(listener));
   }
 }

@@ -119,6 +119,11 @@ export class Session implements ConnectionListener {
     return this.#connection.server;
   }
 
+  /** When anything came from the servers the last time; monotonic milliseconds. */
+  get heardAt(): number {
+    return this.#connection.heardAt;
+  }
+
   get lastError(): unknown {
     return this.#connection.lastError;
   }

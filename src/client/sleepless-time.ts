@@ -1,11 +1,11 @@
 /** Clocks of the machine, in milliseconds. */
 export interface TimeSources {
   /** Never goes back, and on Linux stands still while the machine sleeps: performance.now. */
-  monotonic(): number;
+  readonly monotonic: () => number;
   /** Cheap, runs on while the machine sleeps, and may be set by anybody: Date.now. */
-  wall(): number;
+  readonly wall: () => number;
   /** Runs on while the machine sleeps, coarse, and costs a system call: os.uptime. */
-  uptime(): number;
+  readonly uptime: () => number;
 }
 
 const wallJumpMs = 1_000;

@@ -36,6 +36,24 @@ export function findProtected(children: readonly string[], uuid: string): string
 }
 
 /**
+ * The uuid of a znode that may stay when nobody uses its lock: version 8 of RFC 9562, free for such uses. Everybody who lists the names sees
+ * by them whom it is worth while to ask, and other clients see a uuid.
+ *
+ * @example
+ * stickyUuid('6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a'); // '6f1c2f7e-8a1e-8a53-9d7e-2b1f0c9d8e7a'
+ */
+export function stickyUuid(uuid: string): string {
+  return `${uuid.slice(0, versionAt)}8${uuid.slice(versionAt + 1)}`;
+}
+
+/** Whether a name was made with {@link stickyUuid}. */
+export function isStickyName(name: string): boolean {
+  return uuidOf(name)?.[versionAt] === '8';
+}
+
+const versionAt = 14;
+
+/**
  * The sequence number that the server appended to `lockName`: an int32, below zero once the counter has overflowed.
  * Undefined if the name does not end in `lockName` and a number as the server prints it, which is `%010d`.
  *

@@ -17,20 +17,32 @@ export class Grant implements Holding {
   /** The znode's path as the application knows it, below its chroot. */
   readonly publicPath: string;
   readonly fencingToken: bigint;
+  /** Counts the grants of one znode. */
+  readonly number: bigint;
   readonly node: LockNode;
+  /** What becomes of the znode when the holder lets go; undefined when nothing has to be waited for. */
+  leave: () => Promise<void> | undefined;
+  readonly #stopListening: () => void;
   readonly #losses = new Listeners<LockLostError>();
+  readonly #revocations = new Listeners<void>();
   #state: GrantState = { at: 'held' };
 
-  constructor(node: LockNode, publicPath: string, fencingToken = node.czxid) {
+  constructor(node: LockNode, publicPath: string, { number = 0n, fencingToken = node.czxid } = {}) {
     this.path = node.path;
     this.publicPath = publicPath;
     this.fencingToken = fencingToken;
+    this.number = number;
     this.node = node;
+    this.leave = () => node.passOn();
     node.wasGranted = true;
     node.session.hold(this);
     node.watchSoon();
-    node.onGone(() => this.lose('node-deleted'));
-    node.onMark((mark) => mark === 'force' && this.lose('forced'));
+    const stopMarks = node.onMark((mark) => (mark === 'force' ? this.lose('forced') : this.#revocations.tell()));
+    const stopGone = node.onGone(() => this.lose('node-deleted'));
+    this.#stopListening = () => {
+      stopMarks();
+      stopGone();
+    };
   }
 
   /** Why it is lost, judged now against the session's clock; undefined while it is held or after its release. */
@@ -49,7 +61,7 @@ export class Grant implements Holding {
 
   /** Told each time that somebody asks its holder to let go. */
   onRevoke(listener: () => void): void {
-    this.node.onMark((mark) => mark === 'revoke' && this.isValid && listener());
+    this.#revocations.add(listener);
   }
 
   lose(reason: LossReason): void {
@@ -66,16 +78,18 @@ export class Grant implements Holding {
   end(): Promise<Release> {
     const isValid = this.isValid;
     this.node.session.settle(this);
+    this.#stopListening();
     if (!isValid) {
       // Its job has stopped, and who forced it to waits for that.
       if (this.loss?.reason === 'forced') void this.node.discard();
       return Promise.resolve('lost');
     }
     this.#state = { at: 'released' };
-    return this.#deleted();
+    const left = this.leave();
+    return left ? this.#until(left) : released;
   }
 
-  #deleted(): Promise<Release> {
+  #until(left: Promise<void>): Promise<Release> {
     const { session } = this.node;
     return new Promise((resolve) => {
       const done = (): void => {
@@ -85,7 +99,9 @@ export class Grant implements Holding {
       };
       const stop = session.onChange(() => session.isEnded && done());
       const cancel = session.afterDeadline(done);
-      void this.node.passOn().then(done);
+      void left.then(done);
     });
   }
 }
+
+const released = Promise.resolve<Release>('released');

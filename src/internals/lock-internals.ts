@@ -1,28 +1,35 @@
-import { ForeignNodeError, RequestFailedError, SequenceOverflowError } from '../client/errors.js';
+import { ForeignNodeError, LockTimeoutError, RequestFailedError, SequenceOverflowError } from '../client/errors.js';
 import type { LockClient } from '../client/lock-client.js';
-import { sync } from '../client/operations.js';
+import { getData, sync } from '../client/operations.js';
 import { join } from '../client/path.js';
 import { expectDuration, expected } from '../client/validate.js';
 import type { Session } from '../client/session.js';
 import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
 import type { LockDriver } from '../driver/lock-driver.js';
-import { isSequenceNearOverflow, SEQUENCE_MAX, sequenceOf } from '../driver/names.js';
+import { isSequenceNearOverflow, isStickyName, SEQUENCE_MAX, sequenceOf } from '../driver/names.js';
 import { connectedSession } from './connected-session.js';
 import { Grant } from './grant.js';
+import { isMarkedIdle } from './idle-mark.js';
 import { listChildren, Listing } from './listing.js';
 import { LockNode, nodesOf } from './lock-node.js';
 import { sendParents } from './parents.js';
-import type { Patience } from './patience.js';
+import { Patience } from './patience.js';
 import { nextNews } from './plant-watch.js';
 import { closedTurnstile, closeTurnstile } from './turnstile.js';
 
 export interface LockInternalsOptions {
   readonly driver: LockDriver;
   readonly maxLeases: number;
-  readonly data: Uint8Array;
+  /** What is written into the next znode. */
+  readonly data: () => Uint8Array;
   /** What a child does that this kind of lock did not create: fail the acquire, or stand in the queue by its name. */
   readonly foreignNodes: 'reject' | 'wait';
+  /** Its znodes may stay when nobody uses the lock. */
+  readonly isSticky?: boolean;
 }
+
+/** How long a tryAcquire waits for a sticky lock that says it is idle. */
+const askMs = 1_000;
 
 /** `once` looks, and goes away again if it would have to wait. */
 export type Mode = 'wait' | 'once';
@@ -35,6 +42,13 @@ type Outcome =
   | { readonly is: 'vanished' }
   /** The session ended, or the create was never executed: there is nothing to lose by starting over. */
   | { readonly is: 'over' };
+
+/** Where our znode stands in a list. */
+type Place =
+  | { readonly is: 'vanished' }
+  | { readonly is: 'held' }
+  /** `isNext`: it comes right behind its predecessor, and nobody can be inserted between. `isSecond`: the predecessor is the first. */
+  | { readonly is: 'waiting'; readonly predecessor: string; readonly isNext: boolean; readonly isSecond: boolean; readonly epoch: number };
 
 /** The wait for a lock: queue up, watch the predecessor, clean up. */
 export class LockInternals {
@@ -83,7 +97,11 @@ export class LockInternals {
       const session = await this.#connectedSession(patience, mode);
       if (session === undefined) return undefined;
       const held = beside();
-      if (!held && mode === 'once' && (await this.#isTaken(session))) return undefined;
+      if (!held && mode === 'once') {
+        const look = await this.#look(session);
+        if (look === 'taken') return undefined;
+        if (look === 'idle') return this.#ask();
+      }
 
       const node = this.#newNode(session);
       const attempt = held ? this.#enterBeside(held, session, node, patience, mode) : this.#attempt(session, node, patience, mode);
@@ -105,17 +123,18 @@ export class LockInternals {
     }
   }
 
-  /** tryAcquire looks before it writes. */
-  async #isTaken(session: Session): Promise<boolean> {
+  /** tryAcquire looks before it writes. `idle`: somebody keeps a sticky lock, and uses it no more. */
+  async #look(session: Session): Promise<'free' | 'taken' | 'idle'> {
     session.request(sync(this.#root)).catch(ignore);
     try {
       const { sorted, foreign } = (await listChildren(session, this.#root)).queue(this.#options.driver);
       this.#refuseForeign(foreign);
       const last = `${this.#options.driver.lockName}${SEQUENCE_MAX}`;
-      return !this.#options.driver.decide(this.#options.driver.sort([...sorted, last]), last, this.#options.maxLeases).held;
+      if (this.#options.driver.decide(this.#options.driver.sort([...sorted, last]), last, this.#options.maxLeases).held) return 'free';
+      return sorted.length === 1 && (await this.#isIdle(session, sorted[0] ?? '')) ? 'idle' : 'taken';
     } catch (error) {
-      if (isZooKeeperError(error, 'NO_NODE')) return false;
-      if (error instanceof ZooKeeperError && error.isPassing) return true;
+      if (isZooKeeperError(error, 'NO_NODE')) return 'free';
+      if (error instanceof ZooKeeperError && error.isPassing) return 'taken';
       throw this.#explained(error);
     }
   }
@@ -123,12 +142,35 @@ export class LockInternals {
   /** The create alone decides: its transaction has seen what is held, so nobody can be in front of it. */
   async #enterBeside(held: Grant, session: Session, node: LockNode, patience: Patience, mode: Mode): Promise<Outcome> {
     try {
-      if (!(await node.createBeside(held.node, this.#options.data, this.#client.options.aclFor))) return { is: 'over' };
+      if (!(await node.createBeside(held.node, this.#options.data(), this.#client.options.aclFor))) return { is: 'over' };
     } catch (error) {
       if (!(error instanceof ZooKeeperError && error.isPassing)) throw error;
       if (!(await this.#findAgain(session, node, patience, mode))) return { is: 'over' };
     }
     return this.#grant(session, node, patience, mode, held.fencingToken);
+  }
+
+  async #isIdle(session: Session, name: string): Promise<boolean> {
+    if (!isStickyName(name)) return false;
+    try {
+      return isMarkedIdle((await session.request(getData(join(this.#root, name), false))).value.data);
+    } catch (error) {
+      if (error instanceof ZooKeeperError) return false; // gone, or not ours to read
+      throw error;
+    }
+  }
+
+  /** Queues up for a moment: who keeps an idle lock gives it away as soon as it hears of us. */
+  async #ask(): Promise<Grant | undefined> {
+    const patience = new Patience(this.#client, this.#path, { timeoutMs: askMs });
+    try {
+      return await this.acquire(patience, 'wait');
+    } catch (error) {
+      if (error instanceof LockTimeoutError) return undefined;
+      throw error;
+    } finally {
+      patience.dispose();
+    }
   }
 
   async #attempt(session: Session, node: LockNode, patience: Patience, mode: Mode): Promise<Outcome> {
@@ -145,22 +187,41 @@ export class LockInternals {
         listing = await this.#lookAgain(session, patience, { mustCatchUp: listing !== undefined });
         continue;
       }
-      const { sorted, foreign } = listing.queue(this.#options.driver);
-      this.#refuseForeign(foreign);
-      const index = sorted.indexOf(node.name);
-      if (index < 0) return { is: 'vanished' };
-      const decision = this.#options.driver.decide(sorted, node.name, this.#options.maxLeases);
-      if (decision.held) return this.#grant(session, node, patience, mode);
-      if (mode === 'once') return { is: 'taken' };
-      this.#refuseWatch(sorted, index, decision.watch);
-
-      node.watch();
-      const isNext = decision.watch === sorted[index - 1] && this.#options.maxLeases === 1 && this.#isAppendOnly(node);
-      const woken = await this.#predecessorChanges(session, node, decision.watch, isNext, patience);
-      const followsHolder = woken === 'holder gone' || (woken === 'gone' && index === 1 && listing.epoch === session.epoch && session.isConnected);
-      if (followsHolder && isNext) return this.#grant(session, node, patience, mode);
+      const place = this.#placeIn(listing, node);
+      // Not kept while we wait: a thousand waiters would keep a thousand lists of a thousand names.
       listing = undefined;
+      if (place.is === 'vanished') return { is: 'vanished' };
+      if (place.is === 'held') return this.#grant(session, node, patience, mode);
+      if (mode === 'once') return { is: 'taken' };
+
+      const path = join(this.#root, place.predecessor);
+      node.hasWaited = !nodesOf(session).has(path);
+      // In this process a hand-over may come at any moment, and looks after our znode itself.
+      if (node.hasWaited) node.watch();
+      else node.watchSoon();
+      const woken = await this.#predecessorChanges(session, node, path, place.isNext, patience);
+      const followsHolder = woken === 'holder gone' || (woken === 'gone' && place.isSecond && place.epoch === session.epoch && session.isConnected);
+      if (followsHolder && place.isNext) return this.#grant(session, node, patience, mode);
     }
+  }
+
+  #placeIn(listing: Listing, node: LockNode): Place {
+    const { driver, maxLeases } = this.#options;
+    const { sorted, foreign } = listing.queue(driver);
+    this.#refuseForeign(foreign);
+    const index = sorted.indexOf(node.name);
+    if (index < 0) return { is: 'vanished' };
+    const decision = driver.decide(sorted, node.name, maxLeases);
+    if (decision.held) return { is: 'held' };
+    const { watch } = decision;
+    this.#refuseWatch(sorted, index, watch);
+    return {
+      is: 'waiting',
+      predecessor: watch,
+      isNext: watch === sorted[index - 1] && maxLeases === 1 && this.#isAppendOnly(node),
+      isSecond: index === 1,
+      epoch: listing.epoch,
+    };
   }
 
   /** Our znode and, in the same flush, the list that says where it stands; undefined when the list was lost. */
@@ -214,7 +275,7 @@ export class LockInternals {
   }
 
   async #createAndList(session: Session, node: LockNode): Promise<Listing | undefined> {
-    const created = node.create(this.#options.data, this.#client.options.aclFor);
+    const created = node.create(this.#options.data(), this.#client.options.aclFor);
     const listed = this.#listOrNone(session);
     listed.catch(ignore);
     await created;
@@ -259,8 +320,7 @@ export class LockInternals {
    * our list, and the news came on the connection that the list came on: after a reconnect the events are replayed in no order. Or the
    * predecessor was a holder in this process: then it was the first when it was granted, whenever our list was.
    */
-  #predecessorChanges(session: Session, node: LockNode, predecessor: string, isNext: boolean, patience: Patience): Promise<'gone' | 'holder gone' | 'look'> {
-    const path = join(this.#root, predecessor);
+  #predecessorChanges(session: Session, node: LockNode, path: string, isNext: boolean, patience: Patience): Promise<'gone' | 'holder gone' | 'look'> {
     return patience.wait((wake, fail) => {
       const stops = [
         node.onGone(() => wake('look')),
@@ -291,7 +351,7 @@ export class LockInternals {
     patience.check();
     if (!session.isAlive()) return { is: 'over' };
     if (node.isGone || node.mark === 'force') return { is: 'vanished' };
-    return { is: 'granted', grant: new Grant(node, join(this.#path, node.name), fencingToken) };
+    return { is: 'granted', grant: new Grant(node, join(this.#path, node.name), { fencingToken }) };
   }
 
   #needsProof(session: Session): boolean {
@@ -330,7 +390,7 @@ export class LockInternals {
   }
 
   #newNode(session: Session): LockNode {
-    return new LockNode(session, { root: this.#root, lockName: this.#options.driver.lockName }, this.#client);
+    return new LockNode(session, { root: this.#root, lockName: this.#options.driver.lockName, isSticky: this.#options.isSticky ?? false }, this.#client);
   }
 
   #isAppendOnly(node: LockNode): boolean {

@@ -6,7 +6,7 @@ import { check, createBeside, createSequential, exists, getChildren, handOver, r
 import { join } from '../client/path.js';
 import type { Session } from '../client/session.js';
 import { isZooKeeperError, whenNoNode, ZooKeeperError } from '../client/zookeeper-error.js';
-import { findProtected, protectedPrefix, sortKey } from '../driver/names.js';
+import { findProtected, protectedPrefix, sortKey, stickyUuid } from '../driver/names.js';
 import { markIn, type Mark } from './mark.js';
 import { plantWatch } from './plant-watch.js';
 
@@ -14,7 +14,7 @@ type NodeState =
   | { readonly at: 'unsent' }
   /** The create was sent, and its answer is outstanding or lost. */
   | { readonly at: 'unknown' }
-  | { readonly at: 'there'; readonly name: string; readonly czxid: bigint }
+  | { readonly at: 'there'; readonly name: string; readonly path: string; readonly czxid: bigint }
   | { readonly at: 'gone' };
 
 /** What a znode needs of its client. */
@@ -43,7 +43,7 @@ export class LockNode {
   readonly session: Session;
   readonly #root: string;
   readonly #lockName: string;
-  readonly #uuid = randomUUID();
+  readonly #uuid: string;
   readonly #gones = new Listeners<void>();
   readonly #marks = new Listeners<Mark>();
   readonly #tools: NodeTools;
@@ -56,10 +56,11 @@ export class LockNode {
 
   constructor(
     session: Session,
-    place: { readonly root: string; readonly lockName: string },
+    place: { readonly root: string; readonly lockName: string; readonly isSticky: boolean },
     tools: NodeTools,
   ) {
     this.session = session;
+    this.#uuid = place.isSticky ? stickyUuid(randomUUID()) : randomUUID();
     this.#root = place.root;
     this.#lockName = place.lockName;
     this.#tools = tools;
@@ -67,6 +68,8 @@ export class LockNode {
 
   /** Set with the grant: from then on, whoever comes right behind it is next when it is gone. */
   wasGranted = false;
+  /** Whether it was somebody of another process whom it waited for last. */
+  hasWaited = false;
 
   get isGone(): boolean {
     return this.#state.at === 'gone';
@@ -78,7 +81,7 @@ export class LockNode {
   }
 
   get path(): string {
-    return join(this.#root, this.name);
+    return this.#state.at === 'there' ? this.#state.path : join(this.#root, this.name);
   }
 
   get czxid(): bigint {
@@ -158,6 +161,7 @@ export class LockNode {
    * all the rest.
    */
   watchSoon(): void {
+    if (this.#isWatched) return;
     this.#cancelWatch();
     this.#cancelWatch = this.#tools.clock.after(watchAfterMs, () => this.watch());
   }
@@ -297,7 +301,7 @@ export class LockNode {
   }
 
   #isThere(name: string, czxid: bigint): void {
-    this.#state = { at: 'there', name, czxid };
+    this.#state = { at: 'there', name, path: join(this.#root, name), czxid };
     nodesOf(this.session).set(this.path, this);
   }
 

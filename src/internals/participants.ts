@@ -7,6 +7,7 @@ import { whenNoNode, ZooKeeperError } from '../client/zookeeper-error.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { foreignNames, sequenceOf } from '../driver/names.js';
 import { connectedSession } from './connected-session.js';
+import { isMarkedIdle, withoutMark } from './idle-mark.js';
 import type { Patience } from './patience.js';
 
 /** Somebody in a lock's queue: the holder is the first, the waiters follow. */
@@ -19,6 +20,8 @@ export interface Participant {
   readonly sessionId: string;
   /** What it wrote into its znode: the host's address by default. */
   readonly data: Buffer;
+  /** It keeps a sticky lock that nobody uses at the moment, as far as it has told: whoever asks is served at once. */
+  readonly isIdle: boolean;
   /** When it queued up, by the clock of the server that led then. */
   readonly createdAt: Date;
 }
@@ -49,7 +52,8 @@ async function read(session: Session, chroot: string, path: string, driver: Lock
           path: join(path, name),
           sequence: sequenceOf(name, driver.lockName) ?? 0,
           sessionId: sessionName(reply.value.stat.ephemeralOwner),
-          data: reply.value.data,
+          data: withoutMark(reply.value.data),
+          isIdle: isMarkedIdle(reply.value.data),
           createdAt: new Date(reply.value.stat.createdAtMs),
         }
       );

@@ -34,8 +34,8 @@ export class Hold implements AsyncDisposable {
    * after a backup was restored. Readers hold together, so that several tokens are good at once; a reader who was the writer has its writer's token.
    */
   readonly fencingToken: bigint;
-  /** Counts the grants of one znode; always 0n here, where each grant has a znode of its own. */
-  readonly grant = 0n;
+  /** Counts the grants of one znode, where a sticky lock has several: they share one `fencingToken`. Else 0n. */
+  readonly grant: bigint;
   /** @internal */
   readonly keeper: HoldKeeper;
   /** @internal */
@@ -51,6 +51,7 @@ export class Hold implements AsyncDisposable {
     shared.handles += 1;
     this.path = shared.grant.publicPath;
     this.fencingToken = shared.grant.fencingToken;
+    this.grant = shared.grant.number;
     this.shared = shared;
     this.keeper = keeper;
     this.context = context;

@@ -1,7 +1,7 @@
 import { DeadlockError, LockTimeoutError, NotOwnedError } from '../client/errors.js';
 import { requireClient, requireOpen, type LockClient } from '../client/lock-client.js';
 import { lockPath } from '../client/path.js';
-import { expected, expectFunction, expectMethod, expectOneOf, expectOptions } from '../client/validate.js';
+import { expectDuration, expected, expectFunction, expectMethod, expectOneOf, expectOptions } from '../client/validate.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { standardDriver } from '../driver/standard-driver.js';
 import { localAddress } from '../internals/local-address.js';
@@ -9,6 +9,7 @@ import type { Grant, Release } from '../internals/grant.js';
 import { LockInternals, type Mode } from '../internals/lock-internals.js';
 import { readParticipants, type Participant } from '../internals/participants.js';
 import { Patience } from '../internals/patience.js';
+import { StickyLock } from '../internals/sticky-lock.js';
 import { checkAcquireOptions, type AcquireOptions } from './acquire-options.js';
 import { Hold, type HoldKeeper } from './hold.js';
 import { currentContext, innermostContext, LockContext, outsideOfContexts } from './lock-context.js';
@@ -23,6 +24,18 @@ export interface InterProcessMutexOptions {
    * @default 'reject'
    */
   readonly foreignNodes?: 'reject' | 'wait' | undefined;
+  /**
+   * Keep the lock after a release until somebody else wants it, so that the next acquire in this process needs no request. For a worker
+   * that takes the same lock again and again with nobody else asking; see the README for what it costs where somebody does.
+   * @default the lock is given up at each release
+   */
+  readonly sticky?: StickyOptions | undefined;
+}
+
+/** Options of a sticky lock. */
+export interface StickyOptions {
+  /** After how many milliseconds without use it is given up, ≥ 0. */
+  readonly idleMs: number;
 }
 
 /** @internal One of the two locks of an InterProcessReadWriteLock. */
@@ -47,7 +60,7 @@ export class InterProcessMutex {
   readonly #client: LockClient;
   readonly #path: string;
   readonly #driver: LockDriver;
-  readonly #internals: LockInternals;
+  readonly #internals: Pick<LockInternals, 'acquire'>;
   /** Every handle that was not released yet, the oldest first. */
   readonly #holds = new Set<Hold>();
   readonly #keeper: HoldKeeper;
@@ -68,26 +81,25 @@ export class InterProcessMutex {
   constructor(client: LockClient, path: string, options: InterProcessMutexOptions, pair: ReadWriteRole);
   constructor(client: LockClient, path: string, options: InterProcessMutexOptions = {}, pair?: ReadWriteRole) {
     requireClient(client);
-    expectOptions('InterProcessMutex', options, ['driver', 'foreignNodes']);
-    const { driver = standardDriver, foreignNodes = 'reject' } = options;
+    expectOptions('InterProcessMutex', options, ['driver', 'foreignNodes', 'sticky']);
+    const { driver = standardDriver, foreignNodes = 'reject', sticky } = options;
     expectOneOf('foreignNodes', foreignNodes, ['reject', 'wait']);
     expectMethod('driver', driver, 'decide');
     expectMethod('driver', driver, 'sort');
     if (typeof driver.lockName !== 'string' || driver.lockName === '') throw new TypeError(expected('driver.lockName', 'a non-empty string', driver.lockName));
+    if (sticky !== undefined) {
+      expectOptions('sticky', sticky, ['idleMs']);
+      expectDuration('sticky.idleMs', sticky.idleMs);
+    }
     this.#client = client;
     this.#path = lockPath(path);
     this.#driver = driver;
     this.#pair = pair;
-    const data = pair?.data ?? Buffer.from(localAddress());
-    const dataNow = (): Uint8Array => (this.#revocation ? noData : data);
-    this.#internals = new LockInternals(client, this.#path, {
-      driver,
-      foreignNodes,
-      maxLeases: pair?.role === 'read' ? Infinity : 1,
-      get data() {
-        return dataNow();
-      },
-    });
+    const usual = pair?.data ?? Buffer.from(localAddress());
+    const data = (): Uint8Array => (this.#revocation ? noData : usual);
+    const maxLeases = pair?.role === 'read' ? Infinity : 1;
+    const internals = new LockInternals(client, this.#path, { driver, foreignNodes, maxLeases, data, isSticky: sticky !== undefined });
+    this.#internals = sticky ? new StickyLock(client, this.#path, internals, { ...sticky, data, root: `${client.chroot}${this.#path}`, clock: client.clock }) : internals;
     this.#keeper = {
       lock: { client, path: this.#path, lockName: driver.lockName },
       released: (hold) => {

@@ -12,6 +12,8 @@ export interface Stranger extends AsyncDisposable {
   ephemerals(path: string): Promise<{ readonly name: string; readonly owner: bigint }[]>;
   exists(path: string): Promise<boolean>;
   create(path: string, acl?: readonly AclEntry[]): Promise<void>;
+  /** Changes nothing but the version: those who watch it are told. */
+  touch(path: string): Promise<void>;
   remove(path: string): Promise<void>;
   /** What is in a znode, as text. */
   read(path: string): Promise<string>;
@@ -33,6 +35,7 @@ export async function stranger(connectString: string): Promise<Stranger> {
     },
     exists: (path) => ask.request(exists(path)).then(() => true, orElse(false)),
     create: (path, acl = openAcl) => ask.request(createPersistent(path, acl)).then(() => undefined),
+    touch: (path) => ask.request(setData(path, new Uint8Array(0))).then(() => undefined),
     remove: (path) => ask.request(remove(path)).then(() => undefined),
     read: (path) => ask.request(getData(path, false)).then(({ value }) => value.data.toString()),
     write: (path, data) => ask.request(setData(path, Buffer.from(data))).then(() => undefined),

@@ -2,17 +2,20 @@ import type { Socket } from 'node:net';
 import { FrameSplitter, withError, type Frame, type FrameDecoder } from './zk-frame.ts';
 
 /**
- * What happens to a frame. `drop` forgets it, `cut` destroys both sockets before it and `cut-inside` in the middle of
- * it, `hold` keeps it and all that follows its way until `speak()`, `delayUntil` until a promise settles.
+ * What happens to a frame. `drop` forgets it, `cut` destroys both sockets before it, `cut-inside` in the middle of it and `cut-after` behind
+ * it, `hold` keeps it and all that follows its way until `speak()`, `delayUntil` until a promise settles. `replaceWith` sends other bytes
+ * in its place, their length in front.
  */
 export type FrameAction =
   | 'pass'
   | 'drop'
   | 'cut'
   | 'cut-inside'
+  | 'cut-after'
   | 'hold'
   | { readonly delayUntil: Promise<unknown> }
-  | { readonly replaceError: number };
+  | { readonly replaceError: number }
+  | { readonly replaceWith: Buffer };
 
 export interface LaneEvents {
   judge(frame: Frame): FrameAction;
@@ -98,14 +101,21 @@ export class ZkLane {
     else if (action === 'drop') return;
     else if (action === 'cut') this.#cutLink();
     else if (action === 'cut-inside') this.#cutInside(bytes);
+    else if (action === 'cut-after') this.#cutAfter(bytes);
     else if (action === 'hold') this.#stopBefore(item, 'held');
     else if ('replaceError' in action) target.write(withError(frame, action.replaceError));
+    else if ('replaceWith' in action) target.write(action.replaceWith);
     else this.#delay(item, action.delayUntil);
   }
 
   #cutInside(bytes: Buffer): void {
     this.end();
     this.#ends.target.write(bytes.subarray(0, Math.floor(bytes.length / 2)), this.#cutLink);
+  }
+
+  #cutAfter(bytes: Buffer): void {
+    this.end();
+    this.#ends.target.end(bytes, this.#cutLink);
   }
 
   #delay(item: FrameItem, until: Promise<unknown>): void {

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import {
+  isStickyName,
+  stickyUuid,
   SEQUENCE_MAX,
   findProtected,
   foreignNames,
@@ -16,6 +18,14 @@ const curators = `_c_${uuid}-lock-0000000004`;
 const goZookeepers = `_c_${hex}-lock-0000000005`;
 
 describe('names of znodes', () => {
+  it('say by the version of their uuid whether they are of a sticky lock', () => {
+    const uuid = '6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a';
+    expect(stickyUuid(uuid)).to.equal('6f1c2f7e-8a1e-8a53-9d7e-2b1f0c9d8e7a');
+    expect(isStickyName(`_c_${stickyUuid(uuid)}-lock-0000000001`)).to.equal(true);
+    for (const name of [`_c_${uuid}-lock-0000000001`, 'lock-0000000001', `_c_${uuid.replaceAll('-', '')}-lock-0000000001`]) expect(isStickyName(name), name).to.equal(false);
+    expect(foreignNames([`_c_${stickyUuid(uuid)}-lock-0000000001`], 'lock-')).to.deep.equal([]);
+  });
+
   it('have the protected prefix of Curator', () => {
     expect(protectedPrefix(uuid, 'lock-')).to.equal(`_c_${uuid}-lock-`);
   });

@@ -65,7 +65,7 @@ export function working(): void {
 
 export function holding(): void {
   type<bigint>().of(hold.fencingToken);
-  type<0n>().of(hold.grant);
+  type<bigint>().of(hold.grant);
   type<string>().of(hold.path);
   type<boolean>().of(hold.isValid);
   type<AbortSignal>().of(hold.signal);

@@ -1,0 +1,62 @@
+// npx tsx chaos/check.ts <history.jsonl>: judges a history, and draws it next to the file. Ends with 1 when there is a violation, with 2 when
+// there is no history.
+import { writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { complaints } from './checks/complaints.ts';
+import { figuresOf, type Figures } from './checks/figures.ts';
+import type { History } from './checks/folded-history.ts';
+import { latches } from './checks/latches.ts';
+import { leftovers } from './checks/leftovers.ts';
+import { losses } from './checks/losses.ts';
+import { order } from './checks/order.ts';
+import { overlaps } from './checks/overlaps.ts';
+import { progress } from './checks/progress.ts';
+import { register } from './checks/register.ts';
+import { report } from './checks/report.ts';
+import { settled } from './checks/settled.ts';
+import { stillborn } from './checks/stillborn.ts';
+import { strangers } from './checks/strangers.ts';
+import { tokens } from './checks/tokens.ts';
+import { vacuity } from './checks/vacuity.ts';
+import type { Check, Violation } from './checks/violation.ts';
+import { picture } from './picture.ts';
+import { readHistory } from './read-history.ts';
+
+const checks: readonly Check[] = [overlaps, strangers, stillborn, latches, register, tokens, order, settled, losses, complaints, leftovers, progress, vacuity];
+
+export interface Verdict {
+  /** In the order of time. */
+  readonly violations: readonly Violation[];
+  readonly figures: Figures;
+}
+
+export function check(history: History): Verdict {
+  return { violations: checks.flatMap((judge) => judge(history)).sort((a, b) => a.t - b.t), figures: figuresOf(history) };
+}
+
+if (process.argv[1] !== undefined && resolve(process.argv[1]) === fileURLToPath(import.meta.url)) process.exitCode = main(process.argv.slice(2));
+
+function main([file, ...others]: readonly string[]): number {
+  if (file === undefined || others.length > 0) {
+    console.error('Usage: npx tsx chaos/check.ts <history.jsonl>');
+    return 2;
+  }
+  const history = tryToRead(file);
+  if (history === undefined) return 2;
+  const { violations, figures } = check(history);
+  console.log(report(history, violations, figures));
+  const drawing = `${file.replace(/\.jsonl$/, '')}.html`;
+  writeFileSync(drawing, picture(history, violations));
+  console.log(`\nThe picture: ${drawing}`);
+  return violations.length === 0 ? 0 : 1;
+}
+
+function tryToRead(file: string): History | undefined {
+  try {
+    return readHistory(file);
+  } catch (error) {
+    console.error(`${file}: ${error instanceof Error ? error.message : String(error)}`);
+    return undefined;
+  }
+}

@@ -1,0 +1,68 @@
+import { claimOf, takenAt, toldAt } from './claim.ts';
+import { grouped, type Granted, type History } from './folded-history.ts';
+import { pairsInOrder } from './order.ts';
+import { standstills } from './progress.ts';
+
+export interface Figures {
+  readonly grants: number;
+  readonly reEntries: number;
+  readonly refusals: number;
+  /** By reason. */
+  readonly losses: Readonly<Record<string, number>>;
+  readonly writesAccepted: number;
+  readonly writesRefused: number;
+  /** Pairs of calls whose order was judged. */
+  readonly pairsInOrder: number;
+  /** From a healed fault to the next grant on a path where somebody waits, while there was peace. */
+  readonly longestStandstillMs: number | undefined;
+  /** From a loss being told to the next grant on its path: of code that ran, and that nobody robbed. */
+  readonly smallestMarginMs: number | undefined;
+  /** From a third party's deletion to the loser being told. */
+  readonly slowestNewsMs: number | undefined;
+  readonly faults: Readonly<Record<string, number>>;
+}
+
+export function figuresOf(history: History): Figures {
+  const { acquires, registered, faults } = history;
+  const grants = [...history.grants.values()].flat();
+  const lost = grants.filter((grant) => grant.lost);
+  const accepted = registered.filter((entry) => entry.accepted).length;
+  const standstillsMs = standstills(history).filter(({ grantedAt, quietUntil }) => grantedAt <= quietUntil).map(({ from, grantedAt }) => grantedAt - from);
+  return {
+    grants: grants.length,
+    reEntries: grants.length - new Set(grants.map(({ granted }) => granted.hold)).size,
+    refusals: acquires.filter(({ refused }) => refused).length,
+    losses: count(lost, ({ lost }) => lost?.reason ?? ''),
+    writesAccepted: accepted,
+    writesRefused: registered.length - accepted,
+    pairsInOrder: pairsInOrder(history).length,
+    longestStandstillMs: most(standstillsMs),
+    smallestMarginMs: least(lost.flatMap((grant) => margin(grant, history))),
+    slowestNewsMs: most(lost.flatMap((grant) => news(grant, history))),
+    faults: count(faults, ({ kind }) => kind),
+  };
+}
+
+function margin(grant: Granted, history: History): number[] {
+  const told = toldAt(grant);
+  if (claimOf(grant, history).to !== told) return [];
+  const next = history.grants.get(grant.path)?.find(({ granted }) => granted.token > grant.granted.token);
+  return next ? [next.granted.t - told] : [];
+}
+
+function news(grant: Granted, history: History): number[] {
+  const [taken, told] = [takenAt(grant, history), toldAt(grant)];
+  return taken !== undefined && claimOf(grant, history).to === taken ? [told - taken] : [];
+}
+
+function count<T>(items: readonly T[], keyOf: (item: T) => string): Record<string, number> {
+  return Object.fromEntries([...grouped(items, keyOf)].map(([key, { length }]) => [key, length]));
+}
+
+function most(values: readonly number[]): number | undefined {
+  return values.length === 0 ? undefined : values.reduce((a, b) => Math.max(a, b));
+}
+
+function least(values: readonly number[]): number | undefined {
+  return values.length === 0 ? undefined : values.reduce((a, b) => Math.min(a, b));
+}

@@ -1,0 +1,204 @@
+import type { CallKind, EndEvent, HistoryEvent, RunEvent } from '../history.ts';
+
+/** A history by its nouns: what became of each acquire, each process and each fault. */
+export interface History {
+  readonly run: RunEvent & { readonly t: number };
+  /** In the order of time, as everything below. */
+  readonly events: readonly HistoryEvent[];
+  readonly acquires: readonly Acquire[];
+  /** By path. */
+  readonly grants: ReadonlyMap<string, readonly Granted[]>;
+  readonly incarnations: readonly Incarnation[];
+  readonly faults: readonly Fault[];
+  readonly registered: readonly Registered[];
+  readonly writes: ReadonlyMap<string, Write>;
+  readonly end: (EndEvent & { readonly t: number }) | undefined;
+  readonly lastAt: number;
+}
+
+export interface Acquire {
+  readonly id: string;
+  readonly incarnation: Incarnation;
+  readonly path: string;
+  readonly kind: CallKind;
+  readonly flow: string;
+  readonly timeoutMs: number | undefined;
+  readonly calledAt: number;
+  granted: { readonly t: number; readonly hold: string; readonly token: bigint; readonly valid: boolean } | undefined;
+  refused: { readonly t: number; readonly outcome: 'none' | 'aborted' | 'error'; readonly error: string | undefined } | undefined;
+  /** Every time when `isValid` was asked: at the grant, at looks, around writes, at the release. */
+  readonly observations: Observation[];
+  lost: { readonly t: number; readonly reason: string } | undefined;
+  releasingAt: number | undefined;
+  released: { readonly t: number; readonly outcome: 'released' | 'lost' } | undefined;
+}
+
+export type Granted = Acquire & { readonly granted: NonNullable<Acquire['granted']> };
+
+export interface Observation {
+  readonly t: number;
+  readonly valid: boolean;
+}
+
+export interface Write {
+  readonly acquire: Acquire;
+  readonly sent: Observation;
+  answered: (Observation & { readonly accepted: boolean }) | undefined;
+}
+
+export type Registered = Extract<HistoryEvent, { readonly type: 'register' }>;
+
+/** One process of a client. */
+export interface Incarnation {
+  readonly client: string;
+  readonly number: number;
+  readonly startedAt: number;
+  leftAt: number | undefined;
+  /** When a fault killed it; it may have gone on for a moment longer. */
+  killedAt: number | undefined;
+  /** When the next one started. */
+  succeededAt: number | undefined;
+  /** When its session or its connection changed, or something of it was lost. */
+  readonly upsets: number[];
+}
+
+export interface Fault {
+  readonly fault: string;
+  readonly kind: string;
+  readonly target: string;
+  readonly clients: readonly string[];
+  readonly isStopped: boolean;
+  readonly beganAt: number;
+  /** Infinity for one that never was. */
+  healedAt: number;
+}
+
+/**
+ * Takes events in the order of time.
+ *
+ * @throws Error when one of them cannot follow those before it
+ */
+export function fold(events: readonly HistoryEvent[]): History {
+  const [run] = events;
+  if (run?.type !== 'run') throw new Error('Expected a history to begin with `run`');
+  const acquires = new Map<string, Acquire>();
+  const latest = new Map<string, Incarnation>();
+  const incarnations: Incarnation[] = [];
+  const faults = new Map<string, Fault>();
+  const registered: Registered[] = [];
+  const writes = new Map<string, Write>();
+  let end: History['end'];
+  for (const event of events) {
+    switch (event.type) {
+      case 'run':
+        if (event !== run) throw new Error('Expected one `run`, got another');
+        break;
+      case 'end':
+        end = event;
+        break;
+      case 'register':
+        registered.push(event);
+        break;
+      case 'fault': {
+        const { t, fault, kind, target, clients, isStopped } = event;
+        faults.set(fault, { fault, kind, target, clients, isStopped, beganAt: t, healedAt: Infinity });
+        if (kind === 'kill-client') for (const client of clients) killed(latest.get(client), t);
+        break;
+      }
+      case 'healed':
+        known(faults, event.fault, event).healedAt = event.t;
+        break;
+      case 'started': {
+        const { client, incarnation: number, t } = event;
+        const earlier = latest.get(client);
+        if (earlier) earlier.succeededAt = t;
+        const incarnation: Incarnation = { client, number, startedAt: t, leftAt: undefined, killedAt: undefined, succeededAt: undefined, upsets: [] };
+        latest.set(client, incarnation);
+        incarnations.push(incarnation);
+        break;
+      }
+      case 'left':
+        known(latest, event.client, event).leftAt = event.t;
+        break;
+      case 'session':
+      case 'state':
+        known(latest, event.client, event).upsets.push(event.t);
+        break;
+      case 'complaint':
+        break;
+      case 'call': {
+        const { id, path, kind, flow, timeoutMs, t: calledAt, client } = event;
+        if (acquires.has(id)) throw new Error(`Expected one call of ${id}, got ${JSON.stringify(event)}`);
+        const rest = { granted: undefined, refused: undefined, observations: [], lost: undefined, releasingAt: undefined, released: undefined };
+        acquires.set(id, { id, path, kind, flow, timeoutMs, calledAt, incarnation: known(latest, client, event), ...rest });
+        break;
+      }
+      default:
+        follow(known(acquires, event.id, event), event, writes);
+    }
+  }
+  const all = [...acquires.values()];
+  const lastAt = events.at(-1)?.t ?? run.t;
+  return { run, events, acquires: all, grants: grantsOf(all), incarnations, faults: [...faults.values()], registered, writes, end, lastAt };
+}
+
+type FollowUp = Extract<HistoryEvent, { readonly id: string }> & { readonly type: Exclude<Extract<HistoryEvent, { readonly id: string }>['type'], 'call'> };
+
+function follow(acquire: Acquire, event: FollowUp, writes: Map<string, Write>): void {
+  const { t } = event;
+  if ('valid' in event) acquire.observations.push({ t, valid: event.valid });
+  switch (event.type) {
+    case 'granted':
+      if (acquire.granted ?? acquire.refused) throw new Error(`Expected ${acquire.id} to settle once, got ${JSON.stringify(event)}`);
+      acquire.granted = { t, hold: event.hold, token: BigInt(event.token), valid: event.valid };
+      return;
+    case 'refused':
+      if (acquire.granted ?? acquire.refused) throw new Error(`Expected ${acquire.id} to settle once, got ${JSON.stringify(event)}`);
+      acquire.refused = { t, outcome: event.outcome, error: event.error };
+      return;
+    case 'look':
+      return;
+    case 'lost':
+      acquire.lost ??= { t, reason: event.reason };
+      acquire.incarnation.upsets.push(t);
+      return;
+    case 'write':
+      writes.set(event.write, { acquire, sent: { t, valid: event.valid }, answered: undefined });
+      return;
+    case 'written':
+      known(writes, event.write, event).answered = { t, accepted: event.accepted, valid: event.valid };
+      return;
+    case 'releasing':
+      acquire.releasingAt ??= t;
+      return;
+    case 'released':
+      acquire.released ??= { t, outcome: event.outcome };
+  }
+}
+
+function killed(incarnation: Incarnation | undefined, at: number): void {
+  if (incarnation) incarnation.killedAt ??= at;
+}
+
+function known<T>(all: ReadonlyMap<string, T>, key: string, event: HistoryEvent): T {
+  const found = all.get(key);
+  if (found === undefined) throw new Error(`Expected to know ${key} before ${JSON.stringify(event)}`);
+  return found;
+}
+
+function grantsOf(acquires: readonly Acquire[]): Map<string, Granted[]> {
+  const granted = acquires.filter((acquire): acquire is Granted => acquire.granted !== undefined);
+  return grouped(granted.sort((a, b) => a.granted.t - b.granted.t), ({ path }) => path);
+}
+
+/** Map.groupBy, which Node 20 has not. */
+export function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group) group.push(item);
+    else groups.set(key, [item]);
+  }
+  return groups;
+}

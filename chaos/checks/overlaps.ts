@@ -1,0 +1,25 @@
+import { claimsOf, type Claim } from './claim.ts';
+import type { History } from './folded-history.ts';
+import { isOneOwner, nameOf } from './owner.ts';
+import { moment, seconds, type Violation } from './violation.ts';
+
+/** Two owners of one path whose claims have a moment in common. Ends that meet are none. */
+export function overlaps(history: History): Violation[] {
+  return history.run.paths.flatMap((path) => {
+    const violations: Violation[] = [];
+    let open: Claim[] = [];
+    for (const claim of claimsOf(path, history)) {
+      open = open.filter(({ to }) => to > claim.from);
+      for (const other of open) if (!isOneOwner(other.acquire, claim.acquire)) violations.push(tell(history, other, claim));
+      open.push(claim);
+    }
+    return violations;
+  });
+}
+
+function tell(history: History, earlier: Claim, later: Claim): Violation {
+  const both = Math.min(earlier.to, later.to) - later.from;
+  const until = `${nameOf(earlier.acquire)} claims the lock until ${moment(history, earlier.to)}`;
+  const text = `${until}, but ${nameOf(later.acquire)} has it since ${moment(history, later.from)}: ${seconds(both)} together`;
+  return { check: 'overlaps', t: later.from, text, ids: [earlier.acquire.id, later.acquire.id] };
+}

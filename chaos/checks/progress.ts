@@ -1,0 +1,58 @@
+import { claimsOf, type Claim } from './claim.ts';
+import { grouped, type Acquire, type History } from './folded-history.ts';
+import { moment, seconds, type Violation } from './violation.ts';
+
+/** From a healed fault, or from the end of the hold that outlasted it, to the next grant. */
+export interface Standstill {
+  readonly path: string;
+  readonly fault: string;
+  readonly from: number;
+  /** Infinity when there was none any more. */
+  readonly grantedAt: number;
+  /** Who waited all the time. */
+  readonly waiters: readonly Acquire[];
+  /** When the next fault began, or the run ended: what comes later is not comparable. */
+  readonly quietUntil: number;
+}
+
+/** A path with waiters, and without a holder or a grant, for a session timeout and two seconds of peace after a fault was healed. */
+export function progress(history: History): Violation[] {
+  const windowMs = history.run.sessionTimeoutMs + 2_000;
+  return standstills(history).flatMap(({ path, fault, from, grantedAt, waiters, quietUntil }) => {
+    const until = from + windowMs;
+    const patient = waiters.filter((waiter) => settledAt(waiter) > until);
+    if (grantedAt <= until || quietUntil < until || patient.length === 0) return [];
+    const text = `nothing was granted on ${path} for ${seconds(windowMs)} after ${moment(history, from)}, ${fault} being healed, with ${patient.length} waiting`;
+    return [{ check: 'progress', t: until, text, ids: patient.slice(0, 3).map(({ id }) => id) }];
+  });
+}
+
+/** One for each fault after which there was peace, and each path on which somebody waited then. */
+export function standstills(history: History): Standstill[] {
+  const { run, faults, acquires, grants, lastAt } = history;
+  const calls = grouped(acquires, ({ path }) => path);
+  return run.paths.flatMap((path) => {
+    const claims = claimsOf(path, history);
+    return faults.flatMap(({ fault, kind, target, healedAt }) => {
+      if (faults.some((other) => other.beganAt <= healedAt && other.healedAt > healedAt)) return [];
+      const quietUntil = Math.min(lastAt, ...faults.filter(({ beganAt }) => beganAt > healedAt).map(({ beganAt }) => beganAt));
+      const from = freeAt(claims, healedAt);
+      const waiters = (calls.get(path) ?? []).filter((call) => call.calledAt <= from && settledAt(call) > from);
+      if (waiters.length === 0) return [];
+      const grantedAt = grants.get(path)?.find(({ granted }) => granted.t > from)?.granted.t ?? Infinity;
+      return [{ path, fault: `${fault} (${kind} ${target})`, from, grantedAt, waiters, quietUntil }];
+    });
+  });
+}
+
+/** When the hold that somebody had at the time was over, with whoever re-entered it meanwhile. */
+function freeAt(claims: readonly Claim[], t: number): number {
+  let free = t;
+  for (const { from, to } of claims) if (from <= free && to > free) free = to;
+  return free;
+}
+
+/** Who is killed waits no longer. */
+function settledAt({ granted, refused, incarnation: { killedAt, leftAt, succeededAt } }: Acquire): number {
+  return granted?.t ?? refused?.t ?? killedAt ?? leftAt ?? succeededAt ?? Infinity;
+}

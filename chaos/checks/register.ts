@@ -1,0 +1,73 @@
+import { claimOf } from './claim.ts';
+import type { Granted, History, Registered, Write } from './folded-history.ts';
+import { isOneOwner } from './owner.ts';
+import { moment, type Violation } from './violation.ts';
+
+/**
+ * What the lock protects, by its own account. It is a violation when
+ * - the register took a token that is smaller than one that it took before, or refused one that is not;
+ * - it was sent another token than the hold's, or answered otherwise than it recorded;
+ * - a write was accepted whose hold was not valid when it was sent;
+ * - a write was accepted after somebody else's grant with a larger token, and its own hold still said afterwards that it is valid;
+ * - a write was refused, and its own hold still said afterwards that it is valid.
+ *
+ * None is a write that was sent while its hold was valid, and accepted after the hold's end and the next grant, but before the next holder's
+ * first write: a message may be under way for any time, and a token fences from the next holder's first write on. Nor is what a hold did
+ * whose znode a third party deleted, until it was told.
+ */
+export function register(history: History): Violation[] {
+  const largest = new Map<string, bigint>();
+  return history.registered.flatMap((entry) => {
+    const [seen, token] = [largest.get(entry.path) ?? 0n, BigInt(entry.token)];
+    if (entry.accepted && token > seen) largest.set(entry.path, token);
+    const write = history.writes.get(entry.write);
+    const faults = [bookkeeping(entry, token, seen), write && bySender(history, entry, write)];
+    return faults
+      .filter((fault) => fault !== undefined)
+      .map((fault) => ({ check: 'register', t: entry.t, text: `write ${entry.write} (${entry.path}, token ${entry.token}) ${fault}`, ids: write ? [write.acquire.id] : [] }));
+  });
+}
+
+function bookkeeping({ accepted }: Registered, token: bigint, seen: bigint): string | undefined {
+  if (accepted && token < seen) return `was accepted after token ${seen}`;
+  if (!accepted && token >= seen) return `was refused, although the largest token so far was ${seen}`;
+  return undefined;
+}
+
+function bySender(history: History, entry: Registered, { acquire, sent, answered }: Write): string | undefined {
+  const { granted } = acquire;
+  if (granted === undefined) return `was sent by ${acquire.id}, which holds nothing`;
+  const hold: Granted = { ...acquire, granted };
+  if (BigInt(entry.token) !== granted.token) return `was sent by ${acquire.id}, whose token is ${granted.token}`;
+  if (answered && answered.accepted !== entry.accepted) return `was ${said(entry.accepted)}, and its sender was told that it was ${said(answered.accepted)}`;
+  if (entry.accepted && !sent.valid) return `was accepted, although its hold was not valid when it was sent at ${moment(history, sent.t)}`;
+  if (!answered?.valid || answered.t > claimOf(hold, history).to) return undefined;
+  if (!entry.accepted) return 'was refused, although its hold was still valid afterwards';
+  const next = nextOwner(history, hold);
+  if (next === undefined || next.granted.t >= entry.t) return undefined;
+  return `was accepted after ${next.id} was granted token ${next.granted.token} at ${moment(history, next.granted.t)}, and its hold was still valid afterwards`;
+}
+
+function said(accepted: boolean): string {
+  return accepted ? 'accepted' : 'refused';
+}
+
+/** The first one to be granted a larger token; what comes later with a smaller one comes late to its code. */
+function nextOwner({ grants }: History, hold: Granted): Granted | undefined {
+  return firstAfter(grants.get(hold.path) ?? [], hold.granted.t, (other) => other.granted.token > hold.granted.token && !isOneOwner(other, hold));
+}
+
+/** Among grants in the order of time. */
+function firstAfter(grants: readonly Granted[], t: number, is: (grant: Granted) => boolean): Granted | undefined {
+  let [low, high] = [0, grants.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((grants[middle]?.granted.t ?? Infinity) <= t) low = middle + 1;
+    else high = middle;
+  }
+  for (let index = low; index < grants.length; index += 1) {
+    const grant = grants[index];
+    if (grant && is(grant)) return grant;
+  }
+  return undefined;
+}

@@ -1,0 +1,21 @@
+import type { History } from './folded-history.ts';
+
+export interface Violation {
+  /** The noun that judged. */
+  readonly check: string;
+  readonly t: number;
+  readonly text: string;
+  /** The acquires that it is about; empty when it is about something else. */
+  readonly ids: readonly string[];
+}
+
+export type Check = (history: History) => Violation[];
+
+/** A moment as seconds since the run began. */
+export function moment({ run }: History, t: number): string {
+  return seconds(t - run.t);
+}
+
+export function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(3)} s`;
+}

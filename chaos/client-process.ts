@@ -1,0 +1,104 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { whenProcessEnds } from '../test/support/process-end.ts';
+import { Link } from './link.ts';
+import type { ClientSetup, Identity, Order } from './messages.ts';
+
+export type ClientPlan = Omit<ClientSetup, 'incarnation' | 'connectString'>;
+
+const script = fileURLToPath(new URL('client/main.ts', import.meta.url));
+
+/** One client of a run: a process, started again when it was killed, and its links to the servers. */
+export class ClientProcess {
+  readonly name: string;
+  readonly links: readonly Link[];
+  readonly #plan: ClientPlan;
+  readonly #connectString: string;
+  #child: ChildProcess;
+  #ended: Promise<unknown>;
+  #incarnation = 1;
+
+  static async start(plan: ClientPlan, serverPorts: readonly number[]): Promise<ClientProcess> {
+    const links = await Promise.all(serverPorts.map((port) => Link.to(port)));
+    return new ClientProcess(plan, links);
+  }
+
+  private constructor(plan: ClientPlan, links: readonly { link: Link; port: number }[]) {
+    this.name = plan.client;
+    this.links = links.map(({ link }) => link);
+    this.#plan = plan;
+    this.#connectString = links.map(({ port }) => `127.0.0.1:${port}`).join(',');
+    [this.#child, this.#ended] = this.#fork();
+    whenProcessEnds(() => void this.#child.kill('SIGKILL'));
+  }
+
+  get isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  get exitCode(): number | null {
+    return this.#child.exitCode;
+  }
+
+  order(order: Order): void {
+    if (this.#child.connected) this.#child.send(order);
+  }
+
+  async identity(): Promise<Identity | undefined> {
+    const answered = this.#answer(2_000);
+    this.order({ is: 'identify' });
+    return (await answered) as Identity | undefined;
+  }
+
+  /** Blocks its event loop; resolves when that is over. */
+  async stall(ms: number): Promise<void> {
+    const answered = this.#answer(ms + 5_000);
+    this.order({ is: 'stall', ms });
+    await answered;
+  }
+
+  stop(): void {
+    this.#child.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#child.kill('SIGCONT');
+  }
+
+  /** Resolves when the process has ended. */
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.#ended;
+  }
+
+  restart(): void {
+    this.#incarnation += 1;
+    [this.#child, this.#ended] = this.#fork();
+  }
+
+  /** Whether it ended by itself within the time. */
+  async ends(withinMs: number): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<boolean>((resolve) => (timer = setTimeout(resolve, withinMs, false)));
+    const ended = await Promise.race([this.#ended.then(() => true), late]);
+    clearTimeout(timer);
+    return ended;
+  }
+
+  async close(): Promise<void> {
+    await this.kill();
+    await Promise.all(this.links.map((link) => link[Symbol.asyncDispose]()));
+  }
+
+  /** Undefined where it gives none in time. */
+  #answer(withinMs: number): Promise<unknown> {
+    return once(this.#child, 'message', { signal: AbortSignal.timeout(Math.ceil(withinMs)) }).then(([answer]) => answer as unknown, () => undefined);
+  }
+
+  #fork(): [ChildProcess, Promise<unknown>] {
+    const setup: ClientSetup = { ...this.#plan, incarnation: this.#incarnation, connectString: this.#connectString };
+    const child = fork(script, [JSON.stringify(setup)], { execArgv: ['--import=tsx'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    return [child, new Promise((resolve) => child.once('exit', resolve))];
+  }
+}

@@ -1,0 +1,60 @@
+import type { Hold } from '../../src/index.ts';
+import { now } from '../history.ts';
+import type { RecordOwner } from './recorder.ts';
+import type { RegisterClient } from './register-client.ts';
+
+export interface Job {
+  readonly id: string;
+  readonly path: string;
+  readonly lengthMs: number;
+  readonly writes: number;
+  /** How long its writes are under way: they may come when the lock is somebody else's, and be refused for their token. */
+  readonly delayMs: number;
+  /** No job of this process ends before that, unless it loses its lock: faults meet holders then. */
+  readonly keeping: { readonly until: number };
+}
+
+const lookEveryMs = 20;
+
+/**
+ * What a careful owner does while it holds the lock: it writes with its token, never without a look at `isValid`, and ends at the first look
+ * that says no.
+ */
+export async function work({ id, path, lengthMs, writes, delayMs, keeping }: Job, hold: Hold, record: RecordOwner, register: RegisterClient): Promise<void> {
+  const until = performance.now() + lengthMs;
+  for (let count = 1; ; count += 1) {
+    const t = now();
+    const { isValid } = hold;
+    if (!isValid || count > writes) {
+      record({ type: 'look', valid: isValid }, t);
+    } else {
+      const write = `${id}/${count}`;
+      record({ type: 'write', write, valid: isValid }, t);
+      const accepted = await register.write({ path, write, token: tokenOf(hold), delayMs });
+      const answeredAt = now();
+      record({ type: 'written', write, accepted, valid: hold.isValid }, answeredAt);
+    }
+    const leftMs = Math.max(until, keeping.until) - performance.now();
+    if (!isValid || (leftMs <= 0 && count >= writes)) return;
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, Math.min(leftMs, lookEveryMs))));
+  }
+}
+
+/** Records the grant, and its loss when that comes. */
+export function recordGrant(hold: Hold, path: string, record: RecordOwner): void {
+  const t = now();
+  record({ type: 'granted', path, hold: nameOf(hold), token: tokenOf(hold), valid: hold.isValid }, t);
+  const { signal } = hold;
+  const lost = (): void => record({ type: 'lost', reason: (signal.reason as { reason?: string }).reason ?? String(signal.reason) });
+  if (signal.aborted) lost();
+  else signal.addEventListener('abort', lost, { once: true });
+}
+
+/** The grants of one znode of a sticky lock share its czxid, and are told apart by their count. */
+function tokenOf({ fencingToken, grant }: Hold): string {
+  return String((fencingToken << 40n) | grant);
+}
+
+function nameOf({ path, grant }: Hold): string {
+  return grant === 0n ? path : `${path}#${grant}`;
+}

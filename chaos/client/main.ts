@@ -1,0 +1,76 @@
+// One client process of a run: owners that take locks until they are told to stop.
+import { InterProcessMutex, LockClient } from '../../src/index.ts';
+import { Random } from '../../test/model/random.ts';
+import type { ClientSetup, Order } from '../messages.ts';
+import { Owner } from './owner.ts';
+import { Recorder } from './recorder.ts';
+import { RegisterClient } from './register-client.ts';
+
+const setup = JSON.parse(process.argv[2] ?? '') as ClientSetup;
+const recorder = new Recorder(setup.client, setup.file);
+const random = new Random(setup.seed, setup.incarnation);
+const register = new RegisterClient(setup.registerPort);
+const keeping = { until: 0 };
+let isDraining = false;
+let ids = 0;
+
+for (const what of ['unhandledRejection', 'uncaughtException', 'warning'] as const) {
+  process.on(what, (error: unknown) => recorder.record({ type: 'complaint', what, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }));
+}
+recorder.record({ type: 'started', incarnation: setup.incarnation });
+
+const client = await connect();
+client.on('state', (state) => recorder.record({ type: 'state', state }));
+client.on('background', (event) => {
+  if (event.type === 'connected') recorder.record({ type: 'session', sessionId: event.sessionId });
+});
+process.on('message', (order: Order) => obey(order));
+
+const sticky = setup.stickyIdleMs === undefined ? undefined : { idleMs: setup.stickyIdleMs };
+const mutexes = new Map(setup.paths.map((path) => [path, new InterProcessMutex(client, path, { sticky })]));
+const nextId = (): string => `${setup.client}.${setup.incarnation}-${(ids += 1)}`;
+const run = async (index: number): Promise<void> => {
+  const owner = new Owner({ client, mutexes, recorder, register, nextId, keeping, sessionTimeoutMs: setup.sessionTimeoutMs, random: new Random(setup.seed, 1_000 * setup.incarnation + index) });
+  // A turn of the loop between, also after calls that fail at once.
+  while (!isDraining) await owner.once().then(() => new Promise((resolve) => setTimeout(resolve, random.between(0, 10))));
+};
+await Promise.all(Array.from({ length: setup.owners }, (_, index) => run(index)));
+
+await client.close();
+recorder.record({ type: 'left' });
+register.close();
+process.disconnect();
+
+/** However long the servers are away. */
+async function connect(): Promise<LockClient> {
+  for (;;) {
+    try {
+      const { connectString, sessionTimeoutMs, tickTimeMs } = setup;
+      const connected = await LockClient.connect(connectString, { sessionTimeoutMs, connectionTimeoutMs: 30_000, tickTimeMs });
+      return connected;
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'ERR_LOCK_CONNECTION_TIMEOUT') throw error;
+    }
+  }
+}
+
+function obey(order: Order): void {
+  switch (order.is) {
+    case 'drain':
+      isDraining = true;
+      return;
+    case 'keep':
+      keeping.until = performance.now() + order.ms;
+      return;
+    case 'stall': {
+      const until = performance.now() + order.ms;
+      while (performance.now() < until); // the event loop is blocked
+      process.send?.('awake');
+      return;
+    }
+    case 'identify': {
+      const { id, password, lastZxid } = client.session.identity;
+      process.send?.({ id: id.toString('hex'), password: password.toString('hex'), lastZxid: String(lastZxid) });
+    }
+  }
+}

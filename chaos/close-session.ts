@@ -1,0 +1,24 @@
+import { systemClock } from '../src/client/clock.ts';
+import { parseConnectString } from '../src/client/connect-string.ts';
+import { Session } from '../src/client/session.ts';
+import type { Identity } from './messages.ts';
+
+/** Ends a session on the servers from another connection, as who has stolen its password could. */
+export async function closeSession(connectString: string, { id, password, lastZxid }: Identity, sessionTimeoutMs: number): Promise<void> {
+  const { hosts } = parseConnectString(connectString);
+  const nobody = (): undefined => undefined;
+  const twin = new Session(
+    {
+      hosts,
+      auth: [],
+      tickTimeMs: undefined,
+      clock: systemClock,
+      random: Math.random,
+      sessionTimeoutMs,
+      connectBy: systemClock.now() + 5_000,
+      resume: { id: Buffer.from(id, 'hex'), password: Buffer.from(password, 'hex'), lastZxid: BigInt(lastZxid) },
+    },
+    { connected: nobody, suspended: nobody, recovered: nobody, overdue: nobody, ended: nobody, settled: nobody, warn: nobody },
+  );
+  await twin.close(5_000);
+}

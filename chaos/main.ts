@@ -1,0 +1,17 @@
+// npm run chaos [-- --minutes 5 --seed 7 --clients 6 --out folder]
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { readOptions } from './options.ts';
+import { run } from './run.ts';
+
+const options = readOptions(process.argv.slice(2));
+console.log(`chaos: ${options.minutes} minutes, ${options.clients} clients, seed ${options.seed}`);
+const history = await run(options).catch((error: unknown) => {
+  // 1 is the checker's word for a violation.
+  console.error(error);
+  process.exit(2);
+});
+console.log(history);
+// Judged by a program of its own, which knows the file alone.
+const checker = spawnSync(process.execPath, ['--import=tsx', fileURLToPath(new URL('check.ts', import.meta.url)), history], { stdio: 'inherit' });
+process.exitCode = checker.status ?? 2;

@@ -1,0 +1,55 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+import { listen, onFreshPorts } from '../test/support/free-port.ts';
+import { now, type HistoryEvent } from './history.ts';
+
+export interface WriteRequest {
+  readonly path: string;
+  readonly write: string;
+  readonly token: string;
+  /** Judged so much later: it was long under way. */
+  readonly delayMs: number;
+}
+
+/** What the locks protect: one register a path, which refuses a smaller token than the largest it has seen. */
+export class Register implements AsyncDisposable {
+  readonly #largest = new Map<string, bigint>();
+  readonly #sockets = new Set<Socket>();
+  readonly #server: Server;
+  readonly #record: (event: HistoryEvent) => void;
+  port = 0;
+
+  static async start(record: (event: HistoryEvent) => void): Promise<Register> {
+    const register = new Register(record);
+    register.port = await onFreshPorts(1, ([port = 0]) => listen(register.#server, port));
+    return register;
+  }
+
+  private constructor(record: (event: HistoryEvent) => void) {
+    this.#record = record;
+    this.#server = createServer((socket) => {
+      this.#sockets.add(socket);
+      socket.on('error', () => undefined).on('close', () => void this.#sockets.delete(socket));
+      createInterface({ input: socket }).on('line', (line) => {
+        const request = JSON.parse(line) as WriteRequest;
+        const answer = (): void => void socket.write(`${JSON.stringify({ write: request.write, accepted: this.#judge(request) })}\n`);
+        if (request.delayMs === 0) answer();
+        else setTimeout(answer, request.delayMs);
+      });
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  #judge({ path, write, token }: WriteRequest): boolean {
+    const seen = this.#largest.get(path) ?? 0n;
+    const accepted = BigInt(token) >= seen;
+    if (accepted) this.#largest.set(path, BigInt(token));
+    this.#record({ t: now(), type: 'register', path, write, token, accepted, largest: String(accepted ? token : seen) });
+    return accepted;
+  }
+}

@@ -1,0 +1,86 @@
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Trio } from '../test/ensemble/support/trio.ts';
+import { Random } from '../test/model/random.ts';
+import { stranger, type Stranger } from '../test/support/stranger.ts';
+import { ClientProcess } from './client-process.ts';
+import { now, type EndEvent, type HistoryEvent } from './history.ts';
+import { Nemesis } from './nemesis.ts';
+import type { ChaosOptions } from './options.ts';
+import { Register } from './register.ts';
+
+const sessionTimeoutMs = 4_000;
+/** ZooKeeper's default: the longer it is, the less the leader knows of who was heard from. */
+const tickTimeMs = 2_000;
+const syncLimit = 15;
+const ownersOfClient = 6;
+const stickyIdleMs = 200;
+const settleLimitMs = 120_000;
+const paths = ['/chaos/accounts', '/chaos/orders', '/chaos/stock', '/chaos/mail'];
+
+/** Shakes an ensemble and its clients; resolves with the file of the history. */
+export async function run({ minutes, seed, clients: count, sticky, out }: ChaosOptions): Promise<string> {
+  const folder = join(out, `${new Date().toISOString().replaceAll(/[:.]/g, '-')}-seed-${seed}`);
+  mkdirSync(folder, { recursive: true });
+  const names = Array.from({ length: count }, (_, index) => `c${index + 1}`);
+  const ownFile = join(folder, 'own.jsonl');
+  const fileOf = (name: string): string => join(folder, `${name}.jsonl`);
+  const record = (event: HistoryEvent): void => appendFileSync(ownFile, `${JSON.stringify(event)}\n`);
+  record({ t: now(), type: 'run', seed, minutes, sessionTimeoutMs, paths, clients: names });
+
+  await using trio = await Trio.start({ tickTimeMs, syncLimit });
+  await using register = await Register.start(record);
+  await using outside = await stranger(trio.connectString);
+  const ports = trio.servers.map(({ port }) => port);
+  const clients = await Promise.all(
+    names.map((client, index) => {
+      // Half of the clients know the servers' tick, which makes their deadlines later.
+      const plan = { client, seed: seed + 100 * index, sessionTimeoutMs, tickTimeMs: index % 2 === 0 ? tickTimeMs : undefined, paths, owners: ownersOfClient, stickyIdleMs: isSticky(sticky, index) ? stickyIdleMs : undefined };
+      return ClientProcess.start({ ...plan, registerPort: register.port, file: fileOf(client) }, ports);
+    }),
+  );
+  try {
+    const world = { trio, clients, stranger: outside, paths, random: new Random(seed, 0), sessionTimeoutMs };
+    await new Nemesis(world, record).rage(now() + minutes * 60_000);
+    await trio.whole();
+    for (const client of clients) client.order({ is: 'drain' });
+    await Promise.all(clients.map((client) => client.ends(settleLimitMs)));
+    record({ t: now(), ...(await whatIsLeft(outside, trio)) });
+  } finally {
+    await Promise.all(clients.map((client) => client.close()));
+  }
+  return merge(folder, [ownFile, ...names.map(fileOf)]);
+}
+
+function isSticky(sticky: ChaosOptions['sticky'], index: number): boolean {
+  return sticky === 'on' || (sticky === 'mixed' && index % 2 === 1);
+}
+
+/** Waits a little longer than it may take, so that the checker has something to say. */
+async function whatIsLeft(outside: Stranger, trio: Trio): Promise<EndEvent> {
+  const leftAt = now();
+  const emptyAfterMs: Record<string, number> = {};
+  const left: Record<string, string[]> = {};
+  do {
+    for (const path of paths) {
+      left[path] = await outside.children(path);
+      if (left[path].length === 0) emptyAfterMs[path] ??= now() - leftAt;
+    }
+    if (Object.values(left).every((names) => names.length === 0)) break;
+    await delay(20);
+  } while (now() < leftAt + 3 * sessionTimeoutMs);
+  const watches = await Promise.all(trio.servers.map(async (server) => Number(/Total watches:(\d+)/.exec(await server.command('wchs'))?.[1])));
+  return { type: 'end', left: Object.fromEntries(Object.entries(left).filter(([, names]) => names.length > 0)), watches: watches.reduce((a, b) => a + b, 0), emptyAfterMs };
+}
+
+function merge(folder: string, files: readonly string[]): string {
+  const lines = files.flatMap((file) => readFileSync(file, 'utf8').split('\n').filter((line) => line !== ''));
+  // A process that was killed may have been in the middle of its last line.
+  const timed = lines.filter((line) => line.endsWith('}')).map((line) => ({ line, t: (JSON.parse(line) as { t: number }).t }));
+  timed.sort((a, b) => a.t - b.t);
+  const history = join(folder, 'history.jsonl');
+  writeFileSync(history, timed.map(({ line }) => `${line}\n`).join(''));
+  for (const file of files) rmSync(file);
+  return history;
+}

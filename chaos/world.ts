@@ -1,0 +1,32 @@
+import type { Roles, Trio } from '../test/ensemble/support/trio.ts';
+import type { Random } from '../test/model/random.ts';
+import type { Stranger } from '../test/support/stranger.ts';
+import type { ClientProcess } from './client-process.ts';
+
+/** What faults are made in. */
+export interface World {
+  readonly trio: Trio;
+  readonly clients: readonly ClientProcess[];
+  /** Somebody with a connection of its own, whom no fault of a client's link meets. */
+  readonly stranger: Stranger;
+  readonly paths: readonly string[];
+  readonly random: Random;
+  readonly sessionTimeoutMs: number;
+}
+
+export interface Fault {
+  /** What it hit, for the history. */
+  readonly target: string;
+  /** The names of the clients that may lose something by it. */
+  readonly clients: readonly string[];
+  /** Their code does not run meanwhile. */
+  readonly isStopped?: boolean;
+  /** How long it lasts; drawn by the nemesis where it is left out. */
+  readonly lastsMs?: number;
+  begin(): unknown;
+  /** Resolves, where it is a promise, when all is as it was before. */
+  heal(): unknown;
+}
+
+/** Undefined when there is nothing that it could hit. */
+export type FaultKind = (world: World, roles: Roles) => Promise<Fault | undefined> | Fault | undefined;

@@ -1,0 +1,57 @@
+// npm run chaos:broken [-- part of a name]: chaos has to fail every broken build of the lock within ten minutes.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { bootstrap, root } from './bootstrap.mjs';
+import { builds as all } from './chaos-broken/builds.mjs';
+import { Copy } from './mutants/copy.mjs';
+
+const limitMs = 10 * 60_000;
+const minutesOfRun = 2;
+
+const [part = ''] = process.argv.slice(2);
+const builds = all.filter(({ name }) => name.includes(part));
+bootstrap();
+const temporary = mkdtempSync(join(tmpdir(), 'chaos-broken-'));
+process.once('exit', () => rmSync(temporary, { recursive: true, force: true }));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
+
+let problems = builds.length === 0 ? 1 : 0;
+for (const build of builds) if (!(await isCaught(build))) problems += 1;
+console.log(`${builds.length} broken builds, ${problems} not caught`);
+process.exitCode = problems === 0 ? 0 : 1;
+
+/** Runs of two minutes, each with another seed, until one fails for a violation. */
+async function isCaught({ name, edits }) {
+  const stale = edits.filter(({ file, find }) => readFileSync(join(root, file), 'utf8').split(find).length !== 2);
+  if (stale.length > 0) {
+    console.log(`STALE: ${name}: ${stale.map(({ file }) => file).join(', ')}`);
+    return false;
+  }
+  const copy = new Copy(temporary);
+  for (const edit of edits) copy.mutate(edit);
+  const startedAt = Date.now();
+  while (Date.now() - startedAt < limitMs) {
+    const { code, output } = await run(copy.folder);
+    // 1 is the checker's word; anything else is a run that could not be made.
+    if (code === 1) {
+      console.log(`caught after ${Math.round((Date.now() - startedAt) / 1_000)} s: ${name}: ${/^.*violation.*$/m.exec(output)?.[0] ?? ''}`);
+      return true;
+    }
+    if (code !== 0) console.log(output);
+  }
+  console.log(`NOT CAUGHT: ${name}`);
+  return false;
+}
+
+function run(folder) {
+  const seed = Math.floor(Math.random() * 2 ** 31);
+  const args = ['--import=tsx', 'chaos/main.ts', '--minutes', String(minutesOfRun), '--seed', String(seed), '--sticky', 'off', '--out', join(folder, 'chaos-results')];
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
+    child.once('close', (code) => resolve({ code, output }));
+  });
+}

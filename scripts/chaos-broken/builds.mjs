@@ -1,0 +1,63 @@
+/**
+ * The lock, broken in the ways that tempt: a run of chaos has to notice each. `find` must be there exactly once; `sticky` says which clients the
+ * break shows in.
+ */
+export const builds = [
+  {
+    name: 'a grant without the session check',
+    edits: [
+      edit('src/internals/lock-internals.ts', 'return session.deadline - this.#client.clock.now() < session.timeoutMs / 4;', 'return false;'),
+      edit('src/internals/lock-internals.ts', "if (!session.isAlive()) return { is: 'over' };", ''),
+    ],
+  },
+  {
+    name: 'no search by uuid after a lost reply',
+    edits: [edit('src/internals/lock-node.ts', "    const written = this.session.request(check(['/']));", "    this.#isGone();\n    return false;\n    const written = this.session.request(check(['/']));")],
+  },
+  {
+    name: 'ownership by enterWith',
+    edits: [
+      edit(
+        'src/mutex/lock-context.ts',
+        'let storage: AsyncLocalStorage<LockContext> | undefined;',
+        [
+          'let storage: AsyncLocalStorage<LockContext> | undefined;',
+          'export function entered(): LockContext {',
+          '  storage ??= new AsyncLocalStorage<LockContext>();',
+          "  const context = new LockContext('job', undefined);",
+          '  storage.enterWith(context);',
+          '  return context;',
+          '}',
+        ].join('\n'),
+      ),
+      edit('src/mutex/inter-process-mutex.ts', 'import { currentContext, innermostContext, LockContext }', 'import { currentContext, entered, innermostContext, LockContext }'),
+      edit('src/mutex/inter-process-mutex.ts', 'const hold = await this.#enter(currentContext(), checked);', 'const hold = await this.#enter(currentContext() ?? entered(), checked);'),
+    ],
+  },
+  {
+    name: 'a deadline that counts from the last answer',
+    edits: [
+      edit(
+        'src/client/session-clock.ts',
+        "return event.kind === 'read' ? proof : afterWrite(verified(proof, event), event, relayMs(proof.timeoutMs, tickTimeMs));",
+        'return { ...proof, provenAt: event.answeredAt, connectSentAt: undefined };',
+      ),
+      edit('src/client/session-clock.ts', 'const marginOfTimeout = 0.1;', 'const marginOfTimeout = 0;'),
+    ],
+  },
+  {
+    name: 'a link within the process that resolves when the first job ends',
+    edits: [
+      edit('src/mutex/hold.ts', '    const { grant } = this.shared;\n', '    const { grant } = this.shared;\n    grant.node.resolveLink();\n'),
+      edit('src/internals/lock-node.ts', '  /** Deletes it in the background;', '  resolveLink(): void {\n    this.#successor?.handedOver();\n  }\n\n  /** Deletes it in the background;'),
+    ],
+  },
+  {
+    name: 'a delete that is not tried again',
+    edits: [edit('src/internals/lock-node.ts', 'for (let tries = 0; this.#mayBeThere(); tries += 1) {', 'for (let tries = 0; tries < 1 && this.#mayBeThere(); tries += 1) {')],
+  },
+];
+
+function edit(file, find, replace) {
+  return { file, find, replace };
+}

@@ -1,0 +1,71 @@
+import { expect } from 'chai';
+import { figuresOf } from '../../chaos/checks/figures.ts';
+import { table } from '../../chaos/checks/report.ts';
+import { calm } from './support/script.ts';
+
+describe('the figures of a history', () => {
+  it('count what there was', () => {
+    const script = calm()
+      .fault('kill-leader', '127.0.0.1:1', 900, 950, ['c1', 'c2'])
+      .fault('kill-leader', '127.0.0.1:1', 2_900, 2_950, ['c1', 'c2'])
+      .fault('cut-link', 'c1', 4_900, 4_950)
+      .hold('c1', 'x', { call: 5_000, granted: 5_001, until: 5_100, token: 10 })
+      .hold('c1', 'inner', { call: 5_010, granted: 5_011, until: 5_090, token: 10, flow: 'x', kind: 're-entrant' })
+      .own('c2', 'try', 5_020, { type: 'call', path: '/a', kind: 'try', flow: 'try' })
+      .own('c2', 'try', 5_021, { type: 'refused', outcome: 'none' })
+      .say(5_200, { type: 'register', path: '/a', write: 'unknown', token: '1', accepted: false, largest: '10' });
+    expect(figuresOf(script.history)).to.deep.include({
+      grants: 5,
+      reEntries: 1,
+      refusals: 1,
+      losses: {},
+      writesAccepted: 5,
+      writesRefused: 1,
+      faults: { 'kill-leader': 2, 'cut-link': 1 },
+    });
+  });
+
+  it('have the smallest margin between a loss and the next grant, of code that ran', () => {
+    const script = calm()
+      .fault('silent-link', 'c1', 900, 5_000)
+      .hold('c1', 'x', { call: 990, granted: 1_000, token: 10 })
+      .lose('c1', 'x', 4_000)
+      .hold('c2', 'y', { call: 995, granted: 4_400, until: 4_500, token: 11 })
+      .hold('c1', 'z', { call: 5_990, granted: 6_000, token: 12 })
+      .lose('c1', 'z', 7_000)
+      .hold('c2', 'u', { call: 5_995, granted: 7_250, until: 7_300, token: 13 })
+      // Stopped, it could not be told in time.
+      .hold('c1', 'v', { call: 9_990, granted: 10_000, token: 14 })
+      .fault('stop-client', 'c1', 10_010, 20_000)
+      .hold('c2', 'w', { call: 9_995, granted: 15_000, until: 15_100, token: 15 })
+      .lose('c1', 'v', 20_001);
+    expect(script.findings).to.deep.equal([]);
+    expect(figuresOf(script.history)).to.deep.include({ losses: { 'session-deadline': 3 }, smallestMarginMs: 250, slowestNewsMs: undefined });
+  });
+
+  it('have a margin below zero when a loss was told too late', () => {
+    const script = calm().fault('silent-link', 'c1', 900, 5_000).hold('c1', 'x', { call: 990, granted: 1_000, token: 10 }).lose('c1', 'x', 4_000);
+    expect(figuresOf(script.hold('c2', 'y', { call: 995, granted: 3_900, until: 4_500, token: 11 }).history)).to.deep.include({ smallestMarginMs: -100 });
+  });
+
+  it('have no news of a session that was closed when its hold was lost already', () => {
+    const script = calm().fault('silent-link', 'c1', 900, 5_000).hold('c1', 'x', { call: 990, granted: 1_000, token: 10 }).lose('c1', 'x', 4_000);
+    expect(figuresOf(script.fault('close-session', 'c1', 9_000, 9_005).history)).to.deep.include({ slowestNewsMs: undefined });
+  });
+
+  it('have the slowest news of a deletion', () => {
+    const script = calm()
+      .hold('c1', 'x', { call: 990, granted: 1_000, token: 10 })
+      .fault('delete-znode', '/a/lock-10', 1_100, 1_101, ['c1', 'c2'])
+      .lose('c1', 'x', 1_130, 'node-deleted')
+      .hold('c2', 'y', { call: 1_990, granted: 2_000, token: 11 })
+      .fault('close-session', 'c2', 2_100, 2_105)
+      .lose('c2', 'y', 2_140, 'session-expired');
+    expect(figuresOf(script.history)).to.deep.include({ losses: { 'node-deleted': 1, 'session-expired': 1 }, slowestNewsMs: 40, smallestMarginMs: undefined });
+  });
+
+  it('are a table', () => {
+    const lines = table(figuresOf(calm().fault('cut-link', 'c1', 900, 901).history)).split('\n').map((line) => line.trim());
+    expect(lines).to.include.members(['grants  3', 'longest time without progress  -', 'cut-link  1']);
+  });
+});

@@ -1,0 +1,49 @@
+import { expect } from 'chai';
+import { check } from '../../chaos/check.ts';
+import type { EndEvent } from '../../chaos/history.ts';
+import { calm, Script, sessionTimeoutMs } from './support/script.ts';
+
+const clean: EndEvent = { type: 'end', left: {}, watches: 0, emptyAfterMs: { '/a': 1, '/b': 1 } };
+
+function ending(end: Partial<EndEvent>): string[] {
+  return calm()
+    .without(({ type }) => type === 'end')
+    .say(60_010, { ...clean, ...end }).findings;
+}
+
+describe('the end of a history', () => {
+  it('is clean', () => {
+    expect(ending({})).to.deep.equal([]);
+    expect(ending({ left: { '/a': [] } })).to.deep.equal([]);
+  });
+
+  it('must not have znodes left', () => expect(ending({ left: { '/a': ['lock-1'] } })).to.deep.equal(['leftovers']));
+
+  it('must not have watches left', () => {
+    expect(ending({ watches: 1 })).to.deep.equal(['leftovers']);
+  });
+
+  it('must see each path empty, in time', () => {
+    expect(ending({ emptyAfterMs: { '/a': 2 * sessionTimeoutMs, '/b': 1 } })).to.deep.equal([]);
+    expect(ending({ emptyAfterMs: { '/a': 2 * sessionTimeoutMs + 1, '/b': 1 } })).to.deep.equal(['leftovers']);
+    expect(ending({ emptyAfterMs: { '/a': 1 } })).to.deep.equal(['leftovers']);
+  });
+
+  it('must be there', () => expect(calm().without(({ type }) => type === 'end').findings).to.deep.equal(['leftovers']));
+});
+
+describe('a complaint in a history', () => {
+  for (const what of ['unhandledRejection', 'uncaughtException', 'warning'] as const) {
+    it(`is a violation: ${what}`, () => expect(calm().say(1_000, { type: 'complaint', client: 'c1', what, error: 'Error: no' }).findings).to.deep.equal(['complaints']));
+  }
+});
+
+describe('a history in which nothing happens', () => {
+  it('tests nothing', () => {
+    expect(check(new Script().end(1_000).history).violations.map(({ text }) => text)).to.deep.equal(['nothing was ever granted']);
+  });
+
+  it('tests nothing of a client that was never granted', () => {
+    expect(calm().without((event) => 'id' in event && event.client === 'c1').findings).to.deep.equal(['vacuity']);
+  });
+});

@@ -1,0 +1,130 @@
+import type { CallKind } from '../../../chaos/history.ts';
+import { Script, sessionTimeoutMs } from './script.ts';
+
+export type Fate = 'none' | 'stop-client' | 'kill-client' | 'delete-znode' | 'close-session' | 'silent-link' | 'kill-leader';
+
+export interface Call {
+  /** Taken modulo how many there are, as the paths are. */
+  readonly client: number;
+  readonly path: number;
+  readonly kind: CallKind;
+  readonly lengthMs: number;
+  readonly patienceMs: number;
+}
+
+/** Calls made at once, and what happens to one of them when it holds its lock. */
+export interface Round {
+  readonly calls: readonly Call[];
+  readonly fate: Fate;
+  readonly victim: number;
+}
+
+/** What a lock without a fault would make of it. */
+export function play(rounds: readonly Round[], clients: number, paths: number): Script {
+  const stage = new Stage(clients, paths);
+  // Everybody has held something.
+  const calls = Array.from({ length: Math.max(clients, paths) }, (_, index): Call => ({ client: index, path: index, kind: 'plain', lengthMs: 1, patienceMs: 0 }));
+  for (const round of [{ calls, fate: 'none', victim: 0 } as const, ...rounds]) stage.play(round);
+  return stage.end();
+}
+
+class Stage {
+  readonly #script: Script;
+  readonly #clients: readonly string[];
+  readonly #paths: readonly string[];
+  readonly #incarnations = new Map<string, number>();
+  /** From when on each path is free. */
+  readonly #free = new Map<string, number>();
+  #t = 10;
+  #tokens = 0;
+
+  constructor(clients: number, paths: number) {
+    this.#clients = Array.from({ length: clients }, (_, index) => `c${index + 1}`);
+    this.#paths = Array.from({ length: paths }, (_, index) => `/p${index + 1}`);
+    this.#script = new Script(this.#clients, this.#paths);
+  }
+
+  play({ calls, fate, victim: place }: Round): void {
+    const victim = calls[place % calls.length];
+    const clientOf = (call: Call): string => this.#clients[call.client % this.#clients.length] ?? '';
+    // Whose client is hit has nothing else in hand.
+    const spared = calls.filter((call) => fate === 'none' || call === victim || victim === undefined || clientOf(call) !== clientOf(victim));
+    const start = this.#t;
+    spared.forEach((call, index) => this.#call(call, clientOf(call), start + index / 10, call === victim ? fate : 'none'));
+    this.#t += 5;
+  }
+
+  end(): Script {
+    return this.#script.end(this.#t + 20_000);
+  }
+
+  #call({ path: place, kind, lengthMs, patienceMs }: Call, client: string, call: number, fate: Fate): void {
+    const path = this.#paths[place % this.#paths.length] ?? '';
+    const token = (this.#tokens += 1);
+    const id = `${client}-${token}`;
+    const free = this.#free.get(path) ?? 0;
+    const granted = Math.max(call + 1, free + 0.5);
+    const waits = kind === 'try' ? 1 : kind === 'timed' || kind === 'aborted' ? patienceMs : Infinity;
+    if (granted > call + waits) {
+      this.#script.own(client, id, call, { type: 'call', path, kind, flow: id, ...(kind === 'timed' ? { timeoutMs: patienceMs } : {}) });
+      this.#script.own(client, id, call + waits, { type: 'refused', outcome: kind === 'aborted' ? 'aborted' : 'none' });
+      return;
+    }
+    const plan = { path, kind, call, granted, token };
+    if (fate !== 'none') {
+      this.#script.hold(client, id, plan).look(client, id, granted + 0.5, true);
+      this.#goesOn(path, this.#strike(fate, client, id, `${path}/lock-${token}`, granted + 1));
+      return;
+    }
+    const until = granted + lengthMs;
+    this.#script.hold(client, id, { ...plan, until }).look(client, id, granted + lengthMs / 3, true);
+    this.#goesOn(path, until);
+    if (kind !== 're-entrant') return;
+    this.#script.hold(client, `${id}-inner`, { ...plan, call: granted + lengthMs / 4, granted: granted + lengthMs / 4, until: until + 2, flow: id });
+    this.#goesOn(path, until + 2);
+  }
+
+  /** Returns when the path is free for the next one. */
+  #strike(fate: Exclude<Fate, 'none'>, client: string, id: string, znode: string, t: number): number {
+    const script = this.#script;
+    switch (fate) {
+      case 'stop-client': {
+        const resumed = t + sessionTimeoutMs + 3_000;
+        script.fault(fate, client, t, resumed).look(client, id, resumed + 1, false).lose(client, id, resumed + 1);
+        this.#reaches(resumed + 2);
+        return t + sessionTimeoutMs + 500;
+      }
+      case 'kill-client': {
+        const incarnation = (this.#incarnations.get(client) ?? 1) + 1;
+        this.#incarnations.set(client, incarnation);
+        script.fault(fate, client, t, t + 1_000).say(t + 1_200, { type: 'started', client, incarnation });
+        this.#reaches(t + 1_200);
+        return t + sessionTimeoutMs + 500;
+      }
+      case 'delete-znode':
+        script.fault(fate, znode, t, t + 2, this.#clients).look(client, id, t + 3, true).lose(client, id, t + 10, 'node-deleted');
+        this.#reaches(t + 11);
+        return t + 1;
+      case 'close-session':
+        script.fault(fate, client, t, t + 5).lose(client, id, t + 20, 'session-expired').say(t + 21, { type: 'session', client, sessionId: '0x2' });
+        this.#reaches(t + 21);
+        return t + 3;
+      case 'silent-link':
+        script.fault(fate, client, t, t + 6_000).lose(client, id, t + 3_500);
+        this.#reaches(t + 6_000);
+        return t + sessionTimeoutMs + 100;
+      case 'kill-leader':
+        script.fault(fate, '127.0.0.1:1', t, t + 3_000, this.#clients).release(client, id, t + 3_200);
+        return t + 3_200;
+    }
+  }
+
+  #goesOn(path: string, free: number): void {
+    this.#free.set(path, free);
+    this.#reaches(free);
+  }
+
+  #reaches(t: number): void {
+    this.#t = Math.max(this.#t, t);
+  }
+}

@@ -1,0 +1,127 @@
+import { check } from '../../../chaos/check.ts';
+import type { History } from '../../../chaos/checks/folded-history.ts';
+import type { CallKind, HistoryEvent, OwnerEvent } from '../../../chaos/history.ts';
+import { parseHistory } from '../../../chaos/read-history.ts';
+
+export const sessionTimeoutMs = 4_000;
+
+type Untimed<T> = T extends { readonly t: number } ? Omit<T, 't'> : never;
+
+export interface HoldPlan {
+  readonly path?: string;
+  readonly kind?: CallKind;
+  readonly flow?: string;
+  readonly znode?: string;
+  readonly timeoutMs?: number;
+  readonly call: number;
+  readonly granted: number;
+  readonly token: number;
+  /** Released then, with a write in the middle; without it, the hold is left open, and nothing is written. */
+  readonly until?: number;
+}
+
+/** A history that is written by hand. */
+export class Script {
+  readonly #clients: readonly string[];
+  readonly #paths: readonly string[];
+  #events: HistoryEvent[] = [];
+
+  constructor(clients: readonly string[] = ['c1', 'c2'], paths: readonly string[] = ['/a', '/b']) {
+    this.#clients = clients;
+    this.#paths = paths;
+    this.say(0, { type: 'run', seed: 7, minutes: 1, sessionTimeoutMs, paths, clients });
+    for (const client of clients) this.say(1, { type: 'started', client, incarnation: 1 });
+  }
+
+  say(t: number, event: Untimed<HistoryEvent>): this {
+    this.#events.push({ t, ...event });
+    return this;
+  }
+
+  /** Events of one acquire. */
+  own(client: string, id: string, t: number, event: OwnerEvent): this {
+    return this.say(t, { client, id, ...event });
+  }
+
+  hold(client: string, id: string, { path = '/a', kind = 'plain', flow = id, timeoutMs, call, granted, token, znode = `${path}/lock-${token}`, until }: HoldPlan): this {
+    this.own(client, id, call, { type: 'call', path, kind, flow, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
+    this.own(client, id, granted, { type: 'granted', path, hold: znode, token: `${token}`, valid: true });
+    if (until === undefined) return this;
+    const middle = (granted + until) / 2;
+    return this.write(client, id, `${id}/1`, { path, token, sent: middle, done: middle }).release(client, id, until);
+  }
+
+  write(client: string, id: string, write: string, { path = '/a', token, sent, valid = true, done, accepted = true, after = true }: WritePlan): this {
+    this.own(client, id, sent, { type: 'write', write, valid });
+    this.say(done, { type: 'register', path, write, token: `${token}`, accepted, largest: `${token}` });
+    return this.own(client, id, done, { type: 'written', write, accepted, valid: after });
+  }
+
+  look(client: string, id: string, t: number, valid: boolean): this {
+    return this.own(client, id, t, { type: 'look', valid });
+  }
+
+  /** Told by its signal, noticed by its job, and released at once. */
+  lose(client: string, id: string, t: number, reason = 'session-deadline'): this {
+    this.own(client, id, t, { type: 'lost', reason });
+    return this.release(client, id, t + 1, 'lost');
+  }
+
+  release(client: string, id: string, t: number, outcome: 'released' | 'lost' = 'released'): this {
+    this.own(client, id, t, { type: 'releasing', valid: outcome === 'released' });
+    return this.own(client, id, t, { type: 'released', outcome });
+  }
+
+  fault(kind: string, target: string, from: number, to: number, clients: readonly string[] = [target]): this {
+    const fault = `f${this.#events.length}`;
+    this.say(from, { type: 'fault', fault, kind, target, clients, isStopped: kind === 'stop-client' || kind === 'stall-client' });
+    return this.say(to, { type: 'healed', fault });
+  }
+
+  /** Everybody leaves, and nothing is left. */
+  end(t: number): this {
+    for (const client of this.#clients) this.say(t, { type: 'left', client });
+    return this.say(t + 10, { type: 'end', left: {}, watches: 0, emptyAfterMs: Object.fromEntries(this.#paths.map((path) => [path, 1])) });
+  }
+
+  without(is: (event: HistoryEvent) => boolean): this {
+    this.#events = this.#events.filter((event) => !is(event));
+    return this;
+  }
+
+  get text(): string {
+    return this.#events.map((event) => `${JSON.stringify(event)}\n`).join('');
+  }
+
+  get history(): History {
+    return parseHistory(this.text);
+  }
+
+  /** Which checks find something, each once. */
+  get findings(): string[] {
+    return findingsOf(this.text);
+  }
+}
+
+export function findingsOf(text: string): string[] {
+  return [...new Set(check(parseHistory(text)).violations.map((violation) => violation.check))].sort();
+}
+
+interface WritePlan {
+  readonly path?: string;
+  readonly token: number;
+  readonly sent: number;
+  readonly valid?: boolean;
+  readonly done: number;
+  readonly accepted?: boolean;
+  readonly after?: boolean;
+}
+
+/** Two clients that have held a lock each, in the first second, and that leave after a minute: what happens in between is up to the test. */
+export function calm(): Script {
+  return new Script()
+    .hold('c1', 'c1-first', { call: 10, granted: 20, until: 30, token: 1 })
+    .hold('c2', 'c2-first', { call: 11, granted: 40, until: 50, token: 2 })
+    .hold('c2', 'c2-other', { path: '/b', call: 20, granted: 30, until: 60, token: 3 })
+    .end(60_000);
+}

@@ -1,0 +1,55 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { check } from '../../chaos/check.ts';
+import { play, type Call, type Fate, type Round } from './support/rounds.ts';
+
+const calls: fc.Arbitrary<Call> = fc.record({
+  client: fc.nat(5),
+  path: fc.nat(3),
+  kind: fc.constantFrom('plain', 'long', 'timed', 'aborted', 'try', 're-entrant', 'handler'),
+  lengthMs: fc.integer({ min: 1, max: 1_200 }),
+  patienceMs: fc.integer({ min: 0, max: 1_500 }),
+});
+const fates: fc.Arbitrary<Fate> = fc.constantFrom('none', 'stop-client', 'kill-client', 'delete-znode', 'close-session', 'silent-link', 'kill-leader');
+const round: fc.Arbitrary<Round> = fc.record({ calls: fc.array(calls, { minLength: 1, maxLength: 12 }), fate: fates, victim: fc.nat(11) });
+const rounds = fc.array(round, { maxLength: 8 });
+const clients = fc.integer({ min: 2, max: 6 });
+const paths = fc.integer({ min: 1, max: 4 });
+
+describe('a well-behaved history, whatever happens in it', () => {
+  it('has no violation', () => {
+    fc.assert(
+      fc.property(rounds, clients, paths, (...plan) => {
+        expect(check(play(...plan).history).violations).to.deep.equal([]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('has one when somebody is let in while another one holds the lock', () => {
+    fc.assert(
+      fc.property(rounds, clients, paths, fc.nat(), (a, b, c, place) => {
+        const script = play(a, b, c);
+        const released = [...script.history.grants.values()].flat().filter((grant) => grant.released?.outcome === 'released');
+        const victim = released[place % released.length];
+        fc.pre(victim?.releasingAt !== undefined);
+        const t = (victim.granted.t + victim.releasingAt) / 2;
+        script.own('c1', 'intruder', t - 0.01, { type: 'call', path: victim.path, kind: 'try', flow: 'intruder' });
+        script.own('c1', 'intruder', t, { type: 'granted', path: victim.path, hold: `${victim.path}/intruder`, token: '1000000', valid: true });
+        expect(script.release('c1', 'intruder', t + 0.01).findings).to.include('overlaps');
+      }),
+    );
+  });
+
+  it('has one when any of its releases is missing', () => {
+    fc.assert(
+      fc.property(rounds, clients, paths, fc.nat(), (a, b, c, place) => {
+        const script = play(a, b, c);
+        const living = [...script.history.grants.values()].flat().filter(({ incarnation }) => incarnation.killedAt === undefined);
+        const victim = living[place % living.length];
+        fc.pre(victim !== undefined);
+        expect(script.without((event) => event.type === 'released' && event.id === victim.id).findings).to.include('settled');
+      }),
+    );
+  });
+});

@@ -1,0 +1,35 @@
+import { expect } from 'chai';
+import { exists } from '../../src/client/operations.ts';
+import { ConnectionProbe } from '../integration/connection/support/connection-probe.ts';
+import { serverMode } from '../support/four-letter-word.ts';
+import { Contest, longTimeoutMs, shortTimeoutMs } from './support/rivals.ts';
+import { useTrio } from './support/trio.ts';
+
+describe('a follower that is cut off from its leader', function () {
+  this.timeout(60_000);
+  const used = useTrio();
+
+  for (const round of [1, 2, 3]) {
+    it(`goes on answering its clients, and those who hold a lock are told before the leader gives it away (${round} of 3)`, async () => {
+      const roles = await used.trio.whole();
+      const { leader, followers: [follower, other] } = roles;
+      await using contest = await Contest.begin([false, true, false, true].map((knowTick) => ({ holderOn: [follower], waiterOn: [leader, other], sessionTimeoutMs: shortTimeoutMs, knowTick })));
+      using reader = await ConnectionProbe.connect([follower.port], { sessionTimeoutMs: 20_000 });
+      contest.all.forEach((rivals) => rivals.keepReading());
+      await used.trio.cutFollowerOff(roles, follower);
+      await contest.each((rivals) => rivals.loses('a follower cut off from its leader'));
+      expect(await serverMode('127.0.0.1', follower.port)).to.equal('follower');
+      await reader.send(exists('/'));
+    });
+  }
+
+  it('takes nothing from holders who know the other servers: their sessions move there', async () => {
+    const roles = await used.trio.whole();
+    const { leader, followers: [follower, other] } = roles;
+    await using contest = await Contest.begin([false, true].map((knowTick) => ({ holderOn: [follower, other, leader], waiterOn: [leader, other], sessionTimeoutMs: longTimeoutMs, knowTick })));
+    await used.trio.cutFollowerOff(roles, follower);
+    const cutAt = performance.now();
+    await contest.each((rivals) => rivals.outlives(cutAt));
+    await contest.each((rivals) => rivals.handsOver());
+  });
+});

@@ -1,0 +1,38 @@
+import { expect } from 'chai';
+import { exists, sync } from '../../src/client/operations.ts';
+import { ConnectionProbe } from '../integration/connection/support/connection-probe.ts';
+import { serverMode } from '../support/four-letter-word.ts';
+import { Contest, longTimeoutMs, shortTimeoutMs } from './support/rivals.ts';
+import { useTrio } from './support/trio.ts';
+
+describe('a leader that is cut off from its followers', function () {
+  this.timeout(60_000);
+  const used = useTrio();
+
+  for (const round of [1, 2, 3]) {
+    it(`goes on answering its clients, and those who hold a lock are told before the next leader gives it away (${round} of 3)`, async () => {
+      const roles = await used.trio.whole();
+      const { leader, followers: [one, other] } = roles;
+      // A follower finds out when it has something to say for a client of its own.
+      const waiterOn = [[one, other], [other, one]];
+      await using contest = await Contest.begin([false, true, true, false].map((knowTick, index) => ({ holderOn: [leader], waiterOn: waiterOn[index % 2] ?? [], sessionTimeoutMs: shortTimeoutMs, knowTick })));
+      using reader = await ConnectionProbe.connect([leader.port], { sessionTimeoutMs: 20_000 });
+      contest.all.forEach((rivals) => rivals.keepReading());
+      await used.trio.cutLeaderOff(roles);
+      await contest.each((rivals) => rivals.loses('a leader deposed with its clients'));
+      expect(await serverMode('127.0.0.1', leader.port)).to.equal('leader');
+      await reader.send(exists('/'));
+      await reader.send(sync('/'));
+    });
+  }
+
+  it('takes nothing from holders who know the other servers: their sessions move there', async () => {
+    const roles = await used.trio.whole();
+    const { leader, followers: [one, other] } = roles;
+    await using contest = await Contest.begin([[one, other], [other, one]].map((servers, index) => ({ holderOn: [leader, ...servers], waiterOn: servers, sessionTimeoutMs: longTimeoutMs, knowTick: index === 0 })));
+    await used.trio.cutLeaderOff(roles);
+    const cutAt = performance.now();
+    await contest.each((rivals) => rivals.outlives(cutAt));
+    await contest.each((rivals) => rivals.handsOver());
+  });
+});

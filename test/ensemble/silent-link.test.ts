@@ -1,0 +1,79 @@
+import { expect } from 'chai';
+import type { LockClient } from '../../src/index.ts';
+import { exists } from '../../src/client/operations.ts';
+import { connectInOrder } from '../integration/connection/support/lock-clients.ts';
+import { until } from '../support/until.ts';
+import { Contest, longTimeoutMs, shortTimeoutMs } from './support/rivals.ts';
+import { tickTimeMs, useTrio } from './support/trio.ts';
+
+/** What a busy machine may add to a timer. */
+const slackMs = 400;
+
+describe('a link between a client and its server that is silently dead', function () {
+  this.timeout(60_000);
+  const used = useTrio();
+
+  it('is noticed after two thirds of the session timeout where nothing is held, and the session goes on at the next server', async () => {
+    const { leader, followers: [follower, other] } = await used.trio.whole();
+    const connected = [false, true].flatMap((knowTick) =>
+      [false, true].map(async (asks) => ({
+        asks,
+        client: await connectInOrder([follower, other, leader], { sessionTimeoutMs: longTimeoutMs, ...(knowTick && { tickTimeMs }) }),
+      })),
+    );
+    const clients = await Promise.all(connected);
+    const first = clients.map(({ client }) => client.session.deadline);
+    // By its connection alone, a client knows more of its session than ever again.
+    await until('all know their sessions by heartbeats', () => clients.every(({ client }, index) => client.session.deadline > (first[index] ?? 0)));
+    await used.trio.cutClientsOff(follower);
+    const cutAt = performance.now();
+    await Promise.all(
+      clients.map(async ({ client, asks }) => {
+        const { id } = client.session;
+        // Who asks for nothing finds out by the next heartbeat.
+        if (asks) client.session.request(exists('/')).catch(() => undefined);
+        await noticed(client, cutAt + (longTimeoutMs * 2) / 3 + (asks ? 0 : longTimeoutMs / 6));
+        await goesOn(client, id);
+        await client.close();
+      }),
+    );
+  });
+
+  it('is noticed after a quarter of the session timeout where a lock is held, which is kept', async () => {
+    const { leader, followers: [follower, other] } = await used.trio.whole();
+    await using contest = await Contest.begin([false, true, false, true].map((knowTick) => ({ holderOn: [follower, other, leader], waiterOn: [leader, other], sessionTimeoutMs: longTimeoutMs, knowTick })));
+    await used.trio.cutClientsOff(follower);
+    const cutAt = performance.now();
+    await contest.each(async ({ holder }) => {
+      const { id } = holder.session;
+      holder.session.request(exists('/')).catch(() => undefined);
+      await noticed(holder, cutAt + longTimeoutMs / 4);
+      expect(holder.state).to.equal('suspended');
+      await goesOn(holder, id);
+    });
+    await contest.each((rivals) => rivals.outlives(cutAt));
+    await contest.each((rivals) => rivals.handsOver());
+  });
+
+  for (const round of [1, 2, 3]) {
+    it(`costs a holder who knows no other server its lock, of which it is told before the next grant (${round} of 3)`, async () => {
+      const { leader, followers: [follower, other] } = await used.trio.whole();
+      await using contest = await Contest.begin([false, true, false, true].map((knowTick) => ({ holderOn: [follower], waiterOn: [leader, other], sessionTimeoutMs: shortTimeoutMs, knowTick })));
+      contest.all.forEach((rivals) => rivals.keepReading());
+      await used.trio.cutClientsOff(follower);
+      await contest.each((rivals) => rivals.loses('a link silently dead'));
+    });
+  }
+});
+
+/** The connection is given up. Where nothing is held, the deadline may have come first: then the client's state was `lost` before. */
+async function noticed({ session }: LockClient, at: number): Promise<void> {
+  await new Promise<void>((resolve) => session.onChange(() => session.state.at === 'suspended' && resolve()));
+  expect(performance.now() - at, 'milliseconds too late').to.be.below(slackMs);
+}
+
+async function goesOn(client: LockClient, id: bigint): Promise<void> {
+  await until('it is connected again', () => client.state === 'reconnected');
+  expect(client.session.id).to.equal(id);
+  await client.session.request(exists('/'));
+}

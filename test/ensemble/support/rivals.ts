@@ -1,0 +1,136 @@
+import { expect } from 'chai';
+import { InterProcessMutex, type Hold, type LockClient } from '../../../src/index.ts';
+import { exists } from '../../../src/client/operations.ts';
+import { connectInOrder } from '../../integration/connection/support/lock-clients.ts';
+import { testPath } from '../../support/test-path.ts';
+import { until } from '../../support/until.ts';
+import type { ZooKeeperServer } from '../../support/zookeeper-server.ts';
+import { recordMargin } from './margins.ts';
+import { monotonicMs } from './monotonic.ts';
+import { tickTimeMs } from './trio.ts';
+
+/** Of sessions that are to expire. */
+export const shortTimeoutMs = 4_000;
+
+/** Of sessions that are to live, on a busy machine too. */
+export const longTimeoutMs = 10_000;
+
+export interface RivalsOptions {
+  /** The servers that the holder knows; it begins with the first. */
+  readonly holderOn: readonly ZooKeeperServer[];
+  readonly waiterOn: readonly ZooKeeperServer[];
+  readonly sessionTimeoutMs: number;
+  /** Whether the clients are told the servers' tick. */
+  readonly knowTick: boolean;
+}
+
+/** One who holds a lock, and one who waits for it, each with a client of its own in this process. */
+export class Rivals {
+  readonly holder: LockClient;
+  readonly hold: Hold;
+  readonly #waiter: LockClient;
+  /** The lock as the waiter sees it. */
+  readonly #mutex: InterProcessMutex;
+  readonly #granted: Promise<Hold>;
+  #grantedAt: number | undefined;
+  #toldAt: number | undefined;
+  #isOver = false;
+
+  static async meet({ holderOn, waiterOn, sessionTimeoutMs, knowTick }: RivalsOptions): Promise<Rivals> {
+    const options = { sessionTimeoutMs, ...(knowTick && { tickTimeMs }) };
+    const [holder, waiter] = await Promise.all([connectInOrder(holderOn, options), connectInOrder(waiterOn, options)]);
+    expect(holder.sessionTimeoutMs).to.equal(sessionTimeoutMs);
+    const path = testPath('rivals');
+    const hold = await new InterProcessMutex(holder, path).acquire({ timeoutMs: 10_000 });
+    const rivals = new Rivals(holder, hold, waiter, path);
+    await until('somebody waits', async () => (await rivals.#mutex.participants()).length === 2);
+    return rivals;
+  }
+
+  private constructor(holder: LockClient, hold: Hold, waiter: LockClient, path: string) {
+    this.holder = holder;
+    this.hold = hold;
+    hold.signal.addEventListener('abort', () => (this.#toldAt = monotonicMs()));
+    this.#waiter = waiter;
+    this.#mutex = new InterProcessMutex(waiter, path);
+    this.#granted = this.#mutex.acquire().then((next) => {
+      this.#grantedAt = monotonicMs();
+      return next;
+    });
+    this.#granted.catch(() => undefined); // where the test ends first
+  }
+
+  /** From now on the holder reads all the time: a server that is cut off answers until the next heartbeat, and that proves nothing. */
+  keepReading(): void {
+    const read = async (): Promise<void> => {
+      while (!this.#isOver && this.#toldAt === undefined) {
+        await this.holder.session.request(exists('/')).catch(() => undefined);
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    };
+    void read();
+  }
+
+  /** Waits for the waiter's grant, and fails unless the holder was told before it. */
+  async loses(fault: string): Promise<void> {
+    await this.#granted;
+    // Not told at all: by how much it comes too late does not matter.
+    const marginMs = (this.#grantedAt ?? 0) - (this.#toldAt ?? Infinity);
+    recordMargin(fault, marginMs);
+    expect(marginMs, 'milliseconds from the abort to the next grant').to.be.above(0);
+    expect(this.hold.isValid, 'isValid').to.equal(false);
+  }
+
+  /** Waits until the leader is known to have heard from the session after `time`; fails if the lock was lost. */
+  async outlives(time: number): Promise<void> {
+    const { session } = this.holder;
+    await until('the session has outlived it', () => session.isEnded || session.deadline > time + session.timeoutMs, 30_000);
+    await this.stillHolds();
+    expect(this.holder.session, 'the session').to.equal(session);
+  }
+
+  async stillHolds(): Promise<void> {
+    expect(this.hold.isValid, 'isValid').to.equal(true);
+    expect(this.#grantedAt, 'when the waiter was granted').to.equal(undefined);
+    expect((await this.#mutex.participants())[0]?.path).to.equal(this.hold.path);
+  }
+
+  /** The holder lets go, and it is the waiter's turn. */
+  async handsOver(): Promise<void> {
+    expect(await this.hold.release()).to.equal('released');
+    await (await this.#granted).release();
+  }
+
+  async part(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all([this.holder, this.#waiter].map((client) => client.close({ timeoutMs: 200 })));
+  }
+}
+
+/** Some rivals at different locks, to whom one fault happens. */
+export class Contest implements AsyncDisposable {
+  readonly all: readonly Rivals[];
+
+  /** They meet one after another, so that the fault finds each at another phase between two heartbeats. */
+  static async begin(options: readonly RivalsOptions[]): Promise<Contest> {
+    const meet = async (option: RivalsOptions, index: number): Promise<Rivals> => {
+      await new Promise((resolve) => setTimeout(resolve, ((index / options.length) * option.sessionTimeoutMs) / 6));
+      return Rivals.meet(option);
+    };
+    return new Contest(await Promise.all(options.map(meet)));
+  }
+
+  private constructor(all: readonly Rivals[]) {
+    this.all = all;
+  }
+
+  /** Waits for every one of them, also where the first fails. */
+  async each(what: (rivals: Rivals) => Promise<unknown>): Promise<void> {
+    const outcomes = await Promise.allSettled(this.all.map(what));
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.each((rivals) => rivals.part());
+  }
+}

@@ -1,0 +1,84 @@
+import { expect } from 'chai';
+import { InterProcessMutex, LockClient } from '../../src/index.ts';
+import { testPath } from '../support/test-path.ts';
+import { rejection, until } from '../support/until.ts';
+import { tickTimeMs, useTrio, type Trio } from './support/trio.ts';
+
+/** By how much a promise may settle later than a timer would run. */
+const slackMs = 50;
+
+const outages: Readonly<Record<string, (trio: Trio) => Promise<unknown>>> = {
+  'are killed': ({ servers }) => Promise.all(servers.map((server) => server.kill())),
+  'are stopped': async ({ servers }) => servers.forEach((server) => server.pause()),
+  'are cut off': (trio) => Promise.all(trio.servers.map((server) => trio.cutClientsOff(server))),
+};
+
+describe('while all servers', function () {
+  this.timeout(30_000);
+  const used = useTrio();
+
+  for (const [what, happens] of Object.entries(outages)) {
+    for (const knowTick of [false, true]) {
+      it(`${what}, a wait settles at its deadline, at its abort at once, and leaves nothing (the tick is ${knowTick ? 'known' : 'not known'})`, async () => {
+        const connectString = used.trio.connectString;
+        // Longer than the outage.
+        const options = { sessionTimeoutMs: 20_000, ...(knowTick && { tickTimeMs }) };
+        const [holder, waiter] = await Promise.all([LockClient.connect(connectString, options), LockClient.connect(connectString, options)]);
+        const path = testPath('outage');
+        const seen = new InterProcessMutex(holder, path);
+        const hold = await seen.acquire();
+        const mutex = new InterProcessMutex(waiter, path);
+        const patient = mutex.acquire();
+
+        const controllers = [new AbortController(), new AbortController()] as const;
+        const deadlines = [late(mutex, 1_500), late(mutex, 2_200)];
+        const aborts = [rejection(mutex.acquire({ signal: controllers[0].signal }))];
+        await until('all wait', async () => (await seen.participants()).length === 5);
+        const queue = await seen.participants();
+        await happens(used.trio);
+        deadlines.push(late(mutex, 0.5), late(mutex, 700));
+        aborts.push(rejection(mutex.acquire({ signal: controllers[1].signal })));
+        const tried = triesInVain(mutex, 300);
+
+        for (const lateMs of await Promise.all([...deadlines, tried])) expect(lateMs, 'milliseconds after the deadline').to.be.within(0, slackMs);
+        const reason = new Error('never mind');
+        controllers.forEach((controller) => controller.abort(reason));
+        expect(await Promise.race([Promise.all(aborts), nextTurn()])).to.deep.equal([reason, reason]);
+
+        await used.trio.mend();
+        await until('only the holder and who still waits have a znode', async () => (await names(seen)).length === 2, 20_000);
+        expect(await names(seen)).to.deep.equal(queue.slice(0, 2).map((participant) => participant.path));
+        await hold.release();
+        await (await patient).release();
+        expect(await names(seen)).to.deep.equal([]);
+        await Promise.all([holder.close(), waiter.close()]);
+      });
+    }
+  }
+});
+
+/** By how many milliseconds an acquire with this timeout settles after it. */
+function late(mutex: InterProcessMutex, timeoutMs: number): Promise<number> {
+  return lateBy(timeoutMs, async () => expect((await rejection(mutex.acquire({ timeoutMs }))).code).to.equal('ERR_LOCK_TIMEOUT'));
+}
+
+function triesInVain(mutex: InterProcessMutex, timeoutMs: number): Promise<number> {
+  return lateBy(timeoutMs, async () => expect(await mutex.tryAcquire(timeoutMs)).to.equal(undefined));
+}
+
+/** Negative where it settles early. A machine that is busy with something else makes every timer late: that is not counted. */
+async function lateBy(timeoutMs: number, what: () => Promise<unknown>): Promise<number> {
+  const deadline = performance.now() + timeoutMs;
+  const timer = new Promise<number>((resolve) => setTimeout(() => resolve(performance.now()), timeoutMs));
+  await what();
+  const settledAt = performance.now();
+  return settledAt < deadline ? settledAt - deadline : Math.max(0, settledAt - Math.max(deadline, await timer));
+}
+
+function nextTurn(): Promise<string> {
+  return new Promise((resolve) => setImmediate(() => resolve('not at once')));
+}
+
+async function names(mutex: InterProcessMutex): Promise<string[]> {
+  return (await mutex.participants()).map(({ path }) => path);
+}

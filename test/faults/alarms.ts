@@ -1,0 +1,56 @@
+const events = ['unhandledRejection', 'uncaughtExceptionMonitor', 'warning'] as const;
+const beatMs = 20;
+const memoryMs = 2_000;
+
+/** What no promise tells: heard by the process, whoever caused it. */
+export class Alarms {
+  readonly heard: string[] = [];
+  readonly #running = new Set<string>();
+  readonly #listeners = events.map((event) => {
+    const listener = (what: unknown): void => this.#hear(event, what);
+    process.on(event, listener);
+    return () => process.off(event, listener);
+  });
+  readonly #stopBeat = startBeat();
+
+  /** @returns what takes the case off the list of those who may have caused the next alarm */
+  during(name: string): () => void {
+    this.#running.add(name);
+    return () => void this.#running.delete(name);
+  }
+
+  stop(): void {
+    for (const stop of this.#listeners) stop();
+    this.#stopBeat();
+  }
+
+  #hear(event: string, what: unknown): void {
+    const text = what instanceof Error ? (what.stack ?? what.message) : String(what);
+    this.heard.push(`${event}: ${text}\nwhile these ran:\n  ${[...this.#running].join('\n  ')}`);
+  }
+}
+
+interface Stall {
+  readonly at: number;
+  readonly ms: number;
+}
+
+let stalls: Stall[] = [];
+let lastBeatAt = performance.now();
+
+/** How long the event loop stood still of late, at most: a signal cannot abort in code that does not run. */
+export function longestStallMs(): number {
+  const now = performance.now();
+  stalls = stalls.filter(({ at }) => at > now - memoryMs);
+  return Math.max(now - lastBeatAt - beatMs, 0, ...stalls.map(({ ms }) => ms));
+}
+
+function startBeat(): () => void {
+  lastBeatAt = performance.now();
+  const timer = setInterval(() => {
+    const now = performance.now();
+    if (now - lastBeatAt > 2 * beatMs) stalls.push({ at: now, ms: now - lastBeatAt - beatMs });
+    lastBeatAt = now;
+  }, beatMs);
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,56 @@
+import { ZooKeeperError } from '../../src/index.ts';
+import type { Frame } from '../support/zk-proxy.ts';
+import type { Fault, FrameFact } from './fault.ts';
+import type { FrameKey } from './frame-key.ts';
+
+/** Known ones, and one that no server of today knows. */
+const numbers = [-4, -5, -7, -101, -102, -110, -112, -118, -122, -127, -999];
+const noNode = -101;
+
+/** A server that answers with an error: after it did what it was asked, and without. */
+export const codeFaults: readonly Fault[] = numbers.flatMap((number) => {
+  const { code, isRefusal, isPassing } = new ZooKeeperError(number, '', '');
+  const refuses = isPassing ? {} : { refuses: true as const };
+  return [
+    {
+      name: `done, but answered ${number} ${code}`,
+      lastsMs: 0,
+      ...refuses,
+      excludes: (fact: FrameFact) => notForReplies('server', fact) ?? (isRefusal && fact.key.op === 'create2' ? 'a refusal says that nothing was created' : lieAbout(number, fact.key.op)),
+      strike: () => ({ replaceError: number }),
+    },
+    {
+      name: `not done, answered ${number} ${code}`,
+      lastsMs: 0,
+      ...refuses,
+      excludes: (fact: FrameFact) => notForReplies('client', fact) ?? lieAbout(number, fact.key.op) ?? (number === noNode && fact.key.op === 'delete' ? thereIsOne : undefined),
+      strike: (request, stage) => {
+        const isItsReply = ({ from, connection, xid }: Frame): boolean => from === 'server' && connection === request.connection && xid === request.xid;
+        stage.wire.proxy.on((frame) => (isItsReply(frame) ? { replaceError: number } : undefined));
+        return { replaceWith: existsRoot(request.xid) };
+      },
+    },
+  ] satisfies Fault[];
+});
+
+const thereIsOne = 'no server denies a znode that is there';
+
+function notForReplies(from: 'client' | 'server', { key }: FrameFact): string | undefined {
+  if (key.op === 'connect' || key.op === 'watch') return `a ${key.op} frame carries no error`;
+  return key.from === from ? undefined : `it is about the ${from === 'client' ? 'request' : 'reply'}`;
+}
+
+function lieAbout(number: number, op: FrameKey['op']): string | undefined {
+  return number === noNode && (op === 'getData' || op === 'exists' || op === 'getChildren2') ? thereIsOne : undefined;
+}
+
+/** Takes the place of a request that the server refuses: it is answered in its turn, and does nothing. */
+function existsRoot(xid: number): Buffer {
+  const bytes = Buffer.alloc(4 + 14);
+  bytes.writeInt32BE(14, 0);
+  bytes.writeInt32BE(xid, 4);
+  bytes.writeInt32BE(3, 8);
+  bytes.writeInt32BE(1, 12);
+  bytes.write('/', 16);
+  return bytes;
+}

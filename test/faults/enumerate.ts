@@ -1,0 +1,89 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Frame } from '../support/zk-proxy.ts';
+import { codeFaults } from './code-faults.ts';
+import type { Fault, FrameFact } from './fault.ts';
+import { deletedBy, FrameCounter, keyName } from './frame-key.ts';
+import { linkFaults } from './link-faults.ts';
+import { within, type Case } from './run-case.ts';
+import type { Scenario } from './scenario.ts';
+import { serverFaults } from './server-faults.ts';
+import { Stage } from './stage.ts';
+import { sessionTimeoutMs, type Theatre } from './theatre.ts';
+import { isAnswered } from './wire.ts';
+
+const dryRuns = 5;
+
+export const faults: readonly Fault[] = [...linkFaults, ...serverFaults, ...codeFaults];
+
+/** A fault that cannot happen to a frame, and why. */
+export interface Unreachable {
+  readonly name: string;
+  readonly why: string;
+}
+
+/** Every fault at every frame: those that can happen, and those that cannot. */
+export function enumerate(scenario: Scenario, facts: readonly FrameFact[]): { readonly cases: Case[]; readonly unreachable: Unreachable[] } {
+  const cases: Case[] = [];
+  const unreachable: Unreachable[] = [];
+  for (const fact of facts) {
+    for (const fault of faults) {
+      const why = fault.excludes(fact);
+      if (why === undefined) cases.push({ scenario, fact, fault });
+      else unreachable.push({ name: `${keyName(fact.key)} · ${fault.name}`, why });
+    }
+  }
+  return { cases, unreachable };
+}
+
+/** What a scenario's frames are, once two plays without a fault agree: on a machine that stands still for a moment a client may reconnect. */
+export async function factsOf(theatre: Theatre, scenario: Scenario): Promise<FrameFact[]> {
+  let last = await dryRun(theatre, scenario);
+  for (let left = dryRuns; left > 0; left -= 1) {
+    const next = await dryRun(theatre, scenario);
+    if (isDeepStrictEqual(namesOf(last), namesOf(next))) return next;
+    last = next;
+  }
+  throw new Error(`"${scenario.name}" went another way each time: ${namesOf(last).join(', ')}`);
+}
+
+/** In no order: how the two ways of a connection interleave is a matter of microseconds. */
+function namesOf(facts: readonly FrameFact[]): string[] {
+  return facts.map(({ key }) => keyName(key)).sort();
+}
+
+/** Plays a scenario without a fault, and looks at every frame of it what there is on the server. */
+async function dryRun(theatre: Theatre, scenario: Scenario): Promise<FrameFact[]> {
+  await using stage = await Stage.open(theatre, scenario.depth ?? 'lock');
+  const play = await within(5 * sessionTimeoutMs, stage, scenario.begin(stage));
+  const facts: FrameFact[] = [];
+  const past = stage.wire.frames.length;
+  const begun: Frame[] = [];
+  const counter = new FrameCounter(scenario.heartbeats ?? 0);
+  stage.wire.strike = (frame) => {
+    const key = counter.key(frame);
+    if (!key) return undefined;
+    const index = facts.length;
+    facts.push({ key, hasSession: stage.hasSubject, hasOwnNode: false, hasPredecessor: false });
+    // Held here by our looks, and elsewhere executed by now.
+    const arrived = stage.wire.frames.slice(past);
+    const leaving = [...begun, ...arrived.filter(isLeaving)].filter((one) => one !== frame && !isAnswered(one, arrived));
+    if (isLeaving(frame)) begun.push(frame);
+    const looked = stage.queue().then((queue) => {
+      const stays = queue.map(({ path }) => !leaving.some((one) => one.op === 'closeSession' || deletedBy(one) === path));
+      const own = queue.findLastIndex(({ isSubjects }, at) => isSubjects && stays[at]);
+      facts[index] = { key, hasSession: stage.hasSubject, hasOwnNode: own >= 0, hasPredecessor: own > 0 && stays[own - 1] === true };
+    });
+    return { delayUntil: stage.freezes(looked) };
+  };
+  await within(5 * sessionTimeoutMs, stage, play());
+  await within(sessionTimeoutMs, stage, stage.wait('every answer', () => stage.wire.isQuiet(past)));
+  await stage.healed();
+  stage.wire.strike = () => undefined;
+  const problems = [...stage.complaints, ...stage.misses];
+  if (problems.length > 0) throw new Error(`"${scenario.name}" fails without a fault: ${problems.join('; ')}`);
+  return facts;
+}
+
+function isLeaving(frame: Frame): boolean {
+  return frame.from === 'client' && (frame.op === 'closeSession' || deletedBy(frame) !== undefined);
+}

@@ -1,0 +1,94 @@
+import { expect } from 'chai';
+import { until } from '../support/until.ts';
+import { Alarms } from './alarms.ts';
+import { enumerate, factsOf, faults, type Unreachable } from './enumerate.ts';
+import type { FrameFact } from './fault.ts';
+import { Pool } from './pool.ts';
+import { caseName, runCase, type Case, type Outcome } from './run-case.ts';
+import { scenarios } from './scenarios.ts';
+import { openTheatre, type Theatre } from './theatre.ts';
+
+/** Cases that wait for a fault to pass cost nothing; the others cost processor time, and must not keep each other from being in time. */
+const waitingAtOnce = 40;
+const busyAtOnce = 12;
+const limitMs = 900_000;
+const mostMissed = 10;
+
+interface Plan {
+  readonly facts: readonly FrameFact[];
+  readonly cases: readonly Case[];
+  readonly unreachable: readonly Unreachable[];
+}
+
+describe('every fault at every frame', function () {
+  this.timeout(limitMs);
+  const plans = new Map<string, Plan>();
+  const problems: unknown[] = [];
+  const outcomes = new Map<Case, Promise<Outcome>>();
+  let theatre: Theatre;
+  let alarms: Alarms;
+
+  before(async () => {
+    alarms = new Alarms();
+    theatre = await openTheatre();
+    const [waiting, busy] = [new Pool(waitingAtOnce), new Pool(busyAtOnce)];
+    const enumerating = scenarios.map(async (scenario) => {
+      const facts = await busy.run(() => factsOf(theatre, scenario));
+      return { scenario, facts, ...enumerate(scenario, facts) };
+    });
+    for (const plan of await Promise.allSettled(enumerating)) {
+      if (plan.status === 'fulfilled') plans.set(plan.value.scenario.name, plan.value);
+      else problems.push(plan.reason);
+    }
+    for (const each of [...plans.values()].flatMap(({ cases }) => cases)) {
+      const play = (): Promise<Outcome> => runCase(theatre, each).finally(alarms.during(caseName(each)));
+      outcomes.set(each, (each.fault.lastsMs > 0 ? waiting : busy).run(play));
+    }
+  });
+
+  after(async () => {
+    await theatre[Symbol.asyncDispose]();
+    await until('no socket is left', () => !process.getActiveResourcesInfo().includes('TCPSocketWrap'));
+    alarms.stop();
+    expect(alarms.heard, alarms.heard.join('\n')).to.deep.equal([]);
+  });
+
+  for (const scenario of scenarios) {
+    describe(scenario.name, () => {
+      it('sends and gets what it did when its faults were counted', () => {
+        expect(plans.get(scenario.name)?.facts.length, problems.join('\n')).to.be.at.least(scenario.frames);
+      });
+
+      for (const fault of faults) {
+        it(fault.name, async () => {
+          const cases = plans.get(scenario.name)?.cases.filter((each) => each.fault === fault) ?? [];
+          const failures = await Promise.all(cases.map(async (each) => ((await outcomes.get(each))?.complaints ?? ['not played']).map((what) => `${caseName(each)}: ${what}`)));
+          expect(failures.flat(), failures.flat().join('\n')).to.deep.equal([]);
+        });
+      }
+    });
+  }
+
+  describe('the sum of it', () => {
+    it('has left no case out, none without its fault, and raised no alarm', async () => {
+      const all = [...plans.values()];
+      const missed = await Promise.all([...outcomes].map(async ([each, outcome]) => ({ name: caseName(each), why: (await outcome).missed })));
+      const without = missed.filter(({ why }) => why !== undefined).map(({ name, why = '' }) => `${name}: ${why}`);
+      // Where the two ways of a connection meet, it is a matter of moments whether a znode is there already, or still.
+      expect(without.length, without.join('\n')).to.be.at.most(mostMissed);
+      const frames = all.reduce((sum, { facts }) => sum + facts.length, 0);
+      const unreachable = all.flatMap((plan) => plan.unreachable.map(({ why }) => why));
+      expect(outcomes.size + unreachable.length).to.equal(frames * faults.length);
+      expect(alarms.heard, alarms.heard.join('\n')).to.deep.equal([]);
+      console.log(`    ${outcomes.size} cases: ${faults.length} faults at ${frames} frames of ${scenarios.length} scenarios, less ${unreachable.length} that cannot happen`);
+      for (const [why, count] of countBy(unreachable)) console.log(`      ${count} cannot happen: ${why}`);
+      for (const line of without) console.log(`      did not happen: ${line}`);
+    });
+  });
+});
+
+function countBy(texts: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return counts;
+}

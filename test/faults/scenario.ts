@@ -1,0 +1,15 @@
+import type { Stage } from './stage.ts';
+
+export interface Scenario {
+  readonly name: string;
+  /** How many frames it has at the least: fewer are a scenario that does not play what it says. */
+  readonly frames: number;
+  /** How many of the session's own heartbeats are among them. @default 0 */
+  readonly heartbeats?: number;
+  /** Where the server is there and willing, it takes much less than a session timeout: nothing is left to expire. */
+  readonly isPrompt?: true;
+  /** The lock's path behind the test's own root. */
+  readonly depth?: string;
+  /** What has to be there first; returns what the faults happen to. */
+  begin(stage: Stage): Promise<() => Promise<void>>;
+}

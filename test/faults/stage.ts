@@ -1,0 +1,209 @@
+import { InterProcessMutex, LockClient, LockError, retryForever, type AcquireOptions, type Hold, type LockErrorCode } from '../../src/index.ts';
+import { testPath } from '../support/test-path.ts';
+import { until } from '../support/until.ts';
+import { startProxy, type ZkProxy } from '../support/zk-proxy.ts';
+import { Owners } from './owners.ts';
+import { sessionTimeoutMs, tickTimeMs, type Theatre } from './theatre.ts';
+import { Wire } from './wire.ts';
+
+/** Far longer than any case may take: what waits here is judged by the case's own bound. */
+export const ageMs = 60_000;
+
+/** One lock and its cast: the client under test behind a proxy of its own, and a bystander on a good connection. */
+export class Stage implements AsyncDisposable {
+  readonly theatre: Theatre;
+  readonly wire: Wire;
+  readonly path: string;
+  readonly complaints: string[] = [];
+  /** Why the fault did not happen. */
+  readonly misses: string[] = [];
+  readonly owners = new Owners((complaint) => void this.complaints.push(complaint));
+  /** What a rejected acquire may say in this case. */
+  readonly permitted = new Set<LockErrorCode>();
+  readonly #pending = new Map<object, string>();
+  readonly #healing: Promise<void>[] = [];
+  #isOver = false;
+  #subject: LockClient | undefined;
+
+  static async open(theatre: Theatre, depth: string): Promise<Stage> {
+    return new Stage(theatre, await startProxy(theatre.server.port), testPath(depth));
+  }
+
+  private constructor(theatre: Theatre, proxy: ZkProxy, path: string) {
+    this.theatre = theatre;
+    this.wire = new Wire(proxy);
+    this.path = path;
+  }
+
+  /** The client under test. */
+  get subject(): LockClient {
+    if (!this.#subject) throw new Error('The client under test has not connected yet');
+    return this.#subject;
+  }
+
+  get hasSubject(): boolean {
+    return this.#subject !== undefined;
+  }
+
+  get bystander(): LockClient {
+    return this.theatre.bystander;
+  }
+
+  /** What has not settled, for the report of a hang. */
+  get pending(): string[] {
+    return [...this.#pending.values()];
+  }
+
+  /** Connects the client under test; rejects as `LockClient.connect` does. */
+  async connect(options: { readonly connectionTimeoutMs?: number; readonly knowsTick?: boolean } = {}): Promise<void> {
+    const { connectionTimeoutMs = ageMs, knowsTick = true } = options;
+    const connecting = LockClient.connect(this.wire.proxy.connectString, {
+      sessionTimeoutMs,
+      connectionTimeoutMs,
+      retryPolicy: retryForever(20),
+      ...(knowsTick && { tickTimeMs }),
+    });
+    this.#subject = await this.track('connect', connecting);
+  }
+
+  /** A hold of somebody, once it is there. */
+  async held(client: LockClient): Promise<Hold> {
+    const hold = await this.acquire(client);
+    if (!hold) throw new Error(`${this.#nameOf(client)} did not get a lock that was free`);
+    if (client === this.#subject) await this.watched(hold);
+    return hold;
+  }
+
+  /** Undefined where the acquire was refused in a way that is permitted, or did not get it. Never rejects. */
+  async acquire(client: LockClient, options: AcquireOptions = {}, mutex = new InterProcessMutex(client, this.path)): Promise<Hold | undefined> {
+    const who = this.#nameOf(client);
+    try {
+      const hold = await this.track(`an acquire of ${who}`, mutex.acquire(options));
+      this.owners.granted(who, hold);
+      return hold;
+    } catch (error) {
+      const isTimeout = options.timeoutMs !== undefined && isCoded(error, 'ERR_LOCK_TIMEOUT');
+      const isAbort = options.signal?.aborted === true && error === options.signal.reason;
+      if (!isTimeout && !isAbort) this.#judge(`an acquire of ${who}`, error);
+      return undefined;
+    }
+  }
+
+  async tryAcquire(client: LockClient): Promise<Hold | undefined> {
+    const who = this.#nameOf(client);
+    try {
+      const hold = await this.track(`a tryAcquire of ${who}`, new InterProcessMutex(client, this.path).tryAcquire());
+      if (hold) this.owners.granted(who, hold);
+      return hold;
+    } catch (error) {
+      this.#judge(`a tryAcquire of ${who}`, error);
+      return undefined;
+    }
+  }
+
+  async release(hold: Hold | undefined): Promise<void> {
+    if (!hold) return;
+    await this.wait('the fault has happened', () => true);
+    this.owners.released(hold);
+    await this.track('a release', hold.release());
+  }
+
+  /** Closes the client under test: waiters are told so. */
+  async close(): Promise<void> {
+    this.permitted.add('ERR_LOCK_CLIENT_CLOSED');
+    await this.track('close', this.subject.close());
+  }
+
+  /**
+   * Waits until an acquire of the client under test watches one of these znodes, or any where none is named, and stands in the queue, or has
+   * settled. Of the frames only those count that come after the first `past`.
+   */
+  async parked(acquiring: Promise<unknown>, paths: readonly string[], { past = this.wire.frames.length, places = 1 } = {}): Promise<void> {
+    let isSettled = false;
+    void acquiring.then(() => (isSettled = true));
+    await this.wait(`a watch on ${paths.join(' or ') || 'its own znode'}`, async () => {
+      if (!isSettled && this.wire.isWatched(paths, past)) return (await this.queue()).filter(({ isSubjects }) => isSubjects).length >= places;
+      return isSettled;
+    });
+  }
+
+  /** Waits until the client under test has the watch on its own znode, or the hold is over. Then nothing is under way any more. */
+  async watched(hold: Hold | undefined): Promise<void> {
+    if (hold) await this.wait('the watch on its own znode', () => !hold.isValid || this.wire.isWatched([hold.path], 0));
+  }
+
+  /** Waits for what tells nobody when it happens. */
+  wait(what: string, look: () => boolean | Promise<boolean>): Promise<void> {
+    const lookOn = (): boolean | Promise<boolean> => {
+      if (this.#isOver) throw new Error(`The case was over before: ${what}`);
+      return !this.wire.isFrozen && look();
+    };
+    return this.track(what, until(what, lookOn, ageMs));
+  }
+
+  /** The znodes in queue order, and whose they are. */
+  async queue(): Promise<{ readonly path: string; readonly isSubjects: boolean }[]> {
+    const nodes = await this.theatre.outside.ephemerals(this.path);
+    return nodes
+      .sort((a, b) => (a.name.slice(-10) < b.name.slice(-10) ? -1 : 1))
+      .map(({ name, owner }) => ({ path: `${this.path}/${name}`, isSubjects: this.hasSubject && owner === this.subject.session.id }));
+  }
+
+  /** The fault lasts until then. Where that rejects it did not happen. Resolves all the same. */
+  heals(healing: Promise<void>): Promise<void> {
+    const healed = healing.catch((error: unknown) => void this.misses.push(error instanceof Error ? error.message : String(error)));
+    this.#healing.push(healed);
+    return healed;
+  }
+
+  /** As `heals`; meanwhile nothing arrives anywhere and the script waits: else it may go on, and leave nothing to do it to. */
+  freezes(healing: Promise<void>): Promise<void> {
+    const healed = this.heals(healing);
+    this.wire.freeze(healed);
+    return healed;
+  }
+
+  async healed(): Promise<void> {
+    await Promise.all(this.#healing);
+  }
+
+  /** Ends the session of the client under test on the server; it hears of that when it comes back. */
+  async expire(): Promise<void> {
+    // Not its clock's doing: it cannot be told in advance.
+    for (const { path, isSubjects } of await this.queue()) if (isSubjects) this.owners.doneByOthers('session ended', path);
+    await this.wire.proxy.refuse();
+    await this.theatre.outside.endSession(this.subject);
+    await this.wire.proxy.accept();
+  }
+
+  /** Keeps a promise's name until it has settled. */
+  async track<T>(what: string, promise: Promise<T>): Promise<T> {
+    const key = {};
+    this.#pending.set(key, what);
+    try {
+      return await promise;
+    } finally {
+      this.#pending.delete(key);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
+    await this.#subject?.close({ timeoutMs: 0 });
+    await this.wire.proxy.close();
+  }
+
+  #judge(what: string, error: unknown): void {
+    if (error instanceof LockError && this.permitted.has(error.code)) return;
+    const code = error instanceof LockError ? error.code : 'no LockError';
+    this.complaints.push(`${what} rejected (${code}): ${error instanceof Error ? error.message : String(error)}`);
+  }
+
+  #nameOf(client: LockClient): string {
+    return client === this.#subject ? 'the client' : 'a bystander';
+  }
+}
+
+function isCoded(error: unknown, code: LockErrorCode): boolean {
+  return error instanceof LockError && error.code === code;
+}

@@ -1,0 +1,284 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { expect } from 'chai';
+import { InterProcessMutex, LockClient, type Hold } from '../../src/index.ts';
+import { stranger, type Stranger } from '../support/stranger.ts';
+import { testPath } from '../support/test-path.ts';
+import { aborted, rejection, until } from '../support/until.ts';
+import { startProxy, type Frame, type ZkProxy } from '../support/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
+import { queueReaches } from './contexts/lock-of-each-test.ts';
+
+const from = (side: Frame['from'], op: Frame['op']) => (frame: Frame): boolean => frame.from === side && frame.op === op;
+
+describe('a sticky lock', () => {
+  let server: ZooKeeperServer;
+  let proxy: ZkProxy;
+  let client: LockClient;
+  let other: LockClient;
+  let outside: Stranger;
+
+  before(async () => {
+    server = await startServer();
+    outside = await stranger(server.connectString);
+    other = await LockClient.connect(server.connectString);
+  });
+
+  beforeEach(async () => {
+    proxy = await startProxy(server.port);
+    client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 4_000 });
+  });
+
+  afterEach(async () => {
+    await client.close();
+    await proxy.close();
+  });
+
+  after(async () => {
+    await outside[Symbol.asyncDispose]();
+    await other.close();
+    await server.stop();
+  });
+
+  const sticky = (path = testPath('sticky'), idleMs = 60_000): InterProcessMutex => new InterProcessMutex(client, path, { sticky: { idleMs } });
+  const once = async (mutex: InterProcessMutex): Promise<Hold> => {
+    const hold = await mutex.acquire();
+    await hold.release();
+    return hold;
+  };
+  const writes = (): string[] => proxy.frames.filter(({ from: side, op }) => side === 'client' && ['create2', 'delete'].includes(op)).map(({ op }) => op);
+
+  /** Idle, and known to be by everybody. */
+  const idle = async (mutex: InterProcessMutex): Promise<Hold> => {
+    const hold = await once(mutex);
+    await until('it is marked idle', async () => (await new InterProcessMutex(other, mutex.path).participants())[0]?.isIdle === true);
+    return hold;
+  };
+
+  it('keeps its znode after a release, and grants it again without a request: one token, counted grants', async () => {
+    const mutex = sticky();
+    const first = await idle(mutex);
+    proxy.clear();
+    const again = await mutex.acquire();
+    expect([again.path, again.fencingToken]).to.deep.equal([first.path, first.fencingToken]);
+    expect([first.grant, again.grant]).to.deep.equal([0n, 1n]);
+    expect([first.isValid, again.isValid]).to.deep.equal([false, true]);
+    expect(await again.release()).to.equal('released');
+    expect(writes()).to.deep.equal([]);
+    expect(await outside.children(mutex.path)).to.have.length(1);
+  });
+
+  it('serves many of its process in the order of their calls, by one znode', async () => {
+    const mutex = sticky();
+    const order: number[] = [];
+    let inside = 0;
+    await Promise.all(
+      Array.from({ length: 500 }, async (_, index) => {
+        const hold = await mutex.acquire();
+        expect((inside += 1)).to.equal(1);
+        order.push(index);
+        await Promise.resolve();
+        inside -= 1;
+        await hold.release();
+      }),
+    );
+    expect(order).to.deep.equal(order.map((_, index) => index));
+    expect(writes()).to.deep.equal(['create2', 'create2']); // the first one found no parents
+  });
+
+  it('gives it up at the release when the list shows somebody else', async () => {
+    const mutex = sticky();
+    const hold = await mutex.acquire();
+    const waiting = new InterProcessMutex(other, mutex.path).acquire();
+    await queueReaches(new InterProcessMutex(other, mutex.path), 2);
+    await hold.release();
+    await (await waiting).release();
+    expect(await outside.children(mutex.path)).to.deep.equal([]);
+  });
+
+  it('is given up by the news of another while it is idle', async () => {
+    const mutex = sticky();
+    await idle(mutex);
+    const hold = await new InterProcessMutex(other, mutex.path).acquire();
+    expect(await outside.children(mutex.path)).to.have.length(1);
+    await hold.release();
+  });
+
+  it('serves those of its process who came before the news, and nobody who came after it before the other one', async () => {
+    const mutex = sticky();
+    await idle(mutex);
+    const order: string[] = [];
+    const note = (name: string) => async (hold: Hold): Promise<void> => {
+      order.push(name);
+      await hold.release();
+    };
+    const holder = await mutex.acquire();
+    const before = [1, 2].map((index) => mutex.acquire().then(note(`before ${index}`)));
+    const news = proxy.seen((frame) => from('server', 'watch')(frame) && frame.path === mutex.path);
+    const remote = new InterProcessMutex(other, mutex.path).acquire().then(note('remote'));
+    await news;
+    await mutex.participants(); // one connection is read in order
+    const after = [1, 2].map((index) => mutex.acquire().then(note(`after ${index}`)));
+    await queueReaches(new InterProcessMutex(other, mutex.path), 3);
+    await holder.release();
+    await Promise.all([...before, remote, ...after]);
+    expect(order).to.deep.equal(['before 1', 'before 2', 'remote', 'after 1', 'after 2']);
+  });
+
+  it('is seen as idle in the participants, also after it was used again', async () => {
+    const mutex = sticky();
+    await idle(mutex);
+    const hold = await mutex.acquire();
+    const watcher = new InterProcessMutex(other, mutex.path);
+    await until('it is used', async () => (await watcher.participants())[0]?.isIdle === false);
+    expect((await watcher.participants())[0]?.data.toString()).to.match(/^[\d.:a-f]+$/);
+    await hold.release();
+    await until('it is idle again', async () => (await watcher.participants())[0]?.isIdle === true);
+  });
+
+  it('is had by a tryAcquire of another process while it is idle, and not while it is used', async () => {
+    const mutex = sticky();
+    await idle(mutex);
+    const rival = new InterProcessMutex(other, mutex.path);
+    const hold = await rival.tryAcquire();
+    expect(hold?.isValid).to.equal(true);
+    await hold?.release();
+    const own = await mutex.acquire();
+    expect(await rival.tryAcquire()).to.equal(undefined);
+    await own.release();
+  });
+
+  it('is had by a tryAcquire of its own process while it is idle, and not while it is used', async () => {
+    const mutex = sticky();
+    const first = await mutex.tryAcquire();
+    expect(await mutex.tryAcquire()).to.equal(undefined);
+    await first?.release();
+    let second: Hold | undefined;
+    await until('it is idle', async () => (second = await mutex.tryAcquire()) !== undefined);
+    expect(second?.path).to.equal(first?.path);
+    await second?.release();
+  });
+
+  it('is given up after its idle time', async () => {
+    const mutex = sticky(testPath('given-up'), 30);
+    await once(mutex);
+    await until('the znode is gone', async () => (await outside.children(mutex.path)).length === 0);
+    const next = await mutex.acquire();
+    expect(next.grant).to.equal(0n);
+    await next.release();
+  });
+
+  it('goes with its client', async () => {
+    const mutex = sticky();
+    await once(mutex);
+    await client.close();
+    expect(await outside.children(mutex.path)).to.deep.equal([]);
+  });
+
+  it('is not granted again while no connection could bring the news', async () => {
+    const mutex = sticky();
+    await idle(mutex);
+    await proxy.refuse();
+    const suspended = new Promise((resolve) => client.once('state', resolve));
+    proxy.cut();
+    expect(await suspended).to.equal('suspended');
+    let isGranted = false;
+    const waiting = mutex.acquire().finally(() => (isGranted = true));
+    expect(await mutex.tryAcquire()).to.equal(undefined);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isGranted).to.equal(false);
+    await proxy.accept();
+    const hold = await waiting;
+    expect(hold.isValid).to.equal(true);
+    await hold.release();
+  });
+
+  it('hears of one who came while it was not connected before it grants anything', async () => {
+    const mutex = sticky();
+    await idle(mutex);
+    await proxy.refuse();
+    const suspended = new Promise((resolve) => client.once('state', resolve));
+    proxy.cut();
+    await suspended;
+    const order: string[] = [];
+    const remote = new InterProcessMutex(other, mutex.path).acquire().then((hold) => (order.push('remote'), hold));
+    await queueReaches(new InterProcessMutex(other, mutex.path), 2);
+    await proxy.accept();
+    const first = mutex.acquire().then((hold) => (order.push('own'), hold.release()));
+    await (await remote).release();
+    await first;
+    // Who stood in line before the news may be served before the other one, and nobody else.
+    expect([...order].sort()).to.deep.equal(['own', 'remote']);
+    expect(await new InterProcessMutex(other, mutex.path).tryAcquire(2_000).then((hold) => hold?.release())).to.equal('released');
+  });
+
+  it('whose znode is deleted by somebody starts over', async () => {
+    const mutex = sticky();
+    const first = await idle(mutex);
+    await outside.remove(first.path);
+    await until('it has heard', async () => {
+      const hold = await mutex.acquire();
+      await hold.release();
+      return hold.path !== first.path;
+    });
+    const hold = await mutex.acquire();
+    await outside.remove(hold.path);
+    expect(await aborted(hold.signal)).to.have.property('reason', 'node-deleted');
+    expect(await hold.release()).to.equal('lost');
+    await once(mutex);
+  });
+
+  it('whose session ends takes those who wait along into the next one', async () => {
+    const mutex = sticky();
+    const hold = await mutex.acquire();
+    const waiting = mutex.acquire();
+    await proxy.refuse();
+    await outside.endSession(client);
+    proxy.cut();
+    await proxy.accept();
+    expect(await aborted(hold.signal)).to.have.property('reason', 'session-expired');
+    const next = await waiting;
+    expect(next.path).to.not.equal(hold.path);
+    expect(await hold.release()).to.equal('lost');
+    await next.release();
+  });
+
+  it('leaves nothing in the queue when all who waited have given up', async () => {
+    const path = testPath('gives-up');
+    const hold = await new InterProcessMutex(other, path).acquire();
+    const mutex = sticky(path);
+    const outcomes = [20, 30].map((timeoutMs) => rejection(mutex.acquire({ timeoutMs })));
+    expect((await Promise.all(outcomes)).map(({ code }) => code)).to.deep.equal(['ERR_LOCK_TIMEOUT', 'ERR_LOCK_TIMEOUT']);
+    await until('the znode is gone', async () => (await outside.children(path)).length === 1);
+    const waiting = mutex.acquire();
+    await hold.release();
+    await (await waiting).release();
+  });
+
+  it('lets timers run while it is taken again and again', async () => {
+    const mutex = sticky();
+    await once(mutex);
+    const delay = monitorEventLoopDelay({ resolution: 1 });
+    delay.enable();
+    let ticks = 0;
+    const timer = setInterval(() => (ticks += 1), 5);
+    for (let cycle = 0; cycle < 20_000; cycle += 1) await once(mutex);
+    clearInterval(timer);
+    delay.disable();
+    expect(ticks).to.be.greaterThan(0);
+  });
+
+  it('re-enters as any other', async () => {
+    const mutex = sticky();
+    const outcome = await mutex.withLock(async (outer) => mutex.withLock((inner) => inner.path === outer.path));
+    expect(outcome).to.equal(true);
+    await once(mutex);
+  });
+
+  it('has to be told for how long it may be idle', () => {
+    const made = (options: unknown) => () => new InterProcessMutex(client, '/a', { sticky: options as { idleMs: number } });
+    expect(made({})).to.throw(TypeError, '`sticky.idleMs`');
+    expect(made({ idleMs: -1 })).to.throw(RangeError, 'Expected `sticky.idleMs` to be a finite number of milliseconds ≥ 0, got -1');
+    expect(made({ idleMs: 5, idle: 3 })).to.throw(TypeError, 'Unknown option `idle` of sticky');
+    expect(made(true)).to.throw(TypeError, '`sticky options`');
+  });
+});

@@ -1,0 +1,32 @@
+import { Agenda } from './agenda.ts';
+import { ClientModel } from './client-model.ts';
+import type { ClockRule } from './clock-rules.ts';
+import { EnsembleModel } from './ensemble-model.ts';
+import { Faults } from './faults.ts';
+import { Judge } from './judge.ts';
+import type { Random } from './random.ts';
+import type { Scenario } from './scenario.ts';
+
+export interface History {
+  readonly scenario: Scenario;
+  readonly judge: Judge;
+  /** How many leaders there were. */
+  readonly leaders: number;
+  readonly syncsOfDeposed: number;
+}
+
+/** One session from its first connection to its end, told by several rules. */
+export function runHistory(random: Random, scenario: Scenario, rules: readonly ClockRule[]): History {
+  const agenda = new Agenda();
+  const judge: Judge = new Judge(rules, scenario.tickTimeMs, () => client.time);
+  const receive = (message: Parameters<ClientModel['receive']>[0]): void => client.receive(message);
+  const ensemble = new EnsembleModel(agenda, random, scenario, judge, receive);
+  // After the lanes: a client that wakes up reads its socket before it looks at its timers.
+  const client: ClientModel = new ClientModel(agenda, random, scenario, (event) => judge.hear(event));
+  new Faults(agenda, random, ensemble, client);
+  client.start(ensemble);
+  while (agenda.step(scenario.endsAt) && !client.isEnded && !(judge.isClosed && !judge.isAwaited())) {
+    // Each step is one message, or one thing that is due.
+  }
+  return { scenario, judge, leaders: ensemble.epoch, syncsOfDeposed: ensemble.syncsOfDeposed };
+}

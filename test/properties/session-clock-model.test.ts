@@ -1,0 +1,85 @@
+import { expect } from 'chai';
+import { brokenRules, realRule, type ClockRule } from '../model/clock-rules.ts';
+import { runHistory, type History } from '../model/history.ts';
+import { Random } from '../model/random.ts';
+import { drawScenario, quietScenario } from '../model/scenario.ts';
+
+const few = 10_000;
+const histories = Math.max(few, Number(process.env['MODEL_HISTORIES'] ?? few));
+const seed = Number(process.env['MODEL_SEED'] ?? 1675);
+
+/** The histories, by number, in which a rule believed in the session after its end. */
+class Violations {
+  readonly decided: number[] = [];
+  readonly withoutMargin: number[] = [];
+  readonly committed: number[] = [];
+}
+
+describe(`the session clock in ${histories} histories of an ensemble (seed ${seed})`, function () {
+  this.timeout(60_000 + histories * 5);
+
+  const violations = new Map<ClockRule, Violations>([realRule, ...brokenRules].map((rule) => [rule, new Violations()]));
+  const of = (rule: ClockRule): Violations => violations.get(rule) ?? new Violations();
+  const counts = { ended: 0, endedOnceProven: 0, believed: 0, reelected: 0, deposedSynced: 0 };
+  let closest = -Infinity;
+
+  before(() => {
+    for (let index = 0; index < histories; index += 1) {
+      const random = new Random(seed, index);
+      // The broken rules have to be caught in the first few.
+      tally(index, runHistory(random, drawScenario(random), index < few ? [realRule, ...brokenRules] : [realRule]));
+    }
+  });
+
+  function tally(index: number, { scenario, judge, leaders, syncsOfDeposed }: History): void {
+    const [real] = judge.verdicts;
+    if (!real) return;
+    const isOneRate = [scenario.client, ...scenario.servers].every(({ rate }) => rate === 1);
+    for (const { rule, lateMs, bareLateMs, lateAfterCommitMs } of judge.verdicts) {
+      if (lateMs > 0) of(rule).decided.push(index);
+      if (bareLateMs > 0 && isOneRate) of(rule).withoutMargin.push(index);
+      if (lateAfterCommitMs > 0) of(rule).committed.push(index);
+    }
+    if (isOneRate) closest = Math.max(closest, real.bareLateMs / scenario.timeoutMs);
+    if (judge.isClosed) counts.ended += 1;
+    if (judge.isClosed && real.proof.provenAt !== -Infinity) counts.endedOnceProven += 1;
+    if (judge.mostLeftMs > scenario.timeoutMs / 2) counts.believed += 1;
+    if (leaders > 1) counts.reelected += 1;
+    if (syncsOfDeposed > 0) counts.deposedSynced += 1;
+  }
+
+  it('never lies after the end of its session, with clocks that differ by up to four percent', () => {
+    expect(of(realRule).decided).to.deep.equal([]);
+  });
+
+  it('does so without its margin, where all clocks run at one rate', () => {
+    expect(of(realRule).withoutMargin).to.deep.equal([]);
+  });
+
+  for (const rule of brokenRules) {
+    it(`would believe in a session that others know to be over if its rule were "${rule.name}"`, () => {
+      expect(of(rule).committed).to.have.length.above(3);
+    });
+  }
+
+  it('is put to the test: sessions end, leaders change, deposed ones answer syncs, and the end comes close to the deadline', () => {
+    expect(counts.endedOnceProven / histories).to.be.above(0.3);
+    expect(counts.believed / histories).to.be.above(0.8);
+    expect(counts.reelected / histories).to.be.above(0.1);
+    expect(counts.deposedSynced).to.be.above(few / 200);
+    expect(closest).to.be.within(-0.01, 0);
+  });
+});
+
+describe('the session clock in quiet times', () => {
+  for (const [timeoutMs, leastMs] of [[30_000, 11_000], [4_000, 1_400]] as const) {
+    it(`is put off while at least ${leastMs} ms of a ${timeoutMs} ms session are left`, () => {
+      for (let index = 0; index < 50; index += 1) {
+        const random = new Random(seed, index);
+        const { judge } = runHistory(random, quietScenario(random, timeoutMs), [realRule]);
+        expect(judge.isClosed).to.equal(false);
+        expect(judge.leastLeftMs).to.be.within(leastMs, timeoutMs);
+      }
+    });
+  }
+});
