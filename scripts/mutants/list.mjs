@@ -40,6 +40,27 @@ export const mutants = [
     tests: tests('integration/lost-replies', 'keeps its place across a cut connection, and needs a list'),
   },
   {
+    name: 'a reader who was a writer behind a writer that queued up before',
+    file: 'src/internals/lock-internals.ts',
+    find: 'const attempt = held ? ',
+    replace: 'const attempt = false ? ',
+    tests: tests('integration/curator/inter-process-read-write-lock', 'testDowngrading', 'testContendingDowngrading'),
+  },
+  {
+    name: 'a reader beside a writer whose znode is gone',
+    file: 'src/client/operations.ts',
+    find: '      to.int(13).flag(false).int(-1).text(other).int(-1);\n      create',
+    replace: '      create',
+    tests: tests('integration/read-write', 'of a writer whose znode somebody has deleted'),
+  },
+  {
+    name: 'a reader beside the writer of another context',
+    file: 'src/mutex/inter-process-mutex.ts',
+    find: 'const held = this.#pair.other().#heldBy(context);',
+    replace: 'const held = [...this.#pair.other().#holds][0];',
+    tests: tests('integration/curator/inter-process-read-write-lock', 'testThatDowngradingRespectsThreads'),
+  },
+  {
     name: 'a hold that was handed over, and whose znode turned out to be gone',
     file: 'src/internals/lock-node.ts',
     find: 'if (ofNext === noNode) next.#isGone();',
@@ -317,6 +338,13 @@ export const mutants = [
     find: 'this.#stops.push(client.onChange(() => client.isClosing && this.#over(new ClientClosedError(closedWhile(path)))));',
     replace: '',
     tests: tests('unit/patience', 'is over when the client closes'),
+  },
+  {
+    name: 'a holder is not told that its lock is taken by force',
+    file: 'src/internals/grant.ts',
+    find: "mark === 'force' ? this.lose('forced') : ",
+    replace: "mark === 'force' ? undefined : ",
+    tests: tests('integration/revocation', 'tells a holder that runs before the next one is granted'),
   },
   {
     name: 'a request that waits to be written outlives its connection',

@@ -180,10 +180,10 @@ export class DeadlockError extends LockError {
     this.prototype.name = 'DeadlockError';
   }
 
-  constructor(path: string, { isUpgrade = false } = {}) {
+  constructor(path: string, wanted: 'the same' | 'an upgrade' = 'the same') {
     super(
       'ERR_LOCK_DEADLOCK',
-      isUpgrade
+      wanted === 'an upgrade'
         ? `The lock ${path} is held for reading in this flow: it cannot be acquired for writing before that is released, and waiting without a timeout would never end`
         : `The lock ${path} is held further up in this flow by another owner: waiting for it without a timeout would never end`,
     );

@@ -24,6 +24,7 @@ export class Grant implements Holding {
   leave: () => Promise<void> | undefined;
   readonly #stops: readonly (() => void)[];
   readonly #losses = new Listeners<LockLostError>();
+  readonly #revocations = new Listeners<void>();
   #state: GrantState = { at: 'held' };
 
   constructor(node: LockNode, publicPath: string, { fencingToken = node.czxid, number = 0n } = {}) {
@@ -36,7 +37,10 @@ export class Grant implements Holding {
     node.wasGranted = true;
     node.session.hold(this);
     node.watchSoon();
-    this.#stops = [node.onGone(() => this.lose('node-deleted')), node.onMark((mark) => mark === 'force' && this.lose('forced'))];
+    this.#stops = [
+      node.onGone(() => this.lose('node-deleted')),
+      node.onMark((mark) => (mark === 'force' ? this.lose('forced') : this.#revocations.tell())),
+    ];
   }
 
   /** Why it is lost, judged now against the session's clock; undefined while it is held or after its release. */
@@ -55,7 +59,7 @@ export class Grant implements Holding {
 
   /** Told each time that somebody asks its holder to let go. */
   onRevoke(listener: () => void): void {
-    this.node.onMark((mark) => mark === 'revoke' && this.isValid && listener());
+    this.#revocations.add(listener);
   }
 
   lose(reason: LossReason): void {

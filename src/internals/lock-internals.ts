@@ -21,7 +21,8 @@ import { closedTurnstile, closeTurnstile } from './turnstile.js';
 export interface LockInternalsOptions {
   readonly driver: LockDriver;
   readonly maxLeases: number;
-  readonly data: Uint8Array;
+  /** What is written into the next znode. */
+  readonly data: () => Uint8Array;
   /** What a child does that this kind of lock did not create: fail the acquire, or stand in the queue by its name. */
   readonly foreignNodes: 'reject' | 'wait';
   /** Its znodes may stay when nobody uses the lock. */
@@ -183,7 +184,7 @@ export class LockInternals {
   /** The create alone decides: its transaction has seen what is held, so nobody can be in front of it. */
   async #enterBeside(held: Grant, session: Session, node: LockNode, patience: Patience, mode: Mode): Promise<Outcome> {
     try {
-      if (!(await node.createBeside(held.node, this.#options.data, this.#client.options.aclFor))) return { is: 'over' };
+      if (!(await node.createBeside(held.node, this.#options.data(), this.#client.options.aclFor))) return { is: 'over' };
     } catch (error) {
       if (!(error instanceof ZooKeeperError && error.isPassing)) throw error;
       if (!(await this.#findAgain(session, node, patience, mode))) return { is: 'over' };
@@ -302,7 +303,7 @@ export class LockInternals {
   }
 
   async #createAndList(session: Session, node: LockNode): Promise<Listing | undefined> {
-    const created = node.create(this.#options.data, this.#client.options.aclFor);
+    const created = node.create(this.#options.data(), this.#client.options.aclFor);
     const listed = this.#listOrNone(session);
     listed.catch(ignore);
     await created;

@@ -6,7 +6,7 @@ import type { LockNode } from './lock-node.js';
 
 export interface TurnOptions {
   readonly root: string;
-  readonly data: Uint8Array;
+  readonly data: () => Uint8Array;
   readonly idleMs: number;
   readonly clock: Clock;
 }
@@ -90,8 +90,21 @@ export class Turn {
     this.#state = { at: 'serving', node, publicPath };
     if (node.hasWaited) this.#news = 'some';
     const { session } = node;
-    this.#stopListening = [session.onChange(() => (session.isEnded ? this.#end() : this.#goOn())), node.onGone(() => this.#end()), node.onMark((mark) => void (mark === 'force' && this.#leave()))];
+    this.#stopListening = [
+      session.onChange(() => (session.isEnded ? this.#end() : this.#goOn())),
+      node.onGone(() => this.#end()),
+      node.onMark((mark) => (mark === 'force' ? this.#taken() : this.#heard())),
+    ];
     this.#serve(next, first);
+  }
+
+  /** Whoever holds it is told, and lets the znode go; nobody else is served by it. */
+  #taken(): void {
+    if (this.#state.at !== 'serving') return;
+    const { node } = this.#state;
+    const isHeld = this.#holder !== undefined;
+    this.#end();
+    if (!isHeld) void node.discard();
   }
 
   /** The znode did not get the lock, or nobody wants it any more. */
@@ -232,7 +245,7 @@ export class Turn {
   #mark(isIdle: boolean): void {
     if (this.#state.at !== 'serving') return;
     const { session, path } = this.#state.node;
-    const { data } = this.#options;
+    const data = this.#options.data();
     this.#isMarkedIdle = isIdle;
     session.request(setData(path, isIdle ? markIdle(data) : data)).catch(nothing);
   }

@@ -111,17 +111,15 @@ export class InterProcessMutex {
     this.#driver = driver;
     this.#pair = pair;
     this.#foreignNodes = foreignNodes;
-    const data = pair?.data ?? Buffer.from(localAddress());
-    const dataNow = (): Uint8Array => (this.#revocation ? noData : data);
+    const usual = pair?.data ?? Buffer.from(localAddress());
+    const data = (): Uint8Array => (this.#revocation ? noData : usual);
     const internals = new LockInternals(client, this.#path, {
       driver,
       foreignNodes,
       maxLeases: pair?.role === 'read' ? Infinity : 1,
+      data,
       isSticky: sticky !== undefined,
       queued: (position, znode) => this.#events.tell('queued', { position, path: znode }),
-      get data() {
-        return dataNow();
-      },
     });
     this.#internals = sticky ? new StickyLock(client, this.#path, internals, { ...sticky, data, root: `${client.chroot}${this.#path}`, clock: client.clock }) : internals;
     this.#keeper = {
@@ -391,7 +389,7 @@ export class InterProcessMutex {
       for (const hold of context.allHolds()) {
         const { client, path, lockName } = hold.keeper.lock;
         if (client !== this.#client || path !== this.#path || !hold.isValid || !this.#waitsFor(lockName)) continue;
-        throw new DeadlockError(this.#path, { isUpgrade: lockName !== this.#driver.lockName && this.#pair?.role === 'write' });
+        throw new DeadlockError(this.#path, this.#pair?.role === 'write' && lockName !== this.#driver.lockName ? 'an upgrade' : 'the same');
       }
     }
   }

@@ -46,7 +46,8 @@ export async function revoke(client: LockClient, participantPath: string): Promi
  *
  * @param participantPath the znode of a holder or a waiter, as `participants()` and `hold.path` give it
  * @returns `released` when the participant let go by itself, `deleted` when it did not
- * @throws LockTimeoutError when no server answers in time: a session's timeout more is waited for the answer to the delete
+ * @throws LockTimeoutError when no server answers in time, whether the request has arrived or not; a session's timeout more is waited for the answer to
+ *   the delete
  * @throws RequestFailedError when it is not there, or ZooKeeper refuses
  * @throws InvalidPathError for a path that ZooKeeper does not take, and for a znode that no session owns
  * @throws the reason of `signal` when that aborts first

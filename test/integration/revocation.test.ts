@@ -194,7 +194,7 @@ describe('revocation', () => {
 
   const calls: Record<string, (path: string) => Promise<unknown>> = {
     revoke: (path) => revoke(client, path),
-    forceRelease: (path) => forceRelease(client, path, { timeoutMs: 50 }),
+    forceRelease: (path) => forceRelease(client, path, { timeoutMs: 1_000 }),
   };
   for (const [name, call] of Object.entries(calls)) {
     describe(name, () => {
@@ -276,7 +276,7 @@ describe('revocation', () => {
       hold.signal.addEventListener('abort', () => events.push('told'));
       const next = theirs.acquire().then((one) => (events.push('granted'), one));
       await queueReaches(theirs, 2);
-      expect(await forceRelease(other, hold.path, { timeoutMs: 300 })).to.equal('deleted');
+      expect(await forceRelease(other, hold.path, { timeoutMs: 500 })).to.equal('deleted');
       const granted = await next;
       expect(events).to.deep.equal(['told', 'granted']);
       // Its session has nothing to look after any more, though nobody has released it.
@@ -295,7 +295,7 @@ describe('revocation', () => {
       proxy.silence();
       const next = theirs.acquire();
       await queueReaches(theirs, 2);
-      expect(await forceRelease(other, hold.path, { timeoutMs: 50 })).to.equal('deleted');
+      expect(await forceRelease(other, hold.path, { timeoutMs: 500 })).to.equal('deleted');
       await (await next).release();
       proxy.speak();
       expect(await aborted(hold.signal)).to.be.instanceOf(LockLostError);
@@ -397,6 +397,57 @@ describe('revocation', () => {
       const force = (options: unknown): Promise<Error> => rejection(forceRelease(client, '/lock', options as Record<string, never>));
       expect(await force({ timeoutMs: -1 })).to.be.instanceOf(RangeError);
       expect(await force({ timeout: 1 })).to.be.instanceOf(TypeError).with.property('message').that.contains('`timeout`');
+    });
+  });
+
+  describe('of a sticky lock', () => {
+    const idle = async (name: string): Promise<{ mutex: InterProcessMutex; theirs: InterProcessMutex; path: string }> => {
+      const { theirs } = lock(name);
+      const mutex = new InterProcessMutex(client, theirs.path, { sticky: { idleMs: 60_000 } });
+      const hold = await mutex.acquire();
+      await hold.release();
+      await until('it is kept', async () => (await theirs.participants())[0]?.isIdle === true);
+      return { mutex, theirs, path: hold.path };
+    };
+
+    it('that nobody uses: it is given up at once', async () => {
+      const asked = await idle('idle-asked');
+      await revoke(other, asked.path);
+      await until('it is given up', async () => (await outside.children(asked.theirs.path)).length === 0);
+      const taken = await idle('idle-taken');
+      expect(await forceRelease(other, taken.path, { timeoutMs: 5_000 })).to.equal('released');
+    });
+
+    it('that is held, by revoke: the holder is told, and the lock is not kept when it lets go', async () => {
+      const { mutex, theirs, path } = await idle('asked');
+      const { reach } = requests(mutex);
+      const hold = await mutex.acquire();
+      expect([hold.path, hold.grant]).to.deep.equal([path, 1n]);
+      await until('its idle mark is gone', async () => (await theirs.participants())[0]?.isIdle === false);
+      await revoke(other, path);
+      await reach(1);
+      expect(await hold.release()).to.equal('released');
+      expect(await outside.children(theirs.path)).to.deep.equal([]);
+    });
+
+    it('that is held, by forceRelease: the holder is told, and who waits in its process queues up behind the others', async () => {
+      const { mutex, theirs, path } = await idle('taken');
+      const events: string[] = [];
+      const hold = await mutex.acquire();
+      hold.signal.addEventListener('abort', () => events.push('told'));
+      const waiting = mutex.acquire().then((one) => (events.push('waiter'), one));
+      const next = theirs.acquire().then((one) => (events.push('granted'), one));
+      await queueReaches(theirs, 2);
+      const forcing = forceRelease(other, path, { timeoutMs: 10_000 });
+      await until('it is told', () => events.length > 0);
+      await queueReaches(theirs, 3);
+      expect(await hold.release()).to.equal('lost');
+      expect(await forcing).to.equal('released');
+      await (await next).release();
+      const last = await waiting;
+      expect(events).to.deep.equal(['told', 'granted', 'waiter']);
+      expect(last.path).to.not.equal(path);
+      await last.release();
     });
   });
 });

@@ -1,5 +1,5 @@
 import { LockClient } from '../../src/client/lock-client.ts';
-import { createPersistent, exists, getChildren, getData, openAcl, remove, setData, type AclEntry, type Operation } from '../../src/client/operations.ts';
+import { createPersistent, exists, getChildren, getData, openAcl, remove, setData, type AclEntry } from '../../src/client/operations.ts';
 import { Session } from '../../src/client/session.ts';
 import { systemClock } from '../../src/client/clock.ts';
 import { parseConnectString } from '../../src/client/connect-string.ts';
@@ -35,7 +35,7 @@ export async function stranger(connectString: string): Promise<Stranger> {
     },
     exists: (path) => ask.request(exists(path)).then(() => true, orElse(false)),
     create: (path, acl = openAcl) => ask.request(createPersistent(path, acl)).then(() => undefined),
-    touch: (path) => ask.request(setNothing(path)).then(() => undefined),
+    touch: (path) => ask.request(setData(path, new Uint8Array(0))).then(() => undefined),
     remove: (path) => ask.request(remove(path)).then(() => undefined),
     read: (path) => ask.request(getData(path, false)).then(({ value }) => value.data.toString()),
     write: (path, data) => ask.request(setData(path, Buffer.from(data))).then(() => undefined),
@@ -52,10 +52,6 @@ async function endSession(connectString: string, victim: LockClient): Promise<vo
     { connected: nobody, suspended: nobody, recovered: nobody, overdue: nobody, ended: nobody, settled: nobody, warn: nobody },
   );
   await twin.close(5_000);
-}
-
-function setNothing(path: string): Operation<void> {
-  return { name: 'setData', opcode: 5, kind: 'write', path, write: (to) => void to.text(path).bytes(new Uint8Array(0)).int(-1), read: () => undefined };
 }
 
 function orElse<T>(value: T): (error: unknown) => T {

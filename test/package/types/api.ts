@@ -3,12 +3,15 @@ import {
   InterProcessMutex,
   InterProcessSemaphore,
   InterProcessSemaphoreMutex,
+  InterProcessReadWriteLock,
   LockClient,
   LockError,
   LockLostError,
   exponentialBackoff,
+  forceRelease,
   lockContext,
   watchQueue,
+  revoke,
   type ConnectionState,
   type Hold,
   type LockDriver,
@@ -152,6 +155,19 @@ export async function severalAtOnce(): Promise<void> {
   });
   // @ts-expect-error an event that there is not
   mutex.on('queue', () => undefined);
+}
+
+export async function sharing(): Promise<void> {
+  const rw = new InterProcessReadWriteLock(client, '/locks/a', { data: Buffer.from('me'), foreignNodes: 'wait' });
+  type<InterProcessMutex>().of(rw.readLock);
+  type<InterProcessMutex>().of(rw.writeLock);
+  // @ts-expect-error bytes are not text
+  new InterProcessReadWriteLock(client, '/locks/a', { data: 'me' });
+  mutex.makeRevocable((asked) => asked.release());
+  type<Promise<void>>().of(revoke(client, hold.path));
+  type<'released' | 'deleted'>().of(await forceRelease(client, hold.path, { timeoutMs: 500, signal }));
+  // @ts-expect-error what two locks share is not for applications
+  new InterProcessMutex(client, '/locks/a', {}, undefined);
 }
 
 export function owning(): void {
