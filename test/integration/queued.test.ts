@@ -29,6 +29,24 @@ describe("'queued'", () => {
     expect(told).to.have.length(2);
   });
 
+  it('is not told again to who moves up', async () => {
+    const hold = await new InterProcessMutex(test.other, test.path).acquire();
+    const mutex = new InterProcessMutex(test.client, test.path);
+    const told: number[] = [];
+    mutex.on('queued', ({ position }) => told.push(position));
+    const controller = new AbortController();
+    const leaving = rejection(mutex.acquire({ signal: controller.signal }));
+    const moving = mutex.acquire();
+    await until('both wait', () => told.length === 2);
+    const [holder] = await mutex.participants();
+    controller.abort();
+    await leaving;
+    await until('it watches the holder', () => test.client.session.watchedPaths('data').includes(holder?.path ?? ''));
+    await hold.release();
+    await (await moving).release();
+    expect(told).to.deep.equal([1, 2]);
+  });
+
   it('is told again when a waiter queues up with another znode', async () => {
     const mutex = new InterProcessMutex(test.client, test.path);
     const hold = await new InterProcessMutex(test.other, test.path).acquire();

@@ -7,6 +7,7 @@ import { startProxy, type Frame, type ZkProxy } from '../support/zk-proxy.ts';
 import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
 import { once } from './curator/support/faults.ts';
 import { reached } from './curator/support/states.ts';
+import { setData } from './semaphore/support.ts';
 
 describe('watchQueue', () => {
   let server: ZooKeeperServer;
@@ -105,6 +106,26 @@ describe('watchQueue', () => {
     await queues.return();
     await hold.release();
     await (await waiting).release();
+  });
+
+  it('asks what is in a znode once, and of the holder again: it may have been told something', async () => {
+    const hold = await lock().acquire();
+    const waiting = [lock().acquire()];
+    await queueIs(2);
+    const queues = watchQueue(client, path);
+    const before = await next(queues);
+    await setData(other, hold.path, Buffer.from('__REVOKE__'));
+    proxy.clear();
+    const following = next(queues);
+    waiting.push(lock().acquire());
+    const { holder, waiters } = await following;
+    expect(holder?.data.toString()).to.equal('__REVOKE__');
+    expect(waiters[0]).to.equal(before.waiters[0]);
+    const asked = proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'getData').map((frame) => frame.path);
+    expect(asked).to.deep.equal([hold.path, waiters[1]?.path]);
+    await queues.return();
+    await hold.release();
+    for (const one of waiting) await (await one).release();
   });
 
   it('gathers what happens while the body of the loop runs', async () => {
@@ -226,6 +247,7 @@ describe('watchQueue', () => {
     await proxy.seen((frame) => frame.from === 'server' && frame.op === 'getChildren2');
     controller.abort();
     expect(await ending).to.deep.equal({ value: undefined, done: true });
+    expect(client.state, 'not because the connection was lost').to.equal('connected');
     proxy.speak();
   });
 

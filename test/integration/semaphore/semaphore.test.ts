@@ -124,6 +124,16 @@ describe('a semaphore', () => {
       await isEmpty(test.outside, test.path);
     });
 
+    it('writes nothing when none is free', async () => {
+      const semaphore = semaphoreOf(test.client, test.path, 1);
+      const gate = await semaphore.acquire();
+      expect(await semaphore.tryAcquire()).to.equal(undefined);
+      await gate.release();
+      const next = await semaphore.tryAcquire();
+      expect(next?.path.slice(-10)).to.equal('0000000001');
+      await next?.release();
+    });
+
     it('does not overtake who waits', async () => {
       const gate = await semaphoreOf(test.client, test.path, 1).acquire();
       const waiting = semaphoreOf(test.other, test.path, 1).acquire();
