@@ -48,7 +48,8 @@ export class LeaseInternals {
     this.#limit = limit;
     if (limit.is === 'fixed') this.#maxLeases = limit.maxLeases;
     this.#count = limit.is === 'shared' ? new SharedCount(client, limit.path) : undefined;
-    const common = { foreignNodes: 'reject', data: Buffer.from(localAddress()) } as const;
+    const address = Buffer.from(localAddress());
+    const common = { foreignNodes: 'reject', data: () => address } as const;
     this.#mutex = new LockInternals(client, join(path, locks), { ...common, driver: standardDriver, maxLeases: 1 });
     const maxLeases = (): number => this.#maxLeases;
     this.#leases = new LockInternals(client, this.leasesPath, {
