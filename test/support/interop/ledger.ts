@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -20,6 +20,14 @@ export class Ledger implements Disposable {
   /** How many have counted, unless two of them were in there at the same time. */
   get count(): number {
     return Number(readFileSync(join(this.folder, 'count'), 'utf8'));
+  }
+
+  /** Counts, as a peer does. */
+  async add(token: bigint): Promise<void> {
+    const before = this.count;
+    await new Promise((resolve) => setImmediate(resolve));
+    writeFileSync(join(this.folder, 'count'), String(before + 1));
+    appendFileSync(join(this.folder, 'grants'), `${token} here\n`);
   }
 
   /** Who was in there, one after another. */
