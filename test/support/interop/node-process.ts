@@ -2,20 +2,21 @@
 import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { InterProcessMutex, LockClient, type Hold } from '../../../src/index.ts';
-
-interface Lock {
-  acquire(options?: { timeoutMs?: number }): Promise<Hold>;
-}
+import { setTimeout as delay } from 'node:timers/promises';
+import { LockClient, type Hold } from '../../../src/index.ts';
+import { NodeLocks } from './node-locks.ts';
 
 const [connectString = '', sessionTimeoutMs = '30000'] = process.argv.slice(2);
 const client = await LockClient.connect(connectString, { sessionTimeoutMs: Number(sessionTimeoutMs) });
-const locks = new Map<string, Lock>();
+const locks = new NodeLocks(client);
 const holds = new Map<string, Hold[]>();
+
+/** Leases are taken one after another: who left at once would never see a third one inside. */
+const stayMs = 20;
 
 const verbs: Readonly<Record<string, (owner: string, ...args: string[]) => Promise<unknown>>> = {
   async acquire(owner, kind = '', path = '', timeoutMs = '-1') {
-    const hold = await lockOf(kind, path).acquire(Number(timeoutMs) < 0 ? {} : { timeoutMs: Number(timeoutMs) });
+    const hold = await locks.of(kind, path).acquire(Number(timeoutMs) < 0 ? {} : { timeoutMs: Number(timeoutMs) });
     holdsOf(owner, kind, path).push(hold);
     return hold.path;
   },
@@ -23,7 +24,7 @@ const verbs: Readonly<Record<string, (owner: string, ...args: string[]) => Promi
     return holdsOf(owner, kind, path).shift()?.release();
   },
   async work(owner, kind = '', path = '', folder = '', rounds = '0') {
-    const lock = lockOf(kind, path);
+    const lock = locks.of(kind, path);
     for (let round = 0; round < Number(rounds); round += 1) {
       const hold = await lock.acquire();
       try {
@@ -47,24 +48,6 @@ for await (const line of createInterface({ input: process.stdin })) {
   );
 }
 await client.close();
-
-function lockOf(kind: string, path: string): Lock {
-  const key = `${kind} ${path}`;
-  const lock = locks.get(key) ?? newLock(kind, path);
-  locks.set(key, lock);
-  return lock;
-}
-
-function newLock(kind: string, path: string): Lock {
-  switch (kind) {
-    case 'mutex':
-      return new InterProcessMutex(client, path);
-    case 'sticky':
-      return new InterProcessMutex(client, path, { sticky: { idleMs: 60_000 } });
-    default:
-      throw new Error(`No lock of kind ${kind}`);
-  }
-}
 
 function holdsOf(...key: string[]): Hold[] {
   const held = holds.get(key.join(' ')) ?? [];
@@ -94,7 +77,7 @@ async function look(folder: string): Promise<void> {
 async function crowd(folder: string, _hold: Hold, owner: string): Promise<void> {
   const mine = join(folder, 'inside', `node-${process.pid}-${owner}`);
   writeFileSync(mine, '', { flag: 'wx' });
-  await aTurn();
+  await delay(stayMs);
   const inside = readdirSync(join(folder, 'inside')).length;
   rmSync(mine);
   appendFileSync(join(folder, 'crowds'), `${inside} node\n`);

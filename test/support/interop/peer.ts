@@ -138,6 +138,11 @@ export class Owner {
     await this.#ask('work', [kind, path, folder, rounds]);
   }
 
+  /** Writes a SharedCount. */
+  async setCount(path: string, count: number): Promise<void> {
+    await this.#ask('setCount', [path, count]);
+  }
+
   async makeRevocable(kind: string, path: string): Promise<void> {
     await this.#ask('makeRevocable', [kind, path]);
   }
