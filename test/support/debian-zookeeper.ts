@@ -35,11 +35,22 @@ async function ensure(): Promise<void> {
         'which tests that kill their own servers need in any case.',
     );
   }
-  console.error(`Installing ${choice.packages.join(' and ')} by apt-get`);
-  await run('apt-get', ['update', '-qq']);
-  await run('apt-get', ['install', '-y', '-qq', '-o', 'DPkg::Lock::Timeout=300', ...choice.packages]);
+  await aptInstall(choice.packages);
   const { jarsPresent, javaPresent } = localFacts();
   if (!jarsPresent || !javaPresent) throw new Error(`${choice.packages.join(' and ')} are installed, but the jars or java are missing: ${zooKeeperJars.join(', ')}`);
+}
+
+/** Installs packages with apt-get. Throws where that cannot be done. */
+export async function installDebianPackages(packages: readonly string[]): Promise<void> {
+  const { isDebian, isRoot } = localFacts();
+  if (!isDebian || !isRoot) throw new Error(`Debian's ${packages.join(', ')} are missing, and only root can install them, with apt-get`);
+  await aptInstall(packages);
+}
+
+async function aptInstall(packages: readonly string[]): Promise<void> {
+  console.error(`Installing ${packages.join(' and ')} by apt-get`);
+  await run('apt-get', ['update', '-qq']);
+  await run('apt-get', ['install', '-y', '-qq', '-o', 'DPkg::Lock::Timeout=300', ...packages]);
 }
 
 async function run(command: string, args: readonly string[]): Promise<void> {

@@ -1,0 +1,123 @@
+import { expect } from 'chai';
+import { InterProcessSemaphore, LockClient } from '../../src/index.ts';
+import { sharedZooKeeper } from '../support/hooks.ts';
+import { Ledger } from '../support/interop/ledger.ts';
+import type { Owner, Peer } from '../support/interop/peer.ts';
+import { ensurePeers, startJava, startNode } from '../support/interop/peers.ts';
+import { stranger, type Stranger } from '../support/stranger.ts';
+import { testPath } from '../support/test-path.ts';
+import { until } from '../support/until.ts';
+
+const kind = 'semaphore:3';
+
+describe('a semaphore of 3 leases that is shared with Java Curator', () => {
+  let java: Peer;
+  let client: LockClient;
+  let outside: Stranger;
+  let path: string;
+  let semaphore: InterProcessSemaphore;
+
+  before(async function () {
+    this.timeout(300_000);
+    await ensurePeers();
+    const { connectString } = await sharedZooKeeper();
+    [java, client, outside] = await Promise.all([startJava(), LockClient.connect(connectString), stranger(connectString)]);
+  });
+
+  beforeEach(() => {
+    path = testPath('semaphore');
+    semaphore = new InterProcessSemaphore(client, path, { maxLeases: 3 });
+  });
+
+  after(() => Promise.all([java.close(), client.close(), outside[Symbol.asyncDispose]()]));
+
+  const left = async (): Promise<string[]> => [...(await outside.children(`${path}/leases`)), ...(await outside.children(`${path}/locks`))];
+  const inLine = (count: number): Promise<void> => until(`${count} are in line`, async () => (await outside.children(`${path}/locks`)).length === count);
+  const waitsForLease = (children: number): Promise<void> => until('the next one waits', async () => (await outside.children(`${path}/leases`)).length === children);
+
+  it('6 Java threads and 6 owners in 2 Node processes are never 4 inside, but 3, and leave nothing', async function () {
+    this.timeout(60_000);
+    using ledger = new Ledger();
+    await using first = await startNode();
+    await using second = await startNode();
+    const owners = [...threads(java, 6), ...threads(first, 3), ...threads(second, 3)];
+    await Promise.all(owners.map((owner) => owner.work(kind, path, ledger.folder, 15)));
+    const { crowds } = ledger;
+    expect(crowds).to.have.length(180);
+    expect(Math.max(...crowds.map(({ inside }) => inside))).to.equal(3);
+    await until('nothing is left', async () => (await left()).length === 0);
+  });
+
+  it('the leases are taken in the order in which both asked', async () => {
+    const [a, b, c] = ['a', 'b', 'c'].map((name) => java.owner(name)) as [Owner, Owner, Owner];
+    await a.acquire(kind, path);
+    const ours = await semaphore.acquire();
+    await b.acquire(kind, path);
+
+    const order: string[] = [];
+    const theirs = c.acquire(kind, path).then(() => order.push('their fourth'));
+    await waitsForLease(4);
+    const fifth = semaphore.acquire().then((lease) => {
+      order.push('our fifth');
+      return lease;
+    });
+    await inLine(2);
+    const sixth = a.acquire(kind, path).then(() => order.push('their sixth'));
+    await inLine(3);
+
+    await ours.release();
+    await theirs;
+    await c.release(kind, path);
+    await (await fifth).release();
+    await sixth;
+    expect(order).to.deep.equal(['their fourth', 'our fifth', 'their sixth']);
+    await a.release(kind, path);
+    await b.release(kind, path);
+    await a.release(kind, path);
+    await until('nothing is left', async () => (await left()).length === 0);
+  });
+
+  it('a timeout of either leaves no lease and nobody in line', async () => {
+    const thread = java.owner('main');
+    const leases = await semaphore.acquireMany(3);
+    expect(await thread.acquire(kind, path, 50)).to.equal(null);
+    await until('only ours are left', async () => (await left()).length === 3);
+    await Promise.all(leases.map((lease) => lease.release()));
+    for (let lease = 0; lease < 3; lease += 1) expect(await thread.acquire(kind, path, 5_000)).to.be.a('string');
+    expect(await semaphore.tryAcquire(50)).to.equal(undefined);
+    expect(await semaphore.tryAcquire()).to.equal(undefined);
+    await until('only theirs are left', async () => (await left()).length === 3);
+    for (let lease = 0; lease < 3; lease += 1) await thread.release(kind, path);
+  });
+
+  it('the leases of Java that was killed are free when its session is over', async function () {
+    this.timeout(30_000);
+    const victim = await startJava({ sessionTimeoutMs: 4_000 });
+    const [main, waiter] = [victim.owner('main'), victim.owner('waiter')];
+    for (let lease = 0; lease < 3; lease += 1) await main.acquire(kind, path);
+    const dying = waiter.acquire(kind, path).then(() => 'served', String);
+    await waitsForLease(4);
+    const ours = semaphore.acquire();
+    await inLine(2);
+    await victim.kill();
+    expect(await dying).to.match(/SIGKILL/);
+    await (await ours).release();
+    await until('nothing is left', async () => (await left()).length === 0);
+  });
+
+  it("Java's SharedCount says how many there are, to those who wait, too", async () => {
+    const count = `${path}-count`;
+    await java.owner('main').setCount(count, 1);
+    const shared = new InterProcessSemaphore(client, path, { sharedCount: count });
+    const first = await shared.acquire();
+    const second = shared.acquire();
+    await waitsForLease(2);
+    await java.owner('main').setCount(count, 2);
+    await (await second).release();
+    await first.release();
+  });
+});
+
+function threads(peer: Peer, count: number): Owner[] {
+  return Array.from({ length: count }, (_, index) => peer.owner(`owner-${index}`));
+}

@@ -1,0 +1,86 @@
+import { expect } from 'chai';
+import { InterProcessMutex, LockClient } from '../../src/index.ts';
+import { sharedZooKeeper } from '../support/hooks.ts';
+import { Ledger } from '../support/interop/ledger.ts';
+import type { Peer } from '../support/interop/peer.ts';
+import { ensurePeers, startJava, startNode } from '../support/interop/peers.ts';
+import { stranger, type Stranger } from '../support/stranger.ts';
+import { testPath } from '../support/test-path.ts';
+import { until } from '../support/until.ts';
+import { queueOf, queueReaches } from '../integration/contexts/lock-of-each-test.ts';
+
+describe('a sticky lock that Java Curator asks for', () => {
+  let java: Peer;
+  let client: LockClient;
+  let outside: Stranger;
+  let mutex: InterProcessMutex;
+
+  before(async function () {
+    this.timeout(300_000);
+    await ensurePeers();
+    const { connectString } = await sharedZooKeeper();
+    [java, client, outside] = await Promise.all([startJava(), LockClient.connect(connectString), stranger(connectString)]);
+  });
+
+  beforeEach(() => {
+    mutex = new InterProcessMutex(client, testPath('sticky'), { sticky: { idleMs: 60_000 } });
+  });
+
+  after(() => Promise.all([java.close(), client.close(), outside[Symbol.asyncDispose]()]));
+
+  const idle = async (): Promise<void> => {
+    await (await mutex.acquire()).release();
+    await until('it is idle', async () => (await mutex.participants())[0]?.isIdle === true);
+  };
+
+  it('is given up as soon as the news is there, while it is idle', async () => {
+    const thread = java.owner('main');
+    await idle();
+    const [kept] = await queueOf(mutex);
+    const node = await thread.acquire('mutex', mutex.path, 5_000);
+    expect(await queueOf(mutex)).to.deep.equal([node]);
+    expect(node).not.to.equal(kept);
+    await thread.release('mutex', mutex.path);
+  });
+
+  it('is given up at the release when Java asked for it meanwhile, although it gave up waiting', async () => {
+    await idle();
+    const hold = await mutex.acquire();
+    expect(await java.owner('main').acquire('mutex', mutex.path, 50)).to.equal(null);
+    expect(await queueOf(mutex)).to.deep.equal([hold.path]);
+    await hold.release();
+    expect(await outside.children(mutex.path)).to.deep.equal([]);
+  });
+
+  it('serves who stood in line here before the news, then Java, then who came after it', async () => {
+    await idle();
+    const holder = await mutex.acquire();
+    const order: string[] = [];
+    const early = mutex.withLock(() => order.push('early'));
+    const thread = java.owner('main');
+    const theirs = thread.acquire('mutex', mutex.path).then(() => {
+      order.push('java');
+      return thread.release('mutex', mutex.path);
+    });
+    await queueReaches(mutex, 2); // on the client's own connection: the news came before this answer
+    const late = mutex.withLock(() => order.push('late'));
+    await queueReaches(mutex, 3);
+    await holder.release();
+    await Promise.all([early, theirs, late]);
+    expect(order).to.deep.equal(['early', 'java', 'late']);
+  });
+
+  it('counts together with Java and with plain locks of Node, and none is lost', async function () {
+    this.timeout(60_000);
+    using ledger = new Ledger();
+    await using second = await startNode();
+    const peers: [Peer, string][] = [[java, 'mutex'], [second, 'sticky'], [second, 'mutex']];
+    const path = mutex.path;
+    await Promise.all(peers.flatMap(([peer, kind]) => [1, 2, 3, 4].map((number) => peer.owner(`${kind}-${number}`).work(kind, path, ledger.folder, 75))));
+    expect(ledger.count).to.equal(900);
+    const tokens = ledger.grants.map(({ token }) => token);
+    expect(tokens.every((token, index) => index === 0 || token >= (tokens[index - 1] ?? token)), 'the tokens never fall').to.equal(true);
+    await second.close();
+    expect(await outside.children(path)).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,92 @@
+// This library, told what to do line by line, as JavaPeer.java is. An owner is what acquires under one name, outside of every lock context.
+import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { LockClient, type Hold } from '../../../src/index.ts';
+import { NodeLocks } from './node-locks.ts';
+
+const [connectString = '', sessionTimeoutMs = '30000'] = process.argv.slice(2);
+const client = await LockClient.connect(connectString, { sessionTimeoutMs: Number(sessionTimeoutMs) });
+const locks = new NodeLocks(client);
+const holds = new Map<string, Hold[]>();
+
+/** Leases are taken one after another: who left at once would never see a third one inside. */
+const stayMs = 20;
+
+const verbs: Readonly<Record<string, (owner: string, ...args: string[]) => Promise<unknown>>> = {
+  async acquire(owner, kind = '', path = '', timeoutMs = '-1') {
+    const hold = await locks.of(kind, path).acquire(Number(timeoutMs) < 0 ? {} : { timeoutMs: Number(timeoutMs) });
+    holdsOf(owner, kind, path).push(hold);
+    return hold.path;
+  },
+  async release(owner, kind = '', path = '') {
+    return holdsOf(owner, kind, path).shift()?.release();
+  },
+  async work(owner, kind = '', path = '', folder = '', rounds = '0') {
+    const lock = locks.of(kind, path);
+    for (let round = 0; round < Number(rounds); round += 1) {
+      const hold = await lock.acquire();
+      try {
+        await pieceOfWork(kind)(folder, hold, owner);
+      } finally {
+        await hold.release();
+      }
+    }
+    return Number(rounds);
+  },
+};
+
+say({ event: 'ready' });
+for await (const line of createInterface({ input: process.stdin })) {
+  const [id, owner = '', verb = '', ...args] = line.split(' ');
+  const act = verbs[verb];
+  if (!act) throw new Error(`No verb ${verb}`);
+  act(owner, ...args).then(
+    (value) => say({ id: Number(id), value: value ?? null }),
+    (error: unknown) => say({ id: Number(id), error: String(error) }),
+  );
+}
+await client.close();
+
+function holdsOf(...key: string[]): Hold[] {
+  const held = holds.get(key.join(' ')) ?? [];
+  holds.set(key.join(' '), held);
+  return held;
+}
+
+function pieceOfWork(kind: string): (folder: string, hold: Hold, owner: string) => Promise<void> {
+  if (kind === 'read') return look;
+  return kind.startsWith('semaphore') ? crowd : count;
+}
+
+async function count(folder: string, hold: Hold): Promise<void> {
+  const before = Number(readFileSync(join(folder, 'count'), 'utf8'));
+  await aTurn();
+  writeFileSync(join(folder, 'count'), String(before + 1));
+  appendFileSync(join(folder, 'grants'), `${hold.fencingToken} node\n`);
+}
+
+async function look(folder: string): Promise<void> {
+  const before = readFileSync(join(folder, 'count'), 'utf8');
+  await aTurn();
+  const after = readFileSync(join(folder, 'count'), 'utf8');
+  if (before === '' || before !== after) throw new Error(`a writer was there: ${before}, then ${after}`);
+}
+
+async function crowd(folder: string, _hold: Hold, owner: string): Promise<void> {
+  const mine = join(folder, 'inside', `node-${process.pid}-${owner}`);
+  writeFileSync(mine, '', { flag: 'wx' });
+  await delay(stayMs);
+  const inside = readdirSync(join(folder, 'inside')).length;
+  rmSync(mine);
+  appendFileSync(join(folder, 'crowds'), `${inside} node\n`);
+}
+
+function aTurn(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
+}
+
+function say(answer: object): void {
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
+}

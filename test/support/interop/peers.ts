@@ -1,0 +1,53 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { installDebianPackages, isCommand } from '../debian-zookeeper.ts';
+import { sharedZooKeeper } from '../hooks.ts';
+import { Peer } from './peer.ts';
+
+const names = ['curator-client', 'curator-framework', 'curator-recipes', 'zookeeper', 'zookeeper-jute', 'guava', 'slf4j-api', 'slf4j-simple', 'snappy-java', 'metrics-core', 'netty-all'];
+const jars = names.map((name) => `/usr/share/java/${name}.jar`);
+const kazoo = '/usr/lib/python3/dist-packages/kazoo';
+// Debian's: another python3 that comes first in the path does not see Debian's kazoo.
+const python = '/usr/bin/python3';
+const packages = ['libcurator-recipes-java', 'python3-kazoo'];
+
+const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
+
+/** Installs what the peers are made of where it is missing. Throws where that cannot be done. */
+export async function ensurePeers(): Promise<void> {
+  if (missing().length === 0) return;
+  await installDebianPackages(isCommand('java') ? packages : [...packages, 'default-jre-headless']);
+  if (missing().length > 0) throw new Error(`${packages.join(', ')} are installed, but there is no ${missing().join(', ')}`);
+}
+
+export interface PeerOptions {
+  /** @default 30000 */
+  readonly sessionTimeoutMs?: number;
+}
+
+/** Java Curator 5.4.0, run from source against Debian's jars. */
+export function startJava({ sessionTimeoutMs = 30_000 }: PeerOptions = {}): Promise<Peer> {
+  const options = ['-Xmx128m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-Dorg.slf4j.simpleLogger.defaultLogLevel=off'];
+  return start('Java', ['java', ...options, '-cp', jars.join(':'), here('JavaPeer.java')], sessionTimeoutMs);
+}
+
+/** kazoo 2.8.0. */
+export function startKazoo({ sessionTimeoutMs = 30_000 }: PeerOptions = {}): Promise<Peer> {
+  return start('kazoo', [python, here('kazoo_peer.py')], sessionTimeoutMs);
+}
+
+/** This library, in another process. */
+export function startNode({ sessionTimeoutMs = 30_000 }: PeerOptions = {}): Promise<Peer> {
+  return start('Node', [process.execPath, '--import=tsx', here('node-process.ts')], sessionTimeoutMs);
+}
+
+async function start(name: string, command: readonly string[], sessionTimeoutMs: number): Promise<Peer> {
+  await ensurePeers();
+  const { connectString } = await sharedZooKeeper();
+  return Peer.start(name, [...command, connectString, String(sessionTimeoutMs)]);
+}
+
+function missing(): string[] {
+  const files = [...jars, kazoo, python].filter((file) => !existsSync(file));
+  return isCommand('java') ? files : [...files, 'java'];
+}
