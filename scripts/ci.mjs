@@ -27,6 +27,7 @@ try {
   await demonstration();
   await suite('npm run test:faults', 'npm', ['run', 'test:faults']);
   await suite('npm run test:ensemble', 'npm', ['run', 'test:ensemble']);
+  await suite('npm run test:interop', 'npm', ['run', 'test:interop']);
   await step('npm run chaos', 'npm', ['run', 'chaos', '--', '--minutes', '2', '--out', join(scratch, 'chaos')]);
   await step('npm run bench -- --brief', 'npm', ['run', 'bench', '--', '--brief']);
   await suite('npm run test:mutants', 'npm', ['run', 'test:mutants']);

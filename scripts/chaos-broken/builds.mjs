@@ -19,18 +19,18 @@ export const builds = [
     edits: [
       edit(
         'src/mutex/lock-context.ts',
-        'let storage: AsyncLocalStorage<LockContext> | undefined;',
+        'let storage: AsyncLocalStorage<LockContext | undefined> | undefined;',
         [
-          'let storage: AsyncLocalStorage<LockContext> | undefined;',
+          'let storage: AsyncLocalStorage<LockContext | undefined> | undefined;',
           'export function entered(): LockContext {',
-          '  storage ??= new AsyncLocalStorage<LockContext>();',
+          '  storage ??= new AsyncLocalStorage<LockContext | undefined>();',
           "  const context = new LockContext('job', undefined);",
           '  storage.enterWith(context);',
           '  return context;',
           '}',
         ].join('\n'),
       ),
-      edit('src/mutex/inter-process-mutex.ts', 'import { currentContext, innermostContext, LockContext }', 'import { currentContext, entered, innermostContext, LockContext }'),
+      edit('src/mutex/inter-process-mutex.ts', 'import { currentContext, innermostContext, LockContext, outsideOfContexts }', 'import { currentContext, entered, innermostContext, LockContext, outsideOfContexts }'),
       edit('src/mutex/inter-process-mutex.ts', 'const hold = await this.#enter(currentContext(), checked);', 'const hold = await this.#enter(currentContext() ?? entered(), checked);'),
     ],
   },

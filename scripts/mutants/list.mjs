@@ -42,8 +42,8 @@ export const mutants = [
   {
     name: 'a reader who was a writer behind a writer that queued up before',
     file: 'src/internals/lock-internals.ts',
-    find: 'const attempt = held ? ',
-    replace: 'const attempt = false ? ',
+    find: 'const trying = beside ? ',
+    replace: 'const trying = false ? ',
     tests: tests('integration/curator/inter-process-read-write-lock', 'testDowngrading', 'testContendingDowngrading'),
   },
   {
@@ -226,7 +226,7 @@ export const mutants = [
   {
     name: 'the holder is not told that its znode was deleted',
     file: 'src/internals/grant.ts',
-    find: "node.onGone(() => this.lose('node-deleted')), ",
+    find: "      node.onGone(() => this.lose('node-deleted')),\n",
     replace: '',
     tests: tests('integration/losses', 'told within one event'),
   },
