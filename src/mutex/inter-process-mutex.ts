@@ -22,7 +22,8 @@ export interface InterProcessMutexOptions {
   readonly driver?: LockDriver | undefined;
   /**
    * What to do when the lock's znode has children that this kind of lock did not create: `reject` the acquire with
-   * ForeignNodeError, or `wait` behind those whose name sorts before ours.
+   * ForeignNodeError, or `wait` behind those whose name sorts before ours, as Curator does, and pass the rest: kazoo's `…__lock__…` sort behind ours, so
+   * with `wait` kazoo's holder and ours do not exclude each other.
    * @default 'reject'
    */
   readonly foreignNodes?: 'reject' | 'wait' | undefined;
