@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ConnectionState, LockClient } from '../../../src/index.ts';
+import { InterProcessMutex, type ConnectionState, type LockClient } from '../../../src/index.ts';
 import { createPersistent, exists, getData, openAcl, remove } from '../../../src/client/operations.ts';
 import { startSilentServer } from '../../support/silent-server.ts';
 import { testPath } from '../../support/test-path.ts';
@@ -44,6 +44,22 @@ describe('silence', () => {
     expect(await nextState(client)).to.equal('reconnected');
     expect(client.session.id).to.equal(id);
     await client.session.request(exists('/'));
+  });
+
+  it('is filled with one transaction and one sync a sixth of the timeout apart, and no more, held or not', async () => {
+    client = await connectInOrder([proxy], { sessionTimeoutMs: 1_200 });
+    await using _ = await new InterProcessMutex(client, testPath('held')).acquire();
+    const isHeartbeat = (frame: Frame): boolean => frame.from === 'client' && frame.op === 'multi';
+    await proxy.seen(isHeartbeat, 3);
+    const startedAt = performance.now();
+    proxy.clear();
+    await proxy.seen((frame) => frame.from === 'server' && frame.op === 'sync', 12);
+    expect(performance.now() - startedAt, 'milliseconds for twelve').to.be.at.least(11 * (client.sessionTimeoutMs / 6));
+    const sent = (op: Frame['op']): number => proxy.frames.filter((frame) => frame.from === 'client' && frame.op === op).length;
+    // The first sync may be that of a transaction before.
+    expect(sent('sync')).to.equal(12);
+    expect(sent('multi')).to.be.within(11, 12);
+    expect(proxy.frames.filter(isHeartbeat).every(({ body }) => body.length < 200)).to.equal(true);
   });
 
   it('is told as suspended first, also where the deadline has passed before anybody could notice, and then as lost', async () => {
