@@ -1,6 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Roles } from '../test/ensemble/support/trio.ts';
-import type { ZooKeeperServer } from '../test/support/zookeeper-server.ts';
 import { closeSession } from './close-session.ts';
 import type { ClientProcess } from './client-process.ts';
 import type { Fault, FaultKind, World } from './world.ts';
@@ -10,7 +7,7 @@ function lasting({ random, sessionTimeoutMs }: World): number {
   return random.between(0.1, 2) * sessionTimeoutMs;
 }
 
-function one({ clients, random }: World): ClientProcess {
+export function one({ clients, random }: World): ClientProcess {
   const [first, ...others] = clients;
   if (first === undefined) throw new Error('a run without clients');
   return random.pick([first, ...others]);
@@ -26,49 +23,7 @@ function onLinks(world: World, begin: (link: ClientProcess['links'][number]) => 
   };
 }
 
-/**
- * One client can reach one follower only, and that one dies, or is cut off from the leader: what it has answered until then the leader never
- * hears of. It is what a deadline that counts from the last answer does not survive.
- */
-function strand(world: World, { followers }: Roles, lose: (follower: ZooKeeperServer) => Promise<() => Promise<unknown>>): Fault {
-  const { trio, clients, random, sessionTimeoutMs } = world;
-  const client = one(world);
-  const follower = random.pick(followers);
-  const others = client.links.filter((_, index) => trio.servers[index] !== follower);
-  let heal = (): Promise<unknown> => Promise.resolve();
-  return {
-    target: `${client.name} on ${follower.connectString}`,
-    clients: clients.map(({ name }) => name),
-    lastsMs: 1.5 * sessionTimeoutMs,
-    begin: async () => {
-      for (const link of others) {
-        link.mode = { at: 'silent' };
-        link.cut();
-      }
-      await delay(sessionTimeoutMs / 2); // it has found the one that is left
-      client.order({ is: 'keep', ms: 3 * sessionTimeoutMs });
-      await delay(random.between(500, 1_500));
-      heal = await lose(follower);
-    },
-    heal: async () => {
-      for (const link of others) link.mode = { at: 'open' };
-      await heal();
-      await trio.whole();
-    },
-  };
-}
-
 export const clientFaults: Readonly<Record<string, FaultKind>> = {
-  'strand-and-kill': (world, roles) =>
-    strand(world, roles, async (follower) => {
-      await follower.kill();
-      return () => follower.start();
-    }),
-  'strand-and-cut-off': (world, roles) =>
-    strand(world, roles, async (follower) => {
-      const cut = await world.trio.cutFollowerOff(roles, follower);
-      return () => cut.heal();
-    }),
   'cut-link': (world) => ({ ...onLinks(world, (link) => link.cut()), lastsMs: 0 }),
   'slow-link': (world) => {
     const delayMs = world.random.between(20, 400);

@@ -2,11 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { clientFaults } from './client-faults.ts';
 import { now, type HistoryEvent } from './history.ts';
 import { serverFaults } from './server-faults.ts';
+import { strandings } from './strandings.ts';
 import type { Fault, FaultKind, World } from './world.ts';
 
-const kinds: Readonly<Record<string, FaultKind>> = { ...serverFaults, ...clientFaults };
+/** Strandings twice: one in four shows a deadline that is too late. */
+const kinds = [serverFaults, clientFaults, strandings, strandings].flatMap((faults) => Object.entries(faults));
 
-/** Breaks something, heals it, and breaks again, with quiet stretches in between. Each kind comes as often as every other. */
+/** Breaks something, heals it, and breaks again, with quiet stretches in between. Each kind comes about as often as every other. */
 export class Nemesis {
   readonly #world: World;
   readonly #record: (event: HistoryEvent) => void;
@@ -62,7 +64,7 @@ export class Nemesis {
 
   /** From a bag that is filled anew when it is empty: in a short run, too, everything comes up. */
   #draw(): [string, FaultKind] {
-    if (this.#bag.length === 0) this.#bag.push(...Object.entries(kinds));
+    if (this.#bag.length === 0) this.#bag.push(...kinds);
     const [drawn] = this.#bag.splice(this.#world.random.whole(this.#bag.length), 1);
     if (drawn === undefined) throw new Error('no kinds of faults');
     return drawn;

@@ -1,0 +1,50 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Roles } from '../test/ensemble/support/trio.ts';
+import type { ZooKeeperServer } from '../test/support/zookeeper-server.ts';
+import { one } from './client-faults.ts';
+import type { Fault, FaultKind, World } from './world.ts';
+
+/**
+ * One client can reach one follower only, and that one dies, or is cut off from the leader: what it has answered until then the leader never
+ * hears of. It is what a deadline that counts from the last answer does not survive.
+ */
+function strand(world: World, { followers }: Roles, lose: (follower: ZooKeeperServer) => Promise<() => Promise<unknown>>): Fault {
+  const { trio, clients, random, sessionTimeoutMs } = world;
+  const client = one(world);
+  const follower = random.pick(followers);
+  const others = client.links.filter((_, index) => trio.servers[index] !== follower);
+  let heal = (): Promise<unknown> => Promise.resolve();
+  return {
+    target: `${client.name} on ${follower.connectString}`,
+    clients: clients.map(({ name }) => name),
+    lastsMs: 1.5 * sessionTimeoutMs,
+    begin: async () => {
+      for (const link of others) {
+        link.mode = { at: 'silent' };
+        link.cut();
+      }
+      await delay(sessionTimeoutMs / 2); // it has found the one that is left
+      client.order({ is: 'keep', ms: 3 * sessionTimeoutMs });
+      await delay(random.between(500, 1_500));
+      heal = await lose(follower);
+    },
+    heal: async () => {
+      for (const link of others) link.mode = { at: 'open' };
+      await heal();
+      await trio.whole();
+    },
+  };
+}
+
+export const strandings: Readonly<Record<string, FaultKind>> = {
+  'strand-and-kill': (world, roles) =>
+    strand(world, roles, async (follower) => {
+      await follower.kill();
+      return () => follower.start();
+    }),
+  'strand-and-cut-off': (world, roles) =>
+    strand(world, roles, async (follower) => {
+      const cut = await world.trio.cutFollowerOff(roles, follower);
+      return () => cut.heal();
+    }),
+};
