@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import { inspect } from 'node:util';
 import { expectOneOf, expectFunction } from './validate.js';
 
 /** Listeners of several kinds of events, each told in the order in which things happened; what one throws is a process warning and stops nothing. */
@@ -32,8 +33,11 @@ export class Events<Kinds extends object> {
     this.#untold.push(() => this.#tellAll(name, value));
     if (this.#untold.length > 1) return;
     for (let next = this.#untold[0]; next !== undefined; next = this.#untold[0]) {
-      next();
-      this.#untold.shift();
+      try {
+        next();
+      } finally {
+        this.#untold.shift();
+      }
     }
   }
 
@@ -42,7 +46,7 @@ export class Events<Kinds extends object> {
       try {
         (listener as (value: unknown) => void)(value);
       } catch (error) {
-        process.emitWarning(error instanceof Error ? error : String(error));
+        warnOf(error);
       }
     }
   }
@@ -51,4 +55,9 @@ export class Events<Kinds extends object> {
     expectOneOf('event', name, this.#names);
     expectFunction('listener', listener);
   }
+}
+
+/** What a user's function has thrown, which may be anything, and stops nothing. */
+export function warnOf(thrown: unknown): void {
+  process.emitWarning(thrown instanceof Error ? thrown : typeof thrown === 'string' ? thrown : inspect(thrown));
 }

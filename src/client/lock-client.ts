@@ -5,7 +5,7 @@ import { roundDelayMs } from './connection.js';
 import { describeHosts, parseConnectString, type ConnectString } from './connect-string.js';
 import { nextState, type ConnectionChange, type ConnectionState } from './connection-state.js';
 import { AuthFailedError, ClientClosedError, ConnectionTimeoutError } from './errors.js';
-import { Events } from './events.js';
+import { Events, warnOf } from './events.js';
 import { Listeners } from './listeners.js';
 import { Session, sessionName, type SessionEnd, type SessionOwner } from './session.js';
 import { shuffled } from './shuffled.js';
@@ -176,7 +176,7 @@ export class LockClient implements AsyncDisposable {
     try {
       this.#options.logger?.warn(message, error);
     } catch (thrown) {
-      process.emitWarning(thrown instanceof Error ? thrown : String(thrown));
+      warnOf(thrown);
     }
   }
 
@@ -245,7 +245,6 @@ export class LockClient implements AsyncDisposable {
         this.report({ type: 'disconnected', sessionId: sessionName(session.id), error: session.lastError });
         this.#change('down');
       },
-      recovered: () => this.#change('up'),
       overdue: () => this.#change('lost'),
       ended: (session, why) => this.#sessionEnded(session, why),
       settled: (session) => this.#closeGhost(session),
@@ -274,7 +273,7 @@ export class LockClient implements AsyncDisposable {
   #closeGhost(lost: Session): void {
     if (!this.#lostSessions.delete(lost) || this.#state === 'closed') return;
     const ended = (): void => undefined;
-    const owner: SessionOwner = { connected: ended, suspended: ended, recovered: ended, overdue: ended, ended, settled: ended, warn: (message, error) => this.warn(message, error) };
+    const owner: SessionOwner = { connected: ended, suspended: ended, overdue: ended, ended, settled: ended, warn: (message, error) => this.warn(message, error) };
     const ghost = new Session({ ...this.#sessionOptions(), connectBy: this.clock.now() + this.sessionTimeoutMs, resume: lost.identity }, owner);
     this.#ghosts.add(ghost);
     void ghost.close(Infinity).then(() => {

@@ -95,8 +95,8 @@ export function exists(path: string, watch = false): Operation<Stat> {
   return { name: 'exists', opcode: 3, kind: 'read', path, write: (to) => void to.text(path).flag(watch), read: readStat };
 }
 
-export function setData(path: string, data: Uint8Array): Operation<Stat> {
-  return { name: 'setData', opcode: 5, kind: 'write', path, write: (to) => void to.text(path).bytes(data).int(-1), read: readStat };
+export function setData(path: string, data: Uint8Array, version = -1): Operation<Stat> {
+  return { name: 'setData', opcode: 5, kind: 'write', path, write: (to) => void to.text(path).bytes(data).int(version), read: readStat };
 }
 
 export function getData(path: string, watch: boolean): Operation<{ data: Buffer; stat: Stat }> {

@@ -3,7 +3,7 @@ import { InvalidPathError } from './errors.js';
 /**
  * Returns `path` if ZooKeeper takes it: a string that starts with `/` and does not end with it (the root `/` apart),
  * without empty, `.` or `..` names, without control characters, surrogates (so no emoji), private-use characters and
- * U+FFF0 to U+FFFF. The rules and their wording are those of ZooKeeper's PathUtils; Curator's copy of it differs in that it
+ * U+FFF0 to U+FFFF, of at most 8192 bytes. The rules and their wording are those of ZooKeeper's PathUtils; Curator's copy of it differs in that it
  * lets the first and the last character of each refused range pass, which the server then refuses.
  *
  * @throws InvalidPathError
@@ -55,7 +55,11 @@ export function join(base: string, name: string): string {
   return base === '/' ? `/${name}` : `${base}/${name}`;
 }
 
+/** ZooKeeper's own limit is that of a whole request, about 1 MB, and it answers by closing the connection: to everybody on it, again and again. */
+const longestPathBytes = 8_192;
+
 function faultOf(path: string): string | undefined {
+  if (Buffer.byteLength(path) > longestPathBytes) return `Path must be at most ${longestPathBytes} bytes, got ${Buffer.byteLength(path)}`;
   if (path === '') return 'Path length must be > 0';
   if (!path.startsWith('/')) return 'Path must start with / character';
   if (path === '/') return undefined;

@@ -26,8 +26,6 @@ export interface Holding {
 export interface SessionOwner {
   connected(session: Session): void;
   suspended(session: Session): void;
-  /** It was overdue, and a server has shown that it lives. */
-  recovered(session: Session): void;
   /** The deadline passed and nothing was held: the session may still be alive on the servers. */
   overdue(session: Session): void;
   ended(session: Session, why: SessionEnd): void;
@@ -219,6 +217,7 @@ export class Session implements ConnectionListener {
       this.#askToClose();
       return;
     }
+    this.#isOverdue = false;
     this.#become({ at: 'connected' });
     this.#owner.connected(this);
     void this.#heartbeat().catch(ignore);
@@ -250,10 +249,6 @@ export class Session implements ConnectionListener {
     const before = this.#proof;
     this.#proof = learn(this.#proof, { is: 'answered', kind: operation.kind, sentAt, answeredAt: this.#clock.now() }, this.#options.tickTimeMs);
     if (before.provenAt === -Infinity && this.#proof.provenAt !== -Infinity) this.#changes.tell();
-    if (this.#isOverdue && this.#clock.now() < this.deadline && this.isConnected) {
-      this.#isOverdue = false;
-      this.#owner.recovered(this);
-    }
   }
 
   /** The end of a znode is told once, to both kinds of watches. */

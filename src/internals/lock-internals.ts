@@ -362,6 +362,8 @@ export class LockInternals {
       } else {
         stops.push(nextNews(session, path, { told: (event) => wake(event === 'deleted' ? 'gone' : 'look'), failed: fail }));
       }
+      // Who was told that it is queued may have looked at a hold, and found that the session is over.
+      if (session.isEnded) wake('look');
       return () => stops.forEach((stop) => stop());
     });
   }

@@ -161,14 +161,15 @@ export class LockNode {
    * all the rest.
    */
   watchSoon(): void {
-    if (this.#isWatched) return;
-    this.#cancelWatch();
+    // The first one counts: a sticky lock's grants, each shorter than that, would put it off for ever.
+    if (this.#isWatched || this.#cancelWatch !== nothing) return;
     this.#cancelWatch = this.#tools.clock.after(watchAfterMs, () => this.watch());
   }
 
   /** Hears of its own deletion, by whomever, within one event. */
   watch(): void {
     this.#cancelWatch();
+    this.#cancelWatch = nothing;
     if (this.#isWatched || this.#state.at !== 'there') return;
     this.#isWatched = true;
     this.session.watch(this.path, this.#fired);

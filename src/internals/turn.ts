@@ -44,6 +44,8 @@ export class Turn {
   #isResting = false;
   #idleSince: number | undefined;
   #isMarkedIdle = false;
+  /** Of the znode's data, if nobody else writes them. */
+  #version = 0;
   #stopTimer = nothing;
   #stopListening: (() => void)[] = [];
 
@@ -81,7 +83,7 @@ export class Turn {
   /** The znode has the lock. Where it had to wait for it, others want it too: then it serves who stands in line by now, and leaves. */
   begin(first: Grant): void {
     const [next] = this.#line;
-    if (next === undefined || this.#state.at === 'over') {
+    if (next === undefined || this.#state.at === 'over' || !first.isValid) {
       this.#end();
       void first.end();
       return;
@@ -140,6 +142,7 @@ export class Turn {
     this.#holder = grant;
     this.#stopIdling();
     grant.leave = () => this.#released();
+    grant.onLost(() => this.#end());
     joiner.served(grant);
   }
 
@@ -247,7 +250,9 @@ export class Turn {
     const { session, path } = this.#state.node;
     const data = this.#options.data();
     this.#isMarkedIdle = isIdle;
-    session.request(setData(path, isIdle ? markIdle(data) : data)).catch(nothing);
+    // Over what we wrote ourselves only: somebody's wish in it must not get lost.
+    session.request(setData(path, isIdle ? markIdle(data) : data, this.#version)).catch(nothing);
+    this.#version += 1;
   }
 
   #leave(): Promise<void> | undefined {

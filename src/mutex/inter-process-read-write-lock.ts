@@ -56,6 +56,8 @@ export class InterProcessReadWriteLock {
     expectOptions('InterProcessReadWriteLock', options, ['data', 'foreignNodes']);
     const { data = Buffer.from(localAddress()), foreignNodes } = options;
     if (!(data instanceof Uint8Array)) throw new TypeError(expected('data', 'a Uint8Array, such as a Buffer', data));
+    // A server closes the connection that a larger request comes on: to all who use it, and again at every try.
+    if (data.length > mostDataBytes) throw new RangeError(expected('data', `at most ${mostDataBytes} bytes`, data.length));
     const copy = Buffer.from(data);
     this.readLock = new InterProcessMutex(client, path, { driver: readDriver, foreignNodes }, { role: 'read', data: copy, other: () => this.writeLock });
     this.writeLock = new InterProcessMutex(client, path, { driver: writeDriver, foreignNodes }, { role: 'write', data: copy, other: () => this.readLock });
@@ -66,3 +68,5 @@ export class InterProcessReadWriteLock {
     return this.writeLock.path;
   }
 }
+
+const mostDataBytes = 512 * 1_024;

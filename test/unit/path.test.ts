@@ -74,4 +74,9 @@ describe('join', () => {
     expect(join('/a/b', 'c')).to.equal('/a/b/c');
     expect(join('/', 'a')).to.equal('/a');
   });
+
+  it('are refused when they are so long that a server would close the connection for them', () => {
+    expect(validatePath(`/${'x'.repeat(8_191)}`)).to.have.length(8_192);
+    expect(() => validatePath(`/${'ä'.repeat(4_096)}`)).to.throw(InvalidPathError, 'Path must be at most 8192 bytes, got 8193');
+  });
 });
