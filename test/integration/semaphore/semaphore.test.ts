@@ -68,7 +68,9 @@ describe('a semaphore', () => {
   it('settles at once when the time is over, gives the mutex back and leaves nothing', async () => {
     const semaphore = semaphoreOf(test.client, test.path, 1);
     const gate = await semaphore.acquire();
-    const late = rejection(semaphore.acquire({ timeoutMs: 300 }));
+    const late = rejection(semaphore.acquire({ timeoutMs: 1_000 }));
+    // It has the mutex, and a znode among the leases.
+    await waits(test.outside, test.path, 2);
     const theirs = semaphoreOf(test.other, test.path, 1).acquire();
     expect((await late).code).to.equal('ERR_LOCK_TIMEOUT');
     await waits(test.outside, test.path, 2);
