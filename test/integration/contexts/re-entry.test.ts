@@ -122,8 +122,9 @@ describe('re-entry on the wire', () => {
 
   it('withLock in withLock in withLock sends nothing between the outermost grant and its release', async () => {
     const { mutex, proxy } = wire;
-    const sent = await mutex.withLock(async () => {
-      await wire.requests();
+    const sent = await mutex.withLock(async (hold) => {
+      // Its own znode is watched a moment after the grant.
+      await proxy.seen(({ from, op, path }) => from === 'server' && op === 'getData' && path === hold.path);
       proxy.clear();
       await mutex.withLock(() => mutex.withLock(() => undefined));
       return wire.requests();
