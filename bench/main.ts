@@ -53,7 +53,7 @@ async function contest(): Promise<Results['scenarios']> {
     for (const scenario of scenarios) {
       for (const [name, peer] of Object.entries(peers) as [PeerName, Peer][]) {
         if (scenario.name === 'threads 512' && name !== 'ours') continue;
-        const run = await measure(peer, scenario, round === 0 ? options.durationMs / 3 : options.durationMs, server);
+        const run = await measure(peer, scenario, round === 0 ? Math.ceil(options.durationMs / 3) : options.durationMs, server);
         if (round === 0) continue; // warm now
         console.log(`round ${round}  ${scenario.name.padEnd(12)} ${name.padEnd(8)} ${Math.round(run.cyclesPerSecond)} cycles/s`);
         const byPeer = runs.get(scenario.name) ?? new Map<PeerName, Run[]>();
