@@ -358,7 +358,7 @@ export const mutants = [
     file: 'src/driver/lease-driver.ts',
     find: 'return index < maxLeases ?',
     replace: 'return index <= maxLeases ?',
-    tests: tests('integration/semaphore/semaphore', 'lets no more than its maximum in'),
+    tests: tests('unit/lease-driver', 'the driver of leases'),
   },
   {
     name: 'the mutex of a semaphore is kept by who gives up',
