@@ -77,7 +77,7 @@ export const mutants = [
   {
     name: 'a sticky lock that is kept although others are in its list',
     file: 'src/internals/turn.ts',
-    find: "answered(value.length === 1 ? 'none' : 'some')",
+    find: "answered(names.length === 1 ? 'none' : 'some')",
     replace: "answered('none')",
     tests: tests('integration/sticky', 'when the list shows somebody else'),
   },

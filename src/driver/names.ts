@@ -88,6 +88,14 @@ export function compareKeys(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
+/** A sorted copy, by {@link sortKey}: first in line first. */
+export function sortedByKey(children: readonly string[], lockName: string): string[] {
+  return children
+    .map((name) => ({ name, key: sortKey(name, lockName) }))
+    .sort((a, b) => compareKeys(a.key, b.key))
+    .map(({ name }) => name);
+}
+
 /** @throws RangeError if `ours` is not in `sorted` */
 export function placeOf(sorted: readonly string[], ours: string): number {
   const index = sorted.indexOf(ours);

@@ -1,5 +1,5 @@
 import type { LockDecision, LockDriver } from './lock-driver.js';
-import { compareKeys, placeOf, sortKey } from './names.js';
+import { placeOf, sortedByKey } from './names.js';
 
 /**
  * First come, first served, in the order in which the server created the znodes: the rule of Curator's
@@ -20,10 +20,7 @@ export class StandardDriver implements LockDriver {
 
   /** By what stands behind the last `lock-` in each name, compared as Java compares strings. */
   sort(children: readonly string[]): string[] {
-    return children
-      .map((name) => ({ name, key: sortKey(name, this.lockName) }))
-      .sort((a, b) => compareKeys(a.key, b.key))
-      .map(({ name }) => name);
+    return sortedByKey(children, this.lockName);
   }
 
   /**

@@ -31,13 +31,16 @@ export class StickyLock {
     for (;;) {
       const turn = this.#turn?.isOpen ? this.#turn : this.#newTurn();
       const grant = await patience.wait<Grant | undefined>((wake, fail) => {
-        const leave = turn.join({ served: wake, failed: fail });
+        const leave = turn.join({ isPatient: mode === 'wait', served: wake, failed: fail });
         return () => {
           leave();
           if (turn.isUnwanted) this.#abandon.get(turn)?.();
         };
       });
-      if (grant === undefined) continue;
+      if (grant === undefined) {
+        if (mode === 'once') return undefined;
+        continue;
+      }
       if (patience.isOver) void grant.end();
       patience.check();
       return grant;
@@ -75,7 +78,7 @@ export class StickyLock {
     if (grant === undefined || this.#turn !== undefined) return grant;
     const turn = this.#open();
     return new Promise((resolve, reject) => {
-      turn.join({ served: resolve, failed: reject });
+      turn.join({ isPatient: false, served: resolve, failed: reject });
       turn.begin(grant);
     });
   }

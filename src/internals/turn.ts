@@ -1,5 +1,6 @@
 import type { Clock } from '../client/clock.js';
 import { getChildren, setData } from '../client/operations.js';
+import { whenNoNode } from '../client/zookeeper-error.js';
 import { Grant } from './grant.js';
 import { markIdle } from './idle-mark.js';
 import type { LockNode } from './lock-node.js';
@@ -13,6 +14,8 @@ export interface TurnOptions {
 
 /** Somebody of this process who waits to be served; undefined says that the turn is over, and another one has to be joined. */
 export interface Joiner {
+  /** Does it wait as long as it takes? Else it is sent away when it cannot be served as soon as it is its turn. */
+  readonly isPatient: boolean;
   served(grant: Grant | undefined): void;
   failed(error: unknown): void;
 }
@@ -47,6 +50,7 @@ export class Turn {
   /** Of the znode's data, if nobody else writes them. */
   #version = 0;
   #stopTimer = nothing;
+  #stopPause = nothing;
   #stopListening: (() => void)[] = [];
 
   /** `ended` is called once, when nobody can be served by it any more. */
@@ -71,7 +75,7 @@ export class Turn {
 
   /** Whether who joins now is served at once. */
   get isIdle(): boolean {
-    return this.#idleSince !== undefined && this.#isFit();
+    return this.#idleSince !== undefined && this.isEmpty && this.#isFit();
   }
 
   join(joiner: Joiner): () => void {
@@ -127,6 +131,9 @@ export class Turn {
     }
     if (!this.#isFit()) {
       this.#becomeFit();
+      if (next.isPatient || !this.#line.delete(next)) return;
+      next.served(undefined);
+      this.#goOn();
     } else if (this.#leftUntilPoll === 0) {
       // A loop of microtasks would let no timer run, no heartbeat, and no news.
       this.#rest();
@@ -165,11 +172,12 @@ export class Turn {
     };
     this.#news = 'asked';
     session.watch(root, this.#heard, 'children');
-    session.request(getChildren(root, true)).then(
-      ({ value }) => {
+    const listed = session.request(getChildren(root, true)).then(({ value }) => value, whenNoNode<string[]>([]));
+    listed.then(
+      (names) => {
         // Deleted by somebody: nobody may be served by it any more.
-        if (!value.includes(name)) void this.#leave();
-        else answered(value.length === 1 ? 'none' : 'some');
+        if (!names.includes(name)) void this.#leave();
+        else answered(names.length === 1 ? 'none' : 'some');
       },
       () => answered('some'),
     );
@@ -199,7 +207,10 @@ export class Turn {
       this.#goOn();
     };
     // Proof takes the time that the leader needs to hear of it.
-    session.prove().catch(nothing).then(() => this.#options.clock.after(this.#isFit() ? 0 : session.timeoutMs / 24, goOn), nothing);
+    const pause = (): void => {
+      if (this.#state.at !== 'over') this.#stopPause = this.#options.clock.after(this.#isFit() ? 0 : session.timeoutMs / 24, goOn);
+    };
+    session.prove().then(pause, pause);
   }
 
   #rest(): void {
@@ -268,6 +279,7 @@ export class Turn {
     this.#state = { at: 'over' };
     this.#idleSince = undefined;
     this.#stopTimer();
+    this.#stopPause();
     for (const stop of this.#stopListening.splice(0)) stop();
     this.#ended();
     for (const joiner of [...this.#line]) {
