@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { LockClient, type AclEntry, type Credential, type LockClientOptions } from '../../../../src/index.ts';
-import { createPersistent, getChildren, getData, openAcl, remove, type Operation } from '../../../../src/client/operations.ts';
+import { createPersistent, getChildren, getData, openAcl, remove, sync, type Operation } from '../../../../src/client/operations.ts';
 
 /** A ZooKeeper client with its own credentials, or with none: a lock client, and what else it may try to do to a znode. */
 export interface Account extends AsyncDisposable {
@@ -20,7 +20,8 @@ export async function account(connectString: string, options: LockClientOptions 
   const ask = <T>(operation: Operation<T>): Promise<T> => client.session.request(operation).then(({ value }) => value);
   return {
     client,
-    children: (path) => ask(getChildren(path)),
+    // Behind a sync: two accounts may be at two members of an ensemble, one of which lags.
+    children: (path) => ask(sync(path)).then(() => ask(getChildren(path))),
     read: (path) => ask(getData(path, false)).then(({ data }) => data.toString()),
     create: (path, acl = openAcl) => ask(createPersistent(path, acl)).then(() => undefined),
     write: (path, data) => ask(setData(path, data)),
