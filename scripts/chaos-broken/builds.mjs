@@ -6,8 +6,9 @@ export const builds = [
   {
     name: 'a grant without the session check',
     edits: [
-      edit('src/internals/lock-internals.ts', 'return session.deadline - this.#client.clock.now() < session.timeoutMs / 4;', 'return false;'),
-      edit('src/internals/lock-internals.ts', "if (!session.isAlive()) return { is: 'over' };", ''),
+      edit('src/internals/attempt.ts', 'return session.deadline - this.#queue.client.clock.now() < session.timeoutMs / 4;', 'return false;'),
+      edit('src/internals/attempt.ts', "if (!session.isAlive()) return { is: 'over' };", ''),
+      edit('src/internals/attempt.ts', ' || !this.#node.session.isAlive()', ''),
     ],
   },
   {

@@ -28,6 +28,11 @@ export class Events<Kinds extends object> {
     this.#emitter.off(name, listener);
   }
 
+  /** Whether anybody listens. */
+  isHeard(name: keyof Kinds & string): boolean {
+    return this.#emitter.listenerCount(name) > 0;
+  }
+
   /** A listener may cause the next event; everyone hears both in their order. */
   tell<Name extends keyof Kinds & string>(name: Name, value: Kinds[Name]): void {
     this.#untold.push(() => this.#tellAll(name, value));

@@ -6,16 +6,29 @@ import { check, createBeside, createSequential, exists, getChildren, handOver, r
 import { join } from '../client/path.js';
 import type { Session } from '../client/session.js';
 import { isZooKeeperError, whenNoNode, ZooKeeperError } from '../client/zookeeper-error.js';
-import { findProtected, protectedPrefix, sortKey, stickyUuid } from '../driver/names.js';
+import { findProtected, protectedPrefix, sequenceOf, sortKey, stickyUuid } from '../driver/names.js';
 import { markIn, type Mark } from './mark.js';
 import { plantWatch } from './plant-watch.js';
+import type { WatchListener } from '../client/watches.js';
 
 type NodeState =
   | { readonly at: 'unsent' }
   /** The create was sent, and its answer is outstanding or lost. */
   | { readonly at: 'unknown' }
-  | { readonly at: 'there'; readonly name: string; readonly path: string; readonly czxid: bigint }
+  | There
   | { readonly at: 'gone' };
+
+interface There {
+  readonly at: 'there';
+  readonly name: string;
+  readonly path: string;
+  readonly czxid: bigint;
+  readonly sequence: number | undefined;
+}
+
+const unsent: NodeState = { at: 'unsent' };
+const unknown: NodeState = { at: 'unknown' };
+const gone: NodeState = { at: 'gone' };
 
 /** What a znode needs of its client. */
 export interface NodeTools {
@@ -24,11 +37,14 @@ export interface NodeTools {
   readonly clock: Pick<Clock, 'after'>;
 }
 
-/** The one who comes right behind in the queue, and waits in this process. */
-export interface Successor {
-  readonly node: LockNode;
-  /** Its turn has come. */
-  handedOver(): void;
+/** The znode's lock is waited for: is its turn, or a reason to look again? `holder gone`: its predecessor had the lock. */
+export type Woken = 'look' | 'gone' | 'holder gone';
+
+/** What all znodes of one lock in one client have in common. */
+export interface NodePlace {
+  readonly root: string;
+  readonly lockName: string;
+  readonly isSticky: boolean;
 }
 
 const slowestRetryMs = 5_000;
@@ -41,28 +57,24 @@ const watchAfterMs = 10;
  */
 export class LockNode {
   readonly session: Session;
-  readonly #root: string;
-  readonly #lockName: string;
+  readonly #place: NodePlace;
   readonly #uuid: string;
-  readonly #gones = new Listeners<void>();
-  readonly #marks = new Listeners<Mark>();
   readonly #tools: NodeTools;
-  #state: NodeState = { at: 'unsent' };
+  // What few znodes have is made when it is needed: ten thousand may wait.
+  #gones: Listeners<void> | undefined;
+  #marks: Listeners<Mark> | undefined;
+  #state: NodeState = unsent;
   #leaving: Promise<void> | undefined;
-  #successor: Successor | undefined;
-  #isWatched = false;
+  #waiter: { wake(news: Woken): void } | undefined;
+  #follower: LockNode | undefined;
+  #fired: WatchListener | undefined;
   #mark: { readonly is: Mark | undefined; readonly mzxid: bigint } | undefined;
   #cancelWatch: CancelTimer = nothing;
 
-  constructor(
-    session: Session,
-    place: { readonly root: string; readonly lockName: string; readonly isSticky: boolean },
-    tools: NodeTools,
-  ) {
+  constructor(session: Session, place: NodePlace, tools: NodeTools) {
     this.session = session;
     this.#uuid = place.isSticky ? stickyUuid(randomUUID()) : randomUUID();
-    this.#root = place.root;
-    this.#lockName = place.lockName;
+    this.#place = place;
     this.#tools = tools;
   }
 
@@ -81,7 +93,12 @@ export class LockNode {
   }
 
   get path(): string {
-    return this.#state.at === 'there' ? this.#state.path : join(this.#root, this.name);
+    return this.#state.at === 'there' ? this.#state.path : join(this.#place.root, this.name);
+  }
+
+  /** The number that the server has given it; undefined while it is not known. */
+  get sequence(): number | undefined {
+    return this.#state.at === 'there' ? this.#state.sequence : undefined;
   }
 
   get czxid(): bigint {
@@ -90,10 +107,10 @@ export class LockNode {
 
   /** Sends the create in this tick. Rejects with a ZooKeeperError; only a refusal says that nothing was created. */
   async create(data: Uint8Array, aclFor: (path: string) => readonly AclEntry[]): Promise<void> {
-    const path = join(this.#root, protectedPrefix(this.#uuid, this.#lockName));
+    const path = join(this.#place.root, protectedPrefix(this.#uuid, this.#place.lockName));
     const creation = createSequential(path, data, aclFor(path));
     const { value } = await this.#created(this.session.request(creation));
-    this.#isThere(value.path.slice(value.path.lastIndexOf('/') + 1), value.stat.czxid);
+    this.#isThere(value.path.slice(value.path.lastIndexOf('/') + 1), value.stat.czxid, value.path);
   }
 
   /**
@@ -102,14 +119,14 @@ export class LockNode {
    * in. Answers false when it is gone.
    */
   async createBeside(other: LockNode, data: Uint8Array, aclFor: (path: string) => readonly AclEntry[]): Promise<boolean> {
-    const name = `${protectedPrefix(this.#uuid, this.#lockName)}${sortKey(other.name, other.#lockName)}`;
-    const path = join(this.#root, name);
+    const name = `${protectedPrefix(this.#uuid, this.#place.lockName)}${sortKey(other.name, other.#place.lockName)}`;
+    const path = join(this.#place.root, name);
     const { value, zxid } = await this.#created(this.session.request(createBeside(other.path, path, data, aclFor(path))));
     if (value === 'created') {
       this.#isThere(name, zxid);
       return true;
     }
-    this.#state = { at: 'unsent' };
+    this.#state = unsent;
     const [ofOther = 0, ofThis = 0] = value.errors;
     if (ofOther !== noNode) throw new ZooKeeperError(ofOther || ofThis, 'multi', path);
     other.#isGone();
@@ -117,11 +134,11 @@ export class LockNode {
   }
 
   async #created<T>(answer: Promise<T>): Promise<T> {
-    this.#state = { at: 'unknown' };
+    this.#state = unknown;
     try {
       return await answer;
     } catch (error) {
-      if (error instanceof ZooKeeperError && error.isRefusal) this.#state = { at: 'unsent' };
+      if (error instanceof ZooKeeperError && error.isRefusal) this.#state = unsent;
       throw error;
     }
   }
@@ -132,13 +149,13 @@ export class LockNode {
    */
   async find(): Promise<boolean> {
     const isOurs = await this.#search();
-    this.#tools.report({ type: 'create-searched', path: join(this.#root, protectedPrefix(this.#uuid, this.#lockName)), found: this.#state.at === 'there' });
+    this.#tools.report({ type: 'create-searched', path: join(this.#place.root, protectedPrefix(this.#uuid, this.#place.lockName)), found: this.#state.at === 'there' });
     return isOurs;
   }
 
   async #search(): Promise<boolean> {
     const written = this.session.request(check(['/']));
-    const listed = this.session.request(getChildren(this.#root));
+    const listed = this.session.request(getChildren(this.#place.root));
     listed.catch(ignore);
     await written;
     const name = findProtected(await listed.then(({ value }) => value, whenNoNode<string[]>([])), this.#uuid);
@@ -146,7 +163,7 @@ export class LockNode {
       this.#isGone();
       return false;
     }
-    const stat = await this.session.request(exists(join(this.#root, name))).then(({ value }) => value, whenNoNode(undefined));
+    const stat = await this.session.request(exists(join(this.#place.root, name))).then(({ value }) => value, whenNoNode(undefined));
     if (stat === undefined) {
       this.#isGone();
       return false;
@@ -162,7 +179,7 @@ export class LockNode {
    */
   watchSoon(): void {
     // The first one counts: a sticky lock's grants, each shorter than that, would put it off for ever.
-    if (this.#isWatched || this.#cancelWatch !== nothing) return;
+    if (this.#fired || this.#cancelWatch !== nothing) return;
     this.#cancelWatch = this.#tools.clock.after(watchAfterMs, () => this.watch());
   }
 
@@ -170,8 +187,12 @@ export class LockNode {
   watch(): void {
     this.#cancelWatch();
     this.#cancelWatch = nothing;
-    if (this.#isWatched || this.#state.at !== 'there') return;
-    this.#isWatched = true;
+    if (this.#fired || this.#state.at !== 'there') return;
+    this.#fired = (event) => {
+      this.#fired = undefined;
+      if (event === 'deleted') this.#isGone();
+      else this.watch();
+    };
     this.session.watch(this.path, this.#fired);
     void this.#look();
   }
@@ -183,6 +204,7 @@ export class LockNode {
 
   /** Told each time that somebody asks. */
   onMark(listener: (mark: Mark) => void): () => void {
+    this.#marks ??= new Listeners();
     return this.#marks.add(listener);
   }
 
@@ -209,20 +231,45 @@ export class LockNode {
     if (mzxid <= (this.#mark?.mzxid ?? czxid)) return;
     const mark = markIn(data);
     this.#mark = { is: mark, mzxid };
-    if (mark) this.#marks.tell(mark);
+    if (mark === 'force') this.#wake('look');
+    if (mark) this.#marks?.tell(mark);
   }
 
   onGone(listener: () => void): () => void {
     if (this.isGone) listener();
+    this.#gones ??= new Listeners();
     return this.#gones.add(listener);
   }
 
-  /** Whoever is told here takes the lock over when its holder lets go. */
-  followedBy(successor: Successor): () => void {
-    this.#successor = successor;
-    return () => {
-      if (this.#successor === successor) this.#successor = undefined;
-    };
+  /**
+   * Wakes `waiter` once, when there may be something to do: the znode is gone, or it is to be given up, or its session is over; or the predecessor that
+   * it follows has gone, or has handed over.
+   */
+  wait(waiter: { wake(news: Woken): void }): void {
+    this.#waiter = waiter;
+    if (this.isGone || this.session.isEnded) this.#wake('look');
+  }
+
+  /** Nobody waits with it any more. */
+  waitNoMore(): void {
+    this.#waiter = undefined;
+  }
+
+  /** Links it behind the one right before it, a znode of the same session: it takes the lock over when that one's holder lets go. */
+  follow(predecessor: LockNode): void {
+    if (predecessor.isGone) this.#wake(predecessor.wasGranted ? 'holder gone' : 'gone');
+    else predecessor.#follower = this;
+  }
+
+  /** The session has ended: who waits has to start over. */
+  sessionEnded(): void {
+    this.#wake('look');
+  }
+
+  #wake(news: Woken): void {
+    const waiter = this.#waiter;
+    this.#waiter = undefined;
+    waiter?.wake(news);
   }
 
   /**
@@ -230,11 +277,11 @@ export class LockNode {
    * answered one transaction that deletes it and checks that the successor's is there. Resolves as `discard` does.
    */
   passOn(): Promise<void> {
-    const successor = this.#successor;
-    if (successor === undefined || this.#leaving || this.#state.at !== 'there' || !this.session.isConnected) return this.discard();
+    const next = this.#follower;
+    if (next === undefined || next.#waiter === undefined || this.#leaving || this.#state.at !== 'there' || !this.session.isConnected) return this.discard();
     this.#cancelWatch();
-    this.#leaving = this.#handOverTo(successor.node);
-    successor.handedOver();
+    this.#leaving = this.#handOverTo(next);
+    next.#wake('holder gone');
     return this.#leaving;
   }
 
@@ -289,7 +336,7 @@ export class LockNode {
 
   #pause(tries: number, error: unknown): Promise<void> {
     this.#tools.report({ type: 'delete-retried', path: this.path, error });
-    this.#tools.warn(`A lock's znode under ${this.#root} could not be deleted; trying again`, error);
+    this.#tools.warn(`A lock's znode under ${this.#place.root} could not be deleted; trying again`, error);
     return new Promise((resolve) => {
       const finish = (): void => {
         cancel();
@@ -301,9 +348,9 @@ export class LockNode {
     });
   }
 
-  #isThere(name: string, czxid: bigint): void {
-    this.#state = { at: 'there', name, path: join(this.#root, name), czxid };
-    nodesOf(this.session).set(this.path, this);
+  #isThere(name: string, czxid: bigint, path = join(this.#place.root, name)): void {
+    this.#state = { at: 'there', name, path, czxid, sequence: sequenceOf(name, this.#place.lockName) };
+    nodesOf(this.session).set(path, this);
   }
 
   #isGone(): void {
@@ -311,18 +358,16 @@ export class LockNode {
     if (this.#state.at === 'there') {
       nodesOf(this.session).delete(this.path);
       // The deletion has taken the server's watch along.
-      this.session.unwatch(this.path, this.#fired, { forget: false });
+      if (this.#fired) this.session.unwatch(this.path, this.#fired, { forget: false });
     }
     this.#cancelWatch();
-    this.#state = { at: 'gone' };
-    this.#gones.tell();
+    this.#state = gone;
+    this.#wake('look');
+    this.#gones?.tell();
+    const follower = this.#follower;
+    this.#follower = undefined;
+    if (follower) follower.#wake(this.wasGranted ? 'holder gone' : 'gone');
   }
-
-  readonly #fired = (event: string): void => {
-    this.#isWatched = false;
-    if (event === 'deleted') this.#isGone();
-    else this.watch();
-  };
 }
 
 const registry = new WeakMap<Session, Map<string, LockNode>>();
@@ -333,6 +378,9 @@ export function nodesOf(session: Session): Map<string, LockNode> {
   if (known) return known;
   const nodes = new Map<string, LockNode>();
   registry.set(session, nodes);
+  session.onChange(() => {
+    if (session.isEnded) for (const node of [...nodes.values()]) node.sessionEnded();
+  });
   return nodes;
 }
 

@@ -10,37 +10,83 @@ export interface PatienceOptions {
   readonly what?: 'acquired' | 'released';
 }
 
+/** Something that can be taken back. */
+export interface Wait {
+  waitNoMore(): void;
+}
+
+/** One that waits until it is woken or failed; small, because ten thousand may wait. */
+export class Parked<T> {
+  readonly #resolve: (value: T) => void;
+  readonly #reject: (error: unknown) => void;
+  #wait: Wait | 'not yet' | 'over' = 'not yet';
+
+  constructor(resolve: (value: T) => void, reject: (error: unknown) => void) {
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  /** What ends with it. */
+  by(wait: Wait): void {
+    if (this.#wait === 'over') wait.waitNoMore();
+    else this.#wait = wait;
+  }
+
+  wake(value: T): void {
+    this.#end();
+    this.#resolve(value);
+  }
+
+  fail(error: unknown): void {
+    this.#end();
+    this.#reject(error);
+  }
+
+  #end(): void {
+    const wait = this.#wait;
+    this.#wait = 'over';
+    if (typeof wait === 'object') wait.waitNoMore();
+  }
+}
+
+/** The calls that wait in a client, told by one listener of its end. */
+const waiting = new WeakMap<LockClient, Set<Patience>>();
+
 /**
  * How long one call waits: until its one absolute deadline, its AbortSignal, or the end of the client, whichever comes
  * first. Everything that the call awaits, connecting and retrying included, ends with it.
  */
 export class Patience {
-  readonly #overs = new Listeners<unknown>();
-  readonly #stops: (() => void)[] = [];
-  readonly #isLate: () => boolean;
-  readonly #late: () => Error;
+  readonly #client: LockClient;
+  readonly #path: string;
+  readonly #timeoutMs: number | undefined;
+  readonly #what: PatienceOptions['what'];
+  readonly #deadline: number;
+  #overs: Listeners<unknown> | undefined;
+  #parked: Parked<never> | undefined;
+  #stops: (() => void)[] | undefined;
   #end: { readonly error: unknown } | undefined;
 
   constructor(client: LockClient, path: string, { timeoutMs, signal, what }: PatienceOptions) {
-    const deadline = timeoutMs === undefined ? Infinity : client.clock.now() + timeoutMs;
-    this.#isLate = () => deadline !== Infinity && client.clock.now() >= deadline;
-    this.#late = () => new LockTimeoutError(path, timeoutMs ?? 0, what);
+    this.#client = client;
+    this.#path = path;
+    this.#timeoutMs = timeoutMs;
+    this.#what = what;
+    this.#deadline = timeoutMs === undefined ? Infinity : client.clock.now() + timeoutMs;
     if (signal?.aborted) {
       this.#end = { error: signal.reason };
     } else if (client.isClosing) {
-      this.#end = { error: new ClientClosedError(closedWhile(path)) };
+      this.#end = { error: this.#closed() };
     } else {
-      if (timeoutMs !== undefined) {
-        this.#stops.push(client.clock.after(timeoutMs, () => this.#over(this.#late())));
-      }
-      this.#stops.push(client.onChange(() => client.isClosing && this.#over(new ClientClosedError(closedWhile(path)))));
-      if (signal) this.#stops.push(onAbort(signal, (reason) => this.#over(reason)));
+      waitingIn(client).add(this);
+      if (timeoutMs !== undefined) this.#stops = [client.clock.after(timeoutMs, () => this.#over(this.#late()))];
+      if (signal) (this.#stops ??= []).push(onAbort(signal, (reason) => this.#over(reason)));
     }
   }
 
   /** Judged now: after a stall an answer may be read before the timer runs that it came too late for. */
   get isOver(): boolean {
-    if (!this.#end && this.#isLate()) this.#over(this.#late());
+    if (!this.#end && this.#deadline !== Infinity && this.#client.clock.now() >= this.#deadline) this.#over(this.#late());
     return this.#end !== undefined;
   }
 
@@ -51,6 +97,7 @@ export class Patience {
   /** Called once, with what to reject with; at once if it is over already. */
   onOver(listener: (error: unknown) => void): () => void {
     if (this.#end) listener(this.#end.error);
+    this.#overs ??= new Listeners();
     return this.#overs.add(listener);
   }
 
@@ -79,6 +126,19 @@ export class Patience {
         (error) => settle(() => reject(error)),
       );
       if (isSettled as boolean) subscription.cancel(); // woken while it subscribed
+    });
+  }
+
+  /** As `wait`, for the one wait that may last long. */
+  park<T>(subscribe: (parked: Parked<T>) => Wait): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.isOver) {
+        reject(this.#end?.error);
+        return;
+      }
+      const parked = new Parked<T>(resolve, reject);
+      this.#parked = parked;
+      parked.by(subscribe(parked));
     });
   }
 
@@ -111,17 +171,41 @@ export class Patience {
 
   /** The call has settled: no timer and no listener stays behind. */
   dispose(): void {
-    for (const stop of this.#stops.splice(0)) stop();
+    waiting.get(this.#client)?.delete(this);
+    const stops = this.#stops;
+    this.#stops = undefined;
+    stops?.forEach((stop) => stop());
+  }
+
+  /** The client is about to close. */
+  closing(): void {
+    this.#over(this.#closed());
+  }
+
+  #late(): Error {
+    return new LockTimeoutError(this.#path, this.#timeoutMs ?? 0, this.#what);
+  }
+
+  #closed(): Error {
+    return new ClientClosedError(`nothing can be done with the lock ${this.#path} any more`);
   }
 
   #over(error: unknown): void {
     if (this.#end) return;
     this.#end = { error };
     this.dispose();
-    this.#overs.tell(error);
+    this.#parked?.fail(error);
+    this.#overs?.tell(error);
   }
 }
 
-function closedWhile(path: string): string {
-  return `nothing can be done with the lock ${path} any more`;
+function waitingIn(client: LockClient): Set<Patience> {
+  const known = waiting.get(client);
+  if (known) return known;
+  const patient = new Set<Patience>();
+  waiting.set(client, patient);
+  client.onChange(() => {
+    if (client.isClosing) for (const each of [...patient]) each.closing();
+  });
+  return patient;
 }

@@ -3,7 +3,7 @@ import type { LockClient } from '../client/lock-client.js';
 import { getData } from '../client/operations.js';
 import type { Session } from '../client/session.js';
 import { ZooKeeperError } from '../client/zookeeper-error.js';
-import type { Mode } from './lock-internals.js';
+import type { Mode } from './lock-queue.js';
 import type { Patience } from './patience.js';
 import { reconnected } from './reconnected.js';
 

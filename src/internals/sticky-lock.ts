@@ -1,6 +1,7 @@
 import type { LockClient } from '../client/lock-client.js';
 import type { Grant } from './grant.js';
-import type { LockInternals, Mode } from './lock-internals.js';
+import type { LockInternals } from './lock-internals.js';
+import type { Mode } from './lock-queue.js';
 import { Patience } from './patience.js';
 import { Turn, type TurnOptions } from './turn.js';
 

@@ -7,7 +7,8 @@ import type { LockDriver } from '../driver/lock-driver.js';
 import { standardDriver } from '../driver/standard-driver.js';
 import { localAddress } from '../internals/local-address.js';
 import type { Grant, Release } from '../internals/grant.js';
-import { LockInternals, type Mode } from '../internals/lock-internals.js';
+import { LockInternals } from '../internals/lock-internals.js';
+import type { Mode } from '../internals/lock-queue.js';
 import { readParticipants, type Participant } from '../internals/participants.js';
 import { Patience } from '../internals/patience.js';
 import { StickyLock } from '../internals/sticky-lock.js';
@@ -114,13 +115,17 @@ export class InterProcessMutex {
     this.#foreignNodes = foreignNodes;
     const usual = pair?.data ?? Buffer.from(localAddress());
     const data = (): Uint8Array => (this.#revocation ? noData : usual);
+    const events = this.#events;
+    const queued = (position: number, znode: string): void => events.tell('queued', { position, path: znode });
     const internals = new LockInternals(client, this.#path, {
       driver,
       foreignNodes,
       maxLeases: pair?.role === 'read' ? Infinity : 1,
       data,
       isSticky: sticky !== undefined,
-      queued: (position, znode) => this.#events.tell('queued', { position, path: znode }),
+      get queued() {
+        return events.isHeard('queued') ? queued : undefined;
+      },
     });
     this.#internals = sticky ? new StickyLock(client, this.#path, internals, { ...sticky, data, root: `${client.chroot}${this.#path}`, clock: client.clock }) : internals;
     this.#keeper = {

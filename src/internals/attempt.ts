@@ -1,0 +1,269 @@
+import { join } from '../client/path.js';
+import { expected } from '../client/validate.js';
+import type { Session } from '../client/session.js';
+import { ZooKeeperError } from '../client/zookeeper-error.js';
+import { Grant } from './grant.js';
+import type { Listing } from './listing.js';
+import type { LockNode } from './lock-node.js';
+import { nodesOf, type Woken } from './lock-node.js';
+import type { LockQueue, Mode } from './lock-queue.js';
+import type { Patience } from './patience.js';
+import { nextNews } from './plant-watch.js';
+import { reconnected } from './reconnected.js';
+
+/** Where a waiter stands. */
+export interface Place {
+  readonly session: Session;
+  readonly sorted: readonly string[];
+  readonly index: number;
+}
+
+/** Waits for a reason to look again, or to start `over`. */
+export type News = (place: Place, patience: Patience) => Promise<'look' | 'over'>;
+
+/** How a try differs from that of a mutex. */
+export interface Unusual {
+  /** What the same owner holds in the same queue, and is let in beside. */
+  readonly beside?: Grant;
+  /** What is waited for instead of the predecessor's end. */
+  readonly news?: News;
+  /** The znode was not granted; `gone` resolves when it is gone. */
+  readonly discarded?: (gone: Promise<void>) => void;
+}
+
+export type Outcome =
+  | { readonly is: 'granted'; readonly grant: Grant }
+  /** Somebody is before us, and we do not wait. */
+  | { readonly is: 'taken' }
+  /** Our znode is not in the list: the retry policy decides. */
+  | { readonly is: 'vanished' }
+  /** The session ended, or the create was never executed: there is nothing to lose by starting over. */
+  | { readonly is: 'over' };
+
+export interface Waiting {
+  readonly is: 'waiting';
+  /** The path of the znode that is waited for. */
+  readonly predecessor: string;
+  /** It comes right behind its predecessor, and nobody can be inserted between. */
+  readonly isNext: boolean;
+  /** The predecessor was the first of the list, which came on the connection of this epoch. */
+  readonly isSecond: boolean;
+  readonly epoch: number;
+}
+
+export type Step = Outcome | Waiting;
+
+/**
+ * One znode's way through the queue, in one session, step by step: what waits between two steps may do so ten thousandfold, and is small. A znode
+ * that is not granted in the end is deleted in the background.
+ */
+export class Attempt {
+  readonly #queue: LockQueue;
+  readonly #node: LockNode;
+  readonly #patience: Patience;
+  readonly #mode: Mode;
+  readonly #unusual: Unusual;
+  #isQueued = false;
+
+  constructor(queue: LockQueue, session: Session, patience: Patience, mode: Mode, unusual: Unusual) {
+    this.#queue = queue;
+    this.#node = queue.newNode(session);
+    this.#patience = patience;
+    this.#mode = mode;
+    this.#unusual = unusual;
+  }
+
+  /** Queues up. */
+  begin(): Promise<Step> {
+    const { beside } = this.#unusual;
+    return this.#stepped(beside ? this.#enterBeside(beside) : this.#queueUp());
+  }
+
+  /**
+   * Resolves when the predecessor is gone, or when there is a reason to look again: our own znode, the session, other news. Rejects as soon as the
+   * patience is over.
+   */
+  parked({ predecessor, isNext }: Waiting): Promise<Woken> {
+    const node = this.#node;
+    const local = nodesOf(node.session).get(predecessor);
+    node.hasWaited = local === undefined;
+    // In this process a hand-over may come at any moment, and looks after our znode itself.
+    if (local) node.watchSoon();
+    else node.watch();
+    return this.#patience.park<Woken>((parked) => {
+      node.wait(parked);
+      if (local && isNext) {
+        node.follow(local);
+        return node;
+      }
+      const stop = local
+        ? local.onGone(() => parked.wake(local.wasGranted ? 'holder gone' : 'gone'))
+        : nextNews(node.session, predecessor, { told: (event) => parked.wake(event === 'deleted' ? 'gone' : 'look'), failed: (error) => parked.fail(error) });
+      return { waitNoMore: () => (stop(), node.waitNoMore()) };
+    });
+  }
+
+  /** The grant, if the news say enough by themselves and nothing else is needed: for most, this is the whole way from being woken to the lock. */
+  letIn(waiting: Waiting, woken: Woken): Outcome | undefined {
+    if (!this.#isNow(waiting, woken) || this.#needsProof() || this.#patience.isOver || !this.#node.session.isAlive()) return undefined;
+    return this.#mayBeGranted ? this.#granted() : undefined;
+  }
+
+  /** What becomes of it after it was woken. */
+  goOn(waiting: Waiting, woken: Woken): Promise<Step> {
+    return this.#stepped(this.#isNow(waiting, woken) ? this.#grant() : this.#place(undefined));
+  }
+
+  /** It has come to this when nobody waits for it any more. */
+  readonly late = (step: Step): void => {
+    if (step.is === 'granted') void step.grant.end();
+    else if (step.is === 'waiting') this.#discard();
+  };
+
+  /** Why it ends, in the words of the lock. */
+  failed(error: unknown): unknown {
+    this.#discard();
+    return this.#queue.explained(error);
+  }
+
+  #discard(): void {
+    const gone = this.#node.discard();
+    this.#unusual.discarded?.(gone);
+  }
+
+  /**
+   * Without a list, "gone" means "we are next" in two cases, since nothing can have been inserted before us. The predecessor was the first of
+   * our list, and the news came on the connection that the list came on: after a reconnect the events are replayed in no order. Or the
+   * predecessor was a holder in this process: then it was the first when it was granted, whenever our list was.
+   */
+  #isNow({ isNext, isSecond, epoch }: Waiting, woken: Woken): boolean {
+    const { session } = this.#node;
+    return isNext && (woken === 'holder gone' || (woken === 'gone' && isSecond && epoch === session.epoch && session.isConnected));
+  }
+
+  async #stepped(steps: Promise<Step>): Promise<Step> {
+    try {
+      const step = await steps;
+      if (step.is !== 'granted' && step.is !== 'waiting') this.#discard();
+      return step;
+    } catch (error) {
+      throw this.failed(error);
+    }
+  }
+
+  /** The create alone decides: its transaction has seen what is held, so nobody can be in front of it. */
+  async #enterBeside(held: Grant): Promise<Step> {
+    const { client, options } = this.#queue;
+    try {
+      if (!(await this.#node.createBeside(held.node, options.data(), client.options.aclFor))) return { is: 'over' };
+    } catch (error) {
+      if (!(error instanceof ZooKeeperError && error.isPassing)) throw error;
+      if (!(await this.#queue.findAgain(this.#node.session, this.#node, this.#patience, this.#mode))) return { is: 'over' };
+    }
+    return this.#grant(held.fencingToken);
+  }
+
+  async #queueUp(): Promise<Step> {
+    const node = this.#node;
+    const joined = await this.#queue.join(node.session, node, this.#patience, this.#mode);
+    if (joined.is === 'not created') return { is: 'over' };
+    this.#queue.refuseOverflow(node);
+    if (joined.is === 'listed') return this.#place(joined.listing);
+    const { before } = joined;
+    if (before.isGone) return this.#grant();
+    return { is: 'waiting', predecessor: before.path, isNext: true, isSecond: false, epoch: 0 };
+  }
+
+  async #place(listing: Listing | undefined): Promise<Step> {
+    const node = this.#node;
+    const { session } = node;
+    for (;;) {
+      this.#patience.check();
+      if (session.isEnded) return { is: 'over' };
+      if (!this.#mayBeGranted) return { is: 'vanished' };
+      // A server that lags behind our create cannot say who is before us.
+      if (listing === undefined || listing.zxid < node.czxid) {
+        if (this.#mode === 'once' && !session.isConnected) return { is: 'taken' };
+        listing = await this.#queue.listAgain(session, this.#patience, { mustCatchUp: listing !== undefined });
+        continue;
+      }
+      const place = this.#placeIn(listing);
+      if (place.is === 'held') return this.#grant();
+      if (place.is === 'vanished') return place;
+      if (this.#mode === 'once') return { is: 'taken' };
+      if (!this.#isQueued) this.#queue.options.queued?.(place.index, join(this.#queue.path, node.name));
+      this.#isQueued = true;
+      const { news } = this.#unusual;
+      if (!news) return place.waiting();
+      if ((await news({ session, sorted: place.sorted, index: place.index }, this.#patience)) === 'over') return { is: 'over' };
+      listing = undefined;
+    }
+  }
+
+  #placeIn(listing: Listing): Standing {
+    const { options, root } = this.#queue;
+    const { driver, maxLeases } = options;
+    const { sorted, foreign } = listing.queue(driver);
+    this.#queue.refuseForeign(foreign);
+    const index = sorted.indexOf(this.#node.name);
+    if (index < 0) return { is: 'vanished' };
+    const decision = driver.decide(sorted, this.#node.name, maxLeases);
+    if (decision.held) return { is: 'held' };
+    const { watch } = decision;
+    return {
+      is: 'queued',
+      index,
+      sorted,
+      waiting: () => {
+        refuseWatch(sorted, index, watch);
+        const isNext = watch === sorted[index - 1] && maxLeases === 1 && this.#queue.isAppendOnly(this.#node);
+        return { is: 'waiting', predecessor: join(root, watch), isNext, isSecond: index === 1, epoch: listing.epoch };
+      },
+    };
+  }
+
+  async #grant(fencingToken = this.#node.czxid): Promise<Step> {
+    const { session } = this.#node;
+    // A hold that is about to expire would be lost as soon as it is granted: the session proves first that it lives. Its znode may be
+    // deleted meanwhile, and the lock be somebody else's: the watch's answer, or its event, comes before the proof.
+    if (this.#needsProof()) this.#node.watch();
+    while (!session.isEnded && this.#needsProof()) {
+      if (this.#mode === 'once' && !session.isConnected) return { is: 'taken' };
+      if (await reconnected(session, this.#patience)) await session.prove().catch(ignore);
+      // Proof takes the time that the leader needs to hear of it; asking faster does not bring it earlier.
+      if (this.#needsProof()) await this.#queue.pause(this.#patience, session.timeoutMs / 24);
+    }
+    this.#patience.check();
+    if (!session.isAlive()) return { is: 'over' };
+    return this.#mayBeGranted ? this.#granted(fencingToken) : { is: 'vanished' };
+  }
+
+  #granted(fencingToken = this.#node.czxid): Outcome {
+    return { is: 'granted', grant: new Grant(this.#node, join(this.#queue.path, this.#node.name), { fencingToken }) };
+  }
+
+  get #mayBeGranted(): boolean {
+    return !this.#node.isGone && this.#node.mark !== 'force';
+  }
+
+  #needsProof(): boolean {
+    const { session } = this.#node;
+    return session.deadline - this.#queue.client.clock.now() < session.timeoutMs / 4;
+  }
+}
+
+/** Where our znode stands in a list. */
+type Standing =
+  | { readonly is: 'vanished' }
+  | { readonly is: 'held' }
+  | { readonly is: 'queued'; readonly index: number; readonly sorted: readonly string[]; waiting(): Waiting };
+
+/** A driver that names somebody else would have us wait for nothing, or look again without end. */
+function refuseWatch(sorted: readonly string[], index: number, watch: string): void {
+  const isBefore = watch === sorted[index - 1] || sorted.slice(0, index).includes(watch);
+  if (!isBefore) throw new TypeError(expected("what driver.decide says to watch", 'a child that is before ours', watch));
+}
+
+function ignore(): void {
+  // What failed here shows again as a change of state.
+}

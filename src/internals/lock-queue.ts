@@ -1,0 +1,207 @@
+import { ForeignNodeError, RequestFailedError, SequenceOverflowError } from '../client/errors.js';
+import type { LockClient } from '../client/lock-client.js';
+import { sync } from '../client/operations.js';
+import { expectDuration } from '../client/validate.js';
+import type { Session } from '../client/session.js';
+import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
+import type { LockDriver } from '../driver/lock-driver.js';
+import { isSequenceNearOverflow } from '../driver/names.js';
+import { standardDriver } from '../driver/standard-driver.js';
+import { listChildren, Listing } from './listing.js';
+import { LockNode, type NodePlace } from './lock-node.js';
+import { rightBefore } from './newest.js';
+import { sendParents } from './parents.js';
+import type { Patience } from './patience.js';
+import { reconnected } from './reconnected.js';
+import { closedTurnstile, closeTurnstile } from './turnstile.js';
+
+export interface LockInternalsOptions {
+  readonly driver: LockDriver;
+  readonly maxLeases: number;
+  /** What is written into the next znode. */
+  readonly data: () => Uint8Array;
+  /** What a child does that this kind of lock did not create: fail the acquire, or stand in the queue by its name. */
+  readonly foreignNodes: 'reject' | 'wait';
+  /** Its znodes may stay when nobody uses the lock. */
+  readonly isSticky?: boolean;
+  /** Told once for each znode that has to wait: how many are before it, and its path below the client's chroot. Undefined while nobody asks. */
+  readonly queued?: ((position: number, path: string) => void) | undefined;
+}
+
+/** `once` looks, and goes away again if it would have to wait. */
+export type Mode = 'wait' | 'once';
+
+/** What is known of our znode's place once it is created. */
+export type Joined =
+  | { readonly is: 'not created' }
+  /** Undefined when the list was lost. */
+  | { readonly is: 'listed'; readonly listing: Listing | undefined }
+  /** There is nobody between it and this one of ours. */
+  | { readonly is: 'right behind'; readonly before: LockNode };
+
+/** A lock's children on the servers: to stand among them, and to list them. */
+export class LockQueue {
+  readonly client: LockClient;
+  readonly path: string;
+  readonly root: string;
+  readonly options: LockInternalsOptions;
+  readonly #place: NodePlace;
+  /** The last znode came right behind another one of ours: then the next one may do without a list, too, and none is sent along. */
+  #isOursAlone = false;
+  #hasWarnedOfOverflow = false;
+
+  constructor(client: LockClient, path: string, options: LockInternalsOptions) {
+    this.client = client;
+    this.path = path;
+    this.root = `${client.chroot}${path}`;
+    this.options = options;
+    this.#place = { root: this.root, lockName: options.driver.lockName, isSticky: options.isSticky ?? false };
+  }
+
+  newNode(session: Session): LockNode {
+    return new LockNode(session, this.#place, this.client);
+  }
+
+  /** Our znode and, in the same flush, the list that says where it stands, if that is needed. */
+  async join(session: Session, node: LockNode, patience: Patience, mode: Mode): Promise<Joined> {
+    let parents = { errors: Promise.resolve<unknown[]>([]) };
+    let ownSteps = 0;
+    let turnstile = closedTurnstile(this.client, this.root);
+    if (turnstile) await turnstile.turn(patience);
+    try {
+      for (;;) {
+        const sent = this.#createAndList(session, node, mode);
+        turnstile?.passOn();
+        turnstile = undefined;
+        try {
+          return await sent;
+        } catch (error) {
+          if (error instanceof ZooKeeperError && error.isPassing) {
+            return (await this.findAgain(session, node, patience, mode)) ? { is: 'listed', listing: undefined } : { is: 'not created' };
+          }
+          if (!isZooKeeperError(error, 'NO_NODE')) throw error;
+          // Told apart from a parent that was reaped between its creation and ours (CURATOR-180), which is tried again.
+          const [why] = await parents.errors;
+          if (why instanceof Error) throw why;
+          if (ownSteps > 0) await this.pause(patience, this.#retrySleepMs(ownSteps - 1, error));
+          patience.check();
+          const inTheWay = closedTurnstile(this.client, this.root);
+          if (inTheWay) {
+            await inTheWay.turn(patience);
+            turnstile = inTheWay;
+          } else {
+            // Closed in the same step that found it open: the answers to others come right behind ours.
+            turnstile = closeTurnstile(this.client, this.root);
+            ownSteps += 1;
+            parents = await this.#sendParents(session);
+          }
+        }
+      }
+    } finally {
+      turnstile?.passOn();
+    }
+  }
+
+  /** The answer to our create was lost: does our znode exist? */
+  async findAgain(session: Session, node: LockNode, patience: Patience, mode: Mode): Promise<boolean> {
+    for (let tries = 0; ; tries += 1) {
+      if (mode === 'once' && !session.isConnected) return false;
+      if (!(await reconnected(session, patience))) return false;
+      try {
+        return await node.find();
+      } catch (error) {
+        if (!(error instanceof ZooKeeperError && error.isPassing)) throw error;
+        if (!error.is('CONNECTION_LOSS')) await this.pause(patience, this.#retrySleepMs(tries, error));
+      }
+    }
+  }
+
+  async listAgain(session: Session, patience: Patience, { mustCatchUp }: { mustCatchUp: boolean }): Promise<Listing | undefined> {
+    if (!(await reconnected(session, patience))) return undefined;
+    if (mustCatchUp) session.request(sync(this.root)).catch(ignore);
+    return this.#list(session);
+  }
+
+  pause(patience: Patience, sleepMs: number): Promise<void> {
+    return patience.wait((wake) => this.client.clock.after(sleepMs, () => wake(undefined)));
+  }
+
+  /** A newcomer stands behind all others: one that was created later is never before it. */
+  isAppendOnly({ sequence }: LockNode): boolean {
+    return this.options.driver.appendOnly && sequence !== undefined && !isSequenceNearOverflow(sequence);
+  }
+
+  /** After 2^31 znodes the numbers turn negative, and each newcomer would stand before the holder. */
+  refuseOverflow({ name, sequence }: LockNode): void {
+    if (sequence === undefined || !isSequenceNearOverflow(sequence)) return;
+    if (sequence < 0) throw new SequenceOverflowError(this.path, name);
+    if (this.#hasWarnedOfOverflow) return;
+    this.#hasWarnedOfOverflow = true;
+    this.client.warn(`${this.path} is close to its last sequence number (${name}): delete it while nobody uses it`, undefined);
+  }
+
+  refuseForeign(foreign: readonly string[]): void {
+    if (foreign.length > 0 && this.options.foreignNodes === 'reject') throw new ForeignNodeError(this.path, foreign);
+  }
+
+  explained(error: unknown): unknown {
+    return error instanceof ZooKeeperError ? this.requestFailed(error) : error;
+  }
+
+  requestFailed(error: ZooKeeperError): RequestFailedError {
+    return new RequestFailedError(`The lock ${this.path} cannot be acquired`, error);
+  }
+
+  async #createAndList(session: Session, node: LockNode, mode: Mode): Promise<Joined> {
+    const created = node.create(this.options.data(), this.client.options.aclFor);
+    const listed = this.#isOursAlone && mode === 'wait' ? undefined : this.#list(session);
+    listed?.catch(ignore);
+    await created;
+    const before = this.#rightBefore(node);
+    this.#isOursAlone = before !== undefined;
+    if (listed) return { is: 'listed', listing: await listed };
+    if (before) return { is: 'right behind', before };
+    return { is: 'listed', listing: await this.#list(session) };
+  }
+
+  /** One of ours that has its place in the queue, or had the lock and has let it go: there nobody was before it. */
+  #rightBefore(node: LockNode): LockNode | undefined {
+    const before = rightBefore(node, this.root);
+    const { driver, maxLeases, queued } = this.options;
+    // Who wants to know how many are before it needs a list.
+    if (before === undefined || driver !== standardDriver || maxLeases !== 1 || queued || !this.isAppendOnly(node)) return undefined;
+    return before.isGone && !before.wasGranted ? undefined : before;
+  }
+
+  async #sendParents(session: Session): Promise<{ errors: Promise<unknown[]> }> {
+    try {
+      return await sendParents(this.client, session, this.root, this.client.options.aclFor);
+    } catch (error) {
+      // The server that knows no containers has closed the connection; the create that follows will find out.
+      if (isZooKeeperError(error, 'UNIMPLEMENTED')) return { errors: Promise.resolve([]) };
+      throw error;
+    }
+  }
+
+  /** Undefined when the answer was lost. Without a parent there is nobody: our znode has gone with it. */
+  async #list(session: Session): Promise<Listing | undefined> {
+    try {
+      return await listChildren(session, this.root);
+    } catch (error) {
+      if (isZooKeeperError(error, 'NO_NODE')) return new Listing([], session.epoch, session.lastZxid);
+      if (error instanceof ZooKeeperError && error.isPassing) return undefined;
+      throw error;
+    }
+  }
+
+  #retrySleepMs(retryCount: number, error: unknown): number {
+    const decision = this.client.options.retryPolicy.allowRetry({ retryCount, elapsedMs: 0, random: Math.random });
+    if (!decision.retry) throw error;
+    expectDuration('sleepMs of the retry policy', decision.sleepMs);
+    return decision.sleepMs;
+  }
+}
+
+function ignore(): void {
+  // What failed here fails again where it is awaited.
+}

@@ -1,0 +1,129 @@
+import { expect } from 'chai';
+import { InterProcessMutex, LockClient, type Hold } from '../../src/index.ts';
+import { remove } from '../../src/client/operations.ts';
+import { testPath } from '../support/test-path.ts';
+import { rejection } from '../support/until.ts';
+import { startProxy, type ZkProxy } from '../support/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
+import { queueReaches } from './contexts/lock-of-each-test.ts';
+
+const heartbeats = new Set(['multi', 'sync', 'ping', 'connect']);
+
+describe('a znode with the next number after another one of this process', () => {
+  let server: ZooKeeperServer;
+  let proxy: ZkProxy;
+  let client: LockClient;
+  let other: LockClient;
+
+  before(async () => {
+    server = await startServer();
+    proxy = await startProxy(server.port);
+    client = await LockClient.connect(proxy.connectString);
+    other = await LockClient.connect(server.connectString);
+  });
+
+  after(async () => {
+    await Promise.all([client.close(), other.close()]);
+    await proxy.close();
+    await server.stop();
+  });
+
+  const requests = (): string[] => proxy.frames.filter(({ from, op }) => from === 'client' && !heartbeats.has(op)).map(({ op }) => op);
+
+  const cycles = async (mutex: InterProcessMutex, count: number): Promise<void> => {
+    for (const _ of Array.from({ length: count })) await (await mutex.acquire()).release();
+  };
+
+  /** Both sides' mutexes; ours was taken three times by then, and has learned that nobody comes between. */
+  const scene = async (name: string): Promise<{ ours: InterProcessMutex; theirs: InterProcessMutex }> => {
+    const path = testPath(name);
+    const ours = new InterProcessMutex(client, path);
+    await cycles(ours, 3);
+    proxy.clear();
+    return { ours, theirs: new InterProcessMutex(other, path) };
+  };
+
+  /** Ours is not granted while `hold` is there, and is when it has gone. */
+  const waitsFor = async (hold: Hold, ours: InterProcessMutex, inQueue: number): Promise<void> => {
+    let isGranted = false;
+    const waiting = ours.acquire().finally(() => (isGranted = true));
+    await queueReaches(ours, inQueue);
+    // One connection answers in order: by then the list, where one is asked for, and the watch have been answered.
+    await proxy.seen((frame) => isGranted || (frame.from === 'server' && frame.op === 'getData' && frame.path === hold.path));
+    expect(isGranted).to.equal(false);
+    expect(hold.isValid).to.equal(true);
+    await hold.release();
+    await (await waiting).release();
+  };
+
+  it('needs no list: whoever takes the lock again and again with nobody else asking sends create2 and delete', async () => {
+    const { ours } = await scene('alone');
+    await cycles(ours, 3);
+    expect(requests()).to.deep.equal(['create2', 'delete', 'create2', 'delete', 'create2', 'delete']);
+  });
+
+  it('needs no list to wait behind the holder of this process, nor behind those who wait', async () => {
+    const { ours } = await scene('line');
+    const order: bigint[] = [];
+    await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const hold = await ours.acquire();
+        order.push(hold.fencingToken);
+        await hold.release();
+      }),
+    );
+    expect(order).to.deep.equal([...order].sort((a, b) => Number(a - b)));
+    expect(requests().filter((op) => op === 'getChildren2')).to.deep.equal([]);
+  });
+
+  it('does need one when somebody else was between', async () => {
+    const { ours, theirs } = await scene('between');
+    await waitsFor(await theirs.acquire(), ours, 2);
+  });
+
+  it('does need one when somebody else was between and has gone again', async () => {
+    const { ours, theirs } = await scene('gone-again');
+    await cycles(theirs, 1);
+    const hold = await ours.acquire();
+    expect(requests().filter((op) => op === 'getChildren2')).to.have.length(1);
+    await hold.release();
+  });
+
+  it('does need one behind one that gave up waiting', async () => {
+    const { ours, theirs } = await scene('gave-up');
+    const hold = await theirs.acquire();
+    const controller = new AbortController();
+    const impatient = [1, 2].map(() => rejection(ours.acquire({ signal: controller.signal })));
+    await queueReaches(ours, 3);
+    controller.abort();
+    await Promise.all(impatient);
+    await queueReaches(ours, 1);
+    await proxy.seen((frame) => frame.from === 'server' && frame.op === 'delete', 2);
+    proxy.clear();
+    await waitsFor(hold, ours, 2);
+  });
+
+  it('does need one when the numbers are those of a parent that was removed and created anew', async () => {
+    const { ours, theirs } = await scene('anew');
+    await other.session.request(remove(ours.path));
+    await cycles(theirs, 2);
+    const hold = await theirs.acquire();
+    expect(hold.path).to.match(/0000000002$/);
+    await waitsFor(hold, ours, 2);
+  });
+
+  it('is listed when somebody wants to be told how many are before it', async () => {
+    const { ours, theirs } = await scene('position');
+    const positions: number[] = [];
+    ours.on('queued', ({ position }) => positions.push(position));
+    const hold = await theirs.acquire();
+    const first = ours.acquire();
+    await queueReaches(ours, 2);
+    const second = ours.acquire();
+    await queueReaches(ours, 3);
+    await hold.release();
+    await (await first).release();
+    await (await second).release();
+    expect(positions).to.deep.equal([1, 2]);
+  });
+});

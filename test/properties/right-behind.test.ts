@@ -1,0 +1,69 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { isRightBehind } from '../../src/internals/right-behind.ts';
+
+type Step = 'ours' | 'theirs' | 'elsewhere' | 'leave' | 'parent' | 'leader';
+
+interface Node {
+  readonly sequence: number;
+  readonly czxid: bigint;
+  readonly isOurs: boolean;
+  /** Which parent, and the how-manieth of its children: what the servers know and nobody is told. */
+  readonly parent: number;
+  readonly place: number;
+}
+
+/** What one ensemble does to one path: its children get numbers in a row, and begin anew with each new parent. */
+function history(steps: readonly Step[]): Node[] {
+  const created: Node[] = [];
+  let zxid = 0x100000000n;
+  let parent = 0;
+  let next = 0;
+  for (const step of steps) {
+    zxid += 1n;
+    if (step === 'ours' || step === 'theirs') {
+      created.push({ sequence: next, czxid: zxid, isOurs: step === 'ours', parent, place: next });
+      next += 1;
+    } else if (step === 'parent') {
+      // All in one transaction: its children go, and the parent, and it is created again.
+      parent += 1;
+      next = 0;
+    } else if (step === 'leader') {
+      zxid = ((zxid >> 32n) + 1n) << 32n;
+    }
+  }
+  return created;
+}
+
+const steps = fc.array(fc.constantFrom<Step[]>('ours', 'ours', 'ours', 'theirs', 'elsewhere', 'leave', 'parent', 'leader'), { maxLength: 60 });
+
+describe('isRightBehind', () => {
+  it('is true only for children of one parent with no other between them', () => {
+    let times = 0;
+    fc.assert(
+      fc.property(steps, (all) => {
+        const ours = history(all).filter(({ isOurs }) => isOurs);
+        for (const [index, after] of ours.entries()) {
+          for (const before of ours.slice(0, index)) {
+            if (!isRightBehind(after, before)) continue;
+            times += 1;
+            expect(after.parent).to.equal(before.parent);
+            expect(after.place).to.equal(before.place + 1);
+          }
+        }
+      }),
+      { numRuns: 20_000 },
+    );
+    expect(times).to.be.greaterThan(10_000);
+  });
+
+  it('is true for who takes a lock again and again, however many others use other locks, once it was taken as often as they were', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 2 ** 31 - 2 }), fc.integer({ min: 0, max: 2 ** 31 }), (sequence, others) => {
+        // Its own delete, and theirs.
+        const after = { sequence, czxid: 0x500000000n + 2n + BigInt(others) };
+        expect(isRightBehind(after, { sequence: sequence - 1, czxid: 0x500000000n })).to.equal(others < sequence);
+      }),
+    );
+  });
+});
