@@ -37,6 +37,7 @@ export type { LockDecision, LockDriver } from './driver/lock-driver.js';
 export { StandardDriver } from './driver/standard-driver.js';
 export type { Participant } from './internals/participants.js';
 export type { Release } from './internals/grant.js';
+export type { LockOwner } from './internals/lock-owner.js';
 export { InterProcessMutex, type InterProcessMutexEvents, type InterProcessMutexOptions, type RevocationListener, type StickyOptions } from './mutex/inter-process-mutex.js';
 export { InterProcessReadWriteLock, type InterProcessReadWriteLockOptions } from './mutex/inter-process-read-write-lock.js';
 export { InterProcessSemaphore, type InterProcessSemaphoreOptions } from './mutex/inter-process-semaphore.js';
@@ -47,4 +48,6 @@ export { forceRelease, revoke, type ForceReleaseOptions } from './mutex/revocati
 export { watchQueue, type LockQueue, type WatchQueueOptions } from './mutex/watch-queue.js';
 export type { AcquireOptions } from './mutex/acquire-options.js';
 export { Hold } from './mutex/hold.js';
+export type { HoldEvents } from './mutex/hold-events.js';
+export { lockKey } from './mutex/lock-key.js';
 export { lockContext } from './mutex/lock-context.js';

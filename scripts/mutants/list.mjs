@@ -268,8 +268,8 @@ export const mutants = [
   {
     name: 'the signal of a hold does not abort',
     file: 'src/mutex/hold.ts',
-    find: 'this.#stopListening = this.shared.grant.onLost((error) => aborter.abort(error));',
-    replace: 'this.#stopListening = () => undefined;',
+    find: 'this.#stops.push(this.shared.grant.onLost((error) => this.#lost(error)));',
+    replace: '',
     tests: tests('integration/hold', 'aborts with the LockLostError'),
   },
   {

@@ -60,15 +60,17 @@ export class LockTimeoutError extends LockError {
  * - `session-expired`: the servers said that the session is over;
  * - `node-deleted`: somebody else deleted the hold's znode;
  * - `forced`: somebody else called `forceRelease`, and will delete the hold's znode unless it is released in time;
+ * - `lease-expired`: its `leaseMs` passed unrenewed;
  * - `client-closed`: this process closed its client.
  */
-export type LossReason = 'session-expired' | 'session-deadline' | 'node-deleted' | 'forced' | 'client-closed';
+export type LossReason = 'session-expired' | 'session-deadline' | 'node-deleted' | 'forced' | 'lease-expired' | 'client-closed';
 
 const lossTexts: Record<LossReason, string> = {
   'session-expired': 'the server expired its session',
   'session-deadline': 'its session was not heard from in time, so the server may have given the lock away',
   'node-deleted': 'its znode was deleted by somebody else',
   forced: 'somebody released it by force',
+  'lease-expired': 'its lease passed unrenewed',
   'client-closed': 'its client was closed',
 };
 
@@ -88,8 +90,8 @@ export class LockLostError extends LockError {
     this.prototype.name = 'LockLostError';
   }
 
-  constructor(path: string, reason: LossReason, options?: ErrorOptions) {
-    super('ERR_LOCK_LOST', `The lock held by ${path} was lost: ${lossTexts[reason]}`, options);
+  constructor(path: string, reason: LossReason, options?: ErrorOptions, why = lossTexts[reason]) {
+    super('ERR_LOCK_LOST', `The lock held by ${path} was lost: ${why}`, options);
     this.path = path;
     this.reason = reason;
   }

@@ -49,7 +49,8 @@ export class Events<Kinds extends object> {
   #tellAll(name: string, value: unknown): void {
     for (const listener of this.#emitter.rawListeners(name)) {
       try {
-        (listener as (value: unknown) => void)(value);
+        const returned = (listener as (value: unknown) => unknown)(value);
+        if (returned instanceof Promise) returned.catch(warnOf);
       } catch (error) {
         warnOf(error);
       }

@@ -23,8 +23,10 @@ export type News = (place: Place, patience: Patience) => Promise<'look' | 'over'
 
 /** How a try differs from that of a mutex. */
 export interface Unusual {
+  /** What is written into the znode instead of the usual. */
+  readonly data?: Uint8Array | undefined;
   /** What the same owner holds in the same queue, and is let in beside. */
-  readonly beside?: Grant;
+  readonly beside?: Grant | undefined;
   /** What is waited for instead of the predecessor's end. */
   readonly news?: News;
   /** The znode was not granted; `gone` resolves when it is gone. */
@@ -155,7 +157,7 @@ export class Attempt {
   async #enterBeside(held: Grant): Promise<Step> {
     const { client, options } = this.#queue;
     try {
-      if (!(await this.#node.createBeside(held.node, options.data(), client.options.aclFor))) return { is: 'over' };
+      if (!(await this.#node.createBeside(held.node, this.#unusual.data ?? options.data(), client.options.aclFor))) return { is: 'over' };
     } catch (error) {
       if (!(error instanceof ZooKeeperError && error.isPassing)) throw error;
       if (!(await this.#queue.findAgain(this.#node.session, this.#node, this.#patience, this.#mode))) return { is: 'over' };
@@ -165,7 +167,7 @@ export class Attempt {
 
   async #queueUp(): Promise<Step> {
     const node = this.#node;
-    const joined = await this.#queue.join(node.session, node, this.#patience, this.#mode);
+    const joined = await this.#queue.join(node, this.#patience, this.#mode, this.#unusual.data);
     if (joined.is === 'not created') return { is: 'over' };
     this.#queue.refuseOverflow(node);
     if (joined.is === 'listed') return this.#place(joined.listing);

@@ -53,6 +53,11 @@ export class Grant implements Holding {
     return this.#state.at === 'held' && this.node.session.isAlive();
   }
 
+  /** Until when it is certainly held if nothing is heard any more; monotonic milliseconds. */
+  get deadline(): number {
+    return this.node.session.deadline;
+  }
+
   onLost(listener: (error: LockLostError) => void): () => void {
     return this.#losses.add(listener);
   }
@@ -69,7 +74,14 @@ export class Grant implements Holding {
     this.#state = { at: 'lost', error: new LockLostError(this.publicPath, reason, isOfSession ? { cause: new SessionExpiredError(sessionName(session.id)) } : {}) };
     this.#losses.tell(this.#state.error);
     // The session lives on without it; after the end of the session, its jobs are waited for.
-    if (reason === 'node-deleted' || reason === 'forced') session.settle(this);
+    if (reason === 'node-deleted' || reason === 'forced' || reason === 'lease-expired') session.settle(this);
+  }
+
+  /** The leases of all who held by it have ended: who is next need not wait for their jobs, which may hang. */
+  expire(): void {
+    if (this.#state.at !== 'held') return;
+    this.lose('lease-expired');
+    void this.node.passOn();
   }
 
   /** The outcome is decided now; the promise settles on the server's word or at the session's deadline. */

@@ -68,9 +68,9 @@ export class LeaseInternals {
   }
 
   /** As many grants, or undefined in mode `once` when there are not so many free leases. Settles the moment the patience is over. */
-  acquire(quantity: number, patience: Patience, mode: Mode): Promise<readonly Grant[] | undefined> {
+  acquire(quantity: number, patience: Patience, mode: Mode, data?: Uint8Array): Promise<readonly Grant[] | undefined> {
     return patience.limit(
-      () => (mode === 'once' ? this.#tryOnce(quantity, patience) : this.#run(quantity, patience)),
+      () => (mode === 'once' ? this.#tryOnce(quantity, patience, data) : this.#run(quantity, patience, data)),
       (grants) => grants?.forEach((grant) => void grant.end()),
     );
   }
@@ -79,7 +79,7 @@ export class LeaseInternals {
    * Without the mutex, which somebody else may have for a moment while leases are free. It is not needed: only the first `maxLeases` hold. Nobody
    * who waits is overtaken, because who waits has a znode before ours.
    */
-  async #tryOnce(quantity: number, patience: Patience): Promise<readonly Grant[] | undefined> {
+  async #tryOnce(quantity: number, patience: Patience, data: Uint8Array | undefined): Promise<readonly Grant[] | undefined> {
     const { session } = this.#client;
     if (!session.isConnected) return undefined;
     this.#refuseStrangers(session, patience);
@@ -87,7 +87,7 @@ export class LeaseInternals {
     const grants: Grant[] = [];
     try {
       while (grants.length < quantity) {
-        const grant = await this.#leases.acquire(patience, 'once');
+        const grant = await this.#leases.acquire(patience, 'once', undefined, data);
         if (grant === undefined) break;
         grants.push(grant);
       }
@@ -97,20 +97,20 @@ export class LeaseInternals {
     return grants.length < quantity ? undefined : grants;
   }
 
-  async #run(quantity: number, patience: Patience): Promise<readonly Grant[]> {
+  async #run(quantity: number, patience: Patience, data: Uint8Array | undefined): Promise<readonly Grant[]> {
     const retries = new Retries(this.#client);
     for (;;) {
       this.#refuseStrangers(this.#client.session, patience);
-      const turn = await this.#mutex.acquire(patience, 'wait');
+      const turn = await this.#mutex.acquire(patience, 'wait', undefined, data);
       if (turn === undefined) continue;
-      const taken = await this.#take(quantity, turn, patience);
+      const taken = await this.#take(quantity, turn, patience, data);
       if (taken.is === 'granted') return taken.grants;
       if (taken.is === 'vanished') await retries.pause(patience, this.#leases.vanished());
     }
   }
 
   /** Whoever has the turn takes all the leases. If one cannot be had, they are given back before the turn is: who is next finds none of ours. */
-  async #take(quantity: number, turn: Grant, patience: Patience): Promise<Taken> {
+  async #take(quantity: number, turn: Grant, patience: Patience, data: Uint8Array | undefined): Promise<Taken> {
     const { session } = this.#client;
     const grants: Grant[] = [];
     const discards: Promise<void>[] = [];
@@ -125,6 +125,7 @@ export class LeaseInternals {
         const outcome = await this.#leases.attempt(session, patience, 'wait', {
           news: (place) => this.#news(place, [turn, ...grants], surplus, patience),
           discarded: (gone) => void discards.push(gone),
+          data,
         });
         if (outcome.is === 'granted') grants.push(outcome.grant);
         else if (outcome.is === 'vanished') return taken;

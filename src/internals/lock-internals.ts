@@ -33,20 +33,21 @@ export class LockInternals {
    * then is cleaned up in the background, and a grant that comes later is released.
    *
    * @param beside what the same owner holds now in the same queue, if that lets it in at once; may throw what the acquire rejects with
+   * @param data what is written into the znode instead of the usual
    */
-  async acquire(patience: Patience, mode: Mode, beside: () => Grant | undefined = nobody): Promise<Grant | undefined> {
+  async acquire(patience: Patience, mode: Mode, beside?: () => Grant | undefined, data?: Uint8Array): Promise<Grant | undefined> {
     const retries = new Retries(this.#queue.client);
     for (;;) {
       const session = await this.#connectedSession(patience, mode);
       if (session === undefined) return undefined;
-      const held = beside();
+      const held = beside?.();
       if (!held && mode === 'once') {
         const look = await patience.limit(() => this.#look(session), nobody);
         if (look === 'taken') return undefined;
-        if (look === 'idle') return patience.limit(() => this.#ask(), (grant) => void grant?.end());
+        if (look === 'idle') return patience.limit(() => this.#ask(data), (grant) => void grant?.end());
       }
 
-      const attempt = new Attempt(this.#queue, session, patience, mode, held ? { beside: held } : usual);
+      const attempt = new Attempt(this.#queue, session, patience, mode, held || data ? { beside: held, data } : usual);
       let step = await patience.limit(() => attempt.begin(), attempt.late);
       while (step.is === 'waiting') {
         const waiting = step;
@@ -112,10 +113,10 @@ export class LockInternals {
   }
 
   /** Queues up for a moment: who keeps an idle lock gives it away as soon as it hears of us. */
-  async #ask(): Promise<Grant | undefined> {
+  async #ask(data: Uint8Array | undefined): Promise<Grant | undefined> {
     const patience = new Patience(this.#queue.client, this.#queue.path, { timeoutMs: askMs });
     try {
-      return await this.acquire(patience, 'wait');
+      return await this.acquire(patience, 'wait', undefined, data);
     } catch (error) {
       if (error instanceof LockTimeoutError) return undefined;
       throw error;

@@ -62,15 +62,20 @@ export class LockQueue {
     return new LockNode(session, this.#place, this.client);
   }
 
-  /** Our znode and, in the same flush, the list that says where it stands, if that is needed. */
-  async join(session: Session, node: LockNode, patience: Patience, mode: Mode): Promise<Joined> {
+  /**
+   * Our znode and, in the same flush, the list that says where it stands, if that is needed.
+   *
+   * @param data what is written into it instead of the usual
+   */
+  async join(node: LockNode, patience: Patience, mode: Mode, data?: Uint8Array): Promise<Joined> {
+    const { session } = node;
     let parents = { errors: Promise.resolve<unknown[]>([]) };
     let ownSteps = 0;
     let turnstile = closedTurnstile(this.client, this.root);
     if (turnstile) await turnstile.turn(patience);
     try {
       for (;;) {
-        const sent = this.#createAndList(session, node, mode);
+        const sent = this.#createAndList(node, mode, data);
         turnstile?.passOn();
         turnstile = undefined;
         try {
@@ -152,8 +157,9 @@ export class LockQueue {
     return new RequestFailedError(`The lock ${this.path} cannot be acquired`, error);
   }
 
-  async #createAndList(session: Session, node: LockNode, mode: Mode): Promise<Joined> {
-    const created = node.create(this.options.data(), this.client.options.aclFor);
+  async #createAndList(node: LockNode, mode: Mode, data = this.options.data()): Promise<Joined> {
+    const { session } = node;
+    const created = node.create(data, this.client.options.aclFor);
     const listed = this.#isOursAlone && mode === 'wait' ? undefined : this.#list(session);
     listed?.catch(ignore);
     await created;

@@ -1,12 +1,13 @@
 import { RequestFailedError } from '../client/errors.js';
 import type { LockClient } from '../client/lock-client.js';
-import { getChildren, getData } from '../client/operations.js';
+import { getChildren, getData, sync } from '../client/operations.js';
 import { join } from '../client/path.js';
 import { sessionName, type Session } from '../client/session.js';
 import { whenNoNode, ZooKeeperError } from '../client/zookeeper-error.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { foreignNames, kazooSequenceOf, sequenceOf } from '../driver/names.js';
 import { isMarkedIdle, withoutMark } from './idle-mark.js';
+import { ownerIn, type LockOwner } from './lock-owner.js';
 import type { Patience } from './patience.js';
 import { connectedSession } from './reconnected.js';
 
@@ -20,6 +21,8 @@ export interface Participant {
   readonly sessionId: string;
   /** What it wrote into its znode: the host's address by default. */
   readonly data: Buffer;
+  /** Which process it is, where it has said so by `data: 'owner'`. */
+  readonly owner: LockOwner | undefined;
   /** It keeps a sticky lock that nobody uses at the moment, as far as it has told: whoever asks is served at once. */
   readonly isIdle: boolean;
   /** When it queued up, by the clock of the server that led then. */
@@ -46,6 +49,43 @@ export async function readParticipants(client: LockClient, path: string, driver:
   }
 }
 
+/** How to find out who of a queue holds the lock. */
+export interface LockRule {
+  readonly driver: LockDriver;
+  readonly maxLeases: number;
+  readonly shown: Shown;
+}
+
+/** The first of those who hold the lock; undefined when nobody does. Nothing that was written before is missed, through whichever server. */
+export async function readHolder(client: LockClient, path: string, rule: LockRule, patience: Patience): Promise<Participant | undefined> {
+  const root = `${client.chroot}${path}`;
+  for (;;) {
+    const session = await connectedSession(client, patience);
+    try {
+      session.request(sync(root)).catch(ignore);
+      let names = await session.request(getChildren(root)).then(({ value }) => value, whenNoNode<string[]>([]));
+      for (;;) {
+        const first = firstHolding(names, rule);
+        if (first === undefined) return undefined;
+        const participant = await readParticipant(session, root, path, first, rule.driver);
+        if (participant) return participant;
+        // It has left since: somebody else of the list holds by now.
+        names = names.filter((name) => name !== first);
+      }
+    } catch (error) {
+      if (!(error instanceof ZooKeeperError)) throw error;
+      if (!error.isPassing) throw new RequestFailedError(`The holder of ${path} cannot be read`, error);
+    }
+  }
+}
+
+/** Of several kinds of locks in one queue, all have a say, and only this kind is looked for. */
+function firstHolding(names: readonly string[], { driver, maxLeases, shown }: LockRule): string | undefined {
+  const foreign = new Set(foreignNames(names, ...(driver.lockNames ?? [driver.lockName])).filter((name) => shown === 'own' || kazooSequenceOf(name) === undefined));
+  const sorted = driver.sort(names.filter((name) => !foreign.has(name)));
+  return queueOf(names, driver, shown).find((name) => driver.decide(sorted, name, maxLeases).held);
+}
+
 /** The names of the participants among a lock's children, in order; of several kinds of locks in one queue, only this one's: readers ask for the readers, as in Curator. */
 export function queueOf(names: readonly string[], driver: LockDriver, shown: Shown): string[] {
   const hidden = new Set(foreignNames(names, driver.lockName).filter((name) => shown === 'own' || kazooSequenceOf(name) === undefined));
@@ -55,14 +95,20 @@ export function queueOf(names: readonly string[], driver: LockDriver, shown: Sho
 /** Undefined when it has left. */
 export async function readParticipant(session: Session, root: string, path: string, name: string, driver: LockDriver): Promise<Participant | undefined> {
   const reply = await session.request(getData(join(root, name), false)).catch(whenNoNode(undefined));
-  return (
-    reply && {
-      path: join(path, name),
-      sequence: sequenceOf(name, driver.lockName) ?? kazooSequenceOf(name) ?? 0,
-      sessionId: sessionName(reply.value.stat.ephemeralOwner),
-      data: withoutMark(reply.value.data),
-      isIdle: isMarkedIdle(reply.value.data),
-      createdAt: new Date(reply.value.stat.createdAtMs),
-    }
-  );
+  if (reply === undefined) return undefined;
+  const { data, stat } = reply.value;
+  const sessionId = sessionName(stat.ephemeralOwner);
+  return {
+    path: join(path, name),
+    sequence: sequenceOf(name, driver.lockName) ?? kazooSequenceOf(name) ?? 0,
+    sessionId,
+    data: withoutMark(data),
+    owner: ownerIn(withoutMark(data), sessionId),
+    isIdle: isMarkedIdle(data),
+    createdAt: new Date(stat.createdAtMs),
+  };
+}
+
+function ignore(): void {
+  // What failed here fails again where it is awaited.
 }

@@ -1,6 +1,14 @@
-import { expectDuration, expectOptions, expectSignal } from '../client/validate.js';
+import { expected, expectDuration, expectOptions, expectSignal } from '../client/validate.js';
+import { ownerData } from '../internals/lock-owner.js';
+import { checkRenewal, type LeaseTerms } from './hold-lease.js';
 
-/** How long to wait for a lock. A bad option is a TypeError or a RangeError that names it, before anything is sent. */
+/** How long to wait for something. */
+export interface WaitOptions {
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How long to wait for a lock, and how long to hold it at most. A bad option is a TypeError or a RangeError that names it, before anything is sent. */
 export interface AcquireOptions {
   /**
    * The longest wait in milliseconds, connecting and retrying included; 0 tries once, for as long as an answer takes. Then LockTimeoutError.
@@ -9,11 +17,85 @@ export interface AcquireOptions {
   readonly timeoutMs?: number | undefined;
   /** Ends the wait; the acquire rejects with its reason. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * How long the lock may be held unless the hold is renewed, in milliseconds ≥ 1, by this process's clock. Then the hold is lost, with reason `lease-expired`: its
+   * signal aborts, and the lock passes on, also if the job hangs. The hold of a re-entrant acquire is under the leases of the hold that it re-enters, too, and
+   * its own lease ends no other hold.
+   * @default as long as the session lives
+   */
+  readonly leaseMs?: number | undefined;
+  /**
+   * Renews the lease by itself, every so many milliseconds ≥ 1, as long as this process runs; needs a longer `leaseMs`. Then the lease does not end a job that
+   * hangs, only one whose process does not run.
+   * @default renewed by `hold.renew` alone
+   */
+  readonly renewEveryMs?: number | undefined;
+  /**
+   * What others read about this participant: bytes, at most 512 KiB, that `participants()` and `holder()` show as `data`; or `'owner'`, which they show as `owner`. A
+   * re-entrant acquire writes nothing. Not for a sticky lock, whose holders share a znode.
+   * @default the host's address, as in Curator
+   */
+  readonly data?: Uint8Array | 'owner' | undefined;
+}
+
+const waitNames = ['timeoutMs', 'signal'];
+const leaseNames = ['leaseMs', 'renewEveryMs'];
+
+/** Of calls that wait, and acquire nothing. */
+export function checkWaitOptions(what: string, options: WaitOptions): WaitOptions {
+  expectOptions(what, options, waitNames);
+  checkWait(options);
+  return options;
 }
 
 export function checkAcquireOptions(what: string, options: AcquireOptions = {}): AcquireOptions {
-  expectOptions(what, options, ['timeoutMs', 'signal']);
-  if (options.timeoutMs !== undefined) expectDuration('timeoutMs', options.timeoutMs);
-  if (options.signal !== undefined) expectSignal('signal', options.signal);
+  expectOptions(what, options, [...waitNames, ...leaseNames, 'data']);
+  checkWait(options);
+  checkLease(options);
+  if (options.data !== undefined && options.data !== 'owner') checkData(options.data);
   return options;
+}
+
+/** tryAcquire takes a number of milliseconds, too, and waits for none where none is given. */
+export function checkTryOptions(options: number | AcquireOptions = {}): AcquireOptions {
+  const { timeoutMs = 0, ...others } = checkAcquireOptions('tryAcquire', typeof options === 'object' ? options : { timeoutMs: options });
+  return { timeoutMs, ...others };
+}
+
+/** The lease that was asked for, if any. */
+export function leaseTermsOf({ leaseMs, renewEveryMs }: AcquireOptions): LeaseTerms | undefined {
+  return leaseMs === undefined ? undefined : { leaseMs, renewEveryMs };
+}
+
+/** What to write into the znode, if that was asked for. */
+export function dataOfOptions({ data }: AcquireOptions): Uint8Array | undefined {
+  return data === 'owner' ? ownerData() : data && Buffer.from(data);
+}
+
+/** @throws TypeError or RangeError for data that no znode can have */
+export function checkData(data: unknown): asserts data is Uint8Array {
+  if (!(data instanceof Uint8Array)) throw new TypeError(expected('data', 'a Uint8Array, such as a Buffer', data));
+  // A server closes the connection that a larger request comes on: to all who use it, and again at every try.
+  if (data.length > mostDataBytes) throw new RangeError(expected('data', `at most ${mostDataBytes} bytes`, data.length));
+}
+
+const mostDataBytes = 512 * 1_024;
+
+/** @throws TypeError or RangeError unless a lease may last that long */
+export function checkLeaseMs(option: string, value: unknown): asserts value is number {
+  expectDuration(option, value);
+  if (value < 1) throw new RangeError(expected(option, 'a finite number of milliseconds ≥ 1', value));
+}
+
+function checkWait({ timeoutMs, signal }: WaitOptions): void {
+  if (timeoutMs !== undefined) expectDuration('timeoutMs', timeoutMs);
+  if (signal !== undefined) expectSignal('signal', signal);
+}
+
+function checkLease({ leaseMs, renewEveryMs }: AcquireOptions): void {
+  if (leaseMs !== undefined) checkLeaseMs('leaseMs', leaseMs);
+  if (renewEveryMs === undefined) return;
+  checkLeaseMs('renewEveryMs', renewEveryMs);
+  if (leaseMs === undefined) throw new TypeError(`Expected \`leaseMs\` beside \`renewEveryMs\`, which is ${renewEveryMs}: there is no lease to renew`);
+  checkRenewal(leaseMs, renewEveryMs);
 }

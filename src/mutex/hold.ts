@@ -1,22 +1,36 @@
-import { NotOwnedError, type LockLostError } from '../client/errors.js';
+import type { Clock } from '../client/clock.js';
+import { LockLostError, NotOwnedError } from '../client/errors.js';
+import { sessionName } from '../client/session.js';
 import type { Grant, Release } from '../internals/grant.js';
+import { thisOwner, type LockOwner } from '../internals/lock-owner.js';
+import { checkLeaseMs } from './acquire-options.js';
+import { HoldLease, type LeaseTerms } from './hold-lease.js';
 import type { LockContext } from './lock-context.js';
 
 /** Several handles of one owner share one grant; the znode goes with the last of them. */
 export interface SharedGrant {
   readonly grant: Grant;
+  /** Those that were not released, and whose lease has not ended. */
   handles: number;
 }
 
-/** Who is told when a handle is released. */
+/** What happens to a hold, in this order: it ends in one of the last three ways. */
+export type HoldNews = 'acquired' | 'renewed' | 'expired' | 'lost' | 'released';
+
+/** Who is told when a handle is released, and of all that happens to it. */
 export interface HoldKeeper {
-  readonly lock: { readonly client: object; readonly path: string; readonly lockName: string };
+  readonly lock: { readonly client: { readonly clock: Clock }; readonly path: string; readonly lockName: string };
   released(hold: Hold): void;
+  tell(news: HoldNews, hold: Hold): void;
 }
 
 type HoldState =
   | { readonly at: 'open' }
-  | { readonly at: 'released'; readonly outcome: Promise<Release>; readonly loss: LockLostError | undefined };
+  /** The job was told, and is waited for, so that its session is not touched before it has stopped. */
+  | { readonly at: 'lost'; readonly loss: LockLostError; readonly since: number }
+  /** The job was told, and nobody waits for it. */
+  | { readonly at: 'expired'; readonly loss: LockLostError; readonly since: number }
+  | { readonly at: 'released'; readonly outcome: Promise<Release>; readonly loss: LockLostError | undefined; readonly since: number };
 
 /**
  * One acquire's handle on a lock. Everything that the lock protects should ask `isValid` or pass `fencingToken` on, and stop when
@@ -36,6 +50,8 @@ export class Hold implements AsyncDisposable {
   readonly fencingToken: bigint;
   /** Counts the grants of one znode, where a sticky lock has several: they share one `fencingToken`. Else 0n. */
   readonly grant: bigint;
+  /** Whether the lock was acquired by this, or its owner had it already. */
+  readonly acquisition: 'first' | 'reentrant';
   /** @internal */
   readonly keeper: HoldKeeper;
   /** @internal */
@@ -44,10 +60,14 @@ export class Hold implements AsyncDisposable {
   readonly context: LockContext | undefined;
   #state: HoldState = { at: 'open' };
   #aborter: AbortController | undefined;
-  #stopListening: (() => void) | undefined;
+  #onExpired: ((error: LockLostError) => void) | undefined;
+  /** Whichever ends first ends it; its own is the last. */
+  #leases: readonly HoldLease[] = noLeases;
+  #stops: (() => void)[] = [];
 
   /** @internal */
   constructor(shared: SharedGrant, keeper: HoldKeeper, context: LockContext | undefined) {
+    this.acquisition = shared.handles === 0 ? 'first' : 'reentrant';
     shared.handles += 1;
     this.path = shared.grant.publicPath;
     this.fencingToken = shared.grant.fencingToken;
@@ -58,11 +78,59 @@ export class Hold implements AsyncDisposable {
   }
 
   /**
-   * Whether the lock is certainly still held, judged now against the session's clock. Once false, it is always false. It is false
-   * after a release, too.
+   * From now on it can be lost, which may have happened already.
+   *
+   * @internal
+   * @param around the leases of the hold that it re-enters
+   */
+  begin(terms: LeaseTerms | undefined, around = noLeases): this {
+    this.#stops.push(this.shared.grant.onLost((error) => this.#lost(error)));
+    for (const lease of around) this.comeUnder(lease);
+    if (terms) this.comeUnder(new HoldLease(this.#clock, terms));
+    this.keeper.tell('acquired', this);
+    this.#judge();
+    return this;
+  }
+
+  /** @internal From now on it ends with this lease, too. */
+  comeUnder(lease: HoldLease): void {
+    this.#leases = [...this.#leases, lease];
+    this.#stops.push(lease.join(this));
+  }
+
+  /** @internal Calls it when its lease ends, or has ended. */
+  onExpired(listener: (error: LockLostError) => void): void {
+    this.#onExpired = listener;
+    if (this.#state.at === 'expired') listener(this.#state.loss);
+  }
+
+  /** @internal */
+  get leases(): readonly HoldLease[] {
+    return this.#leases;
+  }
+
+  /**
+   * Whether the lock is certainly still held, judged now against the session's clock, and the lease's where it has one. Once false, it is always false.
+   * It is false after a release, too.
    */
   get isValid(): boolean {
+    this.#judge();
     return this.#state.at === 'open' && this.shared.grant.isValid;
+  }
+
+  /**
+   * For how many milliseconds it is certainly still held, if neither the servers are heard from nor its lease is renewed: until the session's deadline, which
+   * every answer moves, or the end of its lease, whichever comes first. 0 once it has ended.
+   */
+  get remainingMs(): number {
+    if (!this.isValid) return 0;
+    const end = Math.min(this.shared.grant.deadline, ...this.#leases.map(({ endsAt }) => endsAt));
+    return Math.max(0, end - this.#clock.now());
+  }
+
+  /** Which process it belongs to, this one. What others can read of it is up to the `data` of the acquire. */
+  get owner(): LockOwner {
+    return thisOwner(sessionName(this.shared.grant.node.session.id));
   }
 
   /**
@@ -73,11 +141,9 @@ export class Hold implements AsyncDisposable {
    */
   get signal(): AbortSignal {
     if (this.#aborter === undefined) {
-      const aborter = new AbortController();
-      this.#aborter = aborter;
       const { loss } = this;
-      if (loss) aborter.abort(loss);
-      else if (this.#state.at === 'open') this.#stopListening = this.shared.grant.onLost((error) => aborter.abort(error));
+      this.#aborter = new AbortController();
+      if (loss) this.#aborter.abort(loss);
     }
     return this.#aborter.signal;
   }
@@ -98,6 +164,29 @@ export class Hold implements AsyncDisposable {
   }
 
   /**
+   * Lets its lease last `leaseMs` from now on, instead of what was left; sends nothing. A re-entrant hold without a lease of its own renews that of the hold
+   * which it re-entered. Where there is no lease at all, one begins, of this hold alone.
+   *
+   * @param leaseMs milliseconds ≥ 1
+   * @throws LockLostError when the hold has ended by a loss, its lease's end included; names `leaseMs`, and how long ago that was
+   * @throws NotOwnedError when this handle was released before, likewise
+   * @throws TypeError or RangeError when `leaseMs` is no such number, or not longer than `renewEveryMs`
+   * @example
+   * for await (const page of pages) {
+   *   hold.renew(30_000); // each page has this long
+   *   await store(page, hold.fencingToken);
+   * }
+   */
+  renew(leaseMs: number): void {
+    checkLeaseMs('leaseMs', leaseMs);
+    if (!this.isValid) throw this.#tooLate(leaseMs);
+    const lease = this.#leases.at(-1);
+    if (lease) lease.renew(leaseMs);
+    else this.comeUnder(new HoldLease(this.#clock, { leaseMs }));
+    this.keeper.tell('renewed', this);
+  }
+
+  /**
    * Lets go. The outcome is decided when it is called: `lost` if the lock was not certainly held any more. The promise settles when the
    * server has deleted the znode, or at the session's deadline, and never rejects; a deletion that fails is repeated in the background.
    * The znode goes with the last handle of the same owner. Calling it again returns the same promise.
@@ -107,10 +196,14 @@ export class Hold implements AsyncDisposable {
    */
   release(): Promise<Release> {
     // Judged while it is open: a loss that is noticed only now still aborts its signal, and who hears of that may release it as well.
-    if (!this.isValid && this.#state.at === 'released') return this.#state.outcome;
+    this.#judge();
+    if (this.#state.at === 'released') return this.#state.outcome;
     const outcome = this.#letGo();
-    this.#state = { at: 'released', outcome, loss: this.shared.grant.loss };
+    const { loss } = this;
+    this.#leave();
+    this.#state = { at: 'released', outcome, loss, since: this.#clock.now() };
     this.keeper.released(this);
+    if (!loss) this.keeper.tell('released', this);
     return outcome;
   }
 
@@ -121,15 +214,69 @@ export class Hold implements AsyncDisposable {
 
   /** @internal Why it was lost, if that was before it was released. */
   get loss(): LockLostError | undefined {
-    return this.#state.at === 'open' ? this.shared.grant.loss : this.#state.loss;
+    this.#judge();
+    return this.#state.at === 'open' ? undefined : this.#state.loss;
+  }
+
+  /** @internal */
+  leaseEnded(lease: HoldLease): void {
+    if (this.#state.at !== 'open') return;
+    this.#ended('expired', new LockLostError(this.path, 'lease-expired', {}, `its lease of ${lease.leaseMs} ms passed unrenewed`), lease.endsAt);
+    // The last one's signal has aborted by then: others may be let in.
+    this.shared.handles -= 1;
+    if (this.shared.handles === 0) this.shared.grant.expire();
+  }
+
+  /** @internal */
+  leaseRenewed(): void {
+    this.keeper.tell('renewed', this);
+  }
+
+  /** By the clocks, now: who hears of another hold's loss may look at this one before it is told. */
+  #judge(): void {
+    if (this.#state.at !== 'open') return;
+    const lease = this.#leases.find(({ isOver }) => isOver);
+    if (lease) this.leaseEnded(lease);
+    const { loss } = this.shared.grant;
+    if (loss) this.#lost(loss);
   }
 
   #letGo(): Promise<Release> {
+    if (this.#state.at === 'expired') return lost;
     this.shared.handles -= 1;
     const { grant } = this.shared;
-    const outcome = this.shared.handles === 0 ? grant.end() : Promise.resolve<Release>(grant.isValid ? 'released' : 'lost');
-    // Only now: what the outcome says, the signal has told.
-    this.#stopListening?.();
-    return outcome;
+    return this.shared.handles === 0 ? grant.end() : Promise.resolve<Release>(grant.isValid ? 'released' : 'lost');
+  }
+
+  #lost(loss: LockLostError): void {
+    if (this.#state.at === 'open') this.#ended('lost', loss, this.#clock.now());
+  }
+
+  #ended(at: 'lost' | 'expired', loss: LockLostError, since: number): void {
+    this.#state = { at, loss, since };
+    this.#leave();
+    this.#aborter?.abort(loss);
+    if (at === 'expired') this.#onExpired?.(loss);
+    this.keeper.tell(at, this);
+  }
+
+  #leave(): void {
+    for (const stop of this.#stops.splice(0)) stop();
+  }
+
+  #tooLate(leaseMs: number): LockLostError | NotOwnedError {
+    const { loss } = this;
+    const since = this.#state.at === 'open' ? this.#clock.now() : this.#state.since;
+    const agoMs = Math.round((this.#clock.now() - since) * 10) / 10;
+    const why = `it cannot be renewed for ${leaseMs} ms, because it ended ${agoMs} ms ago`;
+    if (loss) return new LockLostError(this.path, loss.reason, { cause: loss }, `${why}: ${loss.message}`);
+    return new NotOwnedError(this.keeper.lock.path, `You do not own the lock: ${this.keeper.lock.path}: ${why}, when it was released`);
+  }
+
+  get #clock(): Clock {
+    return this.keeper.lock.client.clock;
   }
 }
+
+const noLeases: readonly HoldLease[] = [];
+const lost = Promise.resolve<Release>('lost');

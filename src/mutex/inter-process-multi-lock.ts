@@ -2,7 +2,8 @@ import { LockTimeoutError } from '../client/errors.js';
 import { systemClock } from '../client/clock.js';
 import { expected, expectFunction, expectMethod } from '../client/validate.js';
 import type { Release } from '../internals/grant.js';
-import { checkAcquireOptions, type AcquireOptions } from './acquire-options.js';
+import { checkAcquireOptions, checkTryOptions, leaseTermsOf, type AcquireOptions } from './acquire-options.js';
+import type { LeaseTerms } from './hold-lease.js';
 import { innermostContext, LockContext } from './lock-context.js';
 import { MultiHold, releaseAll } from './multi-hold.js';
 import { withHold } from './with-hold.js';
@@ -67,7 +68,7 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
 
   /**
    * Waits for all locks, one after the other, with one deadline. If one cannot be had, those before it are released in reverse. If one was lost while
-   * another was waited for, it starts over.
+   * another was waited for, it starts over. A lease begins when all are held, and is one for all; `data` are written into the znodes of each.
    *
    * @throws LockTimeoutError after `timeoutMs`, naming the lock that was waited for
    * @throws what else the `acquire` of one of them throws
@@ -75,25 +76,26 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
    * await using hold = await both.acquire({ timeoutMs: 5_000 });
    */
   async acquire(options?: AcquireOptions): Promise<MultiHold<Part>> {
-    const { timeoutMs, signal } = checkAcquireOptions('acquire', options);
-    const deadline = systemClock.now() + (timeoutMs ?? Infinity);
+    const checked = checkAcquireOptions('acquire', options);
+    const deadline = systemClock.now() + (checked.timeoutMs ?? Infinity);
     for (;;) {
-      const parts = await this.#acquireAll(timeoutMs, signal, deadline);
-      if (parts) return this.#handOut(parts);
+      const parts = await this.#acquireAll(checked, deadline);
+      if (parts) return this.#handOut(parts, leaseTermsOf(checked));
     }
   }
 
   /**
    * Like `acquire`, but undefined instead of LockTimeoutError.
    *
-   * @param timeoutMs the longest wait in milliseconds; 0 tries each lock once
+   * @param options the longest wait in milliseconds, or options; 0, the default, tries each lock once
    * @throws as {@link InterProcessMultiLock.acquire}, except LockTimeoutError
    * @example
    * await using hold = await both.tryAcquire();
    */
-  async tryAcquire(timeoutMs = 0): Promise<MultiHold<Part> | undefined> {
+  async tryAcquire(options?: number | AcquireOptions): Promise<MultiHold<Part> | undefined> {
+    const checked = checkTryOptions(options);
     try {
-      return await this.acquire(checkAcquireOptions('tryAcquire', { timeoutMs }));
+      return await this.acquire(checked);
     } catch (error) {
       if (error instanceof LockTimeoutError) return undefined;
       throw error;
@@ -102,7 +104,7 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
 
   /**
    * Runs `job` while holding all locks, in a lock context of its own: inside, those of them that are re-entrant are. Releases when the job
-   * settles, whatever happens. A job that fulfils after a hold was lost rejects all the same.
+   * settles, whatever happens. A job that fulfils after a hold was lost rejects all the same. A job whose lease ends is not waited for: it may hang.
    *
    * @returns what `job` returned
    * @throws what `job` throws
@@ -126,17 +128,17 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
     return [...this.#holds].some((hold) => hold.isValid);
   }
 
-  #handOut(parts: readonly Part[]): MultiHold<Part> {
-    const hold: MultiHold<Part> = new MultiHold(parts, this.paths.join(', '), () => void this.#holds.delete(hold));
+  #handOut(parts: readonly Part[], terms: LeaseTerms | undefined): MultiHold<Part> {
+    const hold: MultiHold<Part> = new MultiHold(parts, this.paths.join(', '), terms, () => void this.#holds.delete(hold));
     this.#holds.add(hold);
     return hold;
   }
 
   /** Undefined when one was lost while another was waited for. */
-  async #acquireAll(timeoutMs: number | undefined, signal: AbortSignal | undefined, deadline: number): Promise<Part[] | undefined> {
+  async #acquireAll(options: AcquireOptions, deadline: number): Promise<Part[] | undefined> {
     const holds: Part[] = [];
     try {
-      for (const lock of this.#locks) holds.push(await acquireOne(lock, timeoutMs, signal, deadline));
+      for (const lock of this.#locks) holds.push(await acquireOne(lock, options, deadline));
     } catch (error) {
       giveBack(holds);
       throw error;
@@ -147,12 +149,13 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
   }
 }
 
-async function acquireOne<Part extends PartHold>(lock: PartOfMultiLock<Part>, timeoutMs: number | undefined, signal: AbortSignal | undefined, deadline: number): Promise<Part> {
-  if (timeoutMs === undefined) return lock.acquire({ signal });
+async function acquireOne<Part extends PartHold>(lock: PartOfMultiLock<Part>, { timeoutMs, signal, data }: AcquireOptions, deadline: number): Promise<Part> {
+  const common = data === undefined ? { signal } : { signal, data };
+  if (timeoutMs === undefined) return lock.acquire(common);
   const leftMs = Math.max(0, deadline - systemClock.now());
   if (leftMs === 0 && timeoutMs > 0) throw new LockTimeoutError(lock.path, timeoutMs);
   try {
-    return await lock.acquire({ signal, timeoutMs: leftMs });
+    return await lock.acquire({ ...common, timeoutMs: leftMs });
   } catch (error) {
     // What was left for this one is not what the caller has waited.
     throw error instanceof LockTimeoutError ? new LockTimeoutError(lock.path, timeoutMs) : error;

@@ -9,11 +9,12 @@ import { localAddress } from '../internals/local-address.js';
 import type { Grant, Release } from '../internals/grant.js';
 import { LockInternals } from '../internals/lock-internals.js';
 import type { Mode } from '../internals/lock-queue.js';
-import { readParticipants, type Participant } from '../internals/participants.js';
+import { readHolder, readParticipants, type Participant } from '../internals/participants.js';
 import { Patience } from '../internals/patience.js';
 import { StickyLock } from '../internals/sticky-lock.js';
-import { checkAcquireOptions, type AcquireOptions } from './acquire-options.js';
+import { checkAcquireOptions, checkTryOptions, dataOfOptions, leaseTermsOf, type AcquireOptions } from './acquire-options.js';
 import { Hold, type HoldKeeper } from './hold.js';
+import { holdEvents, tellNews, type HoldEvents } from './hold-events.js';
 import { currentContext, innermostContext, LockContext, outsideOfContexts } from './lock-context.js';
 import { withHold } from './with-hold.js';
 
@@ -54,7 +55,7 @@ export interface ReadWriteRole {
 export type RevocationListener = (hold: Hold) => unknown;
 
 /** What {@link InterProcessMutex.on} tells, by event. */
-export interface InterProcessMutexEvents {
+export interface InterProcessMutexEvents extends HoldEvents {
   /** An acquire of this object has to wait. Told once for each znode that it waits with. */
   queued: {
     /** How many are before it, the holder included: 1 is next. */
@@ -77,7 +78,9 @@ export class InterProcessMutex {
   readonly #driver: LockDriver;
   readonly #internals: Pick<LockInternals, 'acquire'>;
   readonly #foreignNodes: 'reject' | 'wait';
-  readonly #events = new Events<InterProcessMutexEvents>('queued');
+  readonly #maxLeases: number;
+  readonly #isSticky: boolean;
+  readonly #events = new Events<InterProcessMutexEvents>('queued', ...holdEvents);
   /** Every handle that was not released yet, the oldest first. */
   readonly #holds = new Set<Hold>();
   readonly #keeper: HoldKeeper;
@@ -112,17 +115,19 @@ export class InterProcessMutex {
     this.#path = lockPath(path);
     this.#driver = driver;
     this.#pair = pair;
+    this.#isSticky = sticky !== undefined;
     this.#foreignNodes = foreignNodes;
     const usual = pair?.data ?? Buffer.from(localAddress());
     const data = (): Uint8Array => (this.#revocation ? noData : usual);
+    this.#maxLeases = pair?.role === 'read' ? Infinity : 1;
     const events = this.#events;
-    const queued = (position: number, znode: string): void => events.tell('queued', { position, path: znode });
+    const queued = (position: number, znode: string): void => outsideOfContexts(() => events.tell('queued', { position, path: znode }));
     const internals = new LockInternals(client, this.#path, {
       driver,
       foreignNodes,
-      maxLeases: pair?.role === 'read' ? Infinity : 1,
+      maxLeases: this.#maxLeases,
       data,
-      isSticky: sticky !== undefined,
+      isSticky: this.#isSticky,
       get queued() {
         return events.isHeard('queued') ? queued : undefined;
       },
@@ -134,6 +139,8 @@ export class InterProcessMutex {
         this.#holds.delete(hold);
         hold.context?.delete(this, hold);
       },
+      // Whoever hears of it is not the owner, however the news has come.
+      tell: (news, hold) => outsideOfContexts(() => tellNews(this.#events, news, hold)),
     };
   }
 
@@ -173,14 +180,14 @@ export class InterProcessMutex {
   /**
    * The lock if it can be had within `timeoutMs`, else undefined. Without a timeout it looks first, and writes nothing when somebody is there.
    *
-   * @param timeoutMs milliseconds ≥ 0; 0 tries once, for as long as an answer takes
+   * @param options the longest wait in milliseconds, or options; 0, the default, tries once, for as long as an answer takes
    * @throws as {@link InterProcessMutex.acquire}, except LockTimeoutError
    * @example
    * await using hold = await mutex.tryAcquire();
    * if (hold) await work(hold);
    */
-  async tryAcquire(timeoutMs = 0): Promise<Hold | undefined> {
-    const checked = checkAcquireOptions('tryAcquire', { timeoutMs });
+  async tryAcquire(options?: number | AcquireOptions): Promise<Hold | undefined> {
+    const checked = checkTryOptions(options);
     try {
       return await this.#enter(currentContext(), checked);
     } catch (error) {
@@ -191,11 +198,11 @@ export class InterProcessMutex {
 
   /**
    * Runs `job` while holding the lock, in a lock context of its own: inside, this mutex is re-entrant. Releases when the job settles, whatever
-   * happens. A job that fulfils after its hold was lost rejects all the same.
+   * happens. A job that fulfils after its hold was lost rejects all the same. A job whose lease ends is not waited for: it may hang.
    *
    * @returns what `job` returned
    * @throws what `job` throws
-   * @throws LockLostError when the lock was lost before the job fulfilled
+   * @throws LockLostError when the lock was lost before the job fulfilled, at once when its lease has ended
    * @throws TypeError when the job returns a stream or an iterator, which would outlive the lock
    * @throws as {@link InterProcessMutex.acquire}; `job` is not called then
    * @example
@@ -227,6 +234,14 @@ export class InterProcessMutex {
     return [...this.#holds].some((hold) => hold.isValid);
   }
 
+  /**
+   * How many valid holds the current lock context has of this mutex, one for each acquire that was not released; outside of every context, how many there are
+   * that no live context owns: those which `release()` would find here. Asks no server.
+   */
+  get holdCount(): number {
+    return this.#ownHolds().filter((hold) => hold.isValid).length;
+  }
+
   /** Whether the current lock context holds this mutex; false outside of every context. Asks no server. */
   get isOwnedByCurrentContext(): boolean {
     return this.#heldBy(currentContext())?.isValid ?? false;
@@ -251,6 +266,38 @@ export class InterProcessMutex {
   }
 
   /**
+   * Who holds the lock now, in whatever process, as the servers know it after all that was written before this call; of several readers the first. Undefined when
+   * nobody does. A holder that `isIdle` keeps a sticky lock for later.
+   *
+   * @throws as {@link InterProcessMutex.participants}
+   * @example
+   * const holder = await mutex.holder();
+   * console.log(holder ? `held by ${holder.owner?.host ?? holder.data.toString()} since ${holder.createdAt}` : 'free');
+   */
+  async holder(): Promise<Participant | undefined> {
+    const patience = new Patience(this.#client, this.#path, {});
+    try {
+      const lock = { driver: this.#driver, maxLeases: this.#maxLeases, shown: this.#foreignNodes === 'wait' ? 'known' : 'own' } as const;
+      return await readHolder(this.#client, this.#path, lock, patience);
+    } finally {
+      patience.dispose();
+    }
+  }
+
+  /**
+   * Whether anybody holds the lock, in whatever process; who keeps a sticky lock without using it does not. It may have changed by the time that the answer is here:
+   * use `tryAcquire` to get the lock if it is free.
+   *
+   * @throws as {@link InterProcessMutex.participants}
+   * @example
+   * if (await mutex.isLocked()) console.log('busy');
+   */
+  async isLocked(): Promise<boolean> {
+    const holder = await this.holder();
+    return holder !== undefined && !holder.isIdle;
+  }
+
+  /**
    * Lets others ask for the lock, as in Curator: when somebody calls `revoke` on the znode of a hold, or Java's Revoker does, `listener` is called
    * with that hold, of several handles of one owner with the first. To let go is up to it. A request that comes while the hold is still waiting is
    * told as soon as it is granted. What the listener throws, or rejects with, is warned of.
@@ -270,7 +317,8 @@ export class InterProcessMutex {
   }
 
   /**
-   * Calls `listener` at every event from now on. What a listener throws is reported as a process warning, and stops nothing.
+   * Calls `listener` at every event from now on, as nobody's code: what it acquires is its own. What a listener throws, or rejects with, is reported as a process
+   * warning, and stops nothing.
    *
    * @throws TypeError for another event, or a listener that is not a function
    * @example
@@ -294,6 +342,7 @@ export class InterProcessMutex {
   }
 
   async #enter(context: LockContext | undefined, options: AcquireOptions): Promise<Hold | undefined> {
+    if (this.#isSticky && options.data !== undefined) throw new TypeError('Expected no `data` of a sticky lock: its holders share a znode, and what is in it');
     requireOpen(this.#client, `the lock ${this.#path} cannot be acquired`);
     options.signal?.throwIfAborted();
     const mode = options.timeoutMs === 0 ? 'once' : 'wait';
@@ -301,7 +350,7 @@ export class InterProcessMutex {
     try {
       for (;;) {
         const held = this.#heldBy(context);
-        if (held) return this.#reenter(held, context);
+        if (held) return this.#reenter(held, context, options);
         const pending = this.#pendingOf(context);
         if (pending === undefined) break;
         if (mode === 'once') return undefined;
@@ -312,17 +361,17 @@ export class InterProcessMutex {
       }
       const beside = this.#besideOf(context);
       if (!beside && options.timeoutMs === undefined && options.signal === undefined) this.#refuseDeadlock();
-      const acquiring = this.#acquire(context, patience, mode);
+      const acquiring = this.#acquire(context, patience, mode, options);
       return await (context ? context.first(this, acquiring) : acquiring);
     } finally {
       patience.dispose();
     }
   }
 
-  async #acquire(context: LockContext | undefined, patience: Patience, mode: Mode): Promise<Hold | undefined> {
-    const grant = await this.#internals.acquire(patience, mode, () => this.#besideOf(context));
+  async #acquire(context: LockContext | undefined, patience: Patience, mode: Mode, options: AcquireOptions): Promise<Hold | undefined> {
+    const grant = await this.#internals.acquire(patience, mode, () => this.#besideOf(context), dataOfOptions(options));
     if (grant === undefined) return undefined;
-    const hold = this.#handOut(new Hold({ grant, handles: 0 }, this.#keeper, context));
+    const hold = this.#handOut(new Hold({ grant, handles: 0 }, this.#keeper, context)).begin(leaseTermsOf(options));
     grant.onRevoke(() => this.#tellRevoked(grant));
     this.#tellIfRevoked(grant);
     return hold;
@@ -343,16 +392,16 @@ export class InterProcessMutex {
 
   #tellRevoked(grant: Grant): void {
     const listener = this.#revocation;
-    const hold = [...this.#holds].find((one) => one.shared.grant === grant);
-    if (!listener || !hold?.isValid) return;
+    const hold = [...this.#holds].find((one) => one.shared.grant === grant && one.isValid);
+    if (!listener || !hold) return;
     // Whoever hears of it is not the owner, however the news has come.
     const told = outsideOfContexts(() => new Promise((resolve) => resolve(listener(hold))));
     told.catch((error: unknown) => this.#client.warn(`The listener of makeRevocable failed for ${hold.path}`, error));
   }
 
-  #reenter(held: Hold, context: LockContext | undefined): Hold {
+  #reenter(held: Hold, context: LockContext | undefined, options: AcquireOptions): Hold {
     if (held.loss) throw held.loss;
-    return this.#handOut(new Hold(held.shared, this.#keeper, context));
+    return this.#handOut(new Hold(held.shared, this.#keeper, context)).begin(leaseTermsOf(options), held.leases);
   }
 
   #handOut(hold: Hold): Hold {
@@ -382,6 +431,11 @@ export class InterProcessMutex {
     const context = currentContext();
     if (context) return this.#heldBy(context);
     return [...this.#holds].find((hold) => !hold.context?.isLive);
+  }
+
+  #ownHolds(): Hold[] {
+    const context = currentContext();
+    return context ? [...context.owners()].flatMap((owner) => owner.holdsOf(this)) : [...this.#holds].filter((hold) => !hold.context?.isLive);
   }
 
   /** Not for another reader; and not for a lock of another kind, which is refused instead. */

@@ -1,7 +1,8 @@
 import type { LockClient } from '../client/lock-client.js';
-import { expected, expectOptions } from '../client/validate.js';
+import { expectOptions } from '../client/validate.js';
 import { readDriver, writeDriver } from '../driver/read-write-driver.js';
 import { localAddress } from '../internals/local-address.js';
+import { checkData } from './acquire-options.js';
 import { InterProcessMutex, type InterProcessMutexOptions } from './inter-process-mutex.js';
 
 /** Options of {@link InterProcessReadWriteLock}. */
@@ -55,9 +56,7 @@ export class InterProcessReadWriteLock {
   constructor(client: LockClient, path: string, options: InterProcessReadWriteLockOptions = {}) {
     expectOptions('InterProcessReadWriteLock', options, ['data', 'foreignNodes']);
     const { data = Buffer.from(localAddress()), foreignNodes } = options;
-    if (!(data instanceof Uint8Array)) throw new TypeError(expected('data', 'a Uint8Array, such as a Buffer', data));
-    // A server closes the connection that a larger request comes on: to all who use it, and again at every try.
-    if (data.length > mostDataBytes) throw new RangeError(expected('data', `at most ${mostDataBytes} bytes`, data.length));
+    checkData(data);
     const copy = Buffer.from(data);
     this.readLock = new InterProcessMutex(client, path, { driver: readDriver, foreignNodes }, { role: 'read', data: copy, other: () => this.writeLock });
     this.writeLock = new InterProcessMutex(client, path, { driver: writeDriver, foreignNodes }, { role: 'write', data: copy, other: () => this.readLock });
@@ -68,5 +67,3 @@ export class InterProcessReadWriteLock {
     return this.writeLock.path;
   }
 }
-
-const mostDataBytes = 512 * 1_024;

@@ -4,7 +4,7 @@ import { lockPath } from '../client/path.js';
 import { expectFunction } from '../client/validate.js';
 import type { Release } from '../internals/grant.js';
 import type { Participant } from '../internals/participants.js';
-import { checkAcquireOptions, type AcquireOptions } from './acquire-options.js';
+import { checkAcquireOptions, checkTryOptions, type AcquireOptions } from './acquire-options.js';
 import type { Hold } from './hold.js';
 import { Leases } from './leases.js';
 import { withHold } from './with-hold.js';
@@ -56,13 +56,13 @@ export class InterProcessSemaphoreMutex {
   /**
    * Like `acquire`, but undefined instead of LockTimeoutError. Without an argument it writes nothing when somebody holds the lock.
    *
-   * @param timeoutMs the longest wait in milliseconds; 0 tries once, for as long as an answer takes
+   * @param options the longest wait in milliseconds, or options; 0, the default, tries once, for as long as an answer takes
    * @throws as {@link InterProcessSemaphore.acquire}, except LockTimeoutError
    * @example
    * await using hold = await lock.tryAcquire();
    */
-  async tryAcquire(timeoutMs = 0): Promise<Hold | undefined> {
-    return this.#leases.tryAcquire(checkAcquireOptions('tryAcquire', { timeoutMs }));
+  async tryAcquire(options?: number | AcquireOptions): Promise<Hold | undefined> {
+    return this.#leases.tryAcquire(checkTryOptions(options));
   }
 
   /**

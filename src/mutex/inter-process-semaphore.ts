@@ -3,7 +3,7 @@ import { lockPath, validatePath } from '../client/path.js';
 import { expected, expectInteger, expectOptions } from '../client/validate.js';
 import type { Limit } from '../internals/lease-internals.js';
 import type { Participant } from '../internals/participants.js';
-import { checkAcquireOptions, type AcquireOptions } from './acquire-options.js';
+import { checkAcquireOptions, checkTryOptions, type AcquireOptions } from './acquire-options.js';
 import type { Hold } from './hold.js';
 import { Leases } from './leases.js';
 
@@ -90,14 +90,14 @@ export class InterProcessSemaphore {
   /**
    * Like `acquire`, but undefined instead of LockTimeoutError. Without an argument it takes a lease only if one is free, and writes nothing if none is.
    *
-   * @param timeoutMs the longest wait in milliseconds; 0 tries once, for as long as an answer takes
+   * @param options the longest wait in milliseconds, or options; 0, the default, tries once, for as long as an answer takes
    * @throws as {@link InterProcessSemaphore.acquire}, except LockTimeoutError
    * @example
    * await using lease = await semaphore.tryAcquire();
    * if (lease) await work(lease);
    */
-  async tryAcquire(timeoutMs = 0): Promise<Hold | undefined> {
-    return this.#leases.tryAcquire(checkAcquireOptions('tryAcquire', { timeoutMs }));
+  async tryAcquire(options?: number | AcquireOptions): Promise<Hold | undefined> {
+    return this.#leases.tryAcquire(checkTryOptions(options));
   }
 
   /**

@@ -4,7 +4,7 @@ import { leaseDriver } from '../driver/lease-driver.js';
 import { LeaseInternals, type Limit } from '../internals/lease-internals.js';
 import { readParticipants, type Participant } from '../internals/participants.js';
 import { Patience } from '../internals/patience.js';
-import type { AcquireOptions } from './acquire-options.js';
+import { dataOfOptions, leaseTermsOf, type AcquireOptions } from './acquire-options.js';
 import { Hold, type HoldKeeper } from './hold.js';
 import { usedLimits } from './used-limits.js';
 
@@ -28,6 +28,7 @@ export class Leases {
       released: (hold) => {
         if (this.#holds.delete(hold)) usedLimits(client).leave(path);
       },
+      tell: () => undefined,
     };
   }
 
@@ -49,13 +50,13 @@ export class Leases {
     const mode = options.timeoutMs === 0 ? 'once' : 'wait';
     const patience = new Patience(this.#client, this.#path, mode === 'once' ? { signal: options.signal } : options);
     try {
-      const grants = await this.#internals.acquire(quantity, patience, mode);
+      const grants = await this.#internals.acquire(quantity, patience, mode, dataOfOptions(options));
       if (grants === undefined) throw new LockTimeoutError(this.#path, 0);
       return grants.map((grant) => {
         limits.enter(this.#path, this.#limit);
         const hold = new Hold({ grant, handles: 0 }, this.#keeper, undefined);
         this.#holds.add(hold);
-        return hold;
+        return hold.begin(leaseTermsOf(options));
       });
     } finally {
       limits.leave(this.#path);

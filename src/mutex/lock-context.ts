@@ -55,6 +55,11 @@ export class LockContext {
     return [...(this.#holds.get(mutex) ?? [])].at(-1);
   }
 
+  /** All unreleased holds of a mutex, the oldest first. */
+  holdsOf(mutex: object): Hold[] {
+    return [...(this.#holds.get(mutex) ?? [])];
+  }
+
   *allHolds(): Generator<Hold> {
     for (const holds of this.#holds.values()) yield* holds;
   }

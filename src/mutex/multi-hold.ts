@@ -1,9 +1,16 @@
-import { NotOwnedError, type LockLostError } from '../client/errors.js';
+import { systemClock } from '../client/clock.js';
+import { LockLostError, NotOwnedError } from '../client/errors.js';
 import type { Release } from '../internals/grant.js';
 import { onAbort } from '../internals/on-abort.js';
+import { checkLeaseMs } from './acquire-options.js';
+import { HoldLease, type LeaseTerms } from './hold-lease.js';
+import { Hold } from './hold.js';
 import type { PartHold } from './inter-process-multi-lock.js';
 
-type MultiHoldState = { readonly at: 'open' } | { readonly at: 'released'; readonly outcome: Promise<Release>; readonly loss: LockLostError | undefined };
+type MultiHoldState =
+  | { readonly at: 'open' }
+  | { readonly at: 'expired'; readonly loss: LockLostError }
+  | { readonly at: 'released'; readonly outcome: Promise<Release>; readonly loss: LockLostError | undefined };
 
 /**
  * Several holds as one: valid as long as all of them are, lost when any is.
@@ -19,18 +26,27 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   readonly #released: () => void;
   #state: MultiHoldState = { at: 'open' };
   #aborter: AbortController | undefined;
-  #stops: (() => void)[] = [];
+  #lease: HoldLease | undefined;
+  readonly #stops: (() => void)[] = [];
 
   /** @internal */
-  constructor(holds: readonly Part[], paths: string, released: () => void) {
+  constructor(holds: readonly Part[], paths: string, terms: LeaseTerms | undefined, released: () => void) {
     this.holds = holds;
     this.#paths = paths;
     this.#released = released;
+    if (terms) this.#comeUnder(new HoldLease(systemClock, terms));
   }
 
   /** Whether all locks are certainly still held, judged now. Once false, it is always false. It is false after a release, too. */
   get isValid(): boolean {
-    return this.#state.at === 'open' && this.holds.every((hold) => hold.isValid);
+    return this.#state.at === 'open' && !this.#lease?.isOver && this.holds.every((hold) => hold.isValid);
+  }
+
+  /** As of a {@link Hold}: of the lock that ends first. Locks of your own count if their holds have it, too. */
+  get remainingMs(): number {
+    if (!this.isValid) return 0;
+    const parts = this.holds.map((hold) => (hold as { remainingMs?: number }).remainingMs ?? Infinity);
+    return Math.max(0, Math.min(...parts, (this.#lease?.endsAt ?? Infinity) - systemClock.now()));
   }
 
   /** Aborts with the LockLostError of the first hold that is lost before they are released. A normal release does not abort it. */
@@ -40,7 +56,7 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
       this.#aborter = aborter;
       const { loss } = this;
       if (loss) aborter.abort(loss);
-      else if (this.#state.at === 'open') this.#stops = this.holds.map((hold) => onAbort(hold.signal, (reason) => aborter.abort(reason)));
+      else if (this.#state.at === 'open') this.#stops.push(...this.holds.map((hold) => onAbort(hold.signal, (reason) => aborter.abort(reason))));
     }
     return this.#aborter.signal;
   }
@@ -58,6 +74,22 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   }
 
   /**
+   * As of a {@link Hold}: the lease of all of them lasts `leaseMs` from now on.
+   *
+   * @param leaseMs milliseconds ≥ 1
+   * @throws LockLostError or NotOwnedError when they have ended
+   * @throws TypeError or RangeError when `leaseMs` is no such number, or not longer than `renewEveryMs`
+   * @example
+   * hold.renew(30_000);
+   */
+  renew(leaseMs: number): void {
+    checkLeaseMs('leaseMs', leaseMs);
+    this.assertValid();
+    if (this.#lease) this.#lease.renew(leaseMs);
+    else this.#comeUnder(new HoldLease(systemClock, { leaseMs }));
+  }
+
+  /**
    * Lets go of all, in the reverse of the order in which they were acquired, past those that fail. The outcome is decided when it is called: `lost`
    * if one was not certainly held any more. Calling it again returns the same promise.
    *
@@ -69,7 +101,7 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
     // Judged while they are open: a loss that is noticed only now still aborts the signal, and who hears of that may release it as well.
     const { loss } = this;
     if (this.#state.at === 'released') return this.#state.outcome;
-    const outcome = releaseAll(this.holds);
+    const outcome = this.#state.at === 'expired' ? releaseAll(this.#ours).then(() => lost) : releaseAll(this.holds);
     this.#state = { at: 'released', outcome, loss };
     this.#released();
     for (const stop of this.#stops.splice(0)) stop();
@@ -83,11 +115,47 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
 
   /** @internal Why it was lost, if that was before it was released. */
   get loss(): LockLostError | undefined {
-    if (this.#state.at === 'released') return this.#state.loss;
+    if (this.#lease?.isOver) this.leaseEnded(this.#lease);
+    if (this.#state.at !== 'open') return this.#state.loss;
     const lost = this.holds.find((hold) => !hold.isValid);
     return lost?.signal.aborted ? (lost.signal.reason as LockLostError) : undefined;
   }
+
+  /** @internal */
+  onExpired(listener: (error: LockLostError) => void): void {
+    onAbort(this.signal, (reason) => {
+      if (reason instanceof LockLostError && reason.reason === 'lease-expired') listener(reason);
+    });
+  }
+
+  /** @internal */
+  leaseEnded({ leaseMs }: HoldLease): void {
+    if (this.#state.at !== 'open') return;
+    const loss = new LockLostError(this.#paths, 'lease-expired', {}, `its lease of ${leaseMs} ms passed unrenewed`);
+    this.#state = { at: 'expired', loss };
+    for (const stop of this.#stops.splice(0)) stop();
+    this.#aborter?.abort(loss);
+    // Ours end by the same lease; those of locks of another make know nothing of it, and need not bear to be released twice.
+    releaseAll(this.holds.filter((hold) => !(hold instanceof Hold))).catch(() => undefined);
+  }
+
+  /** @internal */
+  leaseRenewed(): void {
+    // Nobody listens.
+  }
+
+  #comeUnder(lease: HoldLease): void {
+    this.#lease = lease;
+    this.#stops.push(lease.join(this));
+    for (const hold of this.#ours) hold.comeUnder(lease);
+  }
+
+  get #ours(): Hold[] {
+    return this.holds.filter((hold) => hold instanceof Hold);
+  }
 }
+
+const lost: Release = 'lost';
 
 /** In reverse, each asked in this very step; rejects with the first error when all have settled. */
 export async function releaseAll(holds: readonly PartHold[]): Promise<Release> {

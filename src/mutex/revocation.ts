@@ -4,7 +4,7 @@ import { lockPath } from '../client/path.js';
 import type { Mark } from '../internals/mark.js';
 import { MarkedNode } from '../internals/marked-node.js';
 import { Patience, type PatienceOptions } from '../internals/patience.js';
-import { checkAcquireOptions } from './acquire-options.js';
+import { checkWaitOptions } from './acquire-options.js';
 
 /** Options of {@link forceRelease}. */
 export interface ForceReleaseOptions {
@@ -59,7 +59,7 @@ export async function revoke(client: LockClient, participantPath: string): Promi
  */
 export async function forceRelease(client: LockClient, participantPath: string, options: ForceReleaseOptions = {}): Promise<'released' | 'deleted'> {
   const node = markedNode(client, participantPath, 'force');
-  const { timeoutMs = defaultTimeoutMs, signal } = checkAcquireOptions('forceRelease', options);
+  const { timeoutMs = defaultTimeoutMs, signal } = checkWaitOptions('forceRelease', options);
   const answerMs = client.sessionTimeoutMs;
   const isReleased = await within(client, participantPath, { timeoutMs: timeoutMs || answerMs, signal }, async (patience) => {
     await node.mark(patience);

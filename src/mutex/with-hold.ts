@@ -5,10 +5,22 @@ import type { Release } from '../internals/grant.js';
 interface Releasable {
   release(): Promise<Release>;
   readonly loss: LockLostError | undefined;
+  /** At most one listens. */
+  onExpired(listener: (error: LockLostError) => void): void;
 }
 
-/** Runs `job`, and releases `hold` when it settles, whatever happens. A job that fulfils after the hold was lost rejects all the same. */
-export async function withHold<T>(hold: Releasable, path: string, job: () => T | PromiseLike<T>): Promise<T> {
+/**
+ * Runs `job`, and releases `hold` when it settles, whatever happens. A job that fulfils after the hold was lost rejects all the same. One whose lease ends is not
+ * waited for; until it settles, its lock context knows that its hold is lost.
+ */
+export function withHold<T>(hold: Releasable, path: string, job: () => T | PromiseLike<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    hold.onExpired(reject);
+    untilReleased(hold, path, job).then(resolve, reject);
+  });
+}
+
+async function untilReleased<T>(hold: Releasable, path: string, job: () => T | PromiseLike<T>): Promise<T> {
   let result: T;
   try {
     result = await job();

@@ -226,10 +226,10 @@ describe('withLock on the wire', () => {
     [{ signal: 'now' }, TypeError, 'Expected `signal` to be an AbortSignal, got "now"'],
     [{ signal: new AbortController() }, TypeError, 'Expected `signal` to be an AbortSignal, got an object'],
     [{ signal: null }, TypeError, 'Expected `signal` to be an AbortSignal, got null'],
-    [{ timeout: 500 }, TypeError, 'Unknown option `timeout` of withLock: accepted are timeoutMs, signal'],
-    [null, TypeError, 'Expected `withLock options` to be an object with timeoutMs, signal, got null'],
-    [500, TypeError, 'Expected `withLock options` to be an object with timeoutMs, signal, got 500'],
-    [[500], TypeError, 'Expected `withLock options` to be an object with timeoutMs, signal, got an array'],
+    [{ timeout: 500 }, TypeError, 'Unknown option `timeout` of withLock: accepted are timeoutMs, signal, leaseMs, renewEveryMs, data'],
+    [null, TypeError, 'Expected `withLock options` to be an object with timeoutMs, signal, leaseMs, renewEveryMs, data, got null'],
+    [500, TypeError, 'Expected `withLock options` to be an object with timeoutMs, signal, leaseMs, renewEveryMs, data, got 500'],
+    [[500], TypeError, 'Expected `withLock options` to be an object with timeoutMs, signal, leaseMs, renewEveryMs, data, got an array'],
   ];
   it('sends nothing for an option that it does not take, and names the option, the value and what it takes', async () => {
     for (const [options, kind, message] of refused) {

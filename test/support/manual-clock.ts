@@ -28,6 +28,12 @@ export class ManualClock implements Clock {
     this.#now += ms;
   }
 
+  /** The machine sleeps: time passes, and the timers of the system stand still. */
+  sleep(ms: number): void {
+    this.#now += ms;
+    for (const timer of this.#timers.values()) timer.dueAt += ms;
+  }
+
   /** Runs what falls due on the way, in its order. */
   advance(ms: number): void {
     const until = this.#now + ms;

@@ -50,8 +50,7 @@ export async function acquiring(): Promise<void> {
   await mutex.acquire({ timeout: 500 });
   // @ts-expect-error a duration is a number of milliseconds
   await mutex.acquire({ timeoutMs: '500' });
-  // @ts-expect-error tryAcquire takes milliseconds, and no options
-  await mutex.tryAcquire({ timeoutMs: 500 });
+  type<Promise<Hold | undefined>>().of(mutex.tryAcquire({ timeoutMs: 500, leaseMs: 1_000, renewEveryMs: 300, data: 'owner' }));
   // @ts-expect-error a hold that may not be there has to be looked at first
   (await mutex.tryAcquire()).fencingToken.toString();
 }

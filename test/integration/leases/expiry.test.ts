@@ -1,0 +1,169 @@
+import { expect } from 'chai';
+import { InterProcessMutex, LockLostError, NotOwnedError, type Hold, type LockClient } from '../../../src/index.ts';
+import { aborted, rejection, until } from '../../support/until.ts';
+import { gate, lockOfEachTest, queueOf, queueReaches } from '../contexts/lock-of-each-test.ts';
+
+const expired = { code: 'ERR_LOCK_LOST', reason: 'lease-expired' };
+const never = new Promise<never>(() => undefined);
+
+describe('a lease', () => {
+  const lock = lockOfEachTest('lease');
+
+  it('that passes lets the next one in, though the job hangs', async () => {
+    const { mutex, theirs } = lock;
+    const hung = rejection(mutex.withLock(() => never, { leaseMs: 200 }));
+    await queueReaches(theirs, 1);
+    const next = await theirs.acquire();
+    expect(next.isValid).to.equal(true);
+    expect(await hung).to.be.instanceOf(LockLostError).and.to.include(expired);
+    await next.release();
+  });
+
+  it('lets in who waits in the same process, as a release does', async () => {
+    const { mutex, theirs } = lock;
+    const hung = await mutex.acquire({ leaseMs: 200 });
+    const next = await mutex.acquire();
+    expect([hung.isValid, next.isValid]).to.deep.equal([false, true]);
+    expect(await queueOf(theirs)).to.deep.equal([next.path]);
+    await next.release();
+  });
+
+  it('ends the hold before its znode: the signal has aborted while that is still there', async () => {
+    const { mutex, outside } = lock;
+    const hold = await mutex.acquire({ leaseMs: 200 });
+    const reason = await aborted(hold.signal);
+    expect(reason).to.be.instanceOf(LockLostError).and.to.include({ ...expired, path: hold.path });
+    expect((reason as Error).message).to.equal(`The lock held by ${hold.path} was lost: its lease of 200 ms passed unrenewed`);
+    expect([hold.isValid, hold.remainingMs]).to.deep.equal([false, 0]);
+    expect(() => hold.assertValid()).to.throw(LockLostError).that.equals(reason);
+    await until('the znode is gone', async () => !(await outside.exists(hold.path)));
+    expect(await hold.release()).to.equal('lost');
+  });
+
+  it('is told before anybody else is granted the lock', async () => {
+    const { mutex, theirs } = lock;
+    const order: string[] = [];
+    const hold = await mutex.acquire({ leaseMs: 300 });
+    hold.signal.addEventListener('abort', () => order.push('told'));
+    const granted = [theirs, mutex].map((one) => one.acquire().then((next) => (order.push('granted'), next.release())));
+    await queueReaches(theirs, 3);
+    await Promise.all(granted);
+    expect(order).to.deep.equal(['told', 'granted', 'granted']);
+  });
+
+  it('ends the hold at the first look after a stall, before any timer has run', async () => {
+    const { client, mutex } = lock;
+    const hold = await mutex.acquire({ leaseMs: 5_000 });
+    const { signal } = hold;
+    expect(afterStall(client, 5_000, () => [hold.isValid, signal.aborted, hold.remainingMs])).to.deep.equal([false, true, 0]);
+    expect([hold.isValid, signal.aborted]).to.deep.equal([false, true]);
+    expect(signal.reason).to.include(expired);
+  });
+
+  it('ends the hold where the stall is noticed by a release', async () => {
+    const { client, mutex, theirs } = lock;
+    const hold = await mutex.acquire({ leaseMs: 5_000 });
+    expect(await afterStall(client, 5_000, () => hold.release())).to.equal('lost');
+    expect(hold.signal.reason).to.include(expired);
+    await queueReaches(theirs, 0);
+  });
+
+  it('that has not passed when the hold is released does nothing more', async () => {
+    const { mutex } = lock;
+    const first = await mutex.acquire({ leaseMs: 100 });
+    const { signal } = first;
+    expect(await first.release()).to.equal('released');
+    const second = await mutex.acquire({ leaseMs: 100 });
+    await aborted(second.signal);
+    expect(signal.aborted).to.equal(false);
+    expect(first.loss).to.equal(undefined);
+  });
+
+  it('leaves the session and its other holds as they are', async () => {
+    const { client, mutex } = lock;
+    const other = await new InterProcessMutex(client, `${mutex.path}-other`).acquire();
+    const { session } = client;
+    const hold = await mutex.acquire({ leaseMs: 100 });
+    await aborted(hold.signal);
+    await session.prove();
+    expect([other.isValid, client.session === session, client.state]).to.deep.equal([true, true, 'connected']);
+    expect(await other.release()).to.equal('released');
+  });
+
+  it('that is over is not a lock any more that its lock context could enter', async () => {
+    const { mutex } = lock;
+    const told = gate();
+    const again = gate();
+    let reentry: Promise<Hold> | undefined;
+    const hung = mutex.withLock(
+      async () => {
+        await told.opened;
+        reentry = mutex.acquire();
+        again.open();
+        await never;
+      },
+      { leaseMs: 100 },
+    );
+    expect(await rejection(hung)).to.include(expired);
+    told.open();
+    await again.opened;
+    expect(await rejection(reentry ?? never)).to.include(expired);
+  });
+
+  it('is none by default, and then the session alone limits what remains', async () => {
+    const { client, mutex } = lock;
+    const hold = await mutex.acquire();
+    expect(hold.remainingMs).to.be.greaterThan(0).and.at.most(client.sessionTimeoutMs);
+    expect(afterStall(client, client.sessionTimeoutMs, () => hold.remainingMs)).to.equal(0);
+    expect(hold.signal.reason).to.include({ reason: 'session-deadline' });
+    await hold.release();
+  });
+
+  it('limits what remains where it ends first, and nothing remains after a release', async () => {
+    const { client, mutex } = lock;
+    const short = await mutex.acquire({ leaseMs: 1_000 });
+    expect(short.remainingMs).to.be.at.most(1_000);
+    await short.release();
+    expect(short.remainingMs).to.equal(0);
+    const long = await mutex.acquire({ leaseMs: 2 ** 40 });
+    expect(long.remainingMs).to.be.greaterThan(1_000).and.at.most(client.sessionTimeoutMs);
+    await long.release();
+  });
+
+  it('does not outlive its client', async () => {
+    const { client, mutex } = lock;
+    const hold = await mutex.acquire({ leaseMs: 100, renewEveryMs: 10 });
+    await client.close();
+    expect(hold.signal.reason).to.include({ reason: 'client-closed' });
+    expect(() => hold.renew(100)).to.throw(LockLostError);
+  });
+
+  it('does not change the error of a job that fails before it passes', async () => {
+    const { mutex, theirs } = lock;
+    const failure = new Error('the job failed');
+    expect(await rejection(mutex.withLock(() => Promise.reject(failure), { leaseMs: 60_000 }))).to.equal(failure);
+    await queueReaches(theirs, 0);
+  });
+
+  it('hides what its job comes to when it has passed', async () => {
+    const { mutex } = lock;
+    const late = gate();
+    const hung = mutex.withLock(() => late.opened.then(() => Promise.reject(new Error('too late'))), { leaseMs: 100 });
+    expect(await rejection(hung)).to.include(expired);
+    // Nobody looks at the job any more: its error must not end the process.
+    late.open();
+    await new Promise(setImmediate);
+    expect(await rejection(mutex.release())).to.be.instanceOf(NotOwnedError);
+  });
+});
+
+/** What `look` sees when nothing ran for so long. */
+function afterStall<T>({ clock }: LockClient, ms: number, look: () => T): T {
+  const now = clock.now.bind(clock);
+  clock.now = () => now() + ms;
+  try {
+    return look();
+  } finally {
+    clock.now = now;
+  }
+}
