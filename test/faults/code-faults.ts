@@ -6,6 +6,7 @@ import type { FrameKey } from './frame-key.ts';
 /** Known ones, and one that no server of today knows. */
 const numbers = [-4, -5, -7, -101, -102, -110, -112, -118, -122, -127, -999];
 const noNode = -101;
+const creations: readonly FrameKey['op'][] = ['create2', 'downgrade'];
 
 /** A server that answers with an error: after it did what it was asked, and without. */
 export const codeFaults: readonly Fault[] = numbers.flatMap((number) => {
@@ -16,7 +17,7 @@ export const codeFaults: readonly Fault[] = numbers.flatMap((number) => {
       name: `done, but answered ${number} ${code}`,
       lastsMs: 0,
       ...refuses,
-      excludes: (fact: FrameFact) => notForReplies('server', fact) ?? (isRefusal && fact.key.op === 'create2' ? 'a refusal says that nothing was created' : lieAbout(number, fact.key.op)),
+      excludes: (fact: FrameFact) => notForReplies('server', fact) ?? (isRefusal && creations.includes(fact.key.op) ? 'a refusal says that nothing was created' : lieAbout(number, fact.key.op)),
       strike: () => ({ replaceError: number }),
     },
     {

@@ -1,19 +1,25 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Frame } from '../support/zk-proxy.ts';
 import { codeFaults } from './code-faults.ts';
-import type { Fault, FrameFact } from './fault.ts';
+import type { Fault, FrameFact, PlaceFact } from './fault.ts';
 import { deletedBy, FrameCounter, keyName } from './frame-key.ts';
+import { mutex } from './kinds.ts';
 import { linkFaults } from './link-faults.ts';
 import { within, type Case } from './run-case.ts';
 import type { Scenario } from './scenario.ts';
-import { serverFaults } from './server-faults.ts';
+import { serverFaults, turnFaults } from './server-faults.ts';
 import { Stage } from './stage.ts';
 import { sessionTimeoutMs, type Theatre } from './theatre.ts';
 import { isAnswered } from './wire.ts';
 
 const dryRuns = 5;
 
-export const faults: readonly Fault[] = [...linkFaults, ...serverFaults, ...codeFaults];
+const faults: readonly Fault[] = [...linkFaults, ...serverFaults, ...codeFaults];
+
+/** What can happen to this kind of lock. */
+export function faultsOf({ kind = mutex }: Scenario): readonly Fault[] {
+  return kind.folders.length > 1 ? [...faults, ...turnFaults] : faults;
+}
 
 /** A fault that cannot happen to a frame, and why. */
 export interface Unreachable {
@@ -26,7 +32,7 @@ export function enumerate(scenario: Scenario, facts: readonly FrameFact[]): { re
   const cases: Case[] = [];
   const unreachable: Unreachable[] = [];
   for (const fact of facts) {
-    for (const fault of faults) {
+    for (const fault of faultsOf(scenario)) {
       const why = fault.excludes(fact);
       if (why === undefined) cases.push({ scenario, fact, fault });
       else unreachable.push({ name: `${keyName(fact.key)} · ${fault.name}`, why });
@@ -53,25 +59,29 @@ function namesOf(facts: readonly FrameFact[]): string[] {
 
 /** Plays a scenario without a fault, and looks at every frame of it what there is on the server. */
 async function dryRun(theatre: Theatre, scenario: Scenario): Promise<FrameFact[]> {
-  await using stage = await Stage.open(theatre, scenario.depth ?? 'lock');
+  await using stage = await Stage.open(theatre, scenario);
   const play = await within(5 * sessionTimeoutMs, stage, scenario.begin(stage));
   const facts: FrameFact[] = [];
   const past = stage.wire.frames.length;
   const begun: Frame[] = [];
-  const counter = new FrameCounter(scenario.heartbeats ?? 0);
+  const counter = new FrameCounter(scenario);
   stage.wire.strike = (frame) => {
     const key = counter.key(frame);
     if (!key) return undefined;
     const index = facts.length;
-    facts.push({ key, hasSession: stage.hasSubject, hasOwnNode: false, hasPredecessor: false });
+    facts.push({ key, hasSession: stage.hasSubject, places: [] });
     // Held here by our looks, and elsewhere executed by now.
     const arrived = stage.wire.frames.slice(past);
     const leaving = [...begun, ...arrived.filter(isLeaving)].filter((one) => one !== frame && !isAnswered(one, arrived));
     if (isLeaving(frame)) begun.push(frame);
-    const looked = stage.queue().then((queue) => {
+    const placeIn = async (folder: string): Promise<PlaceFact> => {
+      const queue = await stage.queue(folder);
       const stays = queue.map(({ path }) => !leaving.some((one) => one.op === 'closeSession' || deletedBy(one) === path));
       const own = queue.findLastIndex(({ isSubjects }, at) => isSubjects && stays[at]);
-      facts[index] = { key, hasSession: stage.hasSubject, hasOwnNode: own >= 0, hasPredecessor: own > 0 && stays[own - 1] === true };
+      return { hasOwnNode: own >= 0, hasPredecessor: own > 0 && stays[own - 1] === true };
+    };
+    const looked = Promise.all(stage.kind.folders.map(placeIn)).then((places) => {
+      facts[index] = { key, hasSession: stage.hasSubject, places };
     });
     return { delayUntil: stage.freezes(looked) };
   };

@@ -7,6 +7,11 @@ export interface FrameFact {
   readonly key: FrameKey;
   /** The client under test is known, with a session to end. */
   readonly hasSession: boolean;
+  /** In each folder of the lock. */
+  readonly places: readonly PlaceFact[];
+}
+
+export interface PlaceFact {
   /** It has a znode in the queue. */
   readonly hasOwnNode: boolean;
   /** Somebody, maybe itself, has one right before its last one. */

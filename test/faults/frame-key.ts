@@ -1,10 +1,11 @@
 import type { Frame, Op } from '../support/zk-proxy.ts';
+import type { Scenario } from './scenario.ts';
 
 /** One frame of a scenario, told by its place among its like: runs differ in time, not in the order in which one side sends one op. */
 export interface FrameKey {
   readonly from: Frame['from'];
-  /** A multi that deletes is a hand-over; the others are heartbeats, or look at nothing but the connection. */
-  readonly op: Op | 'handOver';
+  /** A multi that deletes is a hand-over, one that creates a downgrade; the others are heartbeats, or look at nothing but the connection. */
+  readonly op: Op | 'handOver' | 'downgrade';
   /** From 1, over all connections of the client. */
   readonly nth: number;
 }
@@ -13,17 +14,20 @@ export interface FrameKey {
 export class FrameCounter {
   readonly #counts = new Map<string, number>();
   readonly #heartbeats: number;
-  readonly #handOvers: Frame[] = [];
+  readonly #isByClock: (frame: Frame) => boolean;
+  readonly #changes: { readonly op: 'handOver' | 'downgrade'; readonly connection: number; readonly xid: number }[] = [];
 
-  /** @param heartbeats how many of the session's own are counted: they come by the clock, so most scenarios have none in a fixed place */
-  constructor(heartbeats: number) {
+  /** Of the session's own heartbeats as many are counted as the scenario says: they come by the clock, so most have none in a fixed place. */
+  constructor({ heartbeats = 0, isByClock = () => false }: Scenario) {
     this.#heartbeats = heartbeats;
+    this.#isByClock = isByClock;
   }
 
   /** Undefined for a frame that does not count. */
   key(frame: Frame): FrameKey | undefined {
+    if (this.#isByClock(frame)) return undefined;
     const { from, path } = frame;
-    const op = this.#isHandOver(frame) ? 'handOver' : frame.op;
+    const op = this.#changeBy(frame) ?? frame.op;
     const isHeartbeat = op === 'multi' || (op === 'sync' && path === '/');
     const kind = `${from} ${op}${isHeartbeat ? ' /' : ''}`;
     const nth = (this.#counts.get(kind) ?? 0) + 1;
@@ -31,12 +35,13 @@ export class FrameCounter {
     return isHeartbeat && nth > this.#heartbeats ? undefined : { from, op, nth };
   }
 
-  #isHandOver(frame: Frame): boolean {
-    if (frame.op !== 'multi') return false;
-    if (frame.from === 'server') return this.#handOvers.some(({ connection, xid }) => connection === frame.connection && xid === frame.xid);
-    const isHandOver = deletedBy(frame) !== undefined;
-    if (isHandOver) this.#handOvers.push(frame);
-    return isHandOver;
+  #changeBy(frame: Frame): 'handOver' | 'downgrade' | undefined {
+    const { from, op, connection, xid } = frame;
+    if (op !== 'multi') return undefined;
+    if (from === 'server') return this.#changes.find((one) => one.connection === connection && one.xid === xid)?.op;
+    const change = ({ [deletion]: 'handOver', [creation]: 'downgrade' } as const)[secondPart(frame).type];
+    if (change) this.#changes.push({ op: change, connection, xid });
+    return change;
   }
 }
 
@@ -50,19 +55,29 @@ export function keyName({ from, op, nth }: FrameKey): string {
 }
 
 /** The znode that a request deletes, alone or as the second part of a multi. */
-export function deletedBy({ from, op, path, body }: Frame): string | undefined {
-  if (from === 'server') return undefined;
-  if (op === 'delete') return path;
-  if (op !== 'multi') return undefined;
-  const afterCheck = stringEnd(body, firstPartAt + partHeaderBytes) + 4;
-  if (body.readInt32BE(afterCheck) !== deletion) return undefined;
-  const at = afterCheck + partHeaderBytes;
-  return body.toString('utf8', at + 4, stringEnd(body, at));
+export function deletedBy(frame: Frame): string | undefined {
+  if (frame.from === 'server') return undefined;
+  if (frame.op === 'delete') return frame.path;
+  if (frame.op !== 'multi') return undefined;
+  const { type, at } = secondPart(frame);
+  return type === deletion ? frame.body.toString('utf8', at + 4, stringEnd(frame.body, at)) : undefined;
+}
+
+/** Whether a request creates a znode beside another one. */
+export function isDowngrade(frame: Frame): boolean {
+  return frame.from === 'client' && frame.op === 'multi' && secondPart(frame).type === creation;
 }
 
 const firstPartAt = 8;
 const partHeaderBytes = 9;
+const creation = 1;
 const deletion = 2;
+
+/** Behind the check that each of our multis begins with: what the next part does, and where its path is. */
+function secondPart({ body }: Frame): { readonly type: number; readonly at: number } {
+  const afterCheck = stringEnd(body, firstPartAt + partHeaderBytes) + 4;
+  return { type: body.readInt32BE(afterCheck), at: afterCheck + partHeaderBytes };
+}
 
 function stringEnd(body: Buffer, at: number): number {
   return at + 4 + body.readInt32BE(at);

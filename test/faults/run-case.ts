@@ -1,4 +1,3 @@
-import { InterProcessMutex } from '../../src/index.ts';
 import { until } from '../support/until.ts';
 import type { Frame } from '../support/zk-proxy.ts';
 import type { Fault, FrameFact } from './fault.ts';
@@ -44,12 +43,12 @@ export async function runCase(theatre: Theatre, each: Case): Promise<Outcome> {
 }
 
 async function play(theatre: Theatre, { scenario, fact, fault }: Case): Promise<Outcome> {
-  const stage = await Stage.open(theatre, scenario.depth ?? 'lock');
+  const stage = await Stage.open(theatre, scenario);
   const struck: Frame[] = [];
   try {
     if (fault.refuses) stage.permitted.add('ERR_LOCK_REQUEST_FAILED');
     const act = await within(settleMs * 2, stage, scenario.begin(stage));
-    const counter = new FrameCounter(scenario.heartbeats ?? 0);
+    const counter = new FrameCounter(scenario);
     stage.wire.strike = (frame) => {
       const key = counter.key(frame);
       if (!key || !isSameKey(key, fact.key)) return undefined;
@@ -71,20 +70,21 @@ async function play(theatre: Theatre, { scenario, fact, fault }: Case): Promise<
   return { complaints: stage.complaints, missed: struck.length === 0 ? frameMissing : stage.misses[0] };
 }
 
-/** Somebody else gets the lock, while the client under test is still there, and after its close there is no znode either. */
+/** Somebody else gets all there is, while the client under test is still there, and after its close there is no znode either. */
 async function leavesNothing(stage: Stage): Promise<void> {
-  const isEmpty = async (): Promise<boolean> => (await stage.theatre.outside.children(stage.path)).length === 0;
-  const fresh = new InterProcessMutex(stage.theatre.fresh, stage.path);
+  const { kind, theatre, path, owners } = stage;
+  const isEmpty = async (): Promise<boolean> => (await Promise.all(kind.folders.map((folder) => theatre.outside.children(`${path}${folder}`)))).flat().length === 0;
   try {
-    const hold = await fresh.acquire({ timeoutMs: settleMs });
-    stage.owners.granted('who came afterwards', hold);
-    stage.owners.released(hold);
-    await hold.release();
+    const holds = await kind.acquireAll(theatre.fresh, path, { timeoutMs: settleMs });
+    for (const hold of holds) owners.granted('who came afterwards', hold);
+    for (const hold of holds) owners.released(hold);
+    await Promise.all(holds.map((hold) => hold.release()));
     await until('no znode is left', isEmpty, goneMs);
     if (stage.hasSubject) await within(settleMs, stage, stage.close());
     await until('no znode is left after the close', isEmpty, goneMs);
   } catch (error) {
-    const left = (await stage.queue()).map(({ path, isSubjects }) => `${path}${isSubjects ? ' of the client' : ''}`);
+    const queues = await Promise.all(kind.folders.map((folder) => stage.queue(folder)));
+    const left = queues.flat().map((node) => `${node.path}${node.isSubjects ? ' of the client' : ''}`);
     throw new Error(`${error instanceof Error ? error.message : String(error)}; the queue: ${left.join(', ') || 'empty'}`, { cause: error });
   }
 }

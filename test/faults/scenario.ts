@@ -1,3 +1,5 @@
+import type { Frame } from '../support/zk-proxy.ts';
+import type { Kind } from './kinds.ts';
 import type { Stage } from './stage.ts';
 
 export interface Scenario {
@@ -8,6 +10,10 @@ export interface Scenario {
   readonly heartbeats?: number;
   /** Where the server is there and willing, it takes much less than a session timeout: nothing is left to expire. */
   readonly isPrompt?: true;
+  /** @default a mutex */
+  readonly kind?: Kind;
+  /** Frames that come or do not, by the clock: no fault happens to them. */
+  readonly isByClock?: (frame: Frame) => boolean;
   /** The lock's path behind the test's own root. */
   readonly depth?: string;
   /** What has to be there first; returns what the faults happen to. */

@@ -1,6 +1,8 @@
 import { LockError, type Hold } from '../../src/index.ts';
+import { readWriteScenarios } from './read-write-scenarios.ts';
 import { recoveries } from './recoveries.ts';
 import type { Scenario } from './scenario.ts';
+import { semaphoreScenarios } from './semaphore-scenarios.ts';
 import { stickyScenarios } from './sticky-scenarios.ts';
 import { acquireAndRelease, deleted, heldBeforeWaiter, ready, waitingBehindHolder } from './steps.ts';
 import { sessionTimeoutMs } from './theatre.ts';
@@ -216,4 +218,4 @@ const plays: readonly Scenario[] = [
   },
 ];
 
-export const scenarios: readonly Scenario[] = [...plays, ...stickyScenarios, ...recoveries];
+export const scenarios: readonly Scenario[] = [...plays, ...stickyScenarios, ...recoveries, ...readWriteScenarios, ...semaphoreScenarios];

@@ -7,14 +7,20 @@ const onItsWayMs = 500;
 /** What happens on the server meanwhile, by somebody else's hand: right before the frame goes on, or right after it. */
 export const serverFaults: readonly Fault[] = [
   ...around('session expired', whereSession, (stage) => stage.expire()),
-  ...around('own znode deleted', whereOwnNode, async (stage) => remove(stage, await nodeOf(stage, 0))),
-  ...around('own znode written, then deleted', whereOwnNode, async (stage) => {
-    const own = await nodeOf(stage, 0);
+  ...around('own znode deleted', whereOwnNode(0), async (stage) => remove(stage, await nodeOf(stage, 0, 0))),
+  ...around('own znode written, then deleted', whereOwnNode(0), async (stage) => {
+    const own = await nodeOf(stage, 0, 0);
     await stage.theatre.outside.touch(own);
     await remove(stage, own);
   }),
-  ...around('predecessor deleted', wherePredecessor, async (stage) => remove(stage, await nodeOf(stage, 1))),
-  ...around('predecessor written', wherePredecessor, async (stage) => stage.theatre.outside.touch(await nodeOf(stage, 1))),
+  ...around('predecessor deleted', wherePredecessor(0), async (stage) => remove(stage, await nodeOf(stage, 0, 1))),
+  ...around('predecessor written', wherePredecessor(0), async (stage) => stage.theatre.outside.touch(await nodeOf(stage, 0, 1))),
+];
+
+/** The same of those who take turns to create what is held. */
+export const turnFaults: readonly Fault[] = [
+  ...around('own turn deleted', whereOwnNode(1), async (stage) => remove(stage, await nodeOf(stage, 1, 0))),
+  ...around("predecessor's turn deleted", wherePredecessor(1), async (stage) => remove(stage, await nodeOf(stage, 1, 1))),
 ];
 
 function around(name: string, excludes: (fact: FrameFact) => string | undefined, act: (stage: Stage) => Promise<void>): Fault[] {
@@ -33,12 +39,12 @@ function around(name: string, excludes: (fact: FrameFact) => string | undefined,
   ];
 }
 
-/** The last znode of the client under test, or the one that is so many places before it. */
-async function nodeOf(stage: Stage, placesBefore: number): Promise<string> {
+/** The last znode of the client under test in one of the lock's folders, or the one that is so many places before it. */
+async function nodeOf(stage: Stage, folder: number, placesBefore: number): Promise<string> {
   let path: string | undefined;
   // Its create is on its way, maybe by one frame.
   await until('there is such a znode', async () => {
-    const queue = await stage.queue();
+    const queue = await stage.queue(stage.kind.folders[folder]);
     const own = queue.findLastIndex(({ isSubjects }) => isSubjects);
     path = own < 0 ? undefined : queue[own - placesBefore]?.path;
     return path !== undefined;
@@ -55,10 +61,10 @@ function whereSession({ hasSession }: FrameFact): string | undefined {
   return hasSession ? undefined : 'nobody knows the session before connect() has resolved';
 }
 
-function whereOwnNode({ hasOwnNode }: FrameFact): string | undefined {
-  return hasOwnNode ? undefined : 'it has no znode at this time';
+function whereOwnNode(folder: number): Fault['excludes'] {
+  return ({ places }) => (places[folder]?.hasOwnNode ? undefined : 'it has no znode at this time');
 }
 
-function wherePredecessor({ hasPredecessor }: FrameFact): string | undefined {
-  return hasPredecessor ? undefined : 'nobody is before it at this time';
+function wherePredecessor(folder: number): Fault['excludes'] {
+  return ({ places }) => (places[folder]?.hasPredecessor ? undefined : 'nobody is before it at this time');
 }

@@ -1,9 +1,11 @@
-import { InterProcessMutex, LockClient, LockError, retryForever, type AcquireOptions, type Hold, type LockErrorCode } from '../../src/index.ts';
+import { LockClient, LockError, retryForever, type AcquireOptions, type Hold, type LockErrorCode } from '../../src/index.ts';
 import { testPath } from '../support/test-path.ts';
 import { until } from '../support/until.ts';
 import { startProxy, type ZkProxy } from '../support/zk-proxy.ts';
 import { longestStallMs } from './alarms.ts';
+import { mutex, type Kind, type Lock } from './kinds.ts';
 import { Owners } from './owners.ts';
+import type { Scenario } from './scenario.ts';
 import { sessionTimeoutMs, tickTimeMs, type Theatre } from './theatre.ts';
 import { Wire } from './wire.ts';
 
@@ -17,11 +19,12 @@ const timerMs = 100;
 export class Stage implements AsyncDisposable {
   readonly theatre: Theatre;
   readonly wire: Wire;
+  readonly kind: Kind;
   readonly path: string;
   readonly complaints: string[] = [];
   /** Why the fault did not happen. */
   readonly misses: string[] = [];
-  readonly owners = new Owners((complaint) => void this.complaints.push(complaint));
+  readonly owners: Owners;
   /** What a rejected acquire may say in this case. */
   readonly permitted = new Set<LockErrorCode>();
   readonly #pending = new Map<object, string>();
@@ -29,14 +32,16 @@ export class Stage implements AsyncDisposable {
   #isOver = false;
   #subject: LockClient | undefined;
 
-  static async open(theatre: Theatre, depth: string): Promise<Stage> {
-    return new Stage(theatre, await startProxy(theatre.server.port), testPath(depth));
+  static async open(theatre: Theatre, scenario: Scenario): Promise<Stage> {
+    return new Stage(theatre, await startProxy(theatre.server.port), scenario);
   }
 
-  private constructor(theatre: Theatre, proxy: ZkProxy, path: string) {
+  private constructor(theatre: Theatre, proxy: ZkProxy, { kind = mutex, depth = 'lock' }: Scenario) {
     this.theatre = theatre;
     this.wire = new Wire(proxy);
-    this.path = path;
+    this.kind = kind;
+    this.path = testPath(depth);
+    this.owners = new Owners(kind, (complaint) => void this.complaints.push(complaint));
   }
 
   /** The client under test. */
@@ -71,26 +76,32 @@ export class Stage implements AsyncDisposable {
   }
 
   /** A hold of somebody, once it is there. */
-  async held(client: LockClient): Promise<Hold> {
-    const hold = await this.acquire(client);
+  async held(client: LockClient, lock?: Lock): Promise<Hold> {
+    const hold = await this.acquire(client, {}, lock);
     if (!hold) throw new Error(`${this.#nameOf(client)} did not get a lock that was free`);
     if (client === this.#subject) await this.watched(hold);
     return hold;
   }
 
   /** Undefined where the acquire was refused in a way that is permitted, or did not get it. Never rejects. */
-  async acquire(client: LockClient, options: AcquireOptions = {}, mutex = new InterProcessMutex(client, this.path)): Promise<Hold | undefined> {
+  async acquire(client: LockClient, options: AcquireOptions = {}, lock = this.kind.usual(client, this.path)): Promise<Hold | undefined> {
+    const [hold] = await this.acquireAll(client, options, async () => [await lock.acquire(options)]);
+    return hold;
+  }
+
+  /** As `acquire`, of what comes all at once. */
+  async acquireAll(client: LockClient, options: AcquireOptions, acquire: () => Promise<readonly Hold[]>): Promise<readonly Hold[]> {
     const who = this.#nameOf(client);
     const lateAt = performance.now() + (options.timeoutMs ?? Infinity) + timerMs;
     try {
-      const hold = await this.track(`an acquire of ${who}`, mutex.acquire(options));
-      this.owners.granted(who, hold);
-      return hold;
+      const holds = await this.track(`an acquire of ${who}`, acquire());
+      for (const hold of holds) this.owners.granted(who, hold);
+      return holds;
     } catch (error) {
       const isTimeout = options.timeoutMs !== undefined && isCoded(error, 'ERR_LOCK_TIMEOUT');
       const isAbort = options.signal?.aborted === true && error === options.signal.reason;
       if (!isTimeout && !isAbort) this.#judge(`an acquire of ${who}`, error);
-      return undefined;
+      return [];
     } finally {
       const lateMs = performance.now() - lateAt - longestStallMs();
       if (lateMs > 0) this.complaints.push(`an acquire of ${who} with a timeout of ${options.timeoutMs ?? 0} ms settled ${Math.round(lateMs + timerMs)} ms after it`);
@@ -100,7 +111,7 @@ export class Stage implements AsyncDisposable {
   async tryAcquire(client: LockClient): Promise<Hold | undefined> {
     const who = this.#nameOf(client);
     try {
-      const hold = await this.track(`a tryAcquire of ${who}`, new InterProcessMutex(client, this.path).tryAcquire());
+      const hold = await this.track(`a tryAcquire of ${who}`, this.kind.usual(client, this.path).tryAcquire());
       if (hold) this.owners.granted(who, hold);
       return hold;
     } catch (error) {
@@ -126,11 +137,11 @@ export class Stage implements AsyncDisposable {
    * Waits until an acquire of the client under test watches one of these znodes, or any where none is named, and stands in the queue, or has
    * settled. Of the frames only those count that come after the first `past`.
    */
-  async parked(acquiring: Promise<unknown>, paths: readonly string[], { past = this.wire.frames.length, places = 1 } = {}): Promise<void> {
+  async parked(acquiring: Promise<unknown>, paths: readonly string[], { past = this.wire.frames.length, places = 1, folder = this.#folder } = {}): Promise<void> {
     let isSettled = false;
     void acquiring.then(() => (isSettled = true));
     await this.wait(`a watch on ${paths.join(' or ') || 'its own znode'}`, async () => {
-      if (!isSettled && this.wire.isWatched(paths, past)) return (await this.queue()).filter(({ isSubjects }) => isSubjects).length >= places;
+      if (!isSettled && this.wire.isWatched(paths, past)) return (await this.queue(folder)).filter(({ isSubjects }) => isSubjects).length >= places;
       return isSettled;
     });
   }
@@ -149,12 +160,13 @@ export class Stage implements AsyncDisposable {
     return this.track(what, until(what, lookOn, ageMs));
   }
 
-  /** The znodes in queue order, and whose they are. */
-  async queue(): Promise<{ readonly path: string; readonly isSubjects: boolean }[]> {
-    const nodes = await this.theatre.outside.ephemerals(this.path);
+  /** The znodes of one folder of the lock in queue order, and whose they are. */
+  async queue(folder = this.#folder): Promise<{ readonly path: string; readonly isSubjects: boolean }[]> {
+    const root = `${this.path}${folder}`;
+    const nodes = await this.theatre.outside.ephemerals(root);
     return nodes
-      .sort((a, b) => (a.name.slice(-10) < b.name.slice(-10) ? -1 : 1))
-      .map(({ name, owner }) => ({ path: `${this.path}/${name}`, isSubjects: this.hasSubject && owner === this.subject.session.id }));
+      .sort((a, b) => (placeOf(a.name) < placeOf(b.name) ? -1 : 1))
+      .map(({ name, owner }) => ({ path: `${root}/${name}`, isSubjects: this.hasSubject && owner === this.subject.session.id }));
   }
 
   /** The fault lasts until then. Where that rejects it did not happen. Resolves all the same. */
@@ -178,7 +190,9 @@ export class Stage implements AsyncDisposable {
   /** Ends the session of the client under test on the server; it hears of that when it comes back. */
   async expire(): Promise<void> {
     // Not its clock's doing: it cannot be told in advance.
-    for (const { path, isSubjects } of await this.queue()) if (isSubjects) this.owners.doneByOthers('session ended', path);
+    for (const folder of this.kind.folders) {
+      for (const { path, isSubjects } of await this.queue(folder)) if (isSubjects) this.owners.doneByOthers('session ended', path);
+    }
     await this.wire.proxy.refuse();
     await this.theatre.outside.endSession(this.subject);
     await this.wire.proxy.accept();
@@ -201,6 +215,10 @@ export class Stage implements AsyncDisposable {
     await this.wire.proxy.close();
   }
 
+  get #folder(): string {
+    return this.kind.folders[0] ?? '';
+  }
+
   #judge(what: string, error: unknown): void {
     if (error instanceof LockError && this.permitted.has(error.code)) return;
     const code = error instanceof LockError ? error.code : 'no LockError';
@@ -210,6 +228,11 @@ export class Stage implements AsyncDisposable {
   #nameOf(client: LockClient): string {
     return client === this.#subject ? 'the client' : 'a bystander';
   }
+}
+
+/** Who goes over to reading stands right behind its own writer, with the same number. */
+function placeOf(name: string): string {
+  return `${name.slice(-10)}${name.includes('__READ__') ? 'r' : ''}`;
 }
 
 function isCoded(error: unknown, code: LockErrorCode): boolean {

@@ -33,3 +33,10 @@ export async function waitingBehindHolder(stage: Stage): Promise<{ readonly gate
 export async function deleted(stage: Stage): Promise<void> {
   await stage.wait('its own znodes are gone', async () => (await stage.queue()).every(({ isSubjects }) => !isSubjects));
 }
+
+/** Somebody else stands in the queue, or has got what it asked for. */
+export async function queued(stage: Stage, acquiring: Promise<Hold | undefined>): Promise<void> {
+  let isSettled = false;
+  void acquiring.then(() => (isSettled = true));
+  await stage.wait('a waiter', async () => isSettled || (await stage.queue()).some(({ isSubjects }) => !isSubjects));
+}

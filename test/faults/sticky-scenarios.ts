@@ -1,7 +1,7 @@
-import { InterProcessMutex, type Hold } from '../../src/index.ts';
+import { InterProcessMutex } from '../../src/index.ts';
 import type { Scenario } from './scenario.ts';
 import type { Stage } from './stage.ts';
-import { acquireAndRelease, ready } from './steps.ts';
+import { acquireAndRelease, queued, ready } from './steps.ts';
 
 /** A lock that stays with its process until somebody else wants it. */
 export const stickyScenarios: readonly Scenario[] = [
@@ -40,10 +40,4 @@ export const stickyScenarios: readonly Scenario[] = [
 
 function sticky(stage: Stage): InterProcessMutex {
   return new InterProcessMutex(stage.subject, stage.path, { sticky: { idleMs: 60_000 } });
-}
-
-async function queued(stage: Stage, acquiring: Promise<Hold | undefined>): Promise<void> {
-  let isSettled = false;
-  void acquiring.then(() => (isSettled = true));
-  await stage.wait('a waiter', async () => isSettled || (await stage.queue()).some(({ isSubjects }) => !isSubjects));
 }

@@ -35,7 +35,7 @@ export class Wire {
   isWatched(paths: readonly string[], past: number): boolean {
     const frames = this.frames.slice(past);
     const asksFor = ({ op, body, path }: Frame): boolean => {
-      if (op === 'getData') return paths.length === 0 || paths.some((one) => one === path);
+      if (op === 'getData' || (op === 'getChildren2' && asksToWatch(body))) return paths.length === 0 || paths.some((one) => one === path);
       // What was not answered is not asked for again: the watch is told to the next server.
       return op === 'setWatches' && (paths.length === 0 || paths.some((one) => body.includes(one)));
     };
@@ -46,6 +46,18 @@ export class Wire {
   once(from: Frame['from'], op: Frame['op'], act: (frame: Frame) => FrameAction): void {
     const rule = (frame: Frame): FrameAction | undefined => {
       if (frame.from !== from || frame.op !== op) return undefined;
+      this.#script.delete(rule);
+      return act(frame);
+    };
+    this.#script.add(rule);
+  }
+
+  /** As `once`, to the answer of the next request that matches. */
+  onceAnswered(matches: (request: Frame) => boolean, act: (frame: Frame) => FrameAction): void {
+    let request: Frame | undefined;
+    const rule = (frame: Frame): FrameAction | undefined => {
+      if (frame.from === 'client' && matches(frame)) request ??= frame;
+      if (!request || !isAnswered(request, [frame])) return undefined;
       this.#script.delete(rule);
       return act(frame);
     };
@@ -73,6 +85,10 @@ export class Wire {
 
 export function isAnswered(request: Frame, frames: readonly Frame[]): boolean {
   return frames.some(({ from, connection, xid }) => from === 'server' && connection === request.connection && xid === request.xid);
+}
+
+function asksToWatch(body: Buffer): boolean {
+  return body.at(-1) === 1;
 }
 
 function isDelay(action: FrameAction | undefined): action is { readonly delayUntil: Promise<unknown> } {
