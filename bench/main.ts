@@ -14,7 +14,7 @@ import { bars, lines } from './plot.ts';
 import { tables } from './report.ts';
 import { speedOf, type PeerName, type Results } from './results.ts';
 import { measureSticky } from './sticky.ts';
-import { growth, scenarios } from './scenarios.ts';
+import { growth, scenarios, takesPart } from './scenarios.ts';
 
 const options = readOptions(process.argv.slice(2));
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -52,7 +52,7 @@ async function contest(): Promise<Results['scenarios']> {
   for (let round = 0; round <= options.rounds; round += 1) {
     for (const scenario of scenarios) {
       for (const [name, peer] of Object.entries(peers) as [PeerName, Peer][]) {
-        if (scenario.name === 'threads 512' && name !== 'ours') continue;
+        if (!takesPart(name, scenario)) continue;
         const run = await measure(peer, scenario, round === 0 ? Math.ceil(options.durationMs / 3) : options.durationMs, server);
         if (round === 0) continue; // warm now
         console.log(`round ${round}  ${scenario.name.padEnd(12)} ${name.padEnd(8)} ${Math.round(run.cyclesPerSecond)} cycles/s`);

@@ -12,6 +12,8 @@ export interface Run {
   readonly handOverP99Ms?: number;
   /** Cycles of the luckiest owner by those of the unluckiest. */
   readonly luck?: number;
+  /** How long the writer among the readers waits to be let in, at the median. */
+  readonly writerWaitMs?: number;
 }
 
 export async function measure(peer: Peer, scenario: Scenario, durationMs: number, server: ZooKeeperServer): Promise<Run> {
@@ -25,6 +27,7 @@ export async function measure(peer: Peer, scenario: Scenario, durationMs: number
     bytesPerCycle: (after.bytes - before.bytes) / outcome.cycles,
     ...fairness(outcome),
     ...handOvers(outcome),
+    ...writerWait(outcome),
   };
 }
 
@@ -40,6 +43,7 @@ export function summary(runs: readonly Run[]): Run & { readonly slowest: number;
     handOverP50Ms: of('handOverP50Ms'),
     handOverP99Ms: of('handOverP99Ms'),
     luck: of('luck'),
+    writerWaitMs: of('writerWaitMs'),
     slowest: Math.min(...speeds),
     fastest: Math.max(...speeds),
   };
@@ -53,6 +57,10 @@ function fairness({ perOwner }: Outcome): Pick<Run, 'luck'> {
 function handOvers({ handOversMs = [] }: Outcome): Pick<Run, 'handOverP50Ms' | 'handOverP99Ms'> {
   if (handOversMs.length === 0) return {};
   return { handOverP50Ms: median(handOversMs), handOverP99Ms: quantile(handOversMs, 0.99) };
+}
+
+function writerWait({ writerWaitsMs = [] }: Outcome): Pick<Run, 'writerWaitMs'> {
+  return writerWaitsMs.length === 0 ? {} : { writerWaitMs: median(writerWaitsMs) };
 }
 
 /** By the server's own account; the few requests of this question are in it. */

@@ -45,11 +45,11 @@ function costs(results: Results): string {
     peers.flatMap((peer) => {
       const summary = byPeer[peer];
       if (summary === undefined) return [];
-      const { requestsPerCycle, bytesPerCycle, cpuMicrosPerCycle, handOverP50Ms = NaN, handOverP99Ms = NaN, luck = NaN } = summary;
-      return [[scenario, titleOf(peer), requestsPerCycle.toFixed(1), whole(bytesPerCycle), whole(cpuMicrosPerCycle), fixed(handOverP50Ms), fixed(handOverP99Ms), fixed(luck)]];
+      const { requestsPerCycle, bytesPerCycle, cpuMicrosPerCycle, handOverP50Ms = NaN, handOverP99Ms = NaN, luck = NaN, writerWaitMs = NaN } = summary;
+      return [[scenario, titleOf(peer), requestsPerCycle.toFixed(1), whole(bytesPerCycle), whole(cpuMicrosPerCycle), fixed(handOverP50Ms), fixed(handOverP99Ms), fixed(luck), fixed(writerWaitMs)]];
     }),
   );
-  return table(['', 'peer', 'requests a cycle', 'bytes sent a cycle', 'CPU a cycle, µs', 'hand-over p50, ms', 'p99, ms', 'luckiest / unluckiest'], rows);
+  return table(['', 'peer', 'requests a cycle', 'bytes sent a cycle', 'CPU a cycle, µs', 'hand-over p50, ms', 'p99, ms', 'luckiest / unluckiest', 'the writer waits, ms'], rows);
 }
 
 function stickiness({ sticky, scenarios }: Results): string {

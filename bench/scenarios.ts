@@ -1,4 +1,5 @@
 import type { Scenario } from './peers/peer.ts';
+import type { PeerName } from './results.ts';
 
 /** Which figure of which peer a scenario of ours is held against. */
 export interface Goal {
@@ -13,6 +14,8 @@ export const scenarios: readonly Scenario[] = [
   { name: 'hand-off 64', owners: 64, sessions: 64, locks: 1 },
   { name: 'threads 64', owners: 64, sessions: 1, locks: 1 },
   { name: 'threads 512', owners: 512, sessions: 1, locks: 1 },
+  { name: 'readers 64', kind: 'readers', owners: 64, sessions: 8, locks: 1 },
+  { name: 'leases 64', kind: 'leases', owners: 64, sessions: 8, locks: 1 },
 ];
 
 export const goals: readonly Goal[] = [
@@ -21,7 +24,15 @@ export const goals: readonly Goal[] = [
   { scenario: 'hand-off 64', againstCurator: 2, againstRaw: 0.9 },
   { scenario: 'threads 64', againstCurator: 60, againstRaw: 0.8 },
   { scenario: 'threads 512', againstRaw: 0.75 },
+  { scenario: 'readers 64' },
+  { scenario: 'leases 64' },
 ];
+
+/** Of 512 threads on one lock only ours are measured; for readers and leases there are no bare requests to compare with. */
+export function takesPart(peer: PeerName, { name, kind = 'mutex' }: Scenario): boolean {
+  if (name === 'threads 512') return peer === 'ours';
+  return kind === 'mutex' || peer !== 'raw';
+}
 
 /** What the raw requests are measured with where it is not the same: owners in one process are as many pairs of requests in flight. */
 export const rawOf: Readonly<Record<string, string>> = { 'threads 64': 'spread 64', 'threads 512': 'spread 64' };

@@ -3,55 +3,75 @@ import java.util.*;
 import java.util.concurrent.*;
 import java.util.concurrent.atomic.*;
 import org.apache.curator.framework.*;
-import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.framework.recipes.locks.*;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
-/** Apache Curator, measured as the other peers are: a line of `name owners sessions locks durationMs` in, a line of JSON out. */
+/** Apache Curator, measured as the other peers are: a line of `name kind owners sessions locks durationMs maxLeases writerPauseMs` in, a line of JSON out. */
 public class CuratorPeer {
   static final List<CuratorFramework> clients = new ArrayList<>();
+
+  interface Lock {
+    Hold acquire() throws Exception;
+  }
+
+  interface Hold {
+    void release() throws Exception;
+  }
 
   public static void main(String[] args) throws Exception {
     Scanner in = new Scanner(System.in);
     System.out.println("ready");
     while (in.hasNext()) {
-      System.out.println(run(args[0], in.next(), in.nextInt(), in.nextInt(), in.nextInt(), in.nextLong()));
+      System.out.println(run(args[0], in.next(), in.next(), in.nextInt(), in.nextInt(), in.nextInt(), in.nextLong(), in.nextInt(), in.nextLong()));
     }
     for (CuratorFramework client : clients) client.close();
     System.exit(0);
   }
 
-  static String run(String connectString, String name, int owners, int sessions, int locks, long durationMs) throws Exception {
+  static String run(String connectString, String name, String kind, int owners, int sessions, int paths, long durationMs, int maxLeases, long writerPauseMs) throws Exception {
     while (clients.size() < sessions) {
       CuratorFramework client = CuratorFrameworkFactory.newClient(connectString, 30_000, 15_000, new ExponentialBackoffRetry(100, 3));
       client.start();
       client.blockUntilConnected();
       clients.add(client);
     }
-    List<InterProcessMutex> mutexes = new ArrayList<>();
-    for (int index = 0; index < Math.max(sessions, locks); index++) {
-      mutexes.add(new InterProcessMutex(clients.get(index % sessions), "/bench/curator-" + name + "-" + index % locks));
+    List<Lock> locks = new ArrayList<>();
+    for (int index = 0; index < Math.max(sessions, paths); index++) {
+      locks.add(open(kind, clients.get(index % sessions), "/bench/curator-" + name + "-" + index % paths, maxLeases));
     }
-    for (InterProcessMutex mutex : mutexes) {
-      mutex.acquire();
-      mutex.release();
-    }
+    for (Lock lock : locks) lock.acquire().release();
+    boolean handsOver = kind.equals("mutex") && paths == 1;
     long[] cycles = new long[owners];
     AtomicLong releasedAt = new AtomicLong();
     ConcurrentLinkedQueue<Double> handOvers = new ConcurrentLinkedQueue<>();
+    List<Double> writerWaits = new ArrayList<>();
     long cpu = cpuNanos();
     long until = System.nanoTime() + durationMs * 1_000_000;
-    ExecutorService threads = Executors.newFixedThreadPool(owners);
+    ExecutorService threads = Executors.newFixedThreadPool(owners + 1);
     List<Future<?>> all = new ArrayList<>();
     for (int index = 0; index < owners; index++) {
       int owner = index;
       all.add(threads.submit(() -> {
-        InterProcessMutex mutex = mutexes.get(owner % mutexes.size());
+        Lock lock = locks.get(owner % locks.size());
         while (System.nanoTime() < until) {
-          mutex.acquire();
-          if (locks == 1 && releasedAt.get() != 0) handOvers.add((System.nanoTime() - releasedAt.get()) / 1e6);
+          Hold hold = lock.acquire();
+          if (handsOver && releasedAt.get() != 0) handOvers.add((System.nanoTime() - releasedAt.get()) / 1e6);
           releasedAt.set(System.nanoTime());
-          mutex.release();
+          hold.release();
           if (System.nanoTime() <= until) cycles[owner]++;
+        }
+        return null;
+      }));
+    }
+    if (kind.equals("readers")) {
+      all.add(threads.submit(() -> {
+        InterProcessMutex lock = new InterProcessReadWriteLock(clients.get(0), "/bench/curator-" + name + "-0").writeLock();
+        while (System.nanoTime() + writerPauseMs * 1_000_000 < until) {
+          Thread.sleep(writerPauseMs);
+          long askedAt = System.nanoTime();
+          lock.acquire();
+          writerWaits.add((System.nanoTime() - askedAt) / 1e6);
+          lock.release();
         }
         return null;
       }));
@@ -60,7 +80,23 @@ public class CuratorPeer {
     threads.shutdown();
     double cpuMs = (cpuNanos() - cpu) / 1e6;
     long sum = Arrays.stream(cycles).sum();
-    return "{\"cycles\":" + sum + ",\"tookMs\":" + durationMs + ",\"cpuMs\":" + cpuMs + ",\"perOwner\":" + Arrays.toString(cycles) + ",\"handOversMs\":" + handOvers + "}";
+    return "{\"cycles\":" + sum + ",\"tookMs\":" + durationMs + ",\"cpuMs\":" + cpuMs + ",\"perOwner\":" + Arrays.toString(cycles)
+      + ",\"handOversMs\":" + handOvers + ",\"writerWaitsMs\":" + writerWaits + "}";
+  }
+
+  static Lock open(String kind, CuratorFramework client, String path, int maxLeases) {
+    if (kind.equals("leases")) {
+      InterProcessSemaphoreV2 semaphore = new InterProcessSemaphoreV2(client, path, maxLeases);
+      return () -> {
+        Lease lease = semaphore.acquire();
+        return () -> semaphore.returnLease(lease);
+      };
+    }
+    InterProcessMutex mutex = kind.equals("readers") ? new InterProcessReadWriteLock(client, path).readLock() : new InterProcessMutex(client, path);
+    return () -> {
+      mutex.acquire();
+      return mutex::release;
+    };
   }
 
   static long cpuNanos() {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { createInterface, type Interface } from 'node:readline';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Outcome, Peer, Scenario } from './peer.ts';
+import { maxLeases, writerPauseMs, type Outcome, type Peer, type Scenario } from './peer.ts';
 
 const names = ['curator-client', 'curator-framework', 'curator-recipes', 'zookeeper', 'zookeeper-jute', 'guava', 'slf4j-api', 'slf4j-simple', 'snappy-java', 'metrics-core', 'netty-all'];
 const jars = names.map((name) => `/usr/share/java/${name}.jar`);
@@ -33,16 +33,20 @@ export class Curator implements Peer {
     this.#lines = createInterface({ input: java.stdout });
   }
 
-  async run({ name, owners, sessions, locks }: Scenario, durationMs: number): Promise<Outcome> {
+  async run({ name, kind = 'mutex', owners, sessions, locks }: Scenario, durationMs: number): Promise<Outcome> {
     const answered = this.#line();
-    this.#java.stdin?.write(`${name.replaceAll(' ', '-')} ${owners} ${sessions} ${locks} ${durationMs}\n`);
+    this.#java.stdin?.write(`${name.replaceAll(' ', '-')} ${kind} ${owners} ${sessions} ${locks} ${durationMs} ${maxLeases} ${writerPauseMs}\n`);
     return JSON.parse(await answered) as Outcome;
   }
 
   #line(): Promise<string> {
     return new Promise((resolve, reject) => {
-      this.#lines.once('line', resolve);
-      this.#java.once('exit', (code) => reject(new Error(`Java Curator ended with exit code ${code ?? '?'}`)));
+      const ended = (code: number | null): void => reject(new Error(`Java Curator ended with exit code ${code ?? '?'}`));
+      this.#java.once('exit', ended);
+      this.#lines.once('line', (line) => {
+        this.#java.off('exit', ended);
+        resolve(line);
+      });
     });
   }
 

@@ -1,5 +1,10 @@
-import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { timed, type Outcome, type Peer, type Scenario } from './peer.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphore, LockClient, type Hold } from '../../src/index.ts';
+import { maxLeases, timed, writerPauseMs, type Outcome, type Peer, type Scenario } from './peer.ts';
+
+interface Lock {
+  acquire(): Promise<Hold>;
+}
 
 /** This library. Each owner is outside of every context, and so an owner of its own. */
 export class Ours implements Peer {
@@ -11,33 +16,43 @@ export class Ours implements Peer {
   }
 
   async run(scenario: Scenario, durationMs: number): Promise<Outcome> {
-    while (this.#clients.length < scenario.sessions) this.#clients.push(await LockClient.connect(this.#connectString));
-    const path = (lock: number): string => `/bench/ours-${scenario.name}-${lock}`;
-    const mutexes = Array.from({ length: Math.max(scenario.sessions, scenario.locks) }, (_, index) => {
-      return new InterProcessMutex(this.#client(index % scenario.sessions), path(index % scenario.locks));
-    });
-    await Promise.all(mutexes.map(async (mutex) => (await mutex.acquire()).release()));
+    const { kind = 'mutex', name, sessions, locks: paths } = scenario;
+    while (this.#clients.length < sessions) this.#clients.push(await LockClient.connect(this.#connectString));
+    const path = (lock: number): string => `/bench/ours-${name}-${lock}`;
+    const locks = Array.from({ length: Math.max(sessions, paths) }, (_, index) => open(kind, this.#client(index % sessions), path(index % paths)));
+    await Promise.all(locks.map(async (lock) => (await lock.acquire()).release()));
+    const handsOver = kind === 'mutex' && paths === 1;
     const handOversMs: number[] = [];
     let releasedAt: number | undefined;
+    const writing = kind === 'readers' ? this.#write(path(0), durationMs) : undefined;
     const outcome = await timed(scenario, durationMs, async (owner) => {
-      const hold = await this.#mutex(mutexes, owner).acquire();
-      if (scenario.locks === 1) {
+      const hold = await lockOf(locks, owner).acquire();
+      if (handsOver) {
         if (releasedAt !== undefined) handOversMs.push(performance.now() - releasedAt);
         releasedAt = performance.now();
       }
       await hold.release();
     });
-    return { ...outcome, ...(scenario.locks === 1 && { handOversMs }) };
+    return { ...outcome, ...(handsOver && { handOversMs }), ...(writing && { writerWaitsMs: await writing }) };
   }
 
   async close(): Promise<void> {
     await Promise.all(this.#clients.map((client) => client.close()));
   }
 
-  #mutex(mutexes: readonly InterProcessMutex[], owner: number): InterProcessMutex {
-    const mutex = mutexes[owner % mutexes.length];
-    if (mutex === undefined) throw new Error('no mutex');
-    return mutex;
+  /** How long the writer waited, each time. */
+  async #write(path: string, durationMs: number): Promise<number[]> {
+    const { writeLock } = new InterProcessReadWriteLock(this.#client(0), path);
+    const until = performance.now() + durationMs;
+    const waitsMs: number[] = [];
+    while (performance.now() + writerPauseMs < until) {
+      await delay(writerPauseMs);
+      const askedAt = performance.now();
+      const hold = await writeLock.acquire();
+      waitsMs.push(performance.now() - askedAt);
+      await hold.release();
+    }
+    return waitsMs;
   }
 
   #client(index: number): LockClient {
@@ -45,4 +60,15 @@ export class Ours implements Peer {
     if (client === undefined) throw new Error('no client');
     return client;
   }
+}
+
+function open(kind: 'mutex' | 'readers' | 'leases', client: LockClient, path: string): Lock {
+  if (kind === 'leases') return new InterProcessSemaphore(client, path, { maxLeases });
+  return kind === 'readers' ? new InterProcessReadWriteLock(client, path).readLock : new InterProcessMutex(client, path);
+}
+
+function lockOf(locks: readonly Lock[], owner: number): Lock {
+  const lock = locks[owner % locks.length];
+  if (lock === undefined) throw new Error('no lock');
+  return lock;
 }

@@ -8,11 +8,15 @@ export interface Outcome {
   readonly handOversMs?: readonly number[];
   /** Cycles of each owner. */
   readonly perOwner?: readonly number[];
+  /** How long each time the writer among the readers waited to be let in, in milliseconds. */
+  readonly writerWaitsMs?: readonly number[];
 }
 
 /** `owners` of `sessions` sessions contend for `locks` locks, spread evenly. */
 export interface Scenario {
   readonly name: string;
+  /** `readers`: all owners read, and one more writes, {@link writerPauseMs} after it wrote. `leases`: of a semaphore of {@link maxLeases}. @default 'mutex' */
+  readonly kind?: 'mutex' | 'readers' | 'leases';
   readonly owners: number;
   readonly sessions: number;
   readonly locks: number;
@@ -23,6 +27,9 @@ export interface Peer {
   run(scenario: Scenario, durationMs: number): Promise<Outcome>;
   close(): Promise<void>;
 }
+
+export const writerPauseMs = 50;
+export const maxLeases = 3;
 
 /** Runs as many loops of cycles as there are owners, for that long. `cycle` says when it let go and when it was let in. */
 export async function timed(scenario: Scenario, durationMs: number, cycle: (owner: number) => Promise<void>): Promise<Outcome & { perOwner: number[] }> {
