@@ -1,22 +1,26 @@
 import { expect } from 'chai';
-import { InterProcessMutex, LockClient, type Hold } from '../../src/index.ts';
+import { InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphore, LockClient, type Hold } from '../../src/index.ts';
 import { sharedZooKeeper } from '../support/hooks.ts';
 import type { Owner, Peer } from '../support/interop/peer.ts';
 import { ensurePeers, startJava, startNode } from '../support/interop/peers.ts';
+import { stranger, type Stranger } from '../support/stranger.ts';
 import { testPath } from '../support/test-path.ts';
+import { until } from '../support/until.ts';
 import { queueOf, queueReaches } from '../integration/contexts/lock-of-each-test.ts';
 
 const shortest = { sessionTimeoutMs: 4_000 };
 
 describe('kill -9 in the middle of a queue of Java and Node', () => {
   let client: LockClient;
+  let outside: Stranger;
   let path: string;
   let mutex: InterProcessMutex;
 
   before(async function () {
     this.timeout(300_000);
     await ensurePeers();
-    client = await LockClient.connect((await sharedZooKeeper()).connectString);
+    const { connectString } = await sharedZooKeeper();
+    [client, outside] = await Promise.all([LockClient.connect(connectString), stranger(connectString)]);
   });
 
   beforeEach(() => {
@@ -24,7 +28,7 @@ describe('kill -9 in the middle of a queue of Java and Node', () => {
     mutex = new InterProcessMutex(client, path);
   });
 
-  after(() => client.close());
+  after(() => Promise.all([client.close(), outside[Symbol.asyncDispose]()]));
 
   it('of Java, which holds and waits: Node goes on, in order, when the session is over', async function () {
     this.timeout(60_000);
@@ -92,8 +96,87 @@ describe('kill -9 in the middle of a queue of Java and Node', () => {
     });
   }
 
+  for (const [name, start, startOther] of [['Java', startJava, startNode], ['Node', startNode, startJava]] as const) {
+    it(`of ${name}, which holds a lease of two and waits for another: the next ones get them when the session is over, and the other holder keeps its own`, async function () {
+      this.timeout(60_000);
+      const kind = 'semaphore:2';
+      const semaphore = new InterProcessSemaphore(client, path, { maxLeases: 2 });
+      const [victim, survivor] = await Promise.all([start(shortest), startOther()]);
+      await victim.owner('holder').acquire(kind, path);
+      const ours = await semaphore.acquire();
+      const dying = waits(victim.owner('waiter'), kind);
+      await childrenReach('leases', 3);
+      const order: string[] = [];
+      const theirs = survivor.owner('next').acquire(kind, path).then(() => order.push('the survivor'));
+      await childrenReach('locks', 2);
+      const last = semaphore.acquire().finally(() => order.push('ours'));
+      await childrenReach('locks', 3);
+      await victim.kill();
+      expect(await dying).to.match(/SIGKILL/);
+      await theirs;
+      // Two are in there, and the last one waits in vain.
+      await childrenReach('leases', 3);
+      expect([order, ours.isValid]).to.deep.equal([['the survivor'], true]);
+      await survivor.owner('next').release(kind, path);
+      await (await last).release();
+      await ours.release();
+      await childrenReach('leases', 0);
+      await childrenReach('locks', 0);
+      await survivor.close();
+    });
+
+    it(`of ${name}, which writes: readers of both go in together when the session is over, and the writer behind them waits for both`, async function () {
+      this.timeout(60_000);
+      const rw = new InterProcessReadWriteLock(client, path);
+      const [victim, survivor] = await Promise.all([start(shortest), startOther()]);
+      await victim.owner('writer').acquire('write', path);
+      const ours = rw.readLock.acquire();
+      await childrenReach('', 2);
+      const theirs = survivor.owner('reader').acquire('read', path);
+      await childrenReach('', 3);
+      const next = rw.writeLock.acquire();
+      await childrenReach('', 4);
+      await victim.kill();
+      const reading = await ours;
+      expect(await theirs).to.not.equal(null);
+      await survivor.owner('reader').release('read', path);
+      await childrenReach('', 2);
+      expect(await rw.writeLock.participants(), 'it waits for our reader').to.have.length(1);
+      await reading.release();
+      await (await next).release();
+      await childrenReach('', 0);
+      await survivor.close();
+    });
+
+    it(`of ${name}, which reads and waits to write: a writer of the other side goes in when the session is over and our reader has left`, async function () {
+      this.timeout(60_000);
+      const rw = new InterProcessReadWriteLock(client, path);
+      const [victim, survivor] = await Promise.all([start(shortest), startOther()]);
+      await victim.owner('reader').acquire('read', path);
+      const ours = await rw.readLock.acquire();
+      const dying = waits(victim.owner('writer'), 'write');
+      await childrenReach('', 3);
+      let isIn = false;
+      const theirs = survivor.owner('writer').acquire('write', path).finally(() => (isIn = true));
+      await childrenReach('', 4);
+      await victim.kill();
+      expect(await dying).to.match(/SIGKILL/);
+      await childrenReach('', 2);
+      expect([isIn, ours.isValid]).to.deep.equal([false, true]);
+      await ours.release();
+      await theirs;
+      await survivor.owner('writer').release('write', path);
+      await childrenReach('', 0);
+      await survivor.close();
+    });
+  }
+
+  function childrenReach(folder: string, count: number): Promise<void> {
+    return until(`${path} has ${count} ${folder}`, async () => (await outside.children(`${path}/${folder}`.replace(/\/$/, ''))).length === count);
+  }
+
   /** Queues up and tells why it was not served. */
-  function waits(owner: Owner): Promise<string> {
-    return owner.acquire('mutex', path).then(() => 'served', String);
+  function waits(owner: Owner, kind = 'mutex'): Promise<string> {
+    return owner.acquire(kind, path).then(() => 'served', String);
   }
 });

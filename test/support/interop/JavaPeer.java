@@ -16,6 +16,7 @@ public class JavaPeer {
   static final Map<String, InterProcessMutex> mutexes = new ConcurrentHashMap<>();
   static final Map<String, InterProcessSemaphoreV2> semaphores = new ConcurrentHashMap<>();
   static final Map<String, InterProcessReadWriteLock> readWriteLocks = new ConcurrentHashMap<>();
+  static final Map<String, InterProcessLock> otherLocks = new ConcurrentHashMap<>();
   static final Map<String, Deque<Lease>> leases = new ConcurrentHashMap<>();
 
   public static void main(String[] args) throws Exception {
@@ -77,19 +78,23 @@ public class JavaPeer {
   }
 
   static Lock lock(String owner, String kind, String path) {
-    return kind.startsWith("semaphore") ? leaseOf(owner, kind, path) : lockOf(mutex(kind, path));
+    switch (kind) {
+      case "semaphoreMutex": return lockOf(otherLocks.computeIfAbsent(path, (key) -> new InterProcessSemaphoreMutex(client, path)));
+      case "multi": return lockOf(otherLocks.computeIfAbsent(path, (key) -> new InterProcessMultiLock(client, List.of(path + "/a", path + "/b"))));
+      default: return kind.startsWith("semaphore:") ? leaseOf(owner, kind, path) : lockOf(mutex(kind, path));
+    }
   }
 
-  static Lock lockOf(InterProcessMutex mutex) {
+  static Lock lockOf(InterProcessLock lock) {
     return new Lock() {
       public String acquire(long timeoutMs) throws Exception {
-        if (timeoutMs < 0) mutex.acquire();
-        else if (!mutex.acquire(timeoutMs, TimeUnit.MILLISECONDS)) return "null";
-        return mutex instanceof Visible ? quoted(((Visible) mutex).node()) : "true";
+        if (timeoutMs < 0) lock.acquire();
+        else if (!lock.acquire(timeoutMs, TimeUnit.MILLISECONDS)) return "null";
+        return lock instanceof Visible ? quoted(((Visible) lock).node()) : "true";
       }
 
       public void release() throws Exception {
-        mutex.release();
+        lock.release();
       }
     };
   }
@@ -137,7 +142,7 @@ public class JavaPeer {
       String node = lock.acquire(-1);
       try {
         if (kind.equals("read")) look(folder);
-        else if (kind.startsWith("semaphore")) crowd(folder, "java-" + owner);
+        else if (kind.startsWith("semaphore:")) crowd(folder, "java-" + owner);
         else count(folder, node);
       } finally {
         lock.release();

@@ -1,7 +1,13 @@
-import { InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphore, type Hold, type LockClient } from '../../../src/index.ts';
+import { InterProcessMultiLock, InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphore, InterProcessSemaphoreMutex, type LockClient, type PartHold } from '../../../src/index.ts';
+
+/** That of several locks at once has no znode, and no token. */
+export interface AnyHold extends PartHold {
+  readonly path?: string;
+  readonly fencingToken?: bigint;
+}
 
 export interface Lock {
-  acquire(options?: { timeoutMs?: number }): Promise<Hold>;
+  acquire(options?: { timeoutMs?: number }): Promise<AnyHold>;
 }
 
 /** The locks of one process, one instance each, as JavaPeer.java has them. */
@@ -33,6 +39,10 @@ export class NodeLocks {
         return new InterProcessReadWriteLock(this.#client, path).writeLock;
       case 'semaphore':
         return new InterProcessSemaphore(this.#client, path, { maxLeases: Number(leases) });
+      case 'semaphoreMutex':
+        return new InterProcessSemaphoreMutex(this.#client, path);
+      case 'multi':
+        return new InterProcessMultiLock(['a', 'b'].map((part) => new InterProcessMutex(this.#client, `${path}/${part}`)));
       default:
         throw new Error(`No lock of kind ${kind}`);
     }

@@ -3,13 +3,13 @@ import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { LockClient, type Hold } from '../../../src/index.ts';
-import { NodeLocks } from './node-locks.ts';
+import { LockClient } from '../../../src/index.ts';
+import { NodeLocks, type AnyHold } from './node-locks.ts';
 
 const [connectString = '', sessionTimeoutMs = '30000'] = process.argv.slice(2);
 const client = await LockClient.connect(connectString, { sessionTimeoutMs: Number(sessionTimeoutMs) });
 const locks = new NodeLocks(client);
-const holds = new Map<string, Hold[]>();
+const holds = new Map<string, AnyHold[]>();
 
 /** Leases are taken one after another: who left at once would never see a third one inside. */
 const stayMs = 20;
@@ -18,7 +18,7 @@ const verbs: Readonly<Record<string, (owner: string, ...args: string[]) => Promi
   async acquire(owner, kind = '', path = '', timeoutMs = '-1') {
     const hold = await locks.of(kind, path).acquire(Number(timeoutMs) < 0 ? {} : { timeoutMs: Number(timeoutMs) });
     holdsOf(owner, kind, path).push(hold);
-    return hold.path;
+    return hold.path ?? true;
   },
   async release(owner, kind = '', path = '') {
     return holdsOf(owner, kind, path).shift()?.release();
@@ -49,22 +49,22 @@ for await (const line of createInterface({ input: process.stdin })) {
 }
 await client.close();
 
-function holdsOf(...key: string[]): Hold[] {
+function holdsOf(...key: string[]): AnyHold[] {
   const held = holds.get(key.join(' ')) ?? [];
   holds.set(key.join(' '), held);
   return held;
 }
 
-function pieceOfWork(kind: string): (folder: string, hold: Hold, owner: string) => Promise<void> {
+function pieceOfWork(kind: string): (folder: string, hold: AnyHold, owner: string) => Promise<void> {
   if (kind === 'read') return look;
-  return kind.startsWith('semaphore') ? crowd : count;
+  return kind.startsWith('semaphore:') ? crowd : count;
 }
 
-async function count(folder: string, hold: Hold): Promise<void> {
+async function count(folder: string, hold: AnyHold): Promise<void> {
   const before = Number(readFileSync(join(folder, 'count'), 'utf8'));
   await aTurn();
   writeFileSync(join(folder, 'count'), String(before + 1));
-  appendFileSync(join(folder, 'grants'), `${hold.fencingToken} node\n`);
+  appendFileSync(join(folder, 'grants'), `${hold.fencingToken ?? '?'} node\n`);
 }
 
 async function look(folder: string): Promise<void> {
@@ -74,7 +74,7 @@ async function look(folder: string): Promise<void> {
   if (before === '' || before !== after) throw new Error(`a writer was there: ${before}, then ${after}`);
 }
 
-async function crowd(folder: string, _hold: Hold, owner: string): Promise<void> {
+async function crowd(folder: string, _hold: AnyHold, owner: string): Promise<void> {
   const mine = join(folder, 'inside', `node-${process.pid}-${owner}`);
   writeFileSync(mine, '', { flag: 'wx' });
   await delay(stayMs);
