@@ -7,6 +7,7 @@ import { complaints } from './checks/complaints.ts';
 import { figuresOf, type Figures } from './checks/figures.ts';
 import type { History } from './checks/folded-history.ts';
 import { latches } from './checks/latches.ts';
+import { leases } from './checks/leases.ts';
 import { leftovers } from './checks/leftovers.ts';
 import { losses } from './checks/losses.ts';
 import { order } from './checks/order.ts';
@@ -23,7 +24,7 @@ import type { Check, Violation } from './checks/violation.ts';
 import { picture } from './picture.ts';
 import { readHistory } from './read-history.ts';
 
-const checks: readonly Check[] = [overlaps, strangers, stillborn, latches, register, tokens, order, settled, losses, complaints, leftovers, progress, vacuity];
+const checks: readonly Check[] = [overlaps, leases, strangers, stillborn, latches, register, tokens, order, settled, losses, complaints, leftovers, progress, vacuity];
 
 export interface Verdict {
   /** In the order of time. */

@@ -43,8 +43,8 @@ export const clientFaults: Readonly<Record<string, FaultKind>> = {
     const ms = lasting(world);
     return { target: client.name, clients: [client.name], isStopped: true, lastsMs: 0, begin: () => client.stall(ms), heal: () => undefined };
   },
-  'delete-znode': async ({ stranger, paths, random, clients }) => {
-    const places = await Promise.all(paths.map(async (path) => (await stranger.children(path)).map((name) => `${path}/${name}`)));
+  'delete-znode': async ({ stranger, folders, random, clients }) => {
+    const places = await Promise.all(folders.map(async (folder) => (await stranger.children(folder)).map((name) => `${folder}/${name}`)));
     const [first, ...others] = places.flat();
     if (first === undefined) return undefined;
     const znode = random.pick([first, ...others]);

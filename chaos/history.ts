@@ -12,12 +12,17 @@ export interface RunEvent {
   readonly sessionTimeoutMs: number;
   readonly paths: readonly string[];
   readonly clients: readonly string[];
+  /** Of the paths that are semaphores: how many leases there are. */
+  readonly leases?: Readonly<Record<string, number>>;
 }
+
+/** As what one asks for a path. Readers share it with readers, leases with so many as there are; everybody else has it alone. */
+export type Role = 'owner' | 'writer' | 'reader' | 'lease';
 
 /** What an owner does; `id` names one acquire, from its call to its end, and is unique in a run. */
 export type OwnerEvent =
-  /** An acquire was called. `flow` is what may re-enter: two ids with one flow are one owner. */
-  | { readonly type: 'call'; readonly path: string; readonly kind: CallKind; readonly flow: string; readonly timeoutMs?: number }
+  /** An acquire was called. `flow` is what may re-enter: two ids with one flow are one owner. `role`: where it is left out, that of a mutex. */
+  | { readonly type: 'call'; readonly path: string; readonly kind: CallKind; readonly flow: string; readonly role?: Role; readonly timeoutMs?: number }
   /** It yielded a hold: the znode, with `#` and the count of its grant where that is not the first, its token, and `isValid` right then. */
   | { readonly type: 'granted'; readonly path: string; readonly hold: string; readonly token: string; readonly valid: boolean }
   /** It yielded none: `none` for a tryAcquire or a timeout, else the code or the message of what it rejected with. */
@@ -34,7 +39,7 @@ export type OwnerEvent =
   /** The last event of a granted id. */
   | { readonly type: 'released'; readonly outcome: 'released' | 'lost' };
 
-export type CallKind = 'plain' | 'long' | 'timed' | 'aborted' | 'try' | 're-entrant' | 'handler';
+export type CallKind = 'plain' | 'long' | 'timed' | 'aborted' | 'try' | 're-entrant' | 'downgrade' | 'handler' | 'many';
 
 export type ClientEvent =
   | ({ readonly client: string; readonly id: string } & OwnerEvent)

@@ -1,3 +1,5 @@
+import type { LockPlan } from './lock-plan.ts';
+
 /** What a client process is started with. */
 export interface ClientSetup {
   readonly client: string;
@@ -7,9 +9,9 @@ export interface ClientSetup {
   readonly sessionTimeoutMs: number;
   readonly tickTimeMs?: number | undefined;
   readonly registerPort: number;
-  readonly paths: readonly string[];
+  readonly locks: readonly LockPlan[];
   readonly owners: number;
-  /** Its locks are kept for so long when nobody asks; undefined for the usual ones. */
+  /** Its mutexes are kept for so long when nobody asks; undefined for the usual ones. */
   readonly stickyIdleMs: number | undefined;
   /** Where it writes what it does. */
   readonly file: string;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fold, type History } from './checks/folded-history.ts';
-import type { HistoryEvent } from './history.ts';
+import type { CallKind, HistoryEvent, Role } from './history.ts';
 
 /** @throws Error that names the line, the field, and what was expected */
 export function readHistory(file: string): History {
@@ -23,10 +23,12 @@ const flag: Shape = { expected: 'true or false', is: (value) => typeof value ===
 const digits: Shape = { expected: 'a string of decimal digits', is: (value) => typeof value === 'string' && /^\d+$/.test(value) };
 const texts = listOf(text);
 const call = { client: text, id: text };
+const kinds: readonly CallKind[] = ['plain', 'long', 'timed', 'aborted', 'try', 're-entrant', 'downgrade', 'handler', 'many'];
+const roles: readonly Role[] = ['owner', 'writer', 'reader', 'lease'];
 
 const shapes: { readonly [type in HistoryEvent['type']]: Readonly<Record<string, Shape>> } = {
-  run: { seed: number, minutes: number, sessionTimeoutMs: number, paths: texts, clients: texts },
-  call: { ...call, path: text, kind: oneOf('plain', 'long', 'timed', 'aborted', 'try', 're-entrant', 'handler'), flow: text, timeoutMs: optional(number) },
+  run: { seed: number, minutes: number, sessionTimeoutMs: number, paths: texts, clients: texts, leases: optional(recordOf(number)) },
+  call: { ...call, path: text, kind: oneOf(...kinds), flow: text, role: optional(oneOf(...roles)), timeoutMs: optional(number) },
   granted: { ...call, path: text, hold: text, token: digits, valid: flag },
   refused: { ...call, outcome: oneOf('none', 'aborted', 'error'), error: optional(text) },
   look: { ...call, valid: flag },

@@ -6,6 +6,7 @@ import { Random } from '../test/model/random.ts';
 import { stranger, type Stranger } from '../test/support/stranger.ts';
 import { ClientProcess } from './client-process.ts';
 import { now, type EndEvent, type HistoryEvent } from './history.ts';
+import { foldersOf, leasesOf, lockPlans, type LockPlan } from './lock-plan.ts';
 import { Nemesis } from './nemesis.ts';
 import type { ChaosOptions } from './options.ts';
 import { Register } from './register.ts';
@@ -17,7 +18,6 @@ const syncLimit = 15;
 const ownersOfClient = 6;
 const stickyIdleMs = 200;
 const settleLimitMs = 120_000;
-const paths = ['/chaos/accounts', '/chaos/orders', '/chaos/stock', '/chaos/mail'];
 
 /** Shakes an ensemble and its clients; resolves with the file of the history. */
 export async function run({ minutes, seed, clients: count, sticky, out }: ChaosOptions): Promise<string> {
@@ -27,7 +27,7 @@ export async function run({ minutes, seed, clients: count, sticky, out }: ChaosO
   const ownFile = join(folder, 'own.jsonl');
   const fileOf = (name: string): string => join(folder, `${name}.jsonl`);
   const record = (event: HistoryEvent): void => appendFileSync(ownFile, `${JSON.stringify(event)}\n`);
-  record({ t: now(), type: 'run', seed, minutes, sessionTimeoutMs, paths, clients: names });
+  record({ t: now(), type: 'run', seed, minutes, sessionTimeoutMs, paths: lockPlans.map(({ path }) => path), clients: names, leases: leasesOf(lockPlans) });
 
   await using trio = await Trio.start({ tickTimeMs, syncLimit });
   await using register = await Register.start(record);
@@ -36,12 +36,12 @@ export async function run({ minutes, seed, clients: count, sticky, out }: ChaosO
   const clients = await Promise.all(
     names.map((client, index) => {
       // Half of the clients know the servers' tick, which makes their deadlines later.
-      const plan = { client, seed: seed + 100 * index, sessionTimeoutMs, tickTimeMs: index % 2 === 0 ? tickTimeMs : undefined, paths, owners: ownersOfClient, stickyIdleMs: isSticky(sticky, index) ? stickyIdleMs : undefined };
+      const plan = { client, seed: seed + 100 * index, sessionTimeoutMs, tickTimeMs: index % 2 === 0 ? tickTimeMs : undefined, locks: lockPlans, owners: ownersOfClient, stickyIdleMs: isSticky(sticky, index) ? stickyIdleMs : undefined };
       return ClientProcess.start({ ...plan, registerPort: register.port, file: fileOf(client) }, ports);
     }),
   );
   try {
-    const world = { trio, clients, stranger: outside, paths, random: new Random(seed, 0), sessionTimeoutMs };
+    const world = { trio, clients, stranger: outside, folders: lockPlans.flatMap(foldersOf), random: new Random(seed, 0), sessionTimeoutMs };
     await new Nemesis(world, record).rage(now() + minutes * 60_000);
     await trio.whole();
     for (const client of clients) client.order({ is: 'drain' });
@@ -63,15 +63,21 @@ async function whatIsLeft(outside: Stranger, trio: Trio): Promise<EndEvent> {
   const emptyAfterMs: Record<string, number> = {};
   const left: Record<string, string[]> = {};
   do {
-    for (const path of paths) {
-      left[path] = await outside.children(path);
-      if (left[path].length === 0) emptyAfterMs[path] ??= now() - leftAt;
+    for (const plan of lockPlans) {
+      const names = await participantsOf(plan, outside);
+      left[plan.path] = names;
+      if (names.length === 0) emptyAfterMs[plan.path] ??= now() - leftAt;
     }
     if (Object.values(left).every((names) => names.length === 0)) break;
     await delay(20);
   } while (now() < leftAt + 3 * sessionTimeoutMs);
   const watches = await Promise.all(trio.servers.map(async (server) => Number(/Total watches:(\d+)/.exec(await server.command('wchs'))?.[1])));
   return { type: 'end', left: Object.fromEntries(Object.entries(left).filter(([, names]) => names.length > 0)), watches: watches.reduce((a, b) => a + b, 0), emptyAfterMs };
+}
+
+async function participantsOf(plan: LockPlan, outside: Stranger): Promise<string[]> {
+  const folders = await Promise.all(foldersOf(plan).map(async (folder) => (await outside.children(folder)).map((name) => `${folder}/${name}`)));
+  return folders.flat();
 }
 
 function merge(folder: string, files: readonly string[]): string {

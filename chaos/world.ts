@@ -9,7 +9,8 @@ export interface World {
   readonly clients: readonly ClientProcess[];
   /** Somebody with a connection of its own, whom no fault of a client's link meets. */
   readonly stranger: Stranger;
-  readonly paths: readonly string[];
+  /** Where the znodes of the locks are. */
+  readonly folders: readonly string[];
   readonly random: Random;
   readonly sessionTimeoutMs: number;
 }

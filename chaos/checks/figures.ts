@@ -1,5 +1,8 @@
-import { claimOf, takenAt, toldAt } from './claim.ts';
+import type { Role } from '../history.ts';
+import { claimOf, takenAt, toldAt, type Claim } from './claim.ts';
 import { grouped, type Granted, type History } from './folded-history.ts';
+import { crowds } from './leases.ts';
+import { mayMeet } from './owner.ts';
 import { pairsInOrder } from './order.ts';
 import { standstills } from './progress.ts';
 
@@ -11,11 +14,16 @@ export interface Figures {
   readonly losses: Readonly<Record<string, number>>;
   readonly writesAccepted: number;
   readonly writesRefused: number;
+  /** The most that were valid at the same moment. */
+  readonly readersTogether: number;
+  readonly leasesTogether: number;
+  /** Reads taken by who was writing. */
+  readonly downgrades: number;
   /** Pairs of calls whose order was judged. */
   readonly pairsInOrder: number;
   /** From a healed fault to the next grant on a path where somebody waits, while there was peace. */
   readonly longestStandstillMs: number | undefined;
-  /** From a loss being told to the next grant on its path: of code that ran, and that nobody robbed. */
+  /** From a loss being told to the next grant on its path that had to wait for it: of code that ran, and that nobody robbed. */
   readonly smallestMarginMs: number | undefined;
   /** From a third party's deletion to the loser being told. */
   readonly slowestNewsMs: number | undefined;
@@ -35,6 +43,9 @@ export function figuresOf(history: History): Figures {
     losses: count(lost, ({ lost }) => lost?.reason ?? ''),
     writesAccepted: accepted,
     writesRefused: registered.length - accepted,
+    readersTogether: together(history.run.paths, history, 'reader'),
+    leasesTogether: together(Object.keys(history.run.leases ?? {}), history, 'lease'),
+    downgrades: grants.filter(({ kind, role }) => kind === 'downgrade' && role === 'reader').length,
     pairsInOrder: pairsInOrder(history).length,
     longestStandstillMs: most(standstillsMs),
     smallestMarginMs: least(lost.flatMap((grant) => margin(grant, history))),
@@ -46,8 +57,13 @@ export function figuresOf(history: History): Figures {
 function margin(grant: Granted, history: History): number[] {
   const told = toldAt(grant);
   if (claimOf(grant, history).to !== told) return [];
-  const next = history.grants.get(grant.path)?.find(({ granted }) => granted.token > grant.granted.token);
+  const next = history.grants.get(grant.path)?.find((other) => other.granted.token > grant.granted.token && !mayMeet(other, grant));
   return next ? [next.granted.t - told] : [];
+}
+
+function together(paths: readonly string[], history: History, role: Role): number {
+  const isOfRole = ({ acquire }: Claim): boolean => acquire.role === role;
+  return most(paths.flatMap((path) => crowds(path, history).map((crowd) => crowd.filter(isOfRole).length))) ?? 0;
 }
 
 function news(grant: Granted, history: History): number[] {

@@ -1,4 +1,4 @@
-import type { CallKind, EndEvent, HistoryEvent, RunEvent } from '../history.ts';
+import type { CallKind, EndEvent, HistoryEvent, Role, RunEvent } from '../history.ts';
 
 /** A history by its nouns: what became of each acquire, each process and each fault. */
 export interface History {
@@ -22,6 +22,7 @@ export interface Acquire {
   readonly path: string;
   readonly kind: CallKind;
   readonly flow: string;
+  readonly role: Role;
   readonly timeoutMs: number | undefined;
   readonly calledAt: number;
   granted: { readonly t: number; readonly hold: string; readonly token: bigint; readonly valid: boolean } | undefined;
@@ -127,10 +128,10 @@ export function fold(events: readonly HistoryEvent[]): History {
       case 'complaint':
         break;
       case 'call': {
-        const { id, path, kind, flow, timeoutMs, t: calledAt, client } = event;
+        const { id, path, kind, flow, role = 'owner', timeoutMs, t: calledAt, client } = event;
         if (acquires.has(id)) throw new Error(`Expected one call of ${id}, got ${JSON.stringify(event)}`);
         const rest = { granted: undefined, refused: undefined, observations: [], lost: undefined, releasingAt: undefined, released: undefined };
-        acquires.set(id, { id, path, kind, flow, timeoutMs, calledAt, incarnation: known(latest, client, event), ...rest });
+        acquires.set(id, { id, path, kind, flow, role, timeoutMs, calledAt, incarnation: known(latest, client, event), ...rest });
         break;
       }
       default:

@@ -15,7 +15,8 @@ export function order(history: History): Violation[] {
 /**
  * The pairs whose order is certain. Calls create their znodes in the order in which they were made, as long as nothing happens to their
  * session, to its connection, or to a znode of theirs: what is created anew goes to the back of the queue. A tryAcquire does not queue up;
- * who re-enters does not either, and who waits in memory for another acquire of its own flow may create later than it called.
+ * who re-enters does not either, and who waits in memory for another acquire of its own flow may create later than it called. Readers that are
+ * let in together may come to their code in any order; leases are given one after another, like a mutex.
  */
 export function pairsInOrder(history: History): [Granted, Granted][] {
   return [...grouped(queuers(history), ({ incarnation, path }) => `${incarnation.client} ${path}`).values()].flatMap((calls) => {
@@ -23,7 +24,7 @@ export function pairsInOrder(history: History): [Granted, Granted][] {
     let waiting: Granted[] = [];
     for (const call of calls) {
       waiting = waiting.filter(({ granted }) => granted.t > call.calledAt);
-      for (const earlier of waiting) pairs.push([earlier, call]);
+      for (const earlier of waiting) if (call.role !== 'reader' || earlier.role !== 'reader') pairs.push([earlier, call]);
       if (isUndisturbed(call, history)) waiting.push(call);
     }
     return pairs;

@@ -5,6 +5,11 @@ export function isOneOwner(a: Granted, b: Granted): boolean {
   return a.flow === b.flow || a.granted.hold === b.granted.hold;
 }
 
-export function nameOf({ id, path, granted }: Granted): string {
-  return `${id} (${path}, token ${granted.token})`;
+/** Whether two owners may have their path at the same time. How many leases may, `leases` asks. */
+export function mayMeet(a: Granted, b: Granted): boolean {
+  return a.role === b.role && (a.role === 'reader' || a.role === 'lease');
+}
+
+export function nameOf({ id, path, role, granted }: Granted): string {
+  return `${id} (${path}, ${role === 'owner' ? '' : `${role}, `}token ${granted.token})`;
 }

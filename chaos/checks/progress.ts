@@ -2,7 +2,7 @@ import { claimsOf, type Claim } from './claim.ts';
 import { grouped, type Acquire, type History } from './folded-history.ts';
 import { moment, seconds, type Violation } from './violation.ts';
 
-/** From a healed fault, or from the end of the hold that outlasted it, to the next grant. */
+/** From a healed fault, or from the end of the holds that outlasted it, to the next grant. */
 export interface Standstill {
   readonly path: string;
   readonly fault: string;
@@ -15,7 +15,7 @@ export interface Standstill {
   readonly quietUntil: number;
 }
 
-/** A path with waiters, and without a holder or a grant, for a session timeout and two seconds of peace after a fault was healed. */
+/** A path with waiters and room for them, and without a grant, for a session timeout and two seconds of peace after a fault was healed. */
 export function progress(history: History): Violation[] {
   const windowMs = history.run.sessionTimeoutMs + 2_000;
   return standstills(history).flatMap(({ path, fault, from, grantedAt, waiters, quietUntil }) => {
@@ -33,10 +33,11 @@ export function standstills(history: History): Standstill[] {
   const calls = grouped(acquires, ({ path }) => path);
   return run.paths.flatMap((path) => {
     const claims = claimsOf(path, history);
+    const room = roomBeside(path, history);
     return faults.flatMap(({ fault, kind, target, healedAt }) => {
       if (faults.some((other) => other.beganAt <= healedAt && other.healedAt > healedAt)) return [];
       const quietUntil = Math.min(lastAt, ...faults.filter(({ beganAt }) => beganAt > healedAt).map(({ beganAt }) => beganAt));
-      const from = freeAt(claims, healedAt);
+      const from = freeAt(claims, healedAt, room);
       const waiters = (calls.get(path) ?? []).filter((call) => call.calledAt <= from && settledAt(call) > from);
       if (waiters.length === 0) return [];
       const grantedAt = grants.get(path)?.find(({ granted }) => granted.t > from)?.granted.t ?? Infinity;
@@ -45,10 +46,30 @@ export function standstills(history: History): Standstill[] {
   });
 }
 
-/** When the hold that somebody had at the time was over, with whoever re-entered it meanwhile. */
-function freeAt(claims: readonly Claim[], t: number): number {
+/** Who wants the most leases of a semaphore wants two. */
+const mostWanted = 2;
+
+/** Beside how many holds there is room for whoever waits. */
+function roomBeside(path: string, { run }: History): number {
+  return Math.max(0, (run.leases?.[path] ?? 0) - mostWanted);
+}
+
+/** When enough of the holds that were there at the time were over, with whoever re-entered them or came meanwhile. */
+function freeAt(claims: readonly Claim[], t: number, room: number): number {
   let free = t;
-  for (const { from, to } of claims) if (from <= free && to > free) free = to;
+  let open: Claim[] = [];
+  const makeRoom = (until: number): void => {
+    while (open.length > room && free < until) {
+      free = Math.min(...open.map(({ to }) => to));
+      open = open.filter(({ to }) => to > free);
+    }
+  };
+  for (const claim of claims) {
+    makeRoom(claim.from);
+    if (claim.from > free) return free;
+    if (claim.to > free) open.push(claim);
+  }
+  makeRoom(Infinity);
   return free;
 }
 

@@ -18,7 +18,7 @@ const lookEveryMs = 20;
 
 /**
  * What a careful owner does while it holds the lock: it writes with its token, never without a look at `isValid`, and ends at the first look
- * that says no.
+ * that says no. Who shares the lock writes nothing, and looks.
  */
 export async function work({ id, path, lengthMs, writes, delayMs, keeping }: Job, hold: Hold, record: RecordOwner, register: RegisterClient): Promise<void> {
   const until = performance.now() + lengthMs;

@@ -1,7 +1,8 @@
 // One client process of a run: owners that take locks until they are told to stop.
-import { InterProcessMutex, LockClient } from '../../src/index.ts';
+import { LockClient } from '../../src/index.ts';
 import { Random } from '../../test/model/random.ts';
 import type { ClientSetup, Order } from '../messages.ts';
+import { lockOf } from './lock.ts';
 import { Owner } from './owner.ts';
 import { Recorder } from './recorder.ts';
 import { RegisterClient } from './register-client.ts';
@@ -27,10 +28,10 @@ client.on('background', (event) => {
 process.on('message', (order: Order) => obey(order));
 
 const sticky = setup.stickyIdleMs === undefined ? undefined : { idleMs: setup.stickyIdleMs };
-const mutexes = new Map(setup.paths.map((path) => [path, new InterProcessMutex(client, path, { sticky })]));
+const locks = setup.locks.map((plan) => lockOf(plan, client, sticky));
 const nextId = (): string => `${setup.client}.${setup.incarnation}-${(ids += 1)}`;
 const run = async (index: number): Promise<void> => {
-  const owner = new Owner({ client, mutexes, recorder, register, nextId, keeping, sessionTimeoutMs: setup.sessionTimeoutMs, random: new Random(setup.seed, 1_000 * setup.incarnation + index) });
+  const owner = new Owner({ locks, recorder, register, nextId, keeping, sessionTimeoutMs: setup.sessionTimeoutMs, random: new Random(setup.seed, 1_000 * setup.incarnation + index) });
   // A turn of the loop between, also after calls that fail at once.
   while (!isDraining) await owner.once().then(() => new Promise((resolve) => setTimeout(resolve, random.between(0, 10))));
 };

@@ -1,13 +1,13 @@
-import { InterProcessMutex, lockContext, type Hold, type LockClient } from '../../src/index.ts';
+import { lockContext, type Hold, type InterProcessSemaphore } from '../../src/index.ts';
 import type { Random } from '../../test/model/random.ts';
 import { now, type CallKind } from '../history.ts';
 import { recordGrant, work, type Job } from './job.ts';
+import type { Lock, Side } from './lock.ts';
 import type { Recorder, RecordOwner } from './recorder.ts';
 import type { RegisterClient } from './register-client.ts';
 
 export interface OwnerTools {
-  readonly client: LockClient;
-  readonly mutexes: ReadonlyMap<string, InterProcessMutex>;
+  readonly locks: readonly Lock[];
   readonly recorder: Recorder;
   readonly register: RegisterClient;
   readonly random: Random;
@@ -15,8 +15,6 @@ export interface OwnerTools {
   readonly keeping: Job['keeping'];
   readonly nextId: () => string;
 }
-
-const kinds: readonly [CallKind, ...CallKind[]] = ['plain', 'plain', 'plain', 'long', 'timed', 'aborted', 'try', 're-entrant', 'handler'];
 
 /** Takes locks of all kinds, one after another. */
 export class Owner {
@@ -27,69 +25,93 @@ export class Owner {
   }
 
   async once(): Promise<void> {
-    const { random, mutexes } = this.#tools;
-    const [first, ...others] = [...mutexes];
+    const { random, locks } = this.#tools;
+    const [first, ...others] = locks;
     if (first === undefined) return;
-    const [path, mutex] = random.pick([first, ...others]);
-    const kind = random.pick(kinds);
-    switch (kind) {
-      case 'plain':
-      case 'long':
-        return this.#hold(path, kind, {}, () => mutex.acquire());
-      case 'timed': {
-        const timeoutMs = Math.ceil(random.between(1, 1_500));
-        return this.#hold(path, kind, { timeoutMs }, () => mutex.acquire({ timeoutMs }));
-      }
-      case 'aborted':
-        return this.#hold(path, kind, {}, () => this.#aborted(mutex));
-      case 'try':
-        return this.#hold(path, kind, {}, () => mutex.tryAcquire());
-      case 're-entrant':
-        return this.#reenter(path, mutex);
-      case 'handler':
-        // Three handlers of one flow are three owners.
-        await Promise.all([1, 2, 3].map(() => this.#hold(path, kind, {}, () => mutex.acquire())));
+    const lock = random.pick([first, ...others]);
+    const kind = random.pick(lock.kinds);
+    switch (lock.is) {
+      case 'mutex':
+        return this.#take(lock.owner, kind);
+      case 'read-write':
+        if (kind === 'downgrade') return this.#nest(kind, lock.writer, lock.reader);
+        return this.#take(random.chance(0.3) ? lock.writer : lock.reader, kind);
+      case 'semaphore':
+        return kind === 'many' ? this.#many(lock.lease, lock.semaphore) : this.#take(lock.lease, kind);
     }
   }
 
-  async #aborted(mutex: InterProcessMutex): Promise<Hold> {
+  async #take(side: Side, kind: CallKind): Promise<void> {
+    const { lock } = side;
+    switch (kind) {
+      case 'timed': {
+        const timeoutMs = Math.ceil(this.#tools.random.between(1, 1_500));
+        return this.#hold(side, kind, { timeoutMs }, () => lock.acquire({ timeoutMs }));
+      }
+      case 'aborted':
+        return this.#hold(side, kind, {}, () => this.#aborted(side));
+      case 'try':
+        return this.#hold(side, kind, {}, () => lock.tryAcquire());
+      case 're-entrant':
+        return this.#nest(kind, side, side);
+      case 'handler':
+        // Three handlers of one flow are three owners.
+        await Promise.all([1, 2, 3].map(() => this.#hold(side, kind, {}, () => lock.acquire())));
+        return;
+      default:
+        return this.#hold(side, kind, {}, () => lock.acquire());
+    }
+  }
+
+  async #aborted({ lock }: Side): Promise<Hold> {
     const aborter = new AbortController();
     const timer = setTimeout(() => aborter.abort(new Error('changed its mind')), this.#tools.random.between(0, 800));
     try {
-      return await mutex.acquire({ signal: aborter.signal });
+      return await lock.acquire({ signal: aborter.signal });
     } finally {
       clearTimeout(timer);
     }
   }
 
-  async #hold(path: string, kind: CallKind, call: { timeoutMs?: number }, acquire: () => Promise<Hold | undefined>): Promise<void> {
+  async #hold({ path, role }: Side, kind: CallKind, call: { timeoutMs?: number }, acquire: () => Promise<Hold | undefined>): Promise<void> {
     const id = this.#tools.nextId();
     const record = this.#tools.recorder.of(id);
-    record({ type: 'call', path, kind, flow: id, ...call });
+    record({ type: 'call', path, kind, role, flow: id, ...call });
     const hold = await this.#settled(acquire, record);
-    if (hold === undefined) return;
-    recordGrant(hold, path, record);
-    await this.#work(id, path, kind, hold, record);
-    await this.#release(hold, record);
+    if (hold) await this.#use(id, { path, role }, kind, hold, record);
   }
 
-  /** The inner acquire outlives the outer one: the lock is held until both are over. */
-  async #reenter(path: string, mutex: InterProcessMutex): Promise<void> {
+  /** Two leases of one call: each has a job of its own, which may be longer than the other's. */
+  async #many({ path, role }: Side, semaphore: InterProcessSemaphore): Promise<void> {
     const { recorder, nextId } = this.#tools;
-    const [outer, inner] = [nextId(), nextId()];
-    const [recordOuter, recordInner] = [recorder.of(outer), recorder.of(inner)];
+    const calls = [nextId(), nextId()].map((id) => ({ id, record: recorder.of(id) }));
+    for (const { id, record } of calls) record({ type: 'call', path, kind: 'many', role, flow: id });
+    const acquired = semaphore.acquireMany(calls.length);
+    await Promise.all(
+      calls.map(async ({ id, record }, index) => {
+        const hold = await this.#settled(() => acquired.then((holds) => holds[index]), record);
+        if (hold) await this.#use(id, { path, role }, 'many', hold, record);
+      }),
+    );
+  }
+
+  /** The inner acquire outlives the outer one: the lock is held until both are over. A writer that goes over to reading lets readers in meanwhile. */
+  async #nest(kind: CallKind, outer: Side, inner: Side): Promise<void> {
+    const { recorder, nextId } = this.#tools;
+    const [flow, id] = [nextId(), nextId()];
+    const [recordOuter, recordInner] = [recorder.of(flow), recorder.of(id)];
     await lockContext.run(async () => {
-      recordOuter({ type: 'call', path, kind: 're-entrant', flow: outer });
-      const first = await this.#settled(() => mutex.acquire(), recordOuter);
+      recordOuter({ type: 'call', path: outer.path, kind, role: outer.role, flow });
+      const first = await this.#settled(() => outer.lock.acquire(), recordOuter);
       if (first === undefined) return;
-      recordGrant(first, path, recordOuter);
-      recordInner({ type: 'call', path, kind: 're-entrant', flow: outer });
-      const second = await this.#settled(() => mutex.acquire(), recordInner);
-      if (second) recordGrant(second, path, recordInner);
-      await this.#work(outer, path, 're-entrant', first, recordOuter);
+      recordGrant(first, outer.path, recordOuter);
+      recordInner({ type: 'call', path: inner.path, kind, role: inner.role, flow });
+      const second = await this.#settled(() => inner.lock.acquire(), recordInner);
+      if (second) recordGrant(second, inner.path, recordInner);
+      await this.#work(flow, outer, kind, first, recordOuter);
       await this.#release(first, recordOuter);
       if (second === undefined) return;
-      await this.#work(inner, path, 're-entrant', second, recordInner);
+      await this.#work(id, inner, kind, second, recordInner);
       await this.#release(second, recordInner);
     });
   }
@@ -108,12 +130,19 @@ export class Owner {
     }
   }
 
-  #work(id: string, path: string, kind: CallKind, hold: Hold, record: RecordOwner): Promise<void> {
+  async #use(id: string, place: Pick<Side, 'path' | 'role'>, kind: CallKind, hold: Hold, record: RecordOwner): Promise<void> {
+    recordGrant(hold, place.path, record);
+    await this.#work(id, place, kind, hold, record);
+    await this.#release(hold, record);
+  }
+
+  #work(id: string, { path, role }: Pick<Side, 'path' | 'role'>, kind: CallKind, hold: Hold, record: RecordOwner): Promise<void> {
     const { random, register, sessionTimeoutMs, keeping } = this.#tools;
     const isVeryLong = kind === 'long' && random.chance(0.1);
     const longestMs = isVeryLong ? 2 * sessionTimeoutMs : 1_200;
     const lengthMs = kind === 'long' ? random.between(100, longestMs) : random.between(0, 10);
-    const job: Job = { id, path, lengthMs, writes: 1 + random.whole(2), delayMs: isVeryLong ? random.between(0, longestMs) : 0, keeping };
+    const writes = role === 'reader' || role === 'lease' ? 0 : 1 + random.whole(2);
+    const job: Job = { id, path, lengthMs, writes, delayMs: isVeryLong ? random.between(0, longestMs) : 0, keeping };
     return work(job, hold, record, register);
   }
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { figuresOf } from '../../chaos/checks/figures.ts';
 import { table } from '../../chaos/checks/report.ts';
-import { calm } from './support/script.ts';
+import { calm, type Script } from './support/script.ts';
 
 describe('the figures of a history', () => {
   it('count what there was', () => {
@@ -23,6 +23,27 @@ describe('the figures of a history', () => {
       writesRefused: 1,
       faults: { 'kill-leader': 2, 'cut-link': 1 },
     });
+  });
+
+  it('count who has a path together, and who goes over to reading', () => {
+    const script = calm({ '/b': 3 });
+    for (const id of ['x', 'y', 'z']) script.hold('c1', id, { role: 'reader', call: 990, granted: 1_000, until: 2_000, token: id.charCodeAt(0) });
+    for (const id of ['u', 'v']) script.hold('c2', id, { path: '/b', role: 'lease', call: 990, granted: 1_000, until: 2_000, token: id.charCodeAt(0) });
+    script.hold('c1', 'w', { role: 'writer', kind: 'downgrade', call: 2_990, granted: 3_000, until: 3_100, token: 200 });
+    script.hold('c1', 'r', { role: 'reader', kind: 'downgrade', call: 3_050, granted: 3_051, until: 3_200, token: 200, znode: '/a/r', flow: 'w' });
+    expect(script.findings).to.deep.equal([]);
+    expect(figuresOf(script.history)).to.deep.include({ readersTogether: 3, leasesTogether: 2, downgrades: 1 });
+  });
+
+  it('have no margin from a loss to a grant that did not wait for it', () => {
+    const lost = (next: 'reader' | 'writer'): Script =>
+      calm()
+        .fault('silent-link', 'c1', 900, 5_000)
+        .hold('c1', 'x', { role: 'reader', call: 990, granted: 1_000, token: 10 })
+        .lose('c1', 'x', 4_000)
+        .hold('c2', 'y', { role: next, call: 995, granted: 4_300, until: 4_500, token: 11 });
+    expect(figuresOf(lost('writer').history).smallestMarginMs).to.equal(300);
+    expect(figuresOf(lost('reader').history).smallestMarginMs).to.equal(undefined);
   });
 
   it('have the smallest margin between a loss and the next grant, of code that ran', () => {

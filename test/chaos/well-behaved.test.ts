@@ -7,6 +7,7 @@ const calls: fc.Arbitrary<Call> = fc.record({
   client: fc.nat(5),
   path: fc.nat(3),
   kind: fc.constantFrom('plain', 'long', 'timed', 'aborted', 'try', 're-entrant', 'handler'),
+  reads: fc.boolean(),
   lengthMs: fc.integer({ min: 1, max: 1_200 }),
   patienceMs: fc.integer({ min: 0, max: 1_500 }),
 });
@@ -37,6 +38,24 @@ describe('a well-behaved history, whatever happens in it', () => {
         script.own('c1', 'intruder', t - 0.01, { type: 'call', path: victim.path, kind: 'try', flow: 'intruder' });
         script.own('c1', 'intruder', t, { type: 'granted', path: victim.path, hold: `${victim.path}/intruder`, token: '1000000', valid: true });
         expect(script.release('c1', 'intruder', t + 0.01).findings).to.include('overlaps');
+      }),
+    );
+  });
+
+  it('has one when somebody is given a lease more than there are', () => {
+    fc.assert(
+      fc.property(rounds, clients, fc.nat(), (a, b, place) => {
+        const script = play(a, b, 3);
+        const released = (script.history.grants.get('/p3') ?? []).filter((grant) => grant.released?.outcome === 'released');
+        const victim = released[place % released.length];
+        fc.pre(victim?.releasingAt !== undefined);
+        const t = (victim.granted.t + victim.releasingAt) / 2;
+        for (const id of ['one', 'other']) {
+          script.own('c1', id, t - 0.01, { type: 'call', path: '/p3', kind: 'try', role: 'lease', flow: id });
+          script.own('c1', id, t, { type: 'granted', path: '/p3', hold: `/p3/${id}`, token: id === 'one' ? '1000000' : '1000001', valid: true });
+          script.release('c1', id, t + 0.01);
+        }
+        expect(script.findings).to.deep.equal(['leases']);
       }),
     );
   });

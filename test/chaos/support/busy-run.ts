@@ -9,7 +9,7 @@ const fates: readonly [Fate, ...Fate[]] = ['stop-client', 'kill-client', 'delete
 export function busy({ grants, clients, paths }: { readonly grants: number; readonly clients: number; readonly paths: number }): History {
   const random = new Random(grants, clients);
   const callsOfRound = 20;
-  const call = (): Call => ({ client: random.whole(clients), path: random.whole(paths), kind: random.pick(kinds), lengthMs: random.between(1, 50), patienceMs: 0 });
+  const call = (): Call => ({ client: random.whole(clients), path: random.whole(paths), kind: random.pick(kinds), reads: random.chance(0.5), lengthMs: random.between(1, 50), patienceMs: 0 });
   const rounds = Array.from({ length: Math.ceil(grants / callsOfRound) }, (_, index): Round => {
     const fate = index % 100 === 0 ? random.pick(fates) : 'none';
     return { calls: Array.from({ length: callsOfRound }, call), fate, victim: random.whole(callsOfRound) };

@@ -1,4 +1,4 @@
-import type { CallKind } from '../../../chaos/history.ts';
+import type { CallKind, Role } from '../../../chaos/history.ts';
 import { Script, sessionTimeoutMs } from './script.ts';
 
 export type Fate = 'none' | 'stop-client' | 'kill-client' | 'delete-znode' | 'close-session' | 'silent-link' | 'kill-leader';
@@ -8,6 +8,8 @@ export interface Call {
   readonly client: number;
   readonly path: number;
   readonly kind: CallKind;
+  /** Where the path has readers. */
+  readonly reads: boolean;
   readonly lengthMs: number;
   readonly patienceMs: number;
 }
@@ -19,11 +21,13 @@ export interface Round {
   readonly victim: number;
 }
 
-/** What a lock without a fault would make of it. */
+const maxLeases = 2;
+
+/** What a lock without a fault would make of it. Every third path is a mutex, every third a read/write lock, every third a semaphore. */
 export function play(rounds: readonly Round[], clients: number, paths: number): Script {
   const stage = new Stage(clients, paths);
   // Everybody has held something.
-  const calls = Array.from({ length: Math.max(clients, paths) }, (_, index): Call => ({ client: index, path: index, kind: 'plain', lengthMs: 1, patienceMs: 0 }));
+  const calls = Array.from({ length: Math.max(clients, paths) }, (_, index): Call => ({ client: index, path: index, kind: 'plain', reads: false, lengthMs: 1, patienceMs: 0 }));
   for (const round of [{ calls, fate: 'none', victim: 0 } as const, ...rounds]) stage.play(round);
   return stage.end();
 }
@@ -34,14 +38,15 @@ class Stage {
   readonly #paths: readonly string[];
   readonly #incarnations = new Map<string, number>();
   /** From when on each path is free. */
-  readonly #free = new Map<string, number>();
+  readonly #free = new Map<string, Free>();
   #t = 10;
   #tokens = 0;
 
   constructor(clients: number, paths: number) {
     this.#clients = Array.from({ length: clients }, (_, index) => `c${index + 1}`);
     this.#paths = Array.from({ length: paths }, (_, index) => `/p${index + 1}`);
-    this.#script = new Script(this.#clients, this.#paths);
+    this.#script = new Script(this.#clients, this.#paths, Object.fromEntries(this.#paths.filter((_, index) => index % 3 === 2).map((path) => [path, maxLeases])));
+    for (const path of this.#paths) this.#free.set(path, new Free());
   }
 
   play({ calls, fate, victim: place }: Round): void {
@@ -58,30 +63,30 @@ class Stage {
     return this.#script.end(this.#t + 20_000);
   }
 
-  #call({ path: place, kind, lengthMs, patienceMs }: Call, client: string, call: number, fate: Fate): void {
+  #call({ path: place, kind, reads, lengthMs, patienceMs }: Call, client: string, call: number, fate: Fate): void {
     const path = this.#paths[place % this.#paths.length] ?? '';
     const token = (this.#tokens += 1);
     const id = `${client}-${token}`;
-    const free = this.#free.get(path) ?? 0;
-    const granted = Math.max(call + 1, free + 0.5);
+    const role = roleOn(place % this.#paths.length, reads);
+    const granted = Math.max(call + 1, this.#freeOf(path).from(role) + 0.5);
     const waits = kind === 'try' ? 1 : kind === 'timed' || kind === 'aborted' ? patienceMs : Infinity;
     if (granted > call + waits) {
-      this.#script.own(client, id, call, { type: 'call', path, kind, flow: id, ...(kind === 'timed' ? { timeoutMs: patienceMs } : {}) });
+      this.#script.own(client, id, call, { type: 'call', path, kind, role, flow: id, ...(kind === 'timed' ? { timeoutMs: patienceMs } : {}) });
       this.#script.own(client, id, call + waits, { type: 'refused', outcome: kind === 'aborted' ? 'aborted' : 'none' });
       return;
     }
-    const plan = { path, kind, call, granted, token };
+    const plan = { path, kind, role, call, granted, token };
     if (fate !== 'none') {
       this.#script.hold(client, id, plan).look(client, id, granted + 0.5, true);
-      this.#goesOn(path, this.#strike(fate, client, id, `${path}/lock-${token}`, granted + 1));
+      this.#goesOn(path, role, granted, this.#strike(fate, client, id, `${path}/lock-${token}`, granted + 1));
       return;
     }
     const until = granted + lengthMs;
     this.#script.hold(client, id, { ...plan, until }).look(client, id, granted + lengthMs / 3, true);
-    this.#goesOn(path, until);
-    if (kind !== 're-entrant') return;
+    this.#goesOn(path, role, granted, until);
+    if (kind !== 're-entrant' || role === 'lease') return;
     this.#script.hold(client, `${id}-inner`, { ...plan, call: granted + lengthMs / 4, granted: granted + lengthMs / 4, until: until + 2, flow: id });
-    this.#goesOn(path, until + 2);
+    this.#goesOn(path, role, granted, until + 2);
   }
 
   /** Returns when the path is free for the next one. */
@@ -119,12 +124,44 @@ class Stage {
     }
   }
 
-  #goesOn(path: string, free: number): void {
-    this.#free.set(path, free);
-    this.#reaches(free);
+  #goesOn(path: string, role: Role, granted: number, until: number): void {
+    this.#freeOf(path).take(role, granted, until);
+    this.#reaches(until);
+  }
+
+  #freeOf(path: string): Free {
+    const free = this.#free.get(path);
+    if (free === undefined) throw new Error(`no path ${path}`);
+    return free;
   }
 
   #reaches(t: number): void {
     this.#t = Math.max(this.#t, t);
+  }
+}
+
+function roleOn(place: number, reads: boolean): Role {
+  if (place % 3 === 0) return 'owner';
+  if (place % 3 === 2) return 'lease';
+  return reads ? 'reader' : 'writer';
+}
+
+/** From when on a path is free, for whoever asks next. */
+class Free {
+  #ofWriters = 0;
+  #ofAll = 0;
+  #lastGrant = 0;
+  readonly #ofLeases = Array.from({ length: maxLeases }, () => 0);
+
+  from(role: Role): number {
+    if (role === 'reader') return this.#ofWriters;
+    return role === 'lease' ? Math.max(this.#lastGrant, Math.min(...this.#ofLeases)) : this.#ofAll;
+  }
+
+  take(role: Role, granted: number, until: number): void {
+    this.#lastGrant = granted;
+    if (role === 'lease') this.#ofLeases[this.#ofLeases.indexOf(Math.min(...this.#ofLeases))] = until;
+    if (role === 'owner' || role === 'writer') this.#ofWriters = until;
+    this.#ofAll = Math.max(this.#ofAll, until);
   }
 }

@@ -1,6 +1,6 @@
 import { check } from '../../../chaos/check.ts';
 import type { History } from '../../../chaos/checks/folded-history.ts';
-import type { CallKind, HistoryEvent, OwnerEvent } from '../../../chaos/history.ts';
+import type { CallKind, HistoryEvent, OwnerEvent, Role } from '../../../chaos/history.ts';
 import { parseHistory } from '../../../chaos/read-history.ts';
 
 export const sessionTimeoutMs = 4_000;
@@ -10,13 +10,14 @@ type Untimed<T> = T extends { readonly t: number } ? Omit<T, 't'> : never;
 export interface HoldPlan {
   readonly path?: string;
   readonly kind?: CallKind;
+  readonly role?: Role;
   readonly flow?: string;
   readonly znode?: string;
   readonly timeoutMs?: number;
   readonly call: number;
   readonly granted: number;
   readonly token: number;
-  /** Released then, with a write in the middle; without it, the hold is left open, and nothing is written. */
+  /** Released then, with a write in the middle, if it is a role that writes; without it, the hold is left open, and nothing is written. */
   readonly until?: number;
 }
 
@@ -26,10 +27,10 @@ export class Script {
   readonly #paths: readonly string[];
   #events: HistoryEvent[] = [];
 
-  constructor(clients: readonly string[] = ['c1', 'c2'], paths: readonly string[] = ['/a', '/b']) {
+  constructor(clients: readonly string[] = ['c1', 'c2'], paths: readonly string[] = ['/a', '/b'], leases: Readonly<Record<string, number>> = {}) {
     this.#clients = clients;
     this.#paths = paths;
-    this.say(0, { type: 'run', seed: 7, minutes: 1, sessionTimeoutMs, paths, clients });
+    this.say(0, { type: 'run', seed: 7, minutes: 1, sessionTimeoutMs, paths, clients, leases });
     for (const client of clients) this.say(1, { type: 'started', client, incarnation: 1 });
   }
 
@@ -43,10 +44,11 @@ export class Script {
     return this.say(t, { client, id, ...event });
   }
 
-  hold(client: string, id: string, { path = '/a', kind = 'plain', flow = id, timeoutMs, call, granted, token, znode = `${path}/lock-${token}`, until }: HoldPlan): this {
-    this.own(client, id, call, { type: 'call', path, kind, flow, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
+  hold(client: string, id: string, { path = '/a', kind = 'plain', role = 'owner', flow = id, timeoutMs, call, granted, token, znode = `${path}/lock-${token}`, until }: HoldPlan): this {
+    this.own(client, id, call, { type: 'call', path, kind, flow, role, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
     this.own(client, id, granted, { type: 'granted', path, hold: znode, token: `${token}`, valid: true });
     if (until === undefined) return this;
+    if (role === 'reader' || role === 'lease') return this.release(client, id, until);
     const middle = (granted + until) / 2;
     return this.write(client, id, `${id}/1`, { path, token, sent: middle, done: middle }).release(client, id, until);
   }
@@ -118,8 +120,8 @@ interface WritePlan {
 }
 
 /** Two clients that have held a lock each, in the first second, and that leave after a minute: what happens in between is up to the test. */
-export function calm(): Script {
-  return new Script()
+export function calm(leases: Readonly<Record<string, number>> = {}): Script {
+  return new Script(['c1', 'c2'], ['/a', '/b'], leases)
     .hold('c1', 'c1-first', { call: 10, granted: 20, until: 30, token: 1 })
     .hold('c2', 'c2-first', { call: 11, granted: 40, until: 50, token: 2 })
     .hold('c2', 'c2-other', { path: '/b', call: 20, granted: 30, until: 60, token: 3 })

@@ -1,0 +1,125 @@
+import { expect } from 'chai';
+import type { Role } from '../../chaos/history.ts';
+import { calm, type Script } from './support/script.ts';
+
+/** c1 from 1,000 to 2,000, c2 from 1,500 on. */
+function two(first: Role, second: Role, until = 2_000): Script {
+  return calm().hold('c1', 'x', { role: first, call: 990, granted: 1_000, until, token: 10 }).hold('c2', 'y', { role: second, call: 995, granted: 1_500, until: 1_600, token: 11 });
+}
+
+describe('readers and writers in a history', () => {
+  it('may read together', () => expect(two('reader', 'reader').findings).to.deep.equal([]));
+
+  it('may follow each other at once', () => {
+    for (const [first, second] of [['writer', 'reader'], ['reader', 'writer'], ['writer', 'writer']] as const) expect(two(first, second, 1_500).findings).to.deep.equal([]);
+  });
+
+  it('must not be let in while somebody writes', () => {
+    expect(two('writer', 'reader').findings).to.deep.equal(['overlaps']);
+    expect(two('writer', 'writer').findings).to.deep.equal(['overlaps']);
+  });
+
+  it('must not write while somebody reads', () => expect(two('reader', 'writer').findings).to.deep.equal(['overlaps']));
+
+  it('must not write beside the first of several readers', () => {
+    const script = two('reader', 'reader').hold('c2', 'w', { role: 'writer', call: 1_000, granted: 1_700, until: 1_800, token: 12 });
+    expect(script.findings).to.deep.equal(['overlaps']);
+  });
+
+  it('must not find an owner of another kind there', () => {
+    expect(two('reader', 'owner').findings).to.deep.equal(['overlaps']);
+    expect(two('reader', 'lease').findings).to.deep.equal(['overlaps']);
+  });
+
+  it('are no writer any more when the session is lost', () => {
+    const lost = (t: number): string[] =>
+      calm()
+        .fault('silent-link', 'c1', 900, 9_000)
+        .hold('c1', 'x', { role: 'writer', call: 990, granted: 1_000, token: 10 })
+        .lose('c1', 'x', t)
+        .hold('c2', 'y', { role: 'reader', call: 995, granted: 4_000, until: 4_100, token: 11 }).findings;
+    expect(lost(3_999)).to.deep.equal([]);
+    expect(lost(4_001)).to.deep.equal(['overlaps']);
+  });
+});
+
+describe('who goes over from writing to reading in a history', () => {
+  /** Writes from 1,000 to 2,000, and reads from 1,500 to 3,000. */
+  const downgraded = (token: number): Script =>
+    calm()
+      .hold('c1', 'w', { role: 'writer', kind: 'downgrade', call: 990, granted: 1_000, until: 2_000, token: 10, flow: 'w' })
+      .hold('c1', 'r', { role: 'reader', kind: 'downgrade', call: 1_500, granted: 1_501, until: 3_000, token, znode: '/a/read-11', flow: 'w' });
+
+  it('is one owner, and keeps the token', () => expect(downgraded(10).findings).to.deep.equal([]));
+
+  it('must not get another token', () => {
+    expect(downgraded(11).findings).to.deep.equal(['tokens']);
+    expect(downgraded(9).findings).to.deep.equal(['tokens']);
+  });
+
+  it('must keep writers out, and no readers', () => {
+    const withNext = (role: Role): string[] => downgraded(10).hold('c2', 'y', { role, call: 995, granted: 2_500, until: 2_600, token: 12 }).findings;
+    expect(withNext('writer')).to.deep.equal(['overlaps']);
+    expect(withNext('reader')).to.deep.equal([]);
+  });
+
+  it('must not be another one', () => {
+    const script = calm()
+      .hold('c1', 'w', { role: 'writer', call: 990, granted: 1_000, until: 2_000, token: 10 })
+      .hold('c1', 'r', { role: 'reader', call: 1_500, granted: 1_501, until: 3_000, token: 11 });
+    expect(script.findings).to.deep.equal(['overlaps']);
+  });
+
+  it('has no claim on the token once it has let go', () => {
+    const later = (token: number): string[] =>
+      calm()
+        .hold('c1', 'w', { role: 'writer', call: 990, granted: 1_000, until: 2_000, token: 10, flow: 'w' })
+        .hold('c1', 'r', { role: 'reader', call: 2_100, granted: 2_101, until: 3_000, token, znode: '/a/read-11', flow: 'w' }).findings;
+    expect(later(11)).to.deep.equal([]);
+    expect(later(10)).to.deep.equal(['tokens']);
+  });
+});
+
+describe('tokens of readers and writers in a history', () => {
+  const roles = (first: Role, token: number, second: Role, next: number): string[] =>
+    calm()
+      .hold('c1', 'x', { role: first, call: 990, granted: 1_000, token, znode: '/a/first' })
+      .release('c1', 'x', 1_500)
+      .hold('c2', 'y', { role: second, call: 995, granted: 1_600, token: next, znode: '/a/second' })
+      .release('c2', 'y', 1_700).findings;
+
+  it('fence: a writer has a larger one than all before it', () => {
+    expect(roles('writer', 10, 'writer', 11)).to.deep.equal([]);
+    expect(roles('writer', 11, 'writer', 10)).to.deep.equal(['tokens']);
+    expect(roles('reader', 11, 'writer', 10)).to.deep.equal(['tokens']);
+  });
+
+  it('of readers are larger than those of the writers before them', () => {
+    expect(roles('writer', 10, 'reader', 11)).to.deep.equal([]);
+    expect(roles('writer', 11, 'reader', 10)).to.deep.equal(['tokens']);
+    expect(roles('writer', 11, 'reader', 11)).to.deep.equal(['tokens']);
+  });
+
+  it('of readers are identifiers, in any order', () => {
+    expect(roles('reader', 11, 'reader', 10)).to.deep.equal([]);
+    const twins = calm()
+      .hold('c1', 'x', { role: 'reader', call: 990, granted: 1_000, until: 1_500, token: 10, znode: '/a/one' })
+      .hold('c2', 'y', { role: 'reader', call: 990, granted: 1_001, until: 1_500, token: 10, znode: '/a/other' });
+    expect(twins.findings).to.deep.equal(['tokens']);
+  });
+});
+
+describe('the order of readers and writers of one process in a history', () => {
+  /** Called one after the other, and granted the other way round. */
+  const swapped = (first: Role, second: Role): string[] =>
+    calm()
+      .hold('c1', 'y', { role: second, call: 1_001, granted: 1_100, until: 1_200, token: 10 })
+      .hold('c1', 'x', { role: first, call: 1_000, granted: 1_300, until: 1_400, token: 11 }).findings;
+
+  it('is that of their calls, but for two readers', () => {
+    expect(swapped('reader', 'reader')).to.deep.equal([]);
+    expect(swapped('writer', 'reader')).to.deep.equal(['order']);
+    expect(swapped('reader', 'writer')).to.deep.equal(['order']);
+    expect(swapped('writer', 'writer')).to.deep.equal(['order']);
+  });
+});
