@@ -8,7 +8,15 @@ function lasting({ random, sessionTimeoutMs }: World): number {
 }
 
 export function one({ clients, random }: World): ClientProcess {
-  const [first, ...others] = clients;
+  return picked(clients, random);
+}
+
+/** Who understands what peers do not. */
+function oneOfOurs({ clients, random }: World): ClientProcess {
+  return picked(clients.filter(({ isPeer }) => !isPeer), random);
+}
+
+function picked([first, ...others]: readonly ClientProcess[], random: World['random']): ClientProcess {
   if (first === undefined) throw new Error('a run without clients');
   return random.pick([first, ...others]);
 }
@@ -39,7 +47,7 @@ export const clientFaults: Readonly<Record<string, FaultKind>> = {
     return { target: client.name, clients: [client.name], isStopped: true, begin: () => client.stop(), heal: () => client.resume() };
   },
   'stall-client': (world) => {
-    const client = one(world);
+    const client = oneOfOurs(world);
     const ms = lasting(world);
     return { target: client.name, clients: [client.name], isStopped: true, lastsMs: 0, begin: () => client.stall(ms), heal: () => undefined };
   },
@@ -57,7 +65,7 @@ export const clientFaults: Readonly<Record<string, FaultKind>> = {
     };
   },
   'close-session': async (world) => {
-    const client = one(world);
+    const client = oneOfOurs(world);
     const identity = await client.identity();
     return (
       identity && {

@@ -1,36 +1,38 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { whenProcessEnds } from '../test/support/process-end.ts';
 import { Link } from './link.ts';
-import type { ClientSetup, Identity, Order } from './messages.ts';
-
-export type ClientPlan = Omit<ClientSetup, 'incarnation' | 'connectString'>;
-
-const script = fileURLToPath(new URL('client/main.ts', import.meta.url));
+import type { Identity, Order } from './messages.ts';
+import type { Program } from './program.ts';
 
 /** One client of a run: a process, started again when it was killed, and its links to the servers. */
 export class ClientProcess {
-  readonly name: string;
   readonly links: readonly Link[];
-  readonly #plan: ClientPlan;
+  readonly #program: Program;
   readonly #connectString: string;
   #child: ChildProcess;
   #ended: Promise<unknown>;
   #incarnation = 1;
 
-  static async start(plan: ClientPlan, serverPorts: readonly number[]): Promise<ClientProcess> {
+  static async start(program: Program, serverPorts: readonly number[]): Promise<ClientProcess> {
     const links = await Promise.all(serverPorts.map((port) => Link.to(port)));
-    return new ClientProcess(plan, links);
+    return new ClientProcess(program, links);
   }
 
-  private constructor(plan: ClientPlan, links: readonly { link: Link; port: number }[]) {
-    this.name = plan.client;
+  private constructor(program: Program, links: readonly { link: Link; port: number }[]) {
     this.links = links.map(({ link }) => link);
-    this.#plan = plan;
+    this.#program = program;
     this.#connectString = links.map(({ port }) => `127.0.0.1:${port}`).join(',');
-    [this.#child, this.#ended] = this.#fork();
+    [this.#child, this.#ended] = this.#launch();
     whenProcessEnds(() => void this.#child.kill('SIGKILL'));
+  }
+
+  get name(): string {
+    return this.#program.client;
+  }
+
+  get isPeer(): boolean {
+    return this.#program.isPeer;
   }
 
   get isRunning(): boolean {
@@ -42,7 +44,7 @@ export class ClientProcess {
   }
 
   order(order: Order): void {
-    if (this.#child.connected) this.#child.send(order);
+    this.#program.order(this.#child, order);
   }
 
   async identity(): Promise<Identity | undefined> {
@@ -74,7 +76,7 @@ export class ClientProcess {
 
   restart(): void {
     this.#incarnation += 1;
-    [this.#child, this.#ended] = this.#fork();
+    [this.#child, this.#ended] = this.#launch();
   }
 
   /** Whether it ended by itself within the time. */
@@ -96,9 +98,8 @@ export class ClientProcess {
     return once(this.#child, 'message', { signal: AbortSignal.timeout(Math.ceil(withinMs)) }).then(([answer]) => answer as unknown, () => undefined);
   }
 
-  #fork(): [ChildProcess, Promise<unknown>] {
-    const setup: ClientSetup = { ...this.#plan, incarnation: this.#incarnation, connectString: this.#connectString };
-    const child = fork(script, [JSON.stringify(setup)], { execArgv: ['--import=tsx'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  #launch(): [ChildProcess, Promise<unknown>] {
+    const child = this.#program.start(this.#incarnation, this.#connectString);
     return [child, new Promise((resolve) => child.once('exit', resolve))];
   }
 }

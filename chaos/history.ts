@@ -14,7 +14,16 @@ export interface RunEvent {
   readonly clients: readonly string[];
   /** Of the paths that are semaphores: how many leases there are. */
   readonly leases?: Readonly<Record<string, number>>;
+  /** Of the clients: those that are not this library. They stand in the same queues; what is said of them is {@link PeerNote}. */
+  readonly peers?: readonly string[];
 }
+
+/**
+ * A peer does not know whether its hold is valid. Its `valid` is what the servers said: that its znode was there at some moment after `t`, and so,
+ * as it has it already, at `t`. It is granted when its acquire has returned, and only if the znode was found afterwards. It writes
+ * nothing to the register, and says neither `lost` nor `releasing`.
+ */
+export type PeerNote = Extract<OwnerEvent, { readonly type: 'call' | 'granted' | 'refused' | 'look' | 'released' }>;
 
 /** As what one asks for a path. Readers share it with readers, leases with so many as there are; everybody else has it alone. */
 export type Role = 'owner' | 'writer' | 'reader' | 'lease';

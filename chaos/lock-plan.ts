@@ -1,14 +1,12 @@
-/** A lock of a run: who takes part in it knows it by this. */
-export type LockPlan =
-  | { readonly is: 'mutex' | 'read-write'; readonly path: string }
-  | { readonly is: 'semaphore'; readonly path: string; readonly maxLeases: number };
+/** A lock of a run: who takes part in it knows it by this. `withPeers`: Java Curator does, too. */
+export type LockPlan = { readonly path: string; readonly withPeers: boolean } & ({ readonly is: 'mutex' | 'read-write' } | { readonly is: 'semaphore'; readonly maxLeases: number });
 
 export const lockPlans: readonly LockPlan[] = [
-  { is: 'mutex', path: '/chaos/accounts' },
-  { is: 'mutex', path: '/chaos/orders' },
-  { is: 'mutex', path: '/chaos/stock' },
-  { is: 'read-write', path: '/chaos/catalogue' },
-  { is: 'semaphore', path: '/chaos/printers', maxLeases: 3 },
+  { is: 'mutex', path: '/chaos/accounts', withPeers: true },
+  { is: 'mutex', path: '/chaos/orders', withPeers: false },
+  { is: 'mutex', path: '/chaos/stock', withPeers: false },
+  { is: 'read-write', path: '/chaos/catalogue', withPeers: true },
+  { is: 'semaphore', path: '/chaos/printers', withPeers: true, maxLeases: 3 },
 ];
 
 /** Where the znodes of its participants are. */

@@ -1,11 +1,11 @@
-// npm run chaos [-- --minutes 5 --seed 7 --clients 6 --out folder]
+// npm run chaos [-- --minutes 5 --seed 7 --clients 6 --java 2 --sticky mixed --out folder]
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { readOptions } from './options.ts';
 import { run } from './run.ts';
 
 const options = readOptions(process.argv.slice(2));
-console.log(`chaos: ${options.minutes} minutes, ${options.clients} clients, seed ${options.seed}`);
+console.log(`chaos: ${options.minutes} minutes, ${options.clients} clients, ${options.java} of Java Curator, sticky ${options.sticky}, seed ${options.seed}`);
 const history = await run(options).catch((error: unknown) => {
   // 1 is the checker's word for a violation.
   console.error(error);

@@ -4,6 +4,8 @@ export interface ChaosOptions {
   readonly minutes: number;
   readonly seed: number;
   readonly clients: number;
+  /** Of Java Curator, beside ours. */
+  readonly java: number;
   /** Which clients keep their locks: `mixed`, every second one. */
   readonly sticky: 'off' | 'on' | 'mixed';
   /** Where the history and its picture are written. */
@@ -14,12 +16,13 @@ export interface ChaosOptions {
 export function readOptions(args: readonly string[]): ChaosOptions {
   const { values } = parseArgs({
     args: [...args],
-    options: { minutes: { type: 'string', default: '5' }, seed: { type: 'string' }, clients: { type: 'string', default: '6' }, sticky: { type: 'string', default: 'mixed' }, out: { type: 'string', default: 'chaos-results' } },
+    options: { minutes: { type: 'string', default: '5' }, seed: { type: 'string' }, clients: { type: 'string', default: '6' }, java: { type: 'string', default: '2' }, sticky: { type: 'string', default: 'mixed' }, out: { type: 'string', default: 'chaos-results' } },
   });
   return {
     minutes: number('minutes', values.minutes, 0.1, 24 * 60),
     seed: values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : whole('seed', values.seed, 0, 2 ** 31 - 1),
     clients: whole('clients', values.clients, 2, 64),
+    java: whole('java', values.java, 0, 16),
     sticky: oneOf('sticky', values.sticky, ['off', 'on', 'mixed']),
     out: values.out,
   };

@@ -6,8 +6,10 @@ import { Random } from '../test/model/random.ts';
 import { stranger, type Stranger } from '../test/support/stranger.ts';
 import { ClientProcess } from './client-process.ts';
 import { now, type EndEvent, type HistoryEvent } from './history.ts';
+import { JavaProgram } from './java-program.ts';
 import { foldersOf, leasesOf, lockPlans, type LockPlan } from './lock-plan.ts';
 import { Nemesis } from './nemesis.ts';
+import { NodeProgram } from './node-program.ts';
 import type { ChaosOptions } from './options.ts';
 import { Register } from './register.ts';
 
@@ -16,41 +18,73 @@ const sessionTimeoutMs = 4_000;
 const tickTimeMs = 2_000;
 const syncLimit = 15;
 const ownersOfClient = 6;
+const threadsOfPeer = 2;
 const stickyIdleMs = 200;
 const settleLimitMs = 120_000;
+const peerSettleLimitMs = 30_000;
 
 /** Shakes an ensemble and its clients; resolves with the file of the history. */
-export async function run({ minutes, seed, clients: count, sticky, out }: ChaosOptions): Promise<string> {
+export async function run(options: ChaosOptions): Promise<string> {
+  const { minutes, seed, out } = options;
   const folder = join(out, `${new Date().toISOString().replaceAll(/[:.]/g, '-')}-seed-${seed}`);
-  mkdirSync(folder, { recursive: true });
-  const names = Array.from({ length: count }, (_, index) => `c${index + 1}`);
-  const ownFile = join(folder, 'own.jsonl');
+  const classes = join(folder, 'classes');
+  mkdirSync(classes, { recursive: true });
+  const ours = names('c', options.clients);
+  const peers = await areThereJavas(options, classes) ? names('j', options.java) : [];
   const fileOf = (name: string): string => join(folder, `${name}.jsonl`);
-  const record = (event: HistoryEvent): void => appendFileSync(ownFile, `${JSON.stringify(event)}\n`);
-  record({ t: now(), type: 'run', seed, minutes, sessionTimeoutMs, paths: lockPlans.map(({ path }) => path), clients: names, leases: leasesOf(lockPlans) });
+  const files = ['own', ...ours, ...peers].map(fileOf);
+  // Who is killed at once has none.
+  for (const file of files) writeFileSync(file, '');
+  const record = (event: HistoryEvent): void => appendFileSync(fileOf('own'), `${JSON.stringify(event)}\n`);
+  record({ t: now(), type: 'run', seed, minutes, sessionTimeoutMs, paths: lockPlans.map(({ path }) => path), clients: [...ours, ...peers], leases: leasesOf(lockPlans), peers });
 
   await using trio = await Trio.start({ tickTimeMs, syncLimit });
   await using register = await Register.start(record);
   await using outside = await stranger(trio.connectString);
-  const ports = trio.servers.map(({ port }) => port);
-  const clients = await Promise.all(
-    names.map((client, index) => {
+  const common = { sessionTimeoutMs, registerPort: register.port };
+  const programs = [
+    ...ours.map((client, index) => {
       // Half of the clients know the servers' tick, which makes their deadlines later.
-      const plan = { client, seed: seed + 100 * index, sessionTimeoutMs, tickTimeMs: index % 2 === 0 ? tickTimeMs : undefined, locks: lockPlans, owners: ownersOfClient, stickyIdleMs: isSticky(sticky, index) ? stickyIdleMs : undefined };
-      return ClientProcess.start({ ...plan, registerPort: register.port, file: fileOf(client) }, ports);
+      const plan = { client, seed: seed + 100 * index, tickTimeMs: index % 2 === 0 ? tickTimeMs : undefined, stickyIdleMs: isSticky(options.sticky, index) ? stickyIdleMs : undefined };
+      return new NodeProgram({ ...common, ...plan, locks: lockPlans, owners: ownersOfClient, file: fileOf(client) });
     }),
-  );
+    ...peers.map((client, index) => new JavaProgram({ ...common, client, seed: seed + 100 * (ours.length + index), locks: lockPlans.filter(({ withPeers }) => withPeers), owners: threadsOfPeer, file: fileOf(client) }, classes)),
+  ];
+  const clients = await Promise.all(programs.map((program) => ClientProcess.start(program, trio.servers.map(({ port }) => port))));
   try {
     const world = { trio, clients, stranger: outside, folders: lockPlans.flatMap(foldersOf), random: new Random(seed, 0), sessionTimeoutMs };
     await new Nemesis(world, record).rage(now() + minutes * 60_000);
     await trio.whole();
     for (const client of clients) client.order({ is: 'drain' });
-    await Promise.all(clients.map((client) => client.ends(settleLimitMs)));
+    await Promise.all(clients.map(goodbye));
     record({ t: now(), ...(await whatIsLeft(outside, trio)) });
   } finally {
     await Promise.all(clients.map((client) => client.close()));
   }
-  return merge(folder, [ownFile, ...names.map(fileOf)]);
+  rmSync(classes, { recursive: true });
+  return merge(folder, files);
+}
+
+function names(letter: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${letter}${index + 1}`);
+}
+
+/** Where there are none, and none can be installed, the run goes on without. */
+async function areThereJavas({ java }: ChaosOptions, classes: string): Promise<boolean> {
+  if (java === 0) return false;
+  try {
+    await JavaProgram.compile(classes);
+    return true;
+  } catch (error) {
+    console.log(`Without Java Curator: ${error instanceof Error ? error.message : String(error)}`);
+    return false;
+  }
+}
+
+/** Of ours the checker wants to hear that they left; a peer that does not is sent away. */
+async function goodbye(client: ClientProcess): Promise<void> {
+  await client.ends(client.isPeer ? peerSettleLimitMs : settleLimitMs);
+  if (client.isPeer) await client.kill();
 }
 
 function isSticky(sticky: ChaosOptions['sticky'], index: number): boolean {

@@ -19,16 +19,28 @@ export function claimsOf(path: string, history: History): Claim[] {
  *   look after a stop that still says yes is held against it.
  * - A third party that deletes the znode, or closes the session, opens the lock to the next one in the same moment. The claim ends when that
  *   began, if the loser was told, or let go, within two session timeouts.
+ *
+ * A peer's claim is what the servers have confirmed: Curator believes in a lock for seconds after it was lost, which is no fault of ours, and nothing
+ * that others have to respect.
  */
 export function claimOf(acquire: Granted, history: History): Claim {
+  return acquire.incarnation.isPeer ? { acquire, from: acquire.granted.t, to: seenAt(acquire) } : claimOfOurs(acquire, history);
+}
+
+function claimOfOurs(acquire: Granted, history: History): Claim {
   const from = acquire.granted.t;
   const told = toldAt(acquire);
-  const seen = acquire.observations.findLast(({ valid }) => valid)?.t ?? -Infinity;
+  const seen = seenAt(acquire);
   const runsUntil = Math.min(stoppedAt(acquire, history, seen), diedAt(acquire, history));
   const to = seen === -Infinity ? seen : Math.max(seen, Math.min(told, runsUntil));
   const taken = takenAt(acquire, history);
   const isToldOfIt = taken !== undefined && Math.min(told, runsUntil) <= taken + 2 * history.run.sessionTimeoutMs;
   return { acquire, from, to: isToldOfIt ? Math.min(to, taken) : to };
+}
+
+/** When it was last seen to be valid. */
+function seenAt({ observations }: Granted): number {
+  return observations.findLast(({ valid }) => valid)?.t ?? -Infinity;
 }
 
 /** Infinity if it never was. */

@@ -10,6 +10,9 @@ export interface Figures {
   readonly grants: number;
   readonly reEntries: number;
   readonly refusals: number;
+  readonly grantsOfPeers: number;
+  /** From a peer to one of ours, and back. */
+  readonly handOversWithPeers: number;
   /** By reason. */
   readonly losses: Readonly<Record<string, number>>;
   readonly writesAccepted: number;
@@ -40,6 +43,8 @@ export function figuresOf(history: History): Figures {
     grants: grants.length,
     reEntries: grants.length - new Set(grants.map(({ granted }) => granted.hold)).size,
     refusals: acquires.filter(({ refused }) => refused).length,
+    grantsOfPeers: grants.filter(isOfPeer).length,
+    handOversWithPeers: [...history.grants.values()].flatMap((onPath) => onPath.filter((grant, index) => isOfPeer(grant) !== isOfPeer(onPath[index - 1] ?? grant))).length,
     losses: count(lost, ({ lost }) => lost?.reason ?? ''),
     writesAccepted: accepted,
     writesRefused: registered.length - accepted,
@@ -52,6 +57,10 @@ export function figuresOf(history: History): Figures {
     slowestNewsMs: most(lost.flatMap((grant) => news(grant, history))),
     faults: count(faults, ({ kind }) => kind),
   };
+}
+
+function isOfPeer({ incarnation }: Granted): boolean {
+  return incarnation.isPeer;
 }
 
 function margin(grant: Granted, history: History): number[] {

@@ -52,6 +52,8 @@ export type Registered = Extract<HistoryEvent, { readonly type: 'register' }>;
 /** One process of a client. */
 export interface Incarnation {
   readonly client: string;
+  /** Not this library. */
+  readonly isPeer: boolean;
   readonly number: number;
   readonly startedAt: number;
   leftAt: number | undefined;
@@ -113,7 +115,7 @@ export function fold(events: readonly HistoryEvent[]): History {
         const { client, incarnation: number, t } = event;
         const earlier = latest.get(client);
         if (earlier) earlier.succeededAt = t;
-        const incarnation: Incarnation = { client, number, startedAt: t, leftAt: undefined, killedAt: undefined, succeededAt: undefined, upsets: [] };
+        const incarnation: Incarnation = { client, isPeer: run.peers?.includes(client) ?? false, number, startedAt: t, leftAt: undefined, killedAt: undefined, succeededAt: undefined, upsets: [] };
         latest.set(client, incarnation);
         incarnations.push(incarnation);
         break;

@@ -1,11 +1,15 @@
 import { claimsOf, type Claim } from './claim.ts';
 import type { History } from './folded-history.ts';
-import { nameOf } from './owner.ts';
+import { arePeers, nameOf } from './owner.ts';
 import { moment, type Violation } from './violation.ts';
 
 /** More leases of one semaphore claimed at the same moment than there are. Each is counted, also those of one flow. */
 export function leases(history: History): Violation[] {
-  return Object.entries(history.run.leases ?? {}).flatMap(([path, max]) => crowds(path, history).flatMap((crowd) => (crowd.length > max ? [tell(history, crowd, max)] : [])));
+  return Object.entries(history.run.leases ?? {}).flatMap(([path, max]) =>
+    crowds(path, history)
+      .filter((crowd) => crowd.length > max && !arePeers(...crowd.map(({ acquire }) => acquire)))
+      .map((crowd) => tell(history, crowd, max)),
+  );
 }
 
 /** At each grant, who has a claim then: its own is the last. */

@@ -9,6 +9,7 @@ import type { Violation } from './violation.ts';
 export function losses(history: History): Violation[] {
   const flowHolds = holdsByFlow(history);
   return history.acquires.flatMap((acquire) => {
+    if (acquire.incarnation.isPeer) return [];
     const { id, path, lost, refused, incarnation } = acquire;
     const tell = (t: number, what: string): Violation[] => [{ check: 'losses', t, text: `${id} (${path}) ${what}`, ids: [id] }];
     const isExplained = (t: number): boolean => faultsNear(t, history).some((fault) => touches(fault, acquire, flowHolds));

@@ -16,7 +16,7 @@ export function order(history: History): Violation[] {
  * The pairs whose order is certain. Calls create their znodes in the order in which they were made, as long as nothing happens to their
  * session, to its connection, or to a znode of theirs: what is created anew goes to the back of the queue. A tryAcquire does not queue up;
  * who re-enters does not either, and who waits in memory for another acquire of its own flow may create later than it called. Readers that are
- * let in together may come to their code in any order; leases are given one after another, like a mutex.
+ * let in together may come to their code in any order; leases are given one after another, like a mutex. The threads of a peer call at the same time.
  */
 export function pairsInOrder(history: History): [Granted, Granted][] {
   return [...grouped(queuers(history), ({ incarnation, path }) => `${incarnation.client} ${path}`).values()].flatMap((calls) => {
@@ -38,7 +38,7 @@ function queuers({ acquires }: History): Granted[] {
     const flow = `${acquire.path} ${acquire.flow}`;
     const isAlone = acquire.calledAt >= (busy.get(flow) ?? -Infinity);
     busy.set(flow, Math.max(busy.get(flow) ?? -Infinity, endOf(acquire)));
-    return isAlone && acquire.kind !== 'try' && acquire.granted !== undefined;
+    return isAlone && acquire.kind !== 'try' && !acquire.incarnation.isPeer && acquire.granted !== undefined;
   });
 }
 

@@ -1,6 +1,6 @@
 import { claimsOf, type Claim } from './claim.ts';
-import type { History } from './folded-history.ts';
-import { isOneOwner, mayMeet, nameOf } from './owner.ts';
+import type { Granted, History } from './folded-history.ts';
+import { arePeers, isOneOwner, mayMeet, nameOf } from './owner.ts';
 import { moment, seconds, type Violation } from './violation.ts';
 
 /** Two owners of one path whose claims have a moment in common: of a mutex, or one of them a writer. Ends that meet are none. */
@@ -10,13 +10,15 @@ export function overlaps(history: History): Violation[] {
     let open: Claim[] = [];
     for (const claim of claimsOf(path, history)) {
       open = open.filter(({ to }) => to > claim.from);
-      for (const other of open) {
-        if (!isOneOwner(other.acquire, claim.acquire) && !mayMeet(other.acquire, claim.acquire)) violations.push(tell(history, other, claim));
-      }
+      for (const other of open) if (mustNotMeet(other.acquire, claim.acquire)) violations.push(tell(history, other, claim));
       open.push(claim);
     }
     return violations;
   });
+}
+
+function mustNotMeet(a: Granted, b: Granted): boolean {
+  return !isOneOwner(a, b) && !mayMeet(a, b) && !arePeers(a, b);
 }
 
 function tell(history: History, earlier: Claim, later: Claim): Violation {

@@ -10,6 +10,11 @@ export function mayMeet(a: Granted, b: Granted): boolean {
   return a.role === b.role && (a.role === 'reader' || a.role === 'lease');
 }
 
-export function nameOf({ id, path, role, granted }: Granted): string {
-  return `${id} (${path}, ${role === 'owner' ? '' : `${role}, `}token ${granted.token})`;
+/** What peers do to each other is theirs. */
+export function arePeers(...owners: readonly Granted[]): boolean {
+  return owners.every(({ incarnation }) => incarnation.isPeer);
+}
+
+export function nameOf({ id, path, role, incarnation, granted }: Granted): string {
+  return `${id} (${path}, ${incarnation.isPeer ? 'a peer, ' : ''}${role === 'owner' ? '' : `${role}, `}token ${granted.token})`;
 }

@@ -1,5 +1,5 @@
 import { claimsOf, type Claim } from './claim.ts';
-import { grouped, type Acquire, type History } from './folded-history.ts';
+import { grouped, type Acquire, type History, type Incarnation } from './folded-history.ts';
 import { moment, seconds, type Violation } from './violation.ts';
 
 /** From a healed fault, or from the end of the holds that outlasted it, to the next grant. */
@@ -32,17 +32,25 @@ export function standstills(history: History): Standstill[] {
   const { run, faults, acquires, grants, lastAt } = history;
   const calls = grouped(acquires, ({ path }) => path);
   return run.paths.flatMap((path) => {
-    const claims = claimsOf(path, history);
+    const claims = occupations(path, history);
     const room = roomBeside(path, history);
     return faults.flatMap(({ fault, kind, target, healedAt }) => {
       if (faults.some((other) => other.beganAt <= healedAt && other.healedAt > healedAt)) return [];
       const quietUntil = Math.min(lastAt, ...faults.filter(({ beganAt }) => beganAt > healedAt).map(({ beganAt }) => beganAt));
       const from = freeAt(claims, healedAt, room);
-      const waiters = (calls.get(path) ?? []).filter((call) => call.calledAt <= from && settledAt(call) > from);
+      const waiters = (calls.get(path) ?? []).filter((call) => !call.incarnation.isPeer && call.calledAt <= from && settledAt(call) > from);
       if (waiters.length === 0) return [];
       const grantedAt = grants.get(path)?.find(({ granted }) => granted.t > from)?.granted.t ?? Infinity;
       return [{ path, fault: `${fault} (${kind} ${target})`, from, grantedAt, waiters, quietUntil }];
     });
+  });
+}
+
+/** What keeps others waiting: of ours, their claims; of a peer, also what it goes on with, told or not. In the order of time. */
+function occupations(path: string, history: History): Claim[] {
+  return claimsOf(path, history).map((claim) => {
+    const { incarnation, released } = claim.acquire;
+    return incarnation.isPeer ? { ...claim, to: Math.max(claim.to, released?.t ?? goneAt(incarnation) ?? history.lastAt) } : claim;
   });
 }
 
@@ -74,6 +82,10 @@ function freeAt(claims: readonly Claim[], t: number, room: number): number {
 }
 
 /** Who is killed waits no longer. */
-function settledAt({ granted, refused, incarnation: { killedAt, leftAt, succeededAt } }: Acquire): number {
-  return granted?.t ?? refused?.t ?? killedAt ?? leftAt ?? succeededAt ?? Infinity;
+function settledAt({ granted, refused, incarnation }: Acquire): number {
+  return granted?.t ?? refused?.t ?? goneAt(incarnation) ?? Infinity;
+}
+
+function goneAt({ killedAt, leftAt, succeededAt }: Incarnation): number | undefined {
+  return killedAt ?? leftAt ?? succeededAt;
 }

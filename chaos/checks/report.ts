@@ -20,6 +20,8 @@ export function table({ faults, losses, ...figures }: Figures): string {
     ['grants', `${figures.grants}`],
     ['of them re-entries', `${figures.reEntries}`],
     ['refusals', `${figures.refusals}`],
+    ['grants of peers', `${figures.grantsOfPeers}`],
+    ['hand-overs with peers', `${figures.handOversWithPeers}`],
     ['writes accepted', `${figures.writesAccepted}`],
     ['writes refused', `${figures.writesRefused}`],
     ['readers together', `${figures.readersTogether}`],

@@ -11,9 +11,9 @@ export function settled(history: History): Violation[] {
   return [...open, ...acquires.flatMap((acquire) => late(acquire, history)), ...incarnations.flatMap((incarnation) => unfinished(incarnation, history))];
 }
 
-/** One that died is told once, not for each of its promises. */
-function isAccountable({ killedAt, leftAt, succeededAt }: Incarnation): boolean {
-  return killedAt === undefined && (leftAt !== undefined || succeededAt === undefined);
+/** One that died is told once, not for each of its promises. For peers, nobody here can answer. */
+function isAccountable({ isPeer, killedAt, leftAt, succeededAt }: Incarnation): boolean {
+  return !isPeer && killedAt === undefined && (leftAt !== undefined || succeededAt === undefined);
 }
 
 function unsettled({ id, path, kind, calledAt, granted, refused, released }: Acquire, history: History): Violation[] {
@@ -26,15 +26,15 @@ function unsettled({ id, path, kind, calledAt, granted, refused, released }: Acq
 /** A timer of a busy process may be late, but not by a session timeout; a stopped one has none. */
 function late({ id, path, incarnation, calledAt, timeoutMs, granted, refused }: Acquire, { faults, run }: History): Violation[] {
   const settledAt = granted?.t ?? refused?.t;
-  if (timeoutMs === undefined || settledAt === undefined) return [];
+  if (timeoutMs === undefined || settledAt === undefined || incarnation.isPeer) return [];
   const lateMs = settledAt - calledAt - timeoutMs;
   if (lateMs <= run.sessionTimeoutMs) return [];
   const isStopped = faults.some((fault) => fault.isStopped && fault.clients.includes(incarnation.client) && fault.beganAt <= settledAt && fault.healedAt >= calledAt);
   return isStopped ? [] : [{ check: 'settled', t: settledAt, text: `${id} (${path}) settled ${seconds(lateMs)} after its timeout of ${timeoutMs} ms`, ids: [id] }];
 }
 
-function unfinished({ client, number, killedAt, leftAt, succeededAt }: Incarnation, { lastAt }: History): Violation[] {
-  if (killedAt !== undefined || leftAt !== undefined) return [];
+function unfinished({ client, isPeer, number, killedAt, leftAt, succeededAt }: Incarnation, { lastAt }: History): Violation[] {
+  if (isPeer || killedAt !== undefined || leftAt !== undefined) return [];
   const what = succeededAt === undefined ? 'never left' : 'died, and nobody had killed it';
   return [{ check: 'settled', t: succeededAt ?? lastAt, text: `process ${number} of ${client} ${what}`, ids: [] }];
 }

@@ -1,6 +1,6 @@
 import { claimOf } from './claim.ts';
 import { grouped, type Granted, type History } from './folded-history.ts';
-import { nameOf } from './owner.ts';
+import { arePeers, nameOf } from './owner.ts';
 import { moment, type Violation } from './violation.ts';
 
 /**
@@ -35,7 +35,7 @@ function onPath(grants: readonly Granted[], history: History): Violation[] {
       const twin = isShared ? sharers.get(token) : undefined;
       if (kept) {
         if (kept.granted.token !== token) violations.push(tell(history, grant, 'has not the token of its writer,', kept));
-      } else if (bound && token <= bound.granted.token && isInTime(grant, history)) {
+      } else if (bound && token <= bound.granted.token && !arePeers(bound, grant) && isInTime(grant, history)) {
         violations.push(tell(history, grant, 'comes after', bound));
       } else if (twin) {
         violations.push(tell(history, grant, 'has the token of', twin));

@@ -2,10 +2,9 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { installDebianPackages, isCommand } from '../debian-zookeeper.ts';
 import { sharedZooKeeper } from '../hooks.ts';
+import { curatorJars, javaOptions, missingOfCurator } from './curator.ts';
 import { Peer } from './peer.ts';
 
-const names = ['curator-client', 'curator-framework', 'curator-recipes', 'zookeeper', 'zookeeper-jute', 'guava', 'slf4j-api', 'slf4j-simple', 'snappy-java', 'metrics-core', 'netty-all'];
-const jars = names.map((name) => `/usr/share/java/${name}.jar`);
 const kazoo = '/usr/lib/python3/dist-packages/kazoo';
 // Debian's: another python3 that comes first in the path does not see Debian's kazoo.
 const python = '/usr/bin/python3';
@@ -27,8 +26,7 @@ export interface PeerOptions {
 
 /** Java Curator 5.4.0, run from source against Debian's jars. */
 export function startJava({ sessionTimeoutMs = 30_000 }: PeerOptions = {}): Promise<Peer> {
-  const options = ['-Xmx128m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-Dorg.slf4j.simpleLogger.defaultLogLevel=off'];
-  return start('Java', ['java', ...options, '-cp', jars.join(':'), here('JavaPeer.java')], sessionTimeoutMs);
+  return start('Java', ['java', ...javaOptions, '-cp', curatorJars.join(':'), here('JavaPeer.java')], sessionTimeoutMs);
 }
 
 /** kazoo 2.8.0. */
@@ -48,6 +46,5 @@ async function start(name: string, command: readonly string[], sessionTimeoutMs:
 }
 
 function missing(): string[] {
-  const files = [...jars, kazoo, python].filter((file) => !existsSync(file));
-  return isCommand('java') ? files : [...files, 'java'];
+  return [...missingOfCurator(), ...[kazoo, python].filter((file) => !existsSync(file))];
 }

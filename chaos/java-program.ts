@@ -1,0 +1,50 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { curatorJars, ensureCurator, javaOptions } from '../test/support/interop/curator.ts';
+import type { LockPlan } from './lock-plan.ts';
+import type { ClientSetup, Order } from './messages.ts';
+import type { Program } from './program.ts';
+
+export type JavaPlan = Pick<ClientSetup, 'client' | 'seed' | 'sessionTimeoutMs' | 'locks' | 'owners' | 'file'>;
+
+const source = fileURLToPath(new URL('client/CuratorClient.java', import.meta.url));
+
+/** Java Curator. Its sticky locks are nobody's: it has none. */
+export class JavaProgram implements Program {
+  readonly client: string;
+  readonly isPeer = true;
+  readonly #plan: JavaPlan;
+  readonly #classes: string;
+
+  /** Compiles it into `classes`, so that each start is quick. Throws, and says why, where there is no Java Curator and none can be installed. */
+  static async compile(classes: string): Promise<void> {
+    await ensureCurator();
+    const { status, stderr, error } = spawnSync('java', ['-m', 'jdk.compiler/com.sun.tools.javac.Main', '-proc:none', '-cp', curatorJars.join(':'), '-d', classes, source], { encoding: 'utf8' });
+    if (status !== 0) throw new Error(`${source} cannot be compiled: ${error?.message ?? stderr}`);
+  }
+
+  /** @param classes where it was compiled to */
+  constructor(plan: JavaPlan, classes: string) {
+    this.client = plan.client;
+    this.#plan = plan;
+    this.#classes = classes;
+  }
+
+  start(incarnation: number, connectString: string): ChildProcess {
+    const { client, seed, sessionTimeoutMs, file, owners, locks } = this.#plan;
+    const words = [client, incarnation, seed, connectString, sessionTimeoutMs, file, owners, ...locks.map(wordOf)];
+    const args = [...javaOptions, '-cp', [this.#classes, ...curatorJars].join(':'), 'CuratorClient', ...words.map(String)];
+    const child = spawn('java', args, { stdio: ['pipe', 'inherit', 'inherit'] });
+    child.stdin.on('error', () => undefined); // its end is told by 'exit'
+    return child;
+  }
+
+  order(child: ChildProcess, order: Order): void {
+    if (order.is === 'drain') child.stdin?.write('drain\n');
+    if (order.is === 'keep') child.stdin?.write(`keep ${order.ms}\n`);
+  }
+}
+
+function wordOf(plan: LockPlan): string {
+  return plan.is === 'semaphore' ? `semaphore-${plan.maxLeases}:${plan.path}` : `${plan.is}:${plan.path}`;
+}
