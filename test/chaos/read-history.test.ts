@@ -55,6 +55,8 @@ describe('a history that is read', () => {
     ['lacks a field', '{"t":1,"type":"look","client":"c1","id":"x"}', 'line 2: Expected `valid` of `look` to be true or false, got nothing'],
     ['has a token that is a number', '{"t":1,"type":"register","path":"/a","write":"w","token":5,"accepted":true,"largest":"5"}', 'Expected `token` of `register` to be a string of decimal digits, got 5'],
     ['has an unknown word', '{"t":1,"type":"released","client":"c1","id":"x","outcome":"gone"}', 'Expected `outcome` of `released` to be one of released, lost, got "gone"'],
+    ['has an unknown role', '{"t":1,"type":"call","client":"c1","id":"x","path":"/a","kind":"plain","flow":"x","role":"boss"}', 'Expected `role` of `call` to be one of owner, writer, reader, lease or absent, got "boss"'],
+    ['has leases that are no numbers', '{"t":1,"type":"run","seed":1,"minutes":1,"sessionTimeoutMs":1,"paths":[],"clients":[],"leases":{"/a":"3"}}', 'Expected `leases` of `run` to be an object, each value a finite number or absent'],
     ['has a list of something else', '{"t":1,"type":"fault","fault":"f","kind":"k","target":"t","clients":[1],"isStopped":false}', 'Expected `clients` of `fault` to be a list, each a string, got [1]'],
     ['has an odd optional field', '{"t":1,"type":"call","client":"c1","id":"x","path":"/a","kind":"plain","flow":"x","timeoutMs":"5"}', 'to be a finite number or absent, got "5"'],
     ['has an odd record', '{"t":1,"type":"end","left":{"/a":"x"},"watches":0,"emptyAfterMs":{}}', 'to be an object, each value a list, each a string'],

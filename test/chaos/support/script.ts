@@ -27,10 +27,10 @@ export class Script {
   readonly #paths: readonly string[];
   #events: HistoryEvent[] = [];
 
-  constructor(clients: readonly string[] = ['c1', 'c2'], paths: readonly string[] = ['/a', '/b'], leases: Readonly<Record<string, number>> = {}) {
+  constructor(clients: readonly string[] = ['c1', 'c2'], paths: readonly string[] = ['/a', '/b'], leases: Readonly<Record<string, number>> = {}, peers: readonly string[] = []) {
     this.#clients = clients;
     this.#paths = paths;
-    this.say(0, { type: 'run', seed: 7, minutes: 1, sessionTimeoutMs, paths, clients, leases });
+    this.say(0, { type: 'run', seed: 7, minutes: 1, sessionTimeoutMs, paths, clients, leases, peers });
     for (const client of clients) this.say(1, { type: 'started', client, incarnation: 1 });
   }
 
@@ -51,6 +51,13 @@ export class Script {
     if (role === 'reader' || role === 'lease') return this.release(client, id, until);
     const middle = (granted + until) / 2;
     return this.write(client, id, `${id}/1`, { path, token, sent: middle, done: middle }).release(client, id, until);
+  }
+
+  /** Of a peer: looks at these times say that its znode is there. Without `until`, it never lets go. */
+  peer(client: string, id: string, { path = '/a', role = 'owner', call, granted, looks, token, until }: PeerPlan): this {
+    this.hold(client, id, { path, role, kind: 'timed', timeoutMs: 3_000, call, granted, token });
+    for (const t of looks) this.look(client, id, t, true);
+    return until === undefined ? this : this.own(client, id, until, { type: 'released', outcome: 'released' });
   }
 
   write(client: string, id: string, write: string, { path = '/a', token, sent, valid = true, done, accepted = true, after = true }: WritePlan): this {
@@ -107,6 +114,16 @@ export class Script {
 
 export function findingsOf(text: string): string[] {
   return [...new Set(check(parseHistory(text)).violations.map((violation) => violation.check))].sort();
+}
+
+interface PeerPlan {
+  readonly path?: string;
+  readonly role?: Role;
+  readonly call: number;
+  readonly granted: number;
+  readonly looks: readonly number[];
+  readonly token: number;
+  readonly until?: number;
 }
 
 interface WritePlan {
