@@ -7,12 +7,12 @@ function lasting({ random, sessionTimeoutMs }: World): number {
   return random.between(0.1, 2) * sessionTimeoutMs;
 }
 
-export function one({ clients, random }: World): ClientProcess {
+function one({ clients, random }: World): ClientProcess {
   return picked(clients, random);
 }
 
-/** Who understands what peers do not. */
-function oneOfOurs({ clients, random }: World): ClientProcess {
+/** For what peers do not understand, or what does not concern them. */
+export function oneOfOurs({ clients, random }: World): ClientProcess {
   return picked(clients.filter(({ isPeer }) => !isPeer), random);
 }
 

@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Roles } from '../test/ensemble/support/trio.ts';
 import type { ZooKeeperServer } from '../test/support/zookeeper-server.ts';
-import { one } from './client-faults.ts';
+import { oneOfOurs } from './client-faults.ts';
 import type { Fault, FaultKind, World } from './world.ts';
 
 /**
  * One client can reach one follower only, and that one dies, or is cut off from the leader: what it has answered until then the leader never
- * hears of. It is what a deadline that counts from the last answer does not survive.
+ * hears of. It is what a deadline that counts from the last answer does not survive; peers have no deadline.
  */
 function strand(world: World, { followers }: Roles, lose: (follower: ZooKeeperServer) => Promise<() => Promise<unknown>>): Fault {
   const { trio, clients, random, sessionTimeoutMs } = world;
-  const client = one(world);
+  const client = oneOfOurs(world);
   const follower = random.pick(followers);
   const others = client.links.filter((_, index) => trio.servers[index] !== follower);
   let heal = (): Promise<unknown> => Promise.resolve();

@@ -1,6 +1,5 @@
 /**
- * The lock, broken in the ways that tempt: a run of chaos has to notice each. `find` must be there exactly once; `sticky` says which clients the
- * break shows in.
+ * The lock, broken in the ways that tempt: a run of chaos has to notice each. `find` must be there exactly once.
  */
 export const builds = [
   {
@@ -56,6 +55,14 @@ export const builds = [
   {
     name: 'a delete that is not tried again',
     edits: [edit('src/internals/lock-node.ts', 'for (let tries = 0; this.#mayBeThere(); tries += 1) {', 'for (let tries = 0; tries < 1 && this.#mayBeThere(); tries += 1) {')],
+  },
+  {
+    name: 'a reader that joins whoever reads, past a writer who waits',
+    edits: [edit('src/driver/read-write-driver.ts', 'sorted.slice(0, placeOf(sorted, ours)).find(isWriter)', 'sorted.slice(0, Math.min(1, placeOf(sorted, ours))).find(isWriter)')],
+  },
+  {
+    name: 'one lease more than there are',
+    edits: [edit('src/driver/lease-driver.ts', 'return index < maxLeases ?', 'return index <= maxLeases ?')],
   },
 ];
 

@@ -78,6 +78,30 @@ describe('who goes over from writing to reading in a history', () => {
     expect(later(11)).to.deep.equal([]);
     expect(later(10)).to.deep.equal(['tokens']);
   });
+
+  it('has no claim on the token once it was lost', () => {
+    const script = calm()
+      .fault('silent-link', 'c1', 900, 9_000)
+      .hold('c1', 'w', { role: 'writer', call: 990, granted: 1_000, token: 10, flow: 'w' })
+      .own('c1', 'w', 1_400, { type: 'lost', reason: 'session-deadline' })
+      .hold('c1', 'r', { role: 'reader', call: 1_450, granted: 1_451, until: 1_500, token: 11, flow: 'w' })
+      .release('c1', 'w', 1_600, 'lost');
+    expect(script.findings).to.deep.equal([]);
+  });
+
+  it('has no claim on the token before it writes', () => {
+    const script = calm()
+      .hold('c1', 'r', { role: 'reader', call: 990, granted: 1_000, until: 1_100, token: 10, flow: 'f' })
+      .hold('c1', 'w', { role: 'writer', call: 1_200, granted: 1_201, until: 1_300, token: 11, flow: 'f' });
+    expect(script.findings).to.deep.equal([]);
+  });
+
+  it('is none when it writes once more', () => {
+    const script = calm()
+      .hold('c1', 'x', { role: 'writer', call: 990, granted: 1_000, until: 4_000, token: 10, flow: 'x' }) // writes at 2,500
+      .hold('c1', 'x2', { role: 'writer', call: 2_300, granted: 2_400, until: 2_800, token: 11, flow: 'x' });
+    expect(script.findings).to.deep.equal([]);
+  });
 });
 
 describe('tokens of readers and writers in a history', () => {

@@ -47,4 +47,14 @@ describe('tokens in a history', () => {
     script.own('c1', 'x', 9_001, { type: 'granted', path: '/a', hold: '/a/lock-10', token: '10', valid: false });
     expect(script.lose('c1', 'x', 9_002).findings).to.deep.equal(['stillborn']);
   });
+
+  it('of a grant whose znode a third party had just deleted may be smaller', () => {
+    const late = (target: string): string[] =>
+      granted(calm(), 'c2', 'y', 3_000, 11)
+        .fault('delete-znode', target, 2_990, 2_995, ['c1', 'c2'])
+        .hold('c1', 'x', { call: 990, granted: 3_020, token: 10 })
+        .lose('c1', 'x', 3_040, 'node-deleted').findings;
+    expect(late('/a/lock-10')).to.deep.equal([]);
+    expect(late('/a/lock-9')).to.include('tokens');
+  });
 });
