@@ -23,6 +23,7 @@ try {
   await step('npm run api -- --check', 'npm', ['run', 'api', '--', '--check']);
   await step('npm run docs', 'npm', ['run', 'docs']);
   await suite('npm run test:package', 'npm', ['run', 'test:package']);
+  await suite('npm run test:examples', 'npm', ['run', 'test:examples']);
   await suite('the tests on Node 24', process.execPath, ['scripts/node-versions.mjs', '24']);
   await demonstration();
   await suite('npm run test:faults', 'npm', ['run', 'test:faults']);

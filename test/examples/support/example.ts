@@ -1,0 +1,67 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+const limitMs = 120_000;
+
+export const exampleFiles = readdirSync(`${root}examples`).filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'));
+
+/** A program of `examples/` in a process of its own, as a user would start it: it imports the package by its name, thus what was built. */
+export class Example implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly #closed: Promise<unknown>;
+  #output = '';
+
+  constructor(file: string, connectString: string, args: readonly string[] = []) {
+    if (!existsSync(`${root}dist/index.js`)) throw new Error('The package is not built: start these tests by `npm run test:examples`');
+    this.#child = spawn(process.execPath, ['--import=tsx', `examples/${file}`, ...args], {
+      cwd: root,
+      env: { ...process.env, ZOOKEEPER_CONNECT: connectString },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: limitMs,
+      killSignal: 'SIGKILL',
+    });
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        this.#output += text;
+        this.#child.emit('said');
+      });
+    }
+    this.#closed = once(this.#child, 'close').then(() => this.#child.emit('said'));
+  }
+
+  /** What it has printed so far, its errors included. */
+  get output(): string {
+    return this.#output;
+  }
+
+  signal(name: 'SIGTERM'): void {
+    this.#child.kill(name);
+  }
+
+  /** Resolves as soon as it has printed `text`. Rejects where it ends without. */
+  async says(text: string): Promise<void> {
+    while (!this.#output.includes(text)) {
+      if (this.#hasEnded) throw new Error(`It ended without saying "${text}":\n${this.#output}`);
+      await once(this.#child, 'said');
+    }
+  }
+
+  /** Resolves with what it printed when it has ended by itself, without an error. */
+  async ends(): Promise<string> {
+    await this.#closed;
+    if (this.#child.exitCode === 0) return this.#output;
+    throw new Error(`It ended with ${this.#child.exitCode ?? this.#child.signalCode}:\n${this.#output}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#hasEnded) this.#child.kill('SIGKILL');
+    await this.#closed;
+  }
+
+  get #hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+}
