@@ -1,0 +1,39 @@
+// What RheaKV's DistributedLock has: a context that others can read, a fencing token, a watchdog if it is wanted, and whether the lock was had already.
+import assert from 'node:assert/strict';
+import { InterProcessMutex, LockClient, lockContext } from 'zookeeper-fair-lock';
+
+const client = await LockClient.connect(process.env['ZOOKEEPER_CONNECT'] ?? '127.0.0.1:2181');
+const mutex = new InterProcessMutex(client, '/locks/region-7');
+const elsewhere = new InterProcessMutex(client, '/locks/region-7'); // stands for another host
+
+const firstToken = await lockContext.run(async () => {
+  const work = { job: 'compact', ticket: 4711 };
+  const hold = await mutex.acquire({ data: Buffer.from(JSON.stringify(work)), leaseMs: 60_000, renewEveryMs: 40_000 });
+  assert.equal(hold.acquisition, 'first');
+
+  // Whoever would like to know reads it from the servers.
+  const holder = await elsewhere.holder();
+  assert.deepEqual(JSON.parse(String(holder?.data)), work);
+  assert.equal(holder?.path, hold.path);
+
+  // Deeper in the same job: the same lock, the same token, no request.
+  const again = await mutex.acquire();
+  assert.equal(again.acquisition, 'reentrant');
+  assert.equal(again.fencingToken, hold.fencingToken);
+  await again.release();
+  await hold.release();
+  return hold.fencingToken;
+});
+
+// Instead of a text of your own: which process it is.
+await elsewhere.withLock(
+  async (hold) => {
+    assert.deepEqual((await mutex.holder())?.owner, { host: hold.owner.host, pid: process.pid, sessionId: hold.owner.sessionId });
+    assert.ok(hold.fencingToken > firstToken);
+  },
+  { data: 'owner' },
+);
+assert.equal(await mutex.holder(), undefined);
+
+console.log('read by others, first and re-entrant, tokens that grow');
+await client.close();
