@@ -1,5 +1,5 @@
 // A process of its own: what a waiter costs in memory. Says bytes per waiter.
-import { InterProcessMutex, LockClient } from '../src/index.ts';
+import { InterProcessMutex, LockClient } from './library.ts';
 
 const [connectString = '', count = '0'] = process.argv.slice(2);
 const waiters = Number(count);
@@ -18,6 +18,9 @@ const heap = (): number => {
 const before = heap();
 const waiting = Array.from({ length: waiters }, () => mutex.acquire().catch(() => undefined));
 while ((await length()) < waiters + 1) await new Promise((resolve) => setTimeout(resolve, 500));
+// Their watches are planted in a moment, and one connection answers in order.
+await new Promise((resolve) => setTimeout(resolve, 500));
+await length();
 console.log((heap() - before) / waiters);
 await client.close();
 await Promise.all([...waiting, hold.release()]);

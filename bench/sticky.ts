@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { InterProcessMutex, LockClient } from '../src/index.ts';
+import type * as lib from '../src/index.ts';
+import { InterProcessMutex, LockClient } from './library.ts';
 import { median } from './statistics.ts';
 
 export interface StickyResults {
@@ -45,7 +46,7 @@ export async function measureSticky(connectString: string, durationMs: number, r
   return results;
 }
 
-async function load(client: LockClient, other: LockClient, path: string, owners: number, durationMs: number, rounds: number): Promise<Load> {
+async function load(client: lib.LockClient, other: lib.LockClient, path: string, owners: number, durationMs: number, rounds: number): Promise<Load> {
   const mutex = new InterProcessMutex(client, path, { sticky });
   await cycles(mutex, owners, durationMs / 3);
   const delay = monitorEventLoopDelay({ resolution: 1 });
@@ -68,7 +69,7 @@ async function load(client: LockClient, other: LockClient, path: string, owners:
   return { cyclesPerSecond: median(speeds), loopDelayP99Ms: delay.percentile(99) / 1e6, remoteServedMs: median(served) };
 }
 
-async function cycles(mutex: InterProcessMutex, owners: number, durationMs: number): Promise<number> {
+async function cycles(mutex: lib.InterProcessMutex, owners: number, durationMs: number): Promise<number> {
   const until = performance.now() + durationMs;
   let count = 0;
   const owner = async (): Promise<void> => {

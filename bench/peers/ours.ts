@@ -1,15 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphore, LockClient, type Hold } from '../../src/index.ts';
+import type * as lib from '../../src/index.ts';
+import { InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphore, LockClient } from '../library.ts';
 import { maxLeases, timed, writerPauseMs, type Outcome, type Peer, type Scenario } from './peer.ts';
 
 interface Lock {
-  acquire(): Promise<Hold>;
+  acquire(): Promise<lib.Hold>;
 }
 
 /** This library. Each owner is outside of every context, and so an owner of its own. */
 export class Ours implements Peer {
   readonly #connectString: string;
-  readonly #clients: LockClient[] = [];
+  readonly #clients: lib.LockClient[] = [];
 
   constructor(connectString: string) {
     this.#connectString = connectString;
@@ -55,14 +56,14 @@ export class Ours implements Peer {
     return waitsMs;
   }
 
-  #client(index: number): LockClient {
+  #client(index: number): lib.LockClient {
     const client = this.#clients[index];
     if (client === undefined) throw new Error('no client');
     return client;
   }
 }
 
-function open(kind: 'mutex' | 'readers' | 'leases', client: LockClient, path: string): Lock {
+function open(kind: 'mutex' | 'readers' | 'leases', client: lib.LockClient, path: string): Lock {
   if (kind === 'leases') return new InterProcessSemaphore(client, path, { maxLeases });
   return kind === 'readers' ? new InterProcessReadWriteLock(client, path).readLock : new InterProcessMutex(client, path);
 }

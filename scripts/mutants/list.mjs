@@ -342,7 +342,7 @@ export const mutants = [
   {
     name: 'a deadline that passed while no timer could run is not seen',
     file: 'src/internals/patience.ts',
-    find: 'if (!this.#end && this.#deadline !== Infinity && this.#client.clock.now() >= this.#deadline) this.#over(this.#late());',
+    find: 'if (!this.#end && this.#timeoutMs !== undefined && this.#client.clock.now() - this.startedAt >= this.#timeoutMs) this.#over(this.#late());',
     replace: '',
     tests: tests('unit/patience', 'also if the timer could not run yet'),
   },

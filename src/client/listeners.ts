@@ -12,6 +12,10 @@ export class Listeners<T> {
     return () => this.#delete(listener);
   }
 
+  get isEmpty(): boolean {
+    return this.#listeners === undefined || (this.#listeners instanceof Set && this.#listeners.size === 0);
+  }
+
   tell(value: T): void {
     const present = this.#listeners;
     if (present === undefined) return;

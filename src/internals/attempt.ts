@@ -75,6 +75,16 @@ export class Attempt {
     this.#unusual = unusual;
   }
 
+  /** `begin`, for no longer than the patience lasts. */
+  beginInTime(): Promise<Step> {
+    return this.#patience.limit(() => this.begin(), (late) => this.#late(late));
+  }
+
+  /** `goOn`, for no longer than the patience lasts. */
+  goOnInTime(waiting: Waiting, woken: Woken): Promise<Step> {
+    return this.#patience.limit(() => this.goOn(waiting, woken), (late) => this.#late(late));
+  }
+
   /** Queues up. */
   begin(): Promise<Step> {
     const { beside } = this.#unusual;
@@ -116,16 +126,16 @@ export class Attempt {
     return this.#stepped(this.#isNow(waiting, woken) ? this.#grant() : this.#place(undefined));
   }
 
-  /** It has come to this when nobody waits for it any more. */
-  readonly late = (step: Step): void => {
-    if (step.is === 'granted') void step.grant.end();
-    else if (step.is === 'waiting') this.#discard();
-  };
-
   /** Why it ends, in the words of the lock. */
   failed(error: unknown): unknown {
     this.#discard();
     return this.#queue.explained(error);
+  }
+
+  /** It has come to this when nobody waits for it any more. */
+  #late(step: Step): void {
+    if (step.is === 'granted') void step.grant.end();
+    else if (step.is === 'waiting') this.#discard();
   }
 
   #discard(): void {
@@ -219,7 +229,10 @@ export class Attempt {
       waiting: () => {
         refuseWatch(sorted, index, watch);
         const isNext = watch === sorted[index - 1] && maxLeases === 1 && this.#queue.isAppendOnly(this.#node);
-        return { is: 'waiting', predecessor: join(root, watch), isNext, isSecond: index === 1, epoch: listing.epoch };
+        const path = join(root, watch);
+        // The same string, not another one, for each of ten thousand.
+        const predecessor = nodesOf(this.#node.session).get(path)?.path ?? path;
+        return { is: 'waiting', predecessor, isNext, isSecond: index === 1, epoch: listing.epoch };
       },
     };
   }

@@ -98,7 +98,7 @@ export class LeaseInternals {
   }
 
   async #run(quantity: number, patience: Patience, data: Uint8Array | undefined): Promise<readonly Grant[]> {
-    const retries = new Retries(this.#client);
+    const retries = new Retries(this.#client, patience.startedAt);
     for (;;) {
       this.#refuseStrangers(this.#client.session, patience);
       const turn = await this.#mutex.acquire(patience, 'wait', undefined, data);

@@ -36,32 +36,31 @@ export class LockInternals {
    * @param data what is written into the znode instead of the usual
    */
   async acquire(patience: Patience, mode: Mode, beside?: () => Grant | undefined, data?: Uint8Array): Promise<Grant | undefined> {
-    const retries = new Retries(this.#queue.client);
+    let retries: Retries | undefined;
     for (;;) {
       const session = await this.#connectedSession(patience, mode);
       if (session === undefined) return undefined;
       const held = beside?.();
       if (!held && mode === 'once') {
-        const look = await patience.limit(() => this.#look(session), nobody);
+        const look = await this.#lookInTime(session, patience);
         if (look === 'taken') return undefined;
-        if (look === 'idle') return patience.limit(() => this.#ask(data), (grant) => void grant?.end());
+        if (look === 'idle') return this.#askInTime(patience, data);
       }
 
       const attempt = new Attempt(this.#queue, session, patience, mode, held || data ? { beside: held, data } : usual);
-      let step = await patience.limit(() => attempt.begin(), attempt.late);
+      let step = await attempt.beginInTime();
       while (step.is === 'waiting') {
-        const waiting = step;
         let woken: Woken;
         try {
-          woken = await attempt.parked(waiting);
+          woken = await attempt.parked(step);
         } catch (error) {
           throw attempt.failed(error);
         }
-        step = attempt.letIn(waiting, woken) ?? (await patience.limit(() => attempt.goOn(waiting, woken), attempt.late));
+        step = attempt.letIn(step, woken) ?? (await attempt.goOnInTime(step, woken));
       }
       if (step.is === 'granted') return step.grant;
       if (step.is === 'taken') return undefined;
-      if (step.is === 'vanished') await retries.pause(patience, this.vanished());
+      if (step.is === 'vanished') await (retries ??= new Retries(this.#queue.client, patience.startedAt)).pause(patience, this.vanished());
     }
   }
 
@@ -84,6 +83,14 @@ export class LockInternals {
   /** The error of who does not try again after its znode vanished. */
   vanished(): RequestFailedError {
     return this.#queue.requestFailed(new ZooKeeperError(-101, 'getChildren2', this.#queue.path));
+  }
+
+  #lookInTime(session: Session, patience: Patience): Promise<'free' | 'taken' | 'idle'> {
+    return patience.limit(() => this.#look(session), ignore);
+  }
+
+  #askInTime(patience: Patience, data: Uint8Array | undefined): Promise<Grant | undefined> {
+    return patience.limit(() => this.#ask(data), (grant) => void grant?.end());
   }
 
   /** tryAcquire looks before it writes. `idle`: somebody keeps a sticky lock, and uses it no more. */
@@ -134,10 +141,6 @@ export class LockInternals {
   }
 }
 
-function nobody(): undefined {
-  return undefined;
-}
-
 function ignore(): void {
-  // What failed here fails again where it is awaited.
+  // What failed here fails again where it is awaited; and what was seen too late is of no use.
 }

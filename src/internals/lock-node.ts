@@ -20,7 +20,6 @@ type NodeState =
 
 interface There {
   readonly at: 'there';
-  readonly name: string;
   readonly path: string;
   readonly czxid: bigint;
   readonly sequence: number | undefined;
@@ -58,7 +57,8 @@ const watchAfterMs = 10;
 export class LockNode {
   readonly session: Session;
   readonly #place: NodePlace;
-  readonly #uuid: string;
+  /** Until its name is known, which has it. */
+  #uuid: string;
   readonly #tools: NodeTools;
   // What few znodes have is made when it is needed: ten thousand may wait.
   #gones: Listeners<void> | undefined;
@@ -89,11 +89,11 @@ export class LockNode {
 
   /** The name under the lock's znode; '' while it is not known. */
   get name(): string {
-    return this.#state.at === 'there' ? this.#state.name : '';
+    return this.#state.at === 'there' ? this.#state.path.slice(this.#state.path.lastIndexOf('/') + 1) : '';
   }
 
   get path(): string {
-    return this.#state.at === 'there' ? this.#state.path : join(this.#place.root, this.name);
+    return this.#state.at === 'there' ? this.#state.path : join(this.#place.root, '');
   }
 
   /** The number that the server has given it; undefined while it is not known. */
@@ -110,7 +110,7 @@ export class LockNode {
     const path = join(this.#place.root, protectedPrefix(this.#uuid, this.#place.lockName));
     const creation = createSequential(path, data, aclFor(path));
     const { value } = await this.#created(this.session.request(creation));
-    this.#isThere(value.path.slice(value.path.lastIndexOf('/') + 1), value.stat.czxid, value.path);
+    this.#isThere(value.path, value.stat.czxid);
   }
 
   /**
@@ -123,7 +123,7 @@ export class LockNode {
     const path = join(this.#place.root, name);
     const { value, zxid } = await this.#created(this.session.request(createBeside(other.path, path, data, aclFor(path))));
     if (value === 'created') {
-      this.#isThere(name, zxid);
+      this.#isThere(path, zxid);
       return true;
     }
     this.#state = unsent;
@@ -148,8 +148,9 @@ export class LockNode {
    * another server may be shown an older tree.
    */
   async find(): Promise<boolean> {
+    const path = join(this.#place.root, protectedPrefix(this.#uuid, this.#place.lockName));
     const isOurs = await this.#search();
-    this.#tools.report({ type: 'create-searched', path: join(this.#place.root, protectedPrefix(this.#uuid, this.#place.lockName)), found: this.#state.at === 'there' });
+    this.#tools.report({ type: 'create-searched', path, found: this.#state.at === 'there' });
     return isOurs;
   }
 
@@ -168,7 +169,7 @@ export class LockNode {
       this.#isGone();
       return false;
     }
-    this.#isThere(name, stat.czxid);
+    this.#isThere(join(this.#place.root, name), stat.czxid);
     // CURATOR-604: what another session created is not ours to hold, only to delete.
     return stat.ephemeralOwner === this.session.id;
   }
@@ -348,8 +349,9 @@ export class LockNode {
     });
   }
 
-  #isThere(name: string, czxid: bigint, path = join(this.#place.root, name)): void {
-    this.#state = { at: 'there', name, path, czxid, sequence: sequenceOf(name, this.#place.lockName) };
+  #isThere(path: string, czxid: bigint): void {
+    this.#uuid = '';
+    this.#state = { at: 'there', path, czxid, sequence: sequenceOf(path, this.#place.lockName) };
     nodesOf(this.session).set(path, this);
   }
 

@@ -61,7 +61,8 @@ export class Patience {
   readonly #path: string;
   readonly #timeoutMs: number | undefined;
   readonly #what: PatienceOptions['what'];
-  readonly #deadline: number;
+  /** When the call began; monotonic milliseconds. */
+  readonly startedAt: number;
   #overs: Listeners<unknown> | undefined;
   #parked: Parked<never> | undefined;
   #stops: (() => void)[] | undefined;
@@ -72,7 +73,7 @@ export class Patience {
     this.#path = path;
     this.#timeoutMs = timeoutMs;
     this.#what = what;
-    this.#deadline = timeoutMs === undefined ? Infinity : client.clock.now() + timeoutMs;
+    this.startedAt = client.clock.now();
     if (signal?.aborted) {
       this.#end = { error: signal.reason };
     } else if (client.isClosing) {
@@ -86,7 +87,7 @@ export class Patience {
 
   /** Judged now: after a stall an answer may be read before the timer runs that it came too late for. */
   get isOver(): boolean {
-    if (!this.#end && this.#deadline !== Infinity && this.#client.clock.now() >= this.#deadline) this.#over(this.#late());
+    if (!this.#end && this.#timeoutMs !== undefined && this.#client.clock.now() - this.startedAt >= this.#timeoutMs) this.#over(this.#late());
     return this.#end !== undefined;
   }
 
@@ -98,7 +99,11 @@ export class Patience {
   onOver(listener: (error: unknown) => void): () => void {
     if (this.#end) listener(this.#end.error);
     this.#overs ??= new Listeners();
-    return this.#overs.add(listener);
+    const stop = this.#overs.add(listener);
+    return () => {
+      stop();
+      if (this.#overs?.isEmpty) this.#overs = undefined;
+    };
   }
 
   /**

@@ -8,9 +8,9 @@ export class Retries {
   readonly #startedAt: number;
   #count = 0;
 
-  constructor(client: LockClient) {
+  constructor(client: LockClient, startedAt: number) {
     this.#client = client;
-    this.#startedAt = client.clock.now();
+    this.#startedAt = startedAt;
   }
 
   /** Sleeps as the policy says. Rejects with `error` when it gives up. */

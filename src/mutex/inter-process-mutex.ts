@@ -170,11 +170,8 @@ export class InterProcessMutex {
    *   await hold.release();
    * }
    */
-  async acquire(options?: AcquireOptions): Promise<Hold> {
-    const checked = checkAcquireOptions('acquire', options);
-    const hold = await this.#enter(currentContext(), checked);
-    if (hold === undefined) throw new LockTimeoutError(this.#path, checked.timeoutMs ?? 0);
-    return hold;
+  acquire(options?: AcquireOptions): Promise<Hold> {
+    return this.#enter(currentContext(), 'acquire', options);
   }
 
   /**
@@ -189,7 +186,7 @@ export class InterProcessMutex {
   async tryAcquire(options?: number | AcquireOptions): Promise<Hold | undefined> {
     const checked = checkTryOptions(options);
     try {
-      return await this.#enter(currentContext(), checked);
+      return await this.#enter(currentContext(), 'tryAcquire', checked);
     } catch (error) {
       if (error instanceof LockTimeoutError) return undefined;
       throw error;
@@ -210,10 +207,8 @@ export class InterProcessMutex {
    */
   async withLock<T>(job: (hold: Hold) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
     expectFunction('job', job);
-    const checked = checkAcquireOptions('withLock', options);
     const context = new LockContext('lock', innermostContext());
-    const hold = await this.#enter(context, checked);
-    if (hold === undefined) throw new LockTimeoutError(this.#path, checked.timeoutMs ?? 0);
+    const hold = await this.#enter(context, 'withLock', options);
     return withHold(hold, this.#path, () => context.run(() => job(hold)));
   }
 
@@ -341,7 +336,11 @@ export class InterProcessMutex {
     return this;
   }
 
-  async #enter(context: LockContext | undefined, options: AcquireOptions): Promise<Hold | undefined> {
+  #enter(context: LockContext | undefined, what: 'tryAcquire', options: AcquireOptions): Promise<Hold | undefined>;
+  #enter(context: LockContext | undefined, what: 'acquire' | 'withLock', options: AcquireOptions | undefined): Promise<Hold>;
+  /** The one function that waits for as long as an acquire does, besides that of the internals: ten thousand may. */
+  async #enter(context: LockContext | undefined, what: string, given: AcquireOptions = noOptions): Promise<Hold | undefined> {
+    const options = checkAcquireOptions(what, given);
     if (this.#isSticky && options.data !== undefined) throw new TypeError('Expected no `data` of a sticky lock: its holders share a znode, and what is in it');
     requireOpen(this.#client, `the lock ${this.#path} cannot be acquired`);
     options.signal?.throwIfAborted();
@@ -353,23 +352,31 @@ export class InterProcessMutex {
         if (held) return this.#reenter(held, context, options);
         const pending = this.#pendingOf(context);
         if (pending === undefined) break;
-        if (mode === 'once') return undefined;
-        await patience.wait((wake) => {
-          pending.then(wake, wake);
-          return () => undefined;
-        });
+        if (mode === 'once') return this.#none(what, options);
+        await settled(pending, patience);
       }
-      const beside = this.#besideOf(context);
-      if (!beside && options.timeoutMs === undefined && options.signal === undefined) this.#refuseDeadlock();
-      const acquiring = this.#acquire(context, patience, mode, options);
-      return await (context ? context.first(this, acquiring) : acquiring);
+      if (!this.#besideOf(context) && options.timeoutMs === undefined && options.signal === undefined) this.#refuseDeadlock();
+      const hold = context ? await context.first(this, this.#acquire(context, patience, mode, options)) : this.#begin(await this.#granted(context, patience, mode, options), context, options);
+      return hold ?? this.#none(what, options);
     } finally {
       patience.dispose();
     }
   }
 
-  async #acquire(context: LockContext | undefined, patience: Patience, mode: Mode, options: AcquireOptions): Promise<Hold | undefined> {
-    const grant = await this.#internals.acquire(patience, mode, () => this.#besideOf(context), dataOfOptions(options));
+  /** It could not be had at once. */
+  #none(what: string, { timeoutMs = 0 }: AcquireOptions): undefined {
+    if (what !== 'tryAcquire') throw new LockTimeoutError(this.#path, timeoutMs);
+  }
+
+  async #acquire(context: LockContext, patience: Patience, mode: Mode, options: AcquireOptions): Promise<Hold | undefined> {
+    return this.#begin(await this.#granted(context, patience, mode, options), context, options);
+  }
+
+  #granted(context: LockContext | undefined, patience: Patience, mode: Mode, options: AcquireOptions): Promise<Grant | undefined> {
+    return this.#internals.acquire(patience, mode, this.#pair && (() => this.#besideOf(context)), dataOfOptions(options));
+  }
+
+  #begin(grant: Grant | undefined, context: LockContext | undefined, options: AcquireOptions): Hold | undefined {
     if (grant === undefined) return undefined;
     const hold = this.#handOut(new Hold({ grant, handles: 0 }, this.#keeper, context)).begin(leaseTermsOf(options));
     grant.onRevoke(() => this.#tellRevoked(grant));
@@ -455,4 +462,13 @@ export class InterProcessMutex {
   }
 }
 
+/** However it settles. */
+function settled(pending: Promise<unknown>, patience: Patience): Promise<unknown> {
+  return patience.wait((wake) => {
+    pending.then(wake, wake);
+    return () => undefined;
+  });
+}
+
 const noData = new Uint8Array(0);
+const noOptions: AcquireOptions = {};
