@@ -50,13 +50,13 @@ export class LockInternals {
       const attempt = new Attempt(this.#queue, session, patience, mode, held || data ? { beside: held, data } : usual);
       let step = await attempt.beginInTime();
       while (step.is === 'waiting') {
-        let woken: Woken;
         try {
-          woken = await attempt.parked(step);
+          const woken: Woken = await attempt.parked(step);
+          step = attempt.letIn(step, woken) ?? (await attempt.goOnInTime(step, woken));
         } catch (error) {
+          // Also when the patience ends between the two: then it never goes on, and nobody else deletes its znode.
           throw attempt.failed(error);
         }
-        step = attempt.letIn(step, woken) ?? (await attempt.goOnInTime(step, woken));
       }
       if (step.is === 'granted') return step.grant;
       if (step.is === 'taken') return undefined;

@@ -146,6 +146,20 @@ describe('a hand-over within a process', () => {
     await until('nothing is left', async () => (await outside.children(path)).length === 0);
   });
 
+  it('that meets the abort of the next one, which has been woken and has not looked yet, leaves nothing behind', async () => {
+    const mutex = new InterProcessMutex(client, testPath('met-by-abort'));
+    const hold = await mutex.acquire();
+    const aborter = new AbortController();
+    const waiting = mutex.acquire({ signal: aborter.signal });
+    await queueReaches(mutex, 2);
+    const released = hold.release();
+    aborter.abort(new Error('enough'));
+    expect((await rejection(waiting)).message).to.equal('enough');
+    await released;
+    await until('the queue is empty', async () => (await outside.children(mutex.path)).length === 0);
+    expect(await (await mutex.acquire()).release()).to.equal('released');
+  });
+
   it('of a hundred in a row keeps their order, and takes one transaction each', async () => {
     const mutex = new InterProcessMutex(client, testPath('row'));
     const hold = await mutex.acquire();
