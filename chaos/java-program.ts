@@ -9,7 +9,7 @@ export type JavaPlan = Pick<ClientSetup, 'client' | 'seed' | 'sessionTimeoutMs' 
 
 const source = fileURLToPath(new URL('client/CuratorClient.java', import.meta.url));
 
-/** Java Curator. Its sticky locks are nobody's: it has none. */
+/** Java Curator 5.4.0: a source file of ours that runs against Debian's jars. */
 export class JavaProgram implements Program {
   readonly client: string;
   readonly isPeer = true;

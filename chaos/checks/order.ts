@@ -17,6 +17,7 @@ export function order(history: History): Violation[] {
  * session, to its connection, or to a znode of theirs: what is created anew goes to the back of the queue. A tryAcquire does not queue up;
  * who re-enters does not either, and who waits in memory for another acquire of its own flow may create later than it called. Readers that are
  * let in together may come to their code in any order; leases are given one after another, like a mutex. The threads of a peer call at the same time.
+ * Who calls before anything was ever granted on a path may have to create it first, while those who call later find it there.
  */
 export function pairsInOrder(history: History): [Granted, Granted][] {
   return [...grouped(queuers(history), ({ incarnation, path }) => `${incarnation.client} ${path}`).values()].flatMap((calls) => {
@@ -46,7 +47,8 @@ function endOf({ refused, released }: Acquire): number {
   return refused?.t ?? released?.t ?? Infinity;
 }
 
-function isUndisturbed({ calledAt, granted, incarnation, path }: Granted, { faults }: History): boolean {
+function isUndisturbed({ calledAt, granted, incarnation, path }: Granted, { faults, grants }: History): boolean {
+  if (calledAt < (grants.get(path)?.[0]?.granted.t ?? Infinity)) return false;
   if (incarnation.upsets.some((t) => t >= calledAt && t <= granted.t)) return false;
   return !faults.some(({ kind, target, beganAt, healedAt }) => kind === 'delete-znode' && target.startsWith(`${path}/`) && beganAt <= granted.t && healedAt >= calledAt);
 }

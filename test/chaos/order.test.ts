@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { CallKind } from '../../chaos/history.ts';
 import { pairsInOrder } from '../../chaos/checks/order.ts';
-import { calm, type Script } from './support/script.ts';
+import { calm, Script } from './support/script.ts';
 
 /** c1 calls for x first, and gets y first: their znodes were created in the order of the grants. */
 function swapped(kind: CallKind = 'plain', flow = 'x'): Script {
@@ -69,5 +69,17 @@ describe('calls of one process in a history', () => {
       .hold('c1', 'try', { call: 1_002, granted: 1_600, until: 1_610, token: 14, kind: 'try' })
       .hold('c1', 'y', { call: 1_003, granted: 1_400, until: 1_410, token: 12 });
     expect(script.findings).to.deep.equal(['order']);
+  });
+
+  it('may change it as long as nothing was granted on their path, which one of them may have to create', () => {
+    const first = (granted: number): Script =>
+      new Script()
+        .hold('c2', 'c2-first', { call: 5, granted, until: granted + 1, token: 1 })
+        .hold('c1', 'y', { call: 101, granted: 200, until: 210, token: 2 })
+        .hold('c1', 'x', { call: 100, granted: 300, until: 310, token: 3 })
+        .hold('c1', 'other', { path: '/b', call: 100, granted: 300, until: 310, token: 4 })
+        .end(60_000);
+    expect(first(100).findings).to.deep.equal(['order']);
+    expect(first(100.5).findings).to.deep.equal([]);
   });
 });

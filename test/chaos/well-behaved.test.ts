@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { check } from '../../chaos/check.ts';
 import { play, type Call, type Fate, type Round } from './support/rounds.ts';
+import type { Script } from './support/script.ts';
 
 const calls: fc.Arbitrary<Call> = fc.record({
   client: fc.nat(5),
@@ -16,6 +17,11 @@ const round: fc.Arbitrary<Round> = fc.record({ calls: fc.array(calls, { minLengt
 const rounds = fc.array(round, { maxLength: 8 });
 const clients = fc.integer({ min: 2, max: 6 });
 const paths = fc.integer({ min: 1, max: 4 });
+
+/** Whose session is being closed, or whose code does not run, is excused for what it holds then. A killed process is started again a moment after it is healed. */
+function isAtPeace(client: string, t: number, { history }: Script): boolean {
+  return !history.faults.some(({ clients: hit, beganAt, healedAt }) => hit.includes(client) && beganAt <= t && healedAt + 500 >= t);
+}
 
 describe('a well-behaved history, whatever happens in it', () => {
   it('has no violation', () => {
@@ -35,6 +41,7 @@ describe('a well-behaved history, whatever happens in it', () => {
         const victim = released[place % released.length];
         fc.pre(victim?.releasingAt !== undefined);
         const t = (victim.granted.t + victim.releasingAt) / 2;
+        fc.pre(isAtPeace('c1', t, script));
         script.own('c1', 'intruder', t - 0.01, { type: 'call', path: victim.path, kind: 'try', flow: 'intruder' });
         script.own('c1', 'intruder', t, { type: 'granted', path: victim.path, hold: `${victim.path}/intruder`, token: '1000000', valid: true });
         expect(script.release('c1', 'intruder', t + 0.01).findings).to.include('overlaps');
@@ -50,6 +57,7 @@ describe('a well-behaved history, whatever happens in it', () => {
         const victim = released[place % released.length];
         fc.pre(victim?.releasingAt !== undefined);
         const t = (victim.granted.t + victim.releasingAt) / 2;
+        fc.pre(isAtPeace('c1', t, script));
         for (const id of ['one', 'other']) {
           script.own('c1', id, t - 0.01, { type: 'call', path: '/p3', kind: 'try', role: 'lease', flow: id });
           script.own('c1', id, t, { type: 'granted', path: '/p3', hold: `/p3/${id}`, token: id === 'one' ? '1000000' : '1000001', valid: true });
