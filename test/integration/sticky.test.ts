@@ -1,4 +1,3 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient, type Hold } from '../../src/index.ts';
 import { stranger, type Stranger } from '../support/stranger.ts';
@@ -284,16 +283,69 @@ describe('a sticky lock', () => {
   });
 
   it('lets timers run while it is taken again and again', async () => {
-    const mutex = sticky();
-    await once(mutex);
-    const delay = monitorEventLoopDelay({ resolution: 1 });
-    delay.enable();
+    // Of a client that need not hear from the servers for longer than this lasts: only the lock's own rest lets anything run.
+    const mutex = new InterProcessMutex(other, testPath('sticky'), { sticky: { idleMs: 60_000 } });
+    await idle(mutex);
     let ticks = 0;
-    const timer = setInterval(() => (ticks += 1), 5);
-    for (let cycle = 0; cycle < 20_000; cycle += 1) await once(mutex);
+    const timer = setInterval(() => (ticks += 1), 1);
+    const until = performance.now() + other.sessionTimeoutMs / 10;
+    while (ticks < 3 && performance.now() < until) await once(mutex);
     clearInterval(timer);
-    delay.disable();
-    expect(ticks).to.be.greaterThan(0);
+    expect(ticks).to.equal(3);
+  });
+
+  describe('and a tryAcquire of its own process', () => {
+    /** What it comes to by the end of this turn of the event loop, and two more. */
+    const soon = async (trying: Promise<Hold | undefined>): Promise<Hold | 'waits' | undefined> => {
+      const turns = (async (): Promise<'waits'> => {
+        for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+        return 'waits';
+      })();
+      return Promise.race([trying, turns]);
+    };
+
+    /** Takes the idle lock so often that it rests: who asks now is served when I/O had its turn. */
+    const untilItRests = async (mutex: InterProcessMutex, ask: () => Promise<Hold | undefined>): Promise<{ readonly asked: Promise<Hold | undefined> }> => {
+      await idle(mutex);
+      await mutex.participants(); // one connection is read in order: no answer lies unread any more
+      for (let cycle = 0; cycle < 1_000; cycle += 1) {
+        const is = { settled: false };
+        const asked = ask().finally(() => (is.settled = true));
+        for (let step = 0; step < 100 && !is.settled; step += 1) await Promise.resolve();
+        if (!is.settled) return { asked };
+        await (await asked)?.release();
+      }
+      throw new Error('It does not rest');
+    };
+
+    it('has nothing at once while nothing was heard from the servers of late', async () => {
+      const mutex = sticky();
+      await idle(mutex);
+      proxy.silence();
+      const { session, clock } = client;
+      await until('a quarter of the timeout is over', () => clock.now() - session.heardAt >= session.timeoutMs / 4);
+      expect(session.isConnected).to.equal(true);
+      expect(await soon(mutex.tryAcquire())).to.equal(undefined);
+      proxy.speak();
+      await once(mutex);
+    });
+
+    it('has nothing at once while another job is in line before it', async () => {
+      const mutex = sticky();
+      const { asked } = await untilItRests(mutex, () => mutex.acquire());
+      expect(await soon(mutex.tryAcquire())).to.equal(undefined);
+      expect(await (await asked)?.release()).to.equal('released');
+    });
+
+    it('has nothing at once when its turn comes after nothing could be heard for too long', async () => {
+      const mutex = sticky();
+      const { asked } = await untilItRests(mutex, () => mutex.tryAcquire());
+      proxy.silence();
+      stall(client.session.timeoutMs / 4);
+      expect(await soon(asked)).to.equal(undefined);
+      proxy.speak();
+      await once(mutex);
+    });
   });
 
   it('re-enters as any other', async () => {
@@ -311,3 +363,8 @@ describe('a sticky lock', () => {
     expect(made(true)).to.throw(TypeError, '`sticky options`');
   });
 });
+
+/** Nothing of this process runs for that long. */
+function stall(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
