@@ -52,7 +52,7 @@ export function checkAcquireOptions(what: string, options: AcquireOptions = {}):
   expectOptions(what, options, [...waitNames, ...leaseNames, 'data']);
   checkWait(options);
   checkLease(options);
-  if (options.data !== undefined && options.data !== 'owner') checkData(options.data);
+  if (options.data !== undefined && options.data !== 'owner') checkData(options.data, bytesOrOwner);
   return options;
 }
 
@@ -73,18 +73,20 @@ export function dataOfOptions({ data }: AcquireOptions): Uint8Array | undefined 
 }
 
 /** @throws TypeError or RangeError for data that no znode can have */
-export function checkData(data: unknown): asserts data is Uint8Array {
-  if (!(data instanceof Uint8Array)) throw new TypeError(expected('data', 'a Uint8Array, such as a Buffer', data));
+export function checkData(data: unknown, accepted = bytes): asserts data is Uint8Array {
+  if (!(data instanceof Uint8Array)) throw new TypeError(expected('data', accepted, data));
   // A server closes the connection that a larger request comes on: to all who use it, and again at every try.
   if (data.length > mostDataBytes) throw new RangeError(expected('data', `at most ${mostDataBytes} bytes`, data.length));
 }
 
 const mostDataBytes = 512 * 1_024;
+const bytes = 'a Uint8Array, such as a Buffer';
+const bytesOrOwner = `${bytes}, or 'owner'`;
 
 /** @throws TypeError or RangeError unless a lease may last that long */
 export function checkLeaseMs(option: string, value: unknown): asserts value is number {
-  expectDuration(option, value);
-  if (value < 1) throw new RangeError(expected(option, 'a finite number of milliseconds ≥ 1', value));
+  if (typeof value !== 'number') throw new TypeError(expected(option, 'a number of milliseconds ≥ 1', value));
+  if (!Number.isFinite(value) || value < 1) throw new RangeError(expected(option, 'a finite number of milliseconds ≥ 1', value));
 }
 
 function checkWait({ timeoutMs, signal }: WaitOptions): void {

@@ -1,0 +1,137 @@
+import { hostname } from 'node:os';
+import { expect } from 'chai';
+import { InterProcessMutex, InterProcessReadWriteLock, lockContext, lockKey, type Participant } from '../../src/index.ts';
+import { localAddress } from '../../src/internals/local-address.ts';
+import { until } from '../support/until.ts';
+import { queueReaches } from './contexts/lock-of-each-test.ts';
+import { semaphoreOfEachTest } from './semaphore/support.ts';
+
+describe('who holds a lock', () => {
+  const test = semaphoreOfEachTest('holder');
+  const locks = (): { mutex: InterProcessMutex; theirs: InterProcessMutex } => ({
+    mutex: new InterProcessMutex(test.client, test.path),
+    theirs: new InterProcessMutex(test.other, test.path),
+  });
+  const shownTo = async (mutex: InterProcessMutex): Promise<Participant> => (await mutex.holder()) as Participant;
+
+  it('is nobody where nobody ever was, and after the last has left', async () => {
+    const { mutex, theirs } = locks();
+    expect([await theirs.holder(), await theirs.isLocked()]).to.deep.equal([undefined, false]);
+    await (await mutex.acquire()).release();
+    expect([await theirs.holder(), await theirs.isLocked()]).to.deep.equal([undefined, false]);
+  });
+
+  it('is the first of the queue, whoever asks', async () => {
+    const { mutex, theirs } = locks();
+    const hold = await mutex.acquire();
+    const waiting = theirs.acquire();
+    await queueReaches(mutex, 2);
+    for (const one of [mutex, theirs]) {
+      expect((await shownTo(one)).path).to.equal(hold.path);
+      expect(await one.isLocked()).to.equal(true);
+    }
+    await hold.release();
+    expect((await shownTo(mutex)).path).to.equal((await waiting).path);
+    await (await waiting).release();
+  });
+
+  it('is its process, host and session, as itself says, and as others read it if it lets them', async () => {
+    const { mutex, theirs } = locks();
+    const hold = await mutex.acquire({ data: 'owner' });
+    const { sessionId } = await shownTo(theirs);
+    expect(hold.owner).to.deep.equal({ host: hostname(), pid: process.pid, sessionId });
+    expect((await shownTo(theirs)).owner).to.deep.equal(hold.owner);
+    await hold.release();
+  });
+
+  it('has the data of its acquire, others those of theirs, and by default the host’s address', async () => {
+    const { mutex, theirs } = locks();
+    const data = Buffer.from('order 42');
+    const hold = await mutex.acquire({ data });
+    const waiting = [theirs.acquire({ data: Buffer.from('order 43') }), theirs.tryAcquire({ timeoutMs: 10_000 })];
+    data.fill(0);
+    await queueReaches(mutex, 3);
+    const texts = (await theirs.participants()).map(({ data: theirData, owner }) => [theirData.toString(), owner]);
+    expect(texts).to.deep.equal([
+      ['order 42', undefined],
+      ['order 43', undefined],
+      [localAddress(), undefined],
+    ]);
+    await hold.release();
+    for (const next of waiting) await (await next)?.release();
+  });
+
+  it('is not asked to let go by data of its own that look like it', async () => {
+    const { mutex } = locks();
+    const asked: unknown[] = [];
+    mutex.makeRevocable((hold) => asked.push(hold));
+    const hold = await mutex.acquire({ data: Buffer.from('__REVOKE__') });
+    expect((await shownTo(mutex)).data.toString()).to.equal('__REVOKE__');
+    await test.client.session.prove();
+    expect(asked).to.deep.equal([]);
+    await hold.release();
+  });
+
+  it('is a writer or a reader, each asked of its own lock', async () => {
+    const ours = new InterProcessReadWriteLock(test.client, test.path);
+    const theirs = new InterProcessReadWriteLock(test.other, test.path);
+    const reading = await ours.readLock.acquire();
+    const writing = theirs.writeLock.acquire();
+    await queueReaches(ours.writeLock, 1);
+    const behind = ours.readLock.acquire();
+    await queueReaches(ours.readLock, 2);
+    expect((await shownTo(theirs.readLock)).path).to.equal(reading.path);
+    expect([await theirs.writeLock.isLocked(), await ours.readLock.isLocked()]).to.deep.equal([false, true]);
+    await reading.release();
+    const hold = await writing;
+    expect((await shownTo(ours.writeLock)).path).to.equal(hold.path);
+    expect(await ours.readLock.isLocked()).to.equal(false);
+    await hold.release();
+    await (await behind).release();
+  });
+
+  it('is found also when one after another leaves between the list and the look', async () => {
+    const { mutex, theirs } = locks();
+    const over = new AbortController();
+    const churn = (async () => {
+      while (!over.signal.aborted) await theirs.withLock(() => undefined);
+    })();
+    const hold = await mutex.acquire();
+    for (let look = 0; look < 20; look += 1) expect((await shownTo(theirs)).path).to.equal(hold.path);
+    await hold.release();
+    for (let look = 0; look < 50; look += 1) await mutex.holder();
+    over.abort();
+    await churn;
+    expect(await mutex.holder()).to.equal(undefined);
+  });
+
+  it('is shown as idle where a sticky lock is kept and not used, and then it is not locked', async () => {
+    const sticky = new InterProcessMutex(test.client, test.path, { sticky: { idleMs: 600_000 } });
+    const { theirs } = locks();
+    const hold = await sticky.acquire();
+    expect([await theirs.isLocked(), (await shownTo(theirs)).isIdle]).to.deep.equal([true, false]);
+    await hold.release();
+    await until('it is idle', async () => (await shownTo(theirs)).isIdle);
+    expect(await theirs.isLocked()).to.equal(false);
+  });
+
+  it('may be a lock of anything: of what a key is made for', async () => {
+    for (const target of ['/', '..', '\0', '\ud800', 'ü'.repeat(1_000)]) {
+      const mutex = new InterProcessMutex(test.client, `${test.path}/${lockKey('file', target)}`);
+      await lockContext.run(async () => {
+        const hold = await mutex.acquire();
+        expect((await shownTo(mutex)).path).to.equal(hold.path);
+        await hold.release();
+      });
+    }
+  });
+
+  it('cannot be asked of a client that is closed', async () => {
+    const { mutex } = locks();
+    await test.client.close();
+    for (const asked of [mutex.holder(), mutex.isLocked()]) {
+      const error: unknown = await asked.catch((reason: unknown) => reason);
+      expect(error).to.have.property('code', 'ERR_LOCK_CLIENT_CLOSED');
+    }
+  });
+});

@@ -1,0 +1,157 @@
+import { expect } from 'chai';
+import {
+  InterProcessMultiLock,
+  InterProcessMutex,
+  InterProcessReadWriteLock,
+  InterProcessSemaphore,
+  InterProcessSemaphoreMutex,
+  LockLostError,
+  type PartHold,
+} from '../../../src/index.ts';
+import { aborted, rejection, until } from '../../support/until.ts';
+import { isEmpty, semaphoreOfEachTest } from '../semaphore/support.ts';
+
+const expired = { code: 'ERR_LOCK_LOST', reason: 'lease-expired' };
+const never = new Promise<never>(() => undefined);
+
+describe('a lease', () => {
+  const test = semaphoreOfEachTest('lease-of-others');
+
+  it('of a read lock lets the writer in that waits for it, and of a write lock the reader', async () => {
+    const ours = new InterProcessReadWriteLock(test.client, test.path);
+    const theirs = new InterProcessReadWriteLock(test.other, test.path);
+    const reading = rejection(ours.readLock.withLock(() => never, { leaseMs: 200 }));
+    await until('it is read', () => ours.readLock.isAcquiredInThisProcess);
+    await (await theirs.writeLock.acquire()).release();
+    expect(await reading).to.include(expired);
+    const writing = rejection(ours.writeLock.withLock(() => never, { leaseMs: 200 }));
+    await until('it is written', () => ours.writeLock.isAcquiredInThisProcess);
+    await (await theirs.readLock.acquire()).release();
+    expect(await writing).to.include(expired);
+  });
+
+  it('of a semaphore is one for each of its leases, and gives them back', async () => {
+    const ours = new InterProcessSemaphore(test.client, test.path, { maxLeases: 2 });
+    const theirs = new InterProcessSemaphore(test.other, test.path, { maxLeases: 2 });
+    const [first, second] = await ours.acquireMany(2, { leaseMs: 300 });
+    second?.renew(600_000);
+    await (await theirs.acquire()).release();
+    expect([first?.isValid, second?.isValid]).to.deep.equal([false, true]);
+    expect(first?.signal.reason).to.include(expired);
+    expect([await first?.release(), await second?.release()]).to.deep.equal(['lost', 'released']);
+    await isEmpty(test.outside, test.path);
+    // What was lost counts as given back here, too.
+    expect(await new InterProcessSemaphore(test.client, test.path, { maxLeases: 5 }).tryAcquire({ leaseMs: 600_000 })).to.not.equal(undefined);
+  });
+
+  it('of a semaphore mutex ends the wait of the others, and of its withLock', async () => {
+    const ours = new InterProcessSemaphoreMutex(test.client, test.path);
+    const hung = rejection(ours.withLock(() => never, { leaseMs: 300 }));
+    await until('it is held', () => ours.isAcquiredInThisProcess);
+    await (await new InterProcessSemaphoreMutex(test.other, test.path).acquire()).release();
+    expect(await hung).to.be.instanceOf(LockLostError).and.to.include(expired);
+    const hold = await ours.tryAcquire({ leaseMs: 50, data: Buffer.from('worker 7') });
+    expect((await ours.participants()).map(({ data }) => data.toString())).to.deep.equal(['worker 7']);
+    await aborted((hold as NonNullable<typeof hold>).signal);
+  });
+
+  describe('of a multi-lock', () => {
+    const mutexes = (): InterProcessMutex[] => ['a', 'b'].map((name) => new InterProcessMutex(test.client, `${test.path}/${name}`));
+    const free = (): Promise<void> =>
+      until('both are free', async () => (await Promise.all(['a', 'b'].map((name) => test.outside.children(`${test.path}/${name}`)))).flat().length === 0);
+
+    it('is one for all, from when all are held', async () => {
+      const [mutexA, mutexB] = mutexes() as [InterProcessMutex, InterProcessMutex];
+      const inTheWay = await mutexB.acquire();
+      const hung = rejection(new InterProcessMultiLock([mutexA, mutexB]).withLock(() => never, { leaseMs: 200 }));
+      await until('it waits', async () => (await mutexB.participants()).length === 2);
+      // Longer than the lease: it must not have begun.
+      await new Promise<void>((resolve) => test.client.clock.after(250, resolve));
+      expect(mutexA.isAcquiredInThisProcess).to.equal(true);
+      await inTheWay.release();
+      expect(await hung).to.be.instanceOf(LockLostError).and.to.include(expired);
+      await free();
+    });
+
+    it('aborts its signal and those of all its holds, and is renewed as one', async () => {
+      const hold = await new InterProcessMultiLock(mutexes()).acquire({ leaseMs: 600_000, data: Buffer.from('both') });
+      const [holder] = await (mutexes()[0] as InterProcessMutex).participants();
+      expect(holder?.data.toString()).to.equal('both');
+      const signals = [hold.signal, ...hold.holds.map(({ signal }) => signal)];
+      expect(hold.remainingMs).to.be.greaterThan(0).and.at.most(Math.min(...hold.holds.map(({ remainingMs }) => remainingMs)) + 1_000);
+      hold.renew(100);
+      expect(hold.remainingMs).to.be.at.most(100);
+      for (const signal of signals) expect(await aborted(signal)).to.be.instanceOf(LockLostError).and.to.include(expired);
+      expect([hold.isValid, hold.remainingMs]).to.deep.equal([false, 0]);
+      expect(() => hold.renew(100)).to.throw(LockLostError);
+      expect(await hold.release()).to.equal('lost');
+      await free();
+    });
+
+    it('begins with its first renewal where it had none', async () => {
+      const hold = await new InterProcessMultiLock(mutexes()).acquire();
+      hold.renew(50);
+      expect(await aborted(hold.signal)).to.include(expired);
+      await free();
+    });
+
+    it('releases once what locks of another make hold', async () => {
+      const released: string[] = [];
+      const custom = {
+        path: '/custom',
+        acquire: async (): Promise<PartHold> => ({
+          isValid: true,
+          signal: new AbortController().signal,
+          release: async () => (released.push('custom'), 'released'),
+        }),
+      };
+      const hold = await new InterProcessMultiLock<PartHold>([custom, ...mutexes()]).acquire({ leaseMs: 50 });
+      const reason = await aborted(hold.signal);
+      expect(reason).to.include(expired);
+      expect(() => hold.assertValid()).to.throw(LockLostError).that.equals(reason);
+      expect(released).to.deep.equal(['custom']);
+      expect(await hold.release()).to.equal('lost');
+      expect(released).to.deep.equal(['custom']);
+    });
+  });
+
+  describe('of a sticky lock', () => {
+    const sticky = (): InterProcessMutex => new InterProcessMutex(test.client, test.path, { sticky: { idleMs: 600_000 } });
+
+    it('gives the lock away, and does not keep it', async () => {
+      const mutex = sticky();
+      const hold = await mutex.acquire({ leaseMs: 100 });
+      await aborted(hold.signal);
+      await until('its znode is gone', async () => (await test.outside.children(test.path)).length === 0);
+      expect(await hold.release()).to.equal('lost');
+      const next = await mutex.acquire();
+      expect(next.fencingToken > hold.fencingToken).to.equal(true);
+      await next.release();
+    });
+
+    it('that was granted again ends as well, and those who wait behind it are served by another znode', async () => {
+      const mutex = sticky();
+      await (await mutex.acquire()).release();
+      const hold = await mutex.acquire({ leaseMs: 200 });
+      expect(hold.grant).to.equal(1n);
+      const waiting = [mutex.acquire(), mutex.acquire()];
+      const first = await (waiting[0] as Promise<typeof hold>);
+      expect([hold.isValid, first.fencingToken > hold.fencingToken]).to.deep.equal([false, true]);
+      await first.release();
+      await (await (waiting[1] as Promise<typeof hold>)).release();
+    });
+
+    it('that is not idle keeps others out, and one that has expired does not', async () => {
+      const mutex = sticky();
+      const theirs = new InterProcessMutex(test.other, test.path);
+      const hold = await mutex.acquire({ leaseMs: 300 });
+      await (await theirs.acquire()).release();
+      expect(hold.isValid).to.equal(false);
+    });
+
+    it('takes no data', async () => {
+      const error = await rejection(sticky().acquire({ data: 'owner' }));
+      expect(error).to.be.instanceOf(TypeError).with.property('message', 'Expected no `data` of a sticky lock: its holders share a znode, and what is in it');
+    });
+  });
+});

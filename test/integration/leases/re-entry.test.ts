@@ -1,0 +1,145 @@
+import { expect } from 'chai';
+import { InterProcessReadWriteLock, lockContext, LockLostError, type Hold } from '../../../src/index.ts';
+import { aborted, rejection } from '../../support/until.ts';
+import { lockOfEachTest, queueOf, queueReaches } from '../contexts/lock-of-each-test.ts';
+
+const expired = { code: 'ERR_LOCK_LOST', reason: 'lease-expired' };
+const never = new Promise<never>(() => undefined);
+
+describe('a lease and re-entry', () => {
+  const lock = lockOfEachTest('lease-re-entry');
+
+  it('ends the inner hold alone, when it is the inner one’s', async () => {
+    const { mutex, theirs } = lock;
+    await mutex.withLock(async (outer) => {
+      expect(await rejection(mutex.withLock(() => never, { leaseMs: 50 }))).to.include(expired);
+      expect([outer.isValid, outer.signal.aborted]).to.deep.equal([true, false]);
+      expect(await queueOf(theirs)).to.deep.equal([outer.path]);
+      expect(await mutex.withLock(() => 'again')).to.equal('again');
+    });
+    expect(await queueOf(theirs)).to.deep.equal([]);
+  });
+
+  it('ends the inner holds, too, when it is the outer one’s, whatever they were given themselves', async () => {
+    const { mutex, theirs } = lock;
+    const inner: Promise<Error>[] = [];
+    const outer = rejection(
+      mutex.withLock(
+        async () => {
+          inner.push(rejection(mutex.withLock(() => never)), rejection(mutex.withLock(() => never, { leaseMs: 600_000 })));
+          await never;
+        },
+        { leaseMs: 200 },
+      ),
+    );
+    await queueReaches(theirs, 1);
+    await (await theirs.acquire()).release();
+    for (const error of [await outer, ...(await Promise.all(inner))]) {
+      expect(error).to.be.instanceOf(LockLostError).and.to.include(expired);
+      expect(error.message).to.contain('200 ms');
+    }
+  });
+
+  it('limits what remains for the inner hold', async () => {
+    const { mutex } = lock;
+    await lockContext.run(async () => {
+      const outer = await mutex.acquire({ leaseMs: 2_000 });
+      const inner = await mutex.acquire({ leaseMs: 600_000 });
+      expect(inner.remainingMs).to.be.greaterThan(0).and.at.most(2_000);
+      inner.renew(500);
+      expect(inner.remainingMs).to.be.at.most(500);
+      expect(outer.remainingMs).to.be.greaterThan(500);
+      await inner.release();
+      await outer.release();
+    });
+  });
+
+  it('is renewed by an inner hold that has none of its own', async () => {
+    const { mutex } = lock;
+    await lockContext.run(async () => {
+      const outer = await mutex.acquire({ leaseMs: 2_000 });
+      const inner = await mutex.acquire();
+      inner.renew(5_000);
+      expect(outer.remainingMs).to.be.greaterThan(2_000);
+      await inner.release();
+      await outer.release();
+    });
+  });
+
+  it('stays for an inner hold when the outer one was released', async () => {
+    const { mutex, theirs } = lock;
+    await lockContext.run(async () => {
+      const outer = await mutex.acquire({ leaseMs: 200 });
+      const inner = await mutex.acquire();
+      expect(await outer.release()).to.equal('released');
+      expect(await queueOf(theirs)).to.deep.equal([inner.path]);
+      expect(await aborted(inner.signal)).to.include(expired);
+      expect(outer.signal.aborted).to.equal(false);
+    });
+    await (await theirs.acquire()).release();
+  });
+
+  it('ends the lock with the last hold: one that was released before its lease had passed counts no more', async () => {
+    const { mutex, theirs } = lock;
+    await lockContext.run(async () => {
+      const outer = await mutex.acquire();
+      const inner = await mutex.acquire({ leaseMs: 50 });
+      await aborted(inner.signal);
+      expect(await outer.release()).to.equal('released');
+      expect(await inner.release()).to.equal('lost');
+      await queueReaches(theirs, 0);
+    });
+  });
+
+  it('ends all holds that are under it before the lock passes on', async () => {
+    const { mutex, theirs } = lock;
+    await lockContext.run(async () => {
+      const holds: Hold[] = [await mutex.acquire({ leaseMs: 300 }), await mutex.acquire(), await mutex.acquire()];
+      const order: string[] = [];
+      holds.forEach((hold, index) => hold.signal.addEventListener('abort', () => order.push(`${index} ${holds.map(({ isValid }) => isValid).join()}`)));
+      const next = lockContext.run(() => theirs.acquire());
+      await (await next).release();
+      expect(order).to.have.length(3);
+      for (const seen of order) expect(seen).to.contain('false,false,false');
+    });
+  });
+
+  it('of a writer does not end the reading that it has gone over to', async () => {
+    const { client, mutex } = lock;
+    const rw = new InterProcessReadWriteLock(client, `${mutex.path}-rw`);
+    await lockContext.run(async () => {
+      const writing = await rw.writeLock.acquire({ leaseMs: 200 });
+      const reading = await rw.readLock.acquire({ leaseMs: 600_000 });
+      expect(await aborted(writing.signal)).to.include(expired);
+      expect([reading.isValid, reading.fencingToken]).to.deep.equal([true, writing.fencingToken]);
+      await reading.release();
+    });
+  });
+
+  it('tells the acquisitions apart, and counts them', async () => {
+    const { mutex } = lock;
+    expect(mutex.holdCount).to.equal(0);
+    const stranger = mutex.acquire({ timeoutMs: 10_000 });
+    await (await stranger).release();
+    await lockContext.run(async () => {
+      const outer = await mutex.acquire();
+      expect([outer.acquisition, mutex.holdCount]).to.deep.equal(['first', 1]);
+      await mutex.withLock(async (inner) => {
+        expect([inner.acquisition, mutex.holdCount]).to.deep.equal(['reentrant', 2]);
+        const innermost = await mutex.acquire({ leaseMs: 20 });
+        expect(mutex.holdCount).to.equal(3);
+        await aborted(innermost.signal);
+        expect(mutex.holdCount).to.equal(2);
+        await innermost.release();
+      });
+      lockContext.run(() => expect(mutex.holdCount).to.equal(0));
+      expect(mutex.holdCount).to.equal(1);
+      await outer.release();
+      expect(mutex.holdCount).to.equal(0);
+    });
+    const hold = await mutex.acquire();
+    expect([hold.acquisition, mutex.holdCount]).to.deep.equal(['first', 1]);
+    await hold.release();
+    expect(mutex.holdCount).to.equal(0);
+  });
+});

@@ -1,0 +1,102 @@
+import { expect } from 'chai';
+import { InterProcessMutex, LockClient, LockLostError, NotOwnedError } from '../../../src/index.ts';
+import { testPath } from '../../support/test-path.ts';
+import { aborted, until } from '../../support/until.ts';
+import { startServer } from '../../support/zookeeper-server.ts';
+import { lockOfEachTest, queueOf } from '../contexts/lock-of-each-test.ts';
+
+describe('renewing a lease', () => {
+  const lock = lockOfEachTest('renewal');
+
+  it('lets it last that long from then on', async () => {
+    const { mutex } = lock;
+    const hold = await mutex.acquire({ leaseMs: 600_000 });
+    hold.renew(2_000);
+    expect(hold.remainingMs).to.be.greaterThan(0).and.at.most(2_000);
+    hold.renew(600_000);
+    expect(hold.remainingMs).to.be.greaterThan(2_000);
+    hold.renew(50);
+    expect(await aborted(hold.signal)).to.have.property('message').that.contains('its lease of 50 ms passed unrenewed');
+  });
+
+  it('begins one where there was none', async () => {
+    const { mutex, theirs } = lock;
+    const hold = await mutex.acquire();
+    hold.renew(50);
+    await (await theirs.acquire()).release();
+    expect(hold.signal.reason).to.include({ reason: 'lease-expired' });
+  });
+
+  it('by itself keeps the lock from passing on while the process runs', async () => {
+    const { mutex, theirs } = lock;
+    const hold = await mutex.acquire({ leaseMs: 60_000, renewEveryMs: 20 });
+    let renewals = 0;
+    mutex.on('renewed', (event) => {
+      expect(event.hold).to.equal(hold);
+      expect(event.remainingMs).to.be.greaterThan(0).and.at.most(60_000);
+      renewals += 1;
+    });
+    await until('it is renewed', () => renewals >= 3);
+    expect(await queueOf(theirs)).to.deep.equal([hold.path]);
+    expect(await hold.release()).to.equal('released');
+    const before = renewals;
+    await (await theirs.acquire()).release();
+    expect(renewals).to.equal(before);
+  });
+
+  it('sends nothing, and goes on where no server can be reached, and after it has come back', async () => {
+    const server = await startServer({ tickTimeMs: 2_000 });
+    const client = await LockClient.connect(server.connectString, { sessionTimeoutMs: 40_000 });
+    try {
+      const mutex = new InterProcessMutex(client, testPath('restart'));
+      let renewals = 0;
+      mutex.on('renewed', () => (renewals += 1));
+      const hold = await mutex.acquire({ leaseMs: 5_000, renewEveryMs: 50 });
+      const { signal } = hold;
+      const renewed = async (): Promise<void> => {
+        const reached = renewals + 3;
+        await until('it is renewed', () => renewals >= reached);
+        hold.renew(5_000);
+      };
+      await renewed();
+      await server.kill();
+      await until('it is disconnected', () => client.state === 'suspended');
+      await renewed();
+      await server.start();
+      await until('it is connected again', () => client.state === 'reconnected');
+      await renewed();
+      expect([hold.isValid, signal.aborted]).to.deep.equal([true, false]);
+      expect(await hold.release()).to.equal('released');
+    } finally {
+      await client.close({ timeoutMs: 500 });
+      await server.stop();
+    }
+  });
+
+  describe('after the end', () => {
+    it('of the lease names what was asked for, and how long ago that was', async () => {
+      const { mutex } = lock;
+      const hold = await mutex.acquire({ leaseMs: 40 });
+      await aborted(hold.signal);
+      expect(() => hold.renew(3_000))
+        .to.throw(LockLostError, /^The lock held by .* was lost: it cannot be renewed for 3000 ms, because it ended [\d.]+ ms ago: .* its lease of 40 ms passed unrenewed$/)
+        .and.to.deep.include({ reason: 'lease-expired', cause: hold.signal.reason as Error });
+      expect(hold.isValid).to.equal(false);
+    });
+
+    it('by another loss says so', async () => {
+      const { mutex, outside } = lock;
+      const hold = await mutex.acquire({ leaseMs: 60_000 });
+      await outside.remove(hold.path);
+      await aborted(hold.signal);
+      expect(() => hold.renew(3_000)).to.throw(LockLostError, /renewed for 3000 ms, because it ended [\d.]+ ms ago: .*deleted by somebody else/).and.to.include({ reason: 'node-deleted' });
+    });
+
+    it('by a release is refused to who does not own it any more', async () => {
+      const { mutex } = lock;
+      const hold = await mutex.acquire({ leaseMs: 60_000 });
+      await hold.release();
+      expect(() => hold.renew(3_000)).to.throw(NotOwnedError, /^You do not own the lock: \S+: it cannot be renewed for 3000 ms, because it ended [\d.]+ ms ago, when it was released$/);
+    });
+  });
+});

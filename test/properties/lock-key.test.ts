@@ -1,0 +1,99 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { validatePath } from '../../src/client/path.ts';
+import { lockKey } from '../../src/mutex/lock-key.ts';
+
+describe('a lock key', () => {
+  /** Any string there can be: halves of surrogate pairs, control characters, separators and escapes among them. */
+  const units = fc.oneof(
+    fc.constantFrom('/', ':', '::', '.', '..', '%', '%2F', '%u', '%uD800', 'D800', '\0', '\ud800', '\udc00', '😀', 'ü', ' ', 'a', '0', '￿', ''),
+    fc.string({ unit: 'binary', maxLength: 3 }),
+    fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)),
+  );
+  const text = fc.oneof(fc.array(units, { maxLength: 6 }).map((parts) => parts.join('')), fc.string({ maxLength: 400, unit: 'binary' }));
+  const pair = fc.tuple(text, text);
+
+  it('is one segment of a valid path, of 255 ASCII characters at most', () => {
+    fc.assert(
+      fc.property(pair, ([type, target]) => {
+        const key = lockKey(type, target);
+        expect(validatePath(`/${key}`)).to.equal(`/${key}`);
+        expect(key).to.match(/^[!-.0-~]{1,255}$/);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('is the same for the same pair, and another one for every other', () => {
+    fc.assert(
+      fc.property(pair, pair, (one, other) => {
+        const isSame = one[0] === other[0] && one[1] === other[1];
+        expect(lockKey(...one) === lockKey(...other)).to.equal(isSame);
+        expect(lockKey(...one)).to.equal(lockKey(...one));
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it('is another one wherever the line between type and target runs, and whatever stands for it', () => {
+    fc.assert(
+      fc.property(text, fc.nat(), fc.nat(), (all, a, b) => {
+        const [i, j] = [a % (all.length + 1), b % (all.length + 1)];
+        fc.pre(i !== j);
+        expect(lockKey(all.slice(0, i), all.slice(i))).to.not.equal(lockKey(all.slice(0, j), all.slice(j)));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('can be read back where it is not cut off', () => {
+    fc.assert(
+      fc.property(pair, ([type, target]) => {
+        const key = lockKey(type, target);
+        fc.pre(!key.includes('::') || !/[0-9a-f]{64}$/.test(key));
+        expect(key.split(':').map(unescaped)).to.deep.equal([type, target]);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('is not the same for a pair that is spelled like the key of a long one', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 260, maxLength: 400 }), (long) => {
+        const key = lockKey('type', long);
+        expect(key).to.have.length(255).and.match(/::[0-9a-f]{64}$/);
+        for (let at = key.indexOf(':'); at >= 0; at = key.indexOf(':', at + 1)) expect(lockKey(key.slice(0, at), key.slice(at + 1))).to.not.equal(key);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  for (const [type, target, key] of [
+    ['orders', '42', 'orders:42'],
+    ['file', '/etc/ü', 'file:%2Fetc%2F%C3%BC'],
+    ['', '', ':'],
+    ['a:b', 'c', 'a%3Ab:c'],
+    ['half', '\ud800', 'half:%uD800'],
+    ['half', '%uD800', 'half:%25uD800'],
+  ] as const) {
+    it(`of ${JSON.stringify(type)} and ${JSON.stringify(target)} is ${key}`, () => expect(lockKey(type, target)).to.equal(key));
+  }
+
+  it('is in full up to 255 characters', () => {
+    expect(lockKey('t', 'x'.repeat(253))).to.equal(`t:${'x'.repeat(253)}`);
+    expect(lockKey('t', 'x'.repeat(254))).to.match(/^t:x{187}::[0-9a-f]{64}$/);
+  });
+
+  it('is made of strings alone', () => {
+    expect(() => lockKey('orders', 42 as unknown as string)).to.throw(TypeError, 'Expected `target` to be a string, got 42');
+    expect(() => lockKey(undefined as unknown as string, '42')).to.throw(TypeError, 'Expected `type` to be a string, got undefined');
+  });
+});
+
+/** A half of a pair has no place in UTF-8, and is written as `%u` and its number. */
+function unescaped(escaped: string): string {
+  return escaped
+    .split(/(%u[0-9A-F]{4})/)
+    .map((part) => (part.startsWith('%u') ? String.fromCharCode(Number.parseInt(part.slice(2), 16)) : decodeURIComponent(part)))
+    .join('');
+}
