@@ -139,8 +139,7 @@ export class InterProcessMutex {
         this.#holds.delete(hold);
         hold.context?.delete(this, hold);
       },
-      // Whoever hears of it is not the owner, however the news has come.
-      tell: (news, hold) => outsideOfContexts(() => tellNews(this.#events, news, hold)),
+      tell: (news, hold) => tellNews(this.#events, news, hold),
     };
   }
 
