@@ -5,6 +5,20 @@
 export const mutants = [
   // Two owners at once
   {
+    name: 'a lease that is over only when a timer has run',
+    file: 'src/mutex/hold-lease.ts',
+    find: 'if (!this.#isOver && this.#clock.now() >= this.#endsAt) this.#end();\n    return this.#isOver;',
+    replace: 'return this.#isOver;',
+    tests: tests('integration/leases/expiry', 'at the first look after a stall'),
+  },
+  {
+    name: 'a lease that lets others in before all who are under it are told',
+    file: 'src/mutex/hold.ts',
+    find: 'if (this.shared.handles === 0) this.shared.grant.expire();',
+    replace: 'this.shared.grant.expire();',
+    tests: tests('integration/leases/re-entry', 'ends the inner hold alone'),
+  },
+  {
     name: 'a grant without proof that the session lives',
     file: 'src/internals/attempt.ts',
     find: 'return session.deadline - this.#queue.client.clock.now() < session.timeoutMs / 4;',
@@ -245,6 +259,13 @@ export const mutants = [
 
   // A loss that nobody hears of
   {
+    name: 'a re-entrant hold that outlives the lease around it',
+    file: 'src/mutex/inter-process-mutex.ts',
+    find: '.begin(leaseTermsOf(options), held.leases)',
+    replace: '.begin(leaseTermsOf(options))',
+    tests: tests('integration/leases/re-entry', 'when it is the outer one'),
+  },
+  {
     name: 'the holder is not told that its znode was deleted',
     file: 'src/internals/grant.ts',
     find: "      node.onGone(() => this.lose('node-deleted')),\n",
@@ -289,6 +310,13 @@ export const mutants = [
 
   // A znode that stays
   {
+    name: 'a lease whose end leaves the znode to its job',
+    file: 'src/internals/grant.ts',
+    find: 'void this.node.passOn();',
+    replace: '',
+    tests: tests('integration/leases/expiry', 'lets the next one in, though the job hangs'),
+  },
+  {
     name: 'a delete whose answer is lost is not repeated',
     file: 'src/internals/lock-node.ts',
     find: "else if (isZooKeeperError(error, 'CONNECTION_LOSS')) await this.#reconnected();",
@@ -325,6 +353,13 @@ export const mutants = [
   },
 
   // A call that never settles
+  {
+    name: 'a withLock that waits for a job whose lease is over',
+    file: 'src/mutex/with-hold.ts',
+    find: 'hold.onExpired(reject);',
+    replace: '',
+    tests: tests('integration/leases/expiry', 'lets the next one in, though the job hangs'),
+  },
   {
     name: 'a release waits for the server beyond the deadline',
     file: 'src/internals/grant.ts',

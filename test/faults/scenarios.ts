@@ -1,4 +1,5 @@
 import { LockError, type Hold } from '../../src/index.ts';
+import { leaseScenarios } from './lease-scenarios.ts';
 import { readWriteScenarios } from './read-write-scenarios.ts';
 import { recoveries } from './recoveries.ts';
 import type { Scenario } from './scenario.ts';
@@ -218,4 +219,4 @@ const plays: readonly Scenario[] = [
   },
 ];
 
-export const scenarios: readonly Scenario[] = [...plays, ...stickyScenarios, ...recoveries, ...readWriteScenarios, ...semaphoreScenarios];
+export const scenarios: readonly Scenario[] = [...plays, ...stickyScenarios, ...leaseScenarios, ...recoveries, ...readWriteScenarios, ...semaphoreScenarios];
