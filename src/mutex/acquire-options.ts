@@ -53,7 +53,8 @@ export function checkAcquireOptions(what: string, options: AcquireOptions = {}):
   checkWait(options);
   checkLease(options);
   if (options.data !== undefined && options.data !== 'owner') checkData(options.data, bytesOrOwner);
-  return options;
+  // What is written is what the caller had then, however long the wait is.
+  return options.data instanceof Uint8Array ? { ...options, data: Buffer.from(options.data) } : options;
 }
 
 /** tryAcquire takes a number of milliseconds, too, and waits for none where none is given. */
@@ -69,7 +70,7 @@ export function leaseTermsOf({ leaseMs, renewEveryMs }: AcquireOptions): LeaseTe
 
 /** What to write into the znode, if that was asked for. */
 export function dataOfOptions({ data }: AcquireOptions): Uint8Array | undefined {
-  return data === 'owner' ? ownerData() : data && Buffer.from(data);
+  return data === 'owner' ? ownerData() : data;
 }
 
 /** @throws TypeError or RangeError for data that no znode can have */

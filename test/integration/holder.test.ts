@@ -47,9 +47,10 @@ describe('who holds a lock', () => {
   it('has the data of its acquire, others those of theirs, and by default the host’s address', async () => {
     const { mutex, theirs } = locks();
     const data = Buffer.from('order 42');
-    const hold = await mutex.acquire({ data });
-    const waiting = [theirs.acquire({ data: Buffer.from('order 43') }), theirs.tryAcquire({ timeoutMs: 10_000 })];
+    const acquiring = mutex.acquire({ data });
     data.fill(0);
+    const hold = await acquiring;
+    const waiting = [theirs.acquire({ data: Buffer.from('order 43') }), theirs.tryAcquire({ timeoutMs: 10_000 })];
     await queueReaches(mutex, 3);
     const texts = (await theirs.participants()).map(({ data: theirData, owner }) => [theirData.toString(), owner]);
     expect(texts).to.deep.equal([

@@ -103,11 +103,12 @@ describe('the events of a mutex', () => {
     const { mutex } = lock;
     const owned: boolean[] = [];
     let acquiring: Promise<Hold> | undefined;
-    mutex.once('acquired', () => {
-      owned.push(mutex.isOwnedByCurrentContext);
-      acquiring = mutex.acquire();
-    });
     await mutex.withLock(async (hold) => {
+      mutex.once('acquired', () => {
+        owned.push(mutex.isOwnedByCurrentContext);
+        acquiring = mutex.acquire();
+      });
+      await (await mutex.acquire()).release();
       await queueReaches(mutex, 2);
       expect(hold.isValid).to.equal(true);
     });

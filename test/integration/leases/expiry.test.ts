@@ -20,10 +20,15 @@ describe('a lease', () => {
   });
 
   it('lets in who waits in the same process, as a release does', async () => {
-    const { mutex, theirs } = lock;
+    const { client, mutex, theirs } = lock;
     const hung = await mutex.acquire({ leaseMs: 200 });
+    const heardAt: number[] = [];
+    hung.signal.addEventListener('abort', () => heardAt.push(client.session.heardAt));
     const next = await mutex.acquire();
+    heardAt.push(client.session.heardAt);
     expect([hung.isValid, next.isValid]).to.deep.equal([false, true]);
+    // In the same step: no server was heard from between.
+    expect(heardAt[0]).to.equal(heardAt[1]);
     expect(await queueOf(theirs)).to.deep.equal([next.path]);
     await next.release();
   });

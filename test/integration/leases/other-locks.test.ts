@@ -50,9 +50,11 @@ describe('a lease', () => {
     await until('it is held', () => ours.isAcquiredInThisProcess);
     await (await new InterProcessSemaphoreMutex(test.other, test.path).acquire()).release();
     expect(await hung).to.be.instanceOf(LockLostError).and.to.include(expired);
-    const hold = await ours.tryAcquire({ leaseMs: 50, data: Buffer.from('worker 7') });
-    expect((await ours.participants()).map(({ data }) => data.toString())).to.deep.equal(['worker 7']);
-    await aborted((hold as NonNullable<typeof hold>).signal);
+    for (const acquire of [() => ours.acquire({ data: Buffer.from('worker 7') }), () => ours.tryAcquire({ data: Buffer.from('worker 7') })]) {
+      const hold = await acquire();
+      expect((await ours.participants()).map(({ data }) => data.toString())).to.deep.equal(['worker 7']);
+      await hold?.release();
+    }
   });
 
   describe('of a multi-lock', () => {
