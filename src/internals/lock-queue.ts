@@ -165,9 +165,8 @@ export class LockQueue {
     await created;
     const before = this.#rightBefore(node);
     this.#isOursAlone = before !== undefined;
-    if (listed) return { is: 'listed', listing: await listed };
-    if (before) return { is: 'right behind', before };
-    return { is: 'listed', listing: await this.#list(session) };
+    if (before && !(listed && before.isGone)) return { is: 'right behind', before };
+    return { is: 'listed', listing: await (listed ?? this.#list(session)) };
   }
 
   /** One of ours that has its place in the queue, or had the lock and has let it go: there nobody was before it. */
