@@ -20,6 +20,7 @@ export {
   ClientClosedError,
   ConnectionTimeoutError,
   DeadlockError,
+  ForeignDataError,
   ForeignNodeError,
   InvalidPathError,
   LockError,
@@ -34,6 +35,7 @@ export {
 } from './client/errors.js';
 export { ZooKeeperError } from './client/zookeeper-error.js';
 export type { LockDecision, LockDriver } from './driver/lock-driver.js';
+export { PriorityDriver, type PriorityDriverOptions } from './driver/priority-driver.js';
 export { StandardDriver } from './driver/standard-driver.js';
 export type { Participant } from './internals/participants.js';
 export type { Release } from './internals/grant.js';
@@ -46,7 +48,7 @@ export { InterProcessMultiLock, type PartOfMultiLock, type PartHold } from './mu
 export { MultiHold } from './mutex/multi-hold.js';
 export { forceRelease, revoke, type ForceReleaseOptions } from './mutex/revocation.js';
 export { watchQueue, type LockQueue, type WatchQueueOptions } from './mutex/watch-queue.js';
-export type { AcquireOptions } from './mutex/acquire-options.js';
+export type { AcquireOptions, MutexAcquireOptions } from './mutex/acquire-options.js';
 export { Hold } from './mutex/hold.js';
 export type { HoldEvents } from './mutex/hold-events.js';
 export { lockKey } from './mutex/lock-key.js';

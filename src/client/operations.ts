@@ -16,6 +16,8 @@ export interface Stat {
   /** The last transaction that wrote its data; its czxid for as long as nobody has. */
   readonly mzxid: bigint;
   readonly createdAtMs: number;
+  /** How often its data were written. */
+  readonly version: number;
   readonly ephemeralOwner: bigint;
 }
 
@@ -153,6 +155,32 @@ export function handOver(own: string, next: string): Operation<number[]> {
   };
 }
 
+/**
+ * In one transaction: writes a znode's data, if nobody has since this version, and if another znode is there. Answers the Stat, or the errors of both, the other's
+ * first, when nothing was done.
+ */
+export function writeIfThere(other: string, path: string, data: Uint8Array, version: number): Operation<Stat | { readonly errors: readonly number[] }> {
+  return {
+    name: 'multi',
+    opcode: 14,
+    kind: 'write',
+    path,
+    write: (to) => void to.int(13).flag(false).int(-1).text(other).int(-1).int(5).flag(false).int(-1).text(path).bytes(data).int(version).int(-1).flag(true).int(-1),
+    read(from) {
+      let stat: Stat | undefined;
+      const errors = readMulti(from, (type) => {
+        if (type !== 5) return;
+        stat = readStat(from);
+        // Its last three fields, which locks do not need.
+        from.int();
+        from.int();
+        from.long();
+      });
+      return stat ?? { errors };
+    },
+  };
+}
+
 /** Forgets this session's watch on a path: the server would keep it for as long as the znode lives. */
 export function removeWatch(path: string, kind: WatchKind): Operation<void> {
   return { name: 'removeWatches', opcode: 18, kind: 'read', path, write: (to) => void to.text(path).int(watcherTypes[kind]), read: nothing };
@@ -197,10 +225,10 @@ function readStat(from: Reader): Stat {
   const mzxid = from.long();
   const createdAtMs = Number(from.long());
   from.long();
+  const version = from.int();
   from.int();
   from.int();
-  from.int();
-  return { czxid, mzxid, createdAtMs, ephemeralOwner: from.long() };
+  return { czxid, mzxid, createdAtMs, version, ephemeralOwner: from.long() };
 }
 
 function readMulti(from: Reader, skipResult: (type: number) => unknown = nothing): number[] {

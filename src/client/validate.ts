@@ -9,9 +9,10 @@ export function expectPositive(option: string, value: unknown): asserts value is
   if (value === 0) throw new RangeError(expected(option, 'a finite number of milliseconds > 0', value));
 }
 
-export function expectInteger(option: string, value: unknown, { min }: { readonly min: number }): asserts value is number {
-  if (typeof value !== 'number') throw new TypeError(expected(option, `an integer ≥ ${min}`, value));
-  if (!Number.isSafeInteger(value) || value < min) throw new RangeError(expected(option, `an integer ≥ ${min}`, value));
+export function expectInteger(option: string, value: unknown, { min, max = Infinity }: { readonly min: number; readonly max?: number }): asserts value is number {
+  const accepted = max === Infinity ? `an integer ≥ ${min}` : `a whole number from ${min} to ${max}`;
+  if (typeof value !== 'number') throw new TypeError(expected(option, accepted, value));
+  if (!Number.isSafeInteger(value) || value < min || value > max) throw new RangeError(expected(option, accepted, value));
 }
 
 export function expectOneOf<T extends string>(option: string, value: unknown, accepted: readonly T[]): asserts value is T {

@@ -31,7 +31,12 @@ export interface Unusual {
   readonly news?: News;
   /** The znode was not granted; `gone` resolves when it is gone. */
   readonly discarded?: (gone: Promise<void>) => void;
+  /** Stands for the whole wait, from the create on. */
+  readonly enter?: (node: LockNode) => Promise<Entered>;
 }
+
+/** What the servers have said of a znode that waits in a way of its own: the lock is its, by this transaction; or why not. */
+export type Entered = { readonly is: 'entered'; readonly fencingToken: bigint } | Exclude<Outcome, { is: 'granted' }>;
 
 export type Outcome =
   | { readonly is: 'granted'; readonly grant: Grant }
@@ -87,7 +92,8 @@ export class Attempt {
 
   /** Queues up. */
   begin(): Promise<Step> {
-    const { beside } = this.#unusual;
+    const { beside, enter } = this.#unusual;
+    if (enter) return this.#stepped(this.#enter(enter));
     return this.#stepped(beside ? this.#enterBeside(beside) : this.#queueUp());
   }
 
@@ -161,6 +167,11 @@ export class Attempt {
     } catch (error) {
       throw this.failed(error);
     }
+  }
+
+  async #enter(enter: (node: LockNode) => Promise<Entered>): Promise<Step> {
+    const entered = await enter(this.#node);
+    return entered.is === 'entered' ? this.#grant(entered.fencingToken) : entered;
   }
 
   /** The create alone decides: its transaction has seen what is held, so nobody can be in front of it. */

@@ -2,6 +2,7 @@ import { getChildren } from '../client/operations.js';
 import type { Session } from '../client/session.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { foreignNames } from '../driver/names.js';
+import { OnceATick } from './once-a-tick.js';
 
 /** What the lock's children were, on which connection, after which transaction. */
 export class Listing {
@@ -25,23 +26,13 @@ export class Listing {
   }
 }
 
-const pending = new WeakMap<Session, Map<string, Promise<Listing>>>();
+const lists = new OnceATick(async (session, root) => {
+  const { epoch } = session;
+  const { value, zxid } = await session.request(getChildren(root));
+  return new Listing(value, epoch, zxid);
+});
 
-/**
- * Lists a lock's children. All who ask in one tick share one list, which is sent behind everything that was sent in that tick, in the same
- * flush: a thousand acquires at once would otherwise be answered with a thousand lists of a thousand names.
- */
+/** Lists a lock's children, once for all who ask in one tick. */
 export function listChildren(session: Session, root: string): Promise<Listing> {
-  const lists = pending.get(session) ?? new Map<string, Promise<Listing>>();
-  pending.set(session, lists);
-  const shared = lists.get(root);
-  if (shared) return shared;
-  const list = new Promise<void>((resolve) => process.nextTick(resolve)).then(async () => {
-    lists.delete(root);
-    const { epoch } = session;
-    const { value, zxid } = await session.request(getChildren(root));
-    return new Listing(value, epoch, zxid);
-  });
-  lists.set(root, list);
-  return list;
+  return lists.ask(session, root);
 }

@@ -68,6 +68,17 @@ export class LockQueue {
    * @param data what is written into it instead of the usual
    */
   async join(node: LockNode, patience: Patience, mode: Mode, data?: Uint8Array): Promise<Joined> {
+    const joined = await this.create(node, patience, mode, () => this.#createAndList(node, mode, data));
+    if (joined === 'not created') return { is: joined };
+    return joined === 'found' ? { is: 'listed', listing: undefined } : joined;
+  }
+
+  /**
+   * Our znode, with its parents where they are missing. `found`: the answer was lost, and it is there.
+   *
+   * @param send sends the create, and what is asked along with it
+   */
+  async create<T>(node: LockNode, patience: Patience, mode: Mode, send: () => Promise<T>): Promise<T | 'found' | 'not created'> {
     const { session } = node;
     let parents = { errors: Promise.resolve<unknown[]>([]) };
     let ownSteps = 0;
@@ -75,14 +86,14 @@ export class LockQueue {
     if (turnstile) await turnstile.turn(patience);
     try {
       for (;;) {
-        const sent = this.#createAndList(node, mode, data);
+        const sent = send();
         turnstile?.passOn();
         turnstile = undefined;
         try {
           return await sent;
         } catch (error) {
           if (error instanceof ZooKeeperError && error.isPassing) {
-            return (await this.findAgain(session, node, patience, mode)) ? { is: 'listed', listing: undefined } : { is: 'not created' };
+            return (await this.findAgain(session, node, patience, mode)) ? 'found' : 'not created';
           }
           if (!isZooKeeperError(error, 'NO_NODE')) throw error;
           // Told apart from a parent that was reaped between its creation and ours (CURATOR-180), which is tried again.

@@ -6,6 +6,7 @@ import { sessionName, type Session } from '../client/session.js';
 import { whenNoNode, ZooKeeperError } from '../client/zookeeper-error.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { foreignNames, kazooSequenceOf, sequenceOf } from '../driver/names.js';
+import { weightedChild } from '../driver/weighted-name.js';
 import { isMarkedIdle, withoutMark } from './idle-mark.js';
 import { ownerIn, type LockOwner } from './lock-owner.js';
 import type { Patience } from './patience.js';
@@ -27,6 +28,8 @@ export interface Participant {
   readonly isIdle: boolean;
   /** When it queued up, by the clock of the server that led then. */
   readonly createdAt: Date;
+  /** Its weight, in a lock with a {@link PriorityDriver}; else undefined. */
+  readonly weight?: number;
 }
 
 /** Who is in the queue by its name: this kind of lock's own nodes, and kazoo's where they are waited for. */
@@ -94,18 +97,20 @@ export function queueOf(names: readonly string[], driver: LockDriver, shown: Sho
 
 /** Undefined when it has left. */
 export async function readParticipant(session: Session, root: string, path: string, name: string, driver: LockDriver): Promise<Participant | undefined> {
+  const weighted = weightedChild(name);
   const reply = await session.request(getData(join(root, name), false)).catch(whenNoNode(undefined));
   if (reply === undefined) return undefined;
   const { data, stat } = reply.value;
   const sessionId = sessionName(stat.ephemeralOwner);
   return {
     path: join(path, name),
-    sequence: sequenceOf(name, driver.lockName) ?? kazooSequenceOf(name) ?? 0,
+    sequence: weighted?.sequence ?? sequenceOf(name, driver.lockName) ?? kazooSequenceOf(name) ?? 0,
     sessionId,
     data: withoutMark(data),
     owner: ownerIn(withoutMark(data), sessionId),
     isIdle: isMarkedIdle(data),
     createdAt: new Date(stat.createdAtMs),
+    ...(weighted && { weight: weighted.weight }),
   };
 }
 

@@ -3,9 +3,13 @@ import type { LockClient } from '../client/lock-client.js';
 import { exists, getChildren, sync } from '../client/operations.js';
 import type { Session } from '../client/session.js';
 import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
+import { decodeClaim } from '../driver/claim.js';
 import { standardDriver } from '../driver/standard-driver.js';
+import { weightedChild } from '../driver/weighted-name.js';
+import { WeightedQueue } from '../driver/weighted-queue.js';
 import { queueOf, readParticipant, type Participant } from './participants.js';
 import type { Patience } from './patience.js';
+import { plantWatch } from './plant-watch.js';
 import { connectedSession } from './reconnected.js';
 
 /** Looks at a lock's queue, and hears when there is a reason to look again: one watch, whatever happens meanwhile. */
@@ -103,7 +107,7 @@ export class QueueWatch {
   }
 
   async #read(session: Session, names: readonly string[]): Promise<Participant[]> {
-    const queue = queueOf(names, standardDriver, 'known');
+    const queue = [...(await this.#weighted(session, names)), ...queueOf(names, standardDriver, 'known')];
     const read = await Promise.all(
       queue.map(async (name, index) => {
         const known = index === 0 ? undefined : this.#known.get(name);
@@ -113,6 +117,17 @@ export class QueueWatch {
     );
     this.#known = new Map(read.filter((entry) => entry !== undefined));
     return [...this.#known.values()];
+  }
+
+  /** Of a lock with weights, whose order changes with who holds it: that is in the data of its own znode. */
+  async #weighted(session: Session, names: readonly string[]): Promise<string[]> {
+    const children = names.map((name) => weightedChild(name)).filter((child) => child !== undefined);
+    if (children.length === 0) return [];
+    session.watch(this.#root, this.#fired);
+    const root = await plantWatch(session, this.#root);
+    if (root === 'gone') session.unwatch(this.#root, this.#fired, { forget: false });
+    const claim = root === 'gone' ? 'none' : decodeClaim(root.data);
+    return [...new WeightedQueue(children, typeof claim === 'string' ? undefined : claim).order.keys()];
   }
 
   readonly #fired = (): void => {

@@ -1,4 +1,5 @@
-import { expected, expectDuration, expectOptions, expectSignal } from '../client/validate.js';
+import { expected, expectDuration, expectInteger, expectOptions, expectSignal } from '../client/validate.js';
+import { heaviest, lightest } from '../driver/weighted-name.js';
 import { ownerData } from '../internals/lock-owner.js';
 import { checkRenewal, type LeaseTerms } from './hold-lease.js';
 
@@ -38,8 +39,18 @@ export interface AcquireOptions {
   readonly data?: Uint8Array | 'owner' | undefined;
 }
 
+/** As {@link AcquireOptions}, and where in the queue. */
+export interface MutexAcquireOptions extends AcquireOptions {
+  /**
+   * A whole number from 1 to 10: the heavier ones are let in first. Only with a {@link PriorityDriver}. Whoever re-enters does not wait, whatever its weight.
+   * @default 1
+   */
+  readonly weight?: number | undefined;
+}
+
 const waitNames = ['timeoutMs', 'signal'];
 const leaseNames = ['leaseMs', 'renewEveryMs'];
+export const weightNames = ['weight'];
 
 /** Of calls that wait, and acquire nothing. */
 export function checkWaitOptions(what: string, options: WaitOptions): WaitOptions {
@@ -48,8 +59,8 @@ export function checkWaitOptions(what: string, options: WaitOptions): WaitOption
   return options;
 }
 
-export function checkAcquireOptions(what: string, options: AcquireOptions = {}): AcquireOptions {
-  expectOptions(what, options, [...waitNames, ...leaseNames, 'data']);
+export function checkAcquireOptions(what: string, options: AcquireOptions = {}, alsoKnown: readonly string[] = []): AcquireOptions {
+  expectOptions(what, options, [...waitNames, ...leaseNames, 'data', ...alsoKnown]);
   checkWait(options);
   checkLease(options);
   if (options.data !== undefined && options.data !== 'owner') checkData(options.data, bytesOrOwner);
@@ -57,9 +68,18 @@ export function checkAcquireOptions(what: string, options: AcquireOptions = {}):
   return options.data instanceof Uint8Array ? { ...options, data: Buffer.from(options.data) } : options;
 }
 
+/** Of a mutex, which has weights or has not. */
+export function checkMutexOptions(what: string, options: MutexAcquireOptions, hasWeights: boolean): MutexAcquireOptions {
+  const checked: MutexAcquireOptions = checkAcquireOptions(what, options, weightNames);
+  if (checked.weight === undefined) return checked;
+  if (!hasWeights) throw new TypeError('Unexpected option `weight`: it needs a mutex with weights, new InterProcessMutex(client, path, { driver: new PriorityDriver() })');
+  expectInteger('weight', checked.weight, { min: lightest, max: heaviest });
+  return checked;
+}
+
 /** tryAcquire takes a number of milliseconds, too, and waits for none where none is given. */
-export function checkTryOptions(options: number | AcquireOptions = {}): AcquireOptions {
-  const { timeoutMs = 0, ...others } = checkAcquireOptions('tryAcquire', typeof options === 'object' ? options : { timeoutMs: options });
+export function checkTryOptions(options: number | AcquireOptions = {}, alsoKnown: readonly string[] = []): AcquireOptions {
+  const { timeoutMs = 0, ...others } = checkAcquireOptions('tryAcquire', typeof options === 'object' ? options : { timeoutMs: options }, alsoKnown);
   return { timeoutMs, ...others };
 }
 

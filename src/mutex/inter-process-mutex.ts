@@ -4,7 +4,9 @@ import { requireClient, requireOpen, type LockClient } from '../client/lock-clie
 import { lockPath } from '../client/path.js';
 import { expectDuration, expected, expectFunction, expectMethod, expectOneOf, expectOptions } from '../client/validate.js';
 import type { LockDriver } from '../driver/lock-driver.js';
+import { PriorityDriver } from '../driver/priority-driver.js';
 import { standardDriver } from '../driver/standard-driver.js';
+import { lightest } from '../driver/weighted-name.js';
 import { localAddress } from '../internals/local-address.js';
 import type { Grant, Release } from '../internals/grant.js';
 import { LockInternals } from '../internals/lock-internals.js';
@@ -12,7 +14,9 @@ import type { Mode } from '../internals/lock-queue.js';
 import { readHolder, readParticipants, type Participant } from '../internals/participants.js';
 import { Patience } from '../internals/patience.js';
 import { StickyLock } from '../internals/sticky-lock.js';
-import { checkAcquireOptions, checkTryOptions, dataOfOptions, leaseTermsOf, type AcquireOptions } from './acquire-options.js';
+import { WeightedInternals, type WaitTools } from '../internals/weighted-internals.js';
+import { readWeightedHolder, readWeightedParticipants } from '../internals/weighted-participants.js';
+import { checkMutexOptions, checkTryOptions, dataOfOptions, leaseTermsOf, weightNames, type MutexAcquireOptions } from './acquire-options.js';
 import { Hold, type HoldKeeper } from './hold.js';
 import { holdEvents, tellNews, type HoldEvents } from './hold-events.js';
 import { currentContext, innermostContext, LockContext, outsideOfContexts } from './lock-context.js';
@@ -20,8 +24,8 @@ import { withHold } from './with-hold.js';
 
 /** Options of {@link InterProcessMutex}. */
 export interface InterProcessMutexOptions {
-  /** Who holds the lock, decided from the names of its znodes. @default Curator's order */
-  readonly driver?: LockDriver | undefined;
+  /** Who holds the lock, decided from the names of its znodes; or a {@link PriorityDriver}, for a lock with weights. @default Curator's order */
+  readonly driver?: LockDriver | PriorityDriver | undefined;
   /**
    * What to do when the lock's znode has children that this kind of lock did not create: `reject` the acquire with
    * ForeignNodeError, or `wait` behind those whose name sorts before ours, as Curator does, and pass the rest: kazoo's `…__lock__…` sort behind ours, so
@@ -75,8 +79,8 @@ export interface InterProcessMutexEvents extends HoldEvents {
 export class InterProcessMutex {
   readonly #client: LockClient;
   readonly #path: string;
-  readonly #driver: LockDriver;
-  readonly #internals: Pick<LockInternals, 'acquire'>;
+  readonly #driver: LockDriver | PriorityDriver;
+  readonly #internals: Pick<LockInternals, 'acquire'> | WeightedInternals;
   readonly #foreignNodes: 'reject' | 'wait';
   readonly #maxLeases: number;
   readonly #isSticky: boolean;
@@ -104,8 +108,14 @@ export class InterProcessMutex {
     expectOptions('InterProcessMutex', options, ['driver', 'foreignNodes', 'sticky']);
     const { driver = standardDriver, foreignNodes = 'reject', sticky } = options;
     expectOneOf('foreignNodes', foreignNodes, ['reject', 'wait']);
-    expectMethod('driver', driver, 'decide');
-    expectMethod('driver', driver, 'sort');
+    if (driver instanceof PriorityDriver) {
+      // Nobody can say who of both goes first; and whoever kept the lock would keep the heavier ones out.
+      if (foreignNodes === 'wait') throw new TypeError(expected('foreignNodes', "'reject' with a PriorityDriver", foreignNodes));
+      if (sticky !== undefined) throw new TypeError(expected('sticky', 'undefined with a PriorityDriver', sticky));
+    } else {
+      expectMethod('driver', driver, 'decide');
+      expectMethod('driver', driver, 'sort');
+    }
     if (typeof driver.lockName !== 'string' || driver.lockName === '') throw new TypeError(expected('driver.lockName', 'a non-empty string', driver.lockName));
     if (sticky !== undefined) {
       expectOptions('sticky', sticky, ['idleMs']);
@@ -122,17 +132,13 @@ export class InterProcessMutex {
     this.#maxLeases = pair?.role === 'read' ? Infinity : 1;
     const events = this.#events;
     const queued = (position: number, znode: string): void => outsideOfContexts(() => events.tell('queued', { position, path: znode }));
-    const internals = new LockInternals(client, this.#path, {
-      driver,
-      foreignNodes,
-      maxLeases: this.#maxLeases,
+    const common = {
       data,
-      isSticky: this.#isSticky,
       get queued() {
         return events.isHeard('queued') ? queued : undefined;
       },
-    });
-    this.#internals = sticky ? new StickyLock(client, this.#path, internals, { ...sticky, data, root: `${client.chroot}${this.#path}`, clock: client.clock }) : internals;
+    };
+    this.#internals = driver instanceof PriorityDriver ? new WeightedInternals(client, this.#path, driver, common) : this.#unweighted(driver, sticky, common);
     this.#keeper = {
       lock: { client, path: this.#path, lockName: driver.lockName },
       released: (hold) => {
@@ -169,7 +175,7 @@ export class InterProcessMutex {
    *   await hold.release();
    * }
    */
-  acquire(options?: AcquireOptions): Promise<Hold> {
+  acquire(options?: MutexAcquireOptions): Promise<Hold> {
     return this.#enter(currentContext(), 'acquire', options);
   }
 
@@ -182,8 +188,8 @@ export class InterProcessMutex {
    * await using hold = await mutex.tryAcquire();
    * if (hold) await work(hold);
    */
-  async tryAcquire(options?: number | AcquireOptions): Promise<Hold | undefined> {
-    const checked = checkTryOptions(options);
+  async tryAcquire(options?: number | MutexAcquireOptions): Promise<Hold | undefined> {
+    const checked = checkTryOptions(options, weightNames);
     try {
       return await this.#enter(currentContext(), 'tryAcquire', checked);
     } catch (error) {
@@ -204,7 +210,7 @@ export class InterProcessMutex {
    * @example
    * const total = await mutex.withLock(async (hold) => addUp(hold.signal), { timeoutMs: 5_000 });
    */
-  async withLock<T>(job: (hold: Hold) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
+  async withLock<T>(job: (hold: Hold) => T | PromiseLike<T>, options?: MutexAcquireOptions): Promise<T> {
     expectFunction('job', job);
     const context = new LockContext('lock', innermostContext());
     const hold = await this.#enter(context, 'withLock', options);
@@ -253,6 +259,7 @@ export class InterProcessMutex {
   async participants(): Promise<Participant[]> {
     const patience = new Patience(this.#client, this.#path, {});
     try {
+      if (this.#driver instanceof PriorityDriver) return await readWeightedParticipants(this.#client, this.#path, patience);
       return await readParticipants(this.#client, this.#path, this.#driver, patience, this.#foreignNodes === 'wait' ? 'known' : 'own');
     } finally {
       patience.dispose();
@@ -271,6 +278,7 @@ export class InterProcessMutex {
   async holder(): Promise<Participant | undefined> {
     const patience = new Patience(this.#client, this.#path, {});
     try {
+      if (this.#driver instanceof PriorityDriver) return await readWeightedHolder(this.#client, this.#path, patience);
       const lock = { driver: this.#driver, maxLeases: this.#maxLeases, shown: this.#foreignNodes === 'wait' ? 'known' : 'own' } as const;
       return await readHolder(this.#client, this.#path, lock, patience);
     } finally {
@@ -335,11 +343,26 @@ export class InterProcessMutex {
     return this;
   }
 
-  #enter(context: LockContext | undefined, what: 'tryAcquire', options: AcquireOptions): Promise<Hold | undefined>;
-  #enter(context: LockContext | undefined, what: 'acquire' | 'withLock', options: AcquireOptions | undefined): Promise<Hold>;
+  #unweighted(driver: LockDriver, sticky: StickyOptions | undefined, common: WaitTools): LockInternals | StickyLock {
+    const internals = new LockInternals(this.#client, this.#path, {
+      driver,
+      foreignNodes: this.#foreignNodes,
+      maxLeases: this.#maxLeases,
+      data: common.data,
+      isSticky: this.#isSticky,
+      get queued() {
+        return common.queued;
+      },
+    });
+    if (!sticky) return internals;
+    return new StickyLock(this.#client, this.#path, internals, { ...sticky, data: common.data, root: `${this.#client.chroot}${this.#path}`, clock: this.#client.clock });
+  }
+
+  #enter(context: LockContext | undefined, what: 'tryAcquire', options: MutexAcquireOptions): Promise<Hold | undefined>;
+  #enter(context: LockContext | undefined, what: 'acquire' | 'withLock', options: MutexAcquireOptions | undefined): Promise<Hold>;
   /** The one function that waits for as long as an acquire does, besides that of the internals: ten thousand may. */
-  async #enter(context: LockContext | undefined, what: string, given: AcquireOptions = noOptions): Promise<Hold | undefined> {
-    const options = checkAcquireOptions(what, given);
+  async #enter(context: LockContext | undefined, what: string, given: MutexAcquireOptions = noOptions): Promise<Hold | undefined> {
+    const options = checkMutexOptions(what, given, this.#driver instanceof PriorityDriver);
     if (this.#isSticky && options.data !== undefined) throw new TypeError('Expected no `data` of a sticky lock: its holders share a znode, and what is in it');
     requireOpen(this.#client, `the lock ${this.#path} cannot be acquired`);
     options.signal?.throwIfAborted();
@@ -363,19 +386,21 @@ export class InterProcessMutex {
   }
 
   /** It could not be had at once. */
-  #none(what: string, { timeoutMs = 0 }: AcquireOptions): undefined {
+  #none(what: string, { timeoutMs = 0 }: MutexAcquireOptions): undefined {
     if (what !== 'tryAcquire') throw new LockTimeoutError(this.#path, timeoutMs);
   }
 
-  async #acquire(context: LockContext, patience: Patience, mode: Mode, options: AcquireOptions): Promise<Hold | undefined> {
+  async #acquire(context: LockContext, patience: Patience, mode: Mode, options: MutexAcquireOptions): Promise<Hold | undefined> {
     return this.#begin(await this.#granted(context, patience, mode, options), context, options);
   }
 
-  #granted(context: LockContext | undefined, patience: Patience, mode: Mode, options: AcquireOptions): Promise<Grant | undefined> {
-    return this.#internals.acquire(patience, mode, this.#pair && (() => this.#besideOf(context)), dataOfOptions(options));
+  #granted(context: LockContext | undefined, patience: Patience, mode: Mode, options: MutexAcquireOptions): Promise<Grant | undefined> {
+    const data = dataOfOptions(options);
+    if (this.#internals instanceof WeightedInternals) return this.#internals.acquire(patience, mode, options.weight ?? lightest, data);
+    return this.#internals.acquire(patience, mode, this.#pair && (() => this.#besideOf(context)), data);
   }
 
-  #begin(grant: Grant | undefined, context: LockContext | undefined, options: AcquireOptions): Hold | undefined {
+  #begin(grant: Grant | undefined, context: LockContext | undefined, options: MutexAcquireOptions): Hold | undefined {
     if (grant === undefined) return undefined;
     const hold = this.#handOut(new Hold({ grant, handles: 0 }, this.#keeper, context)).begin(leaseTermsOf(options));
     grant.onRevoke(() => this.#tellRevoked(grant));
@@ -405,7 +430,7 @@ export class InterProcessMutex {
     told.catch((error: unknown) => this.#client.warn(`The listener of makeRevocable failed for ${hold.path}`, error));
   }
 
-  #reenter(held: Hold, context: LockContext | undefined, options: AcquireOptions): Hold {
+  #reenter(held: Hold, context: LockContext | undefined, options: MutexAcquireOptions): Hold {
     if (held.loss) throw held.loss;
     return this.#handOut(new Hold(held.shared, this.#keeper, context)).begin(leaseTermsOf(options), held.leases);
   }
@@ -447,7 +472,8 @@ export class InterProcessMutex {
   /** Not for another reader; and not for a lock of another kind, which is refused instead. */
   #waitsFor(lockName: string): boolean {
     if (this.#pair?.role === 'read' && lockName === this.#driver.lockName) return false;
-    return (this.#driver.lockNames ?? [this.#driver.lockName]).includes(lockName);
+    const driver = this.#driver;
+    return (driver instanceof PriorityDriver ? [driver.lockName] : (driver.lockNames ?? [driver.lockName])).includes(lockName);
   }
 
   #refuseDeadlock(): void {
@@ -470,4 +496,4 @@ function settled(pending: Promise<unknown>, patience: Patience): Promise<unknown
 }
 
 const noData = new Uint8Array(0);
-const noOptions: AcquireOptions = {};
+const noOptions: MutexAcquireOptions = {};

@@ -1,0 +1,196 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { createSequential, openAcl } from '../../../src/client/operations.ts';
+import { protectedPrefix } from '../../../src/driver/names.ts';
+import { weightedLockName } from '../../../src/driver/weighted-name.ts';
+import { forceRelease, InterProcessMutex, LockClient, PriorityDriver, watchQueue } from '../../../src/index.ts';
+import { stranger, type Stranger } from '../../support/stranger.ts';
+import { testPath } from '../../support/test-path.ts';
+import { rejection, until } from '../../support/until.ts';
+import { startProxy, type Frame, type ZkProxy } from '../../support/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
+
+const driver = new PriorityDriver();
+const withoutWrite = [{ permissions: 1 + 4 + 8, scheme: 'world', id: 'anyone' }];
+
+describe('the claim of a mutex with weights', () => {
+  let server: ZooKeeperServer;
+  let proxy: ZkProxy;
+  let client: LockClient;
+  let other: LockClient;
+  let outside: Stranger;
+  let path: string;
+  let ours: InterProcessMutex;
+  let theirs: InterProcessMutex;
+
+  before(async () => {
+    server = await startServer();
+    outside = await stranger(server.connectString);
+  });
+
+  beforeEach(async () => {
+    proxy = await startProxy(server.port);
+    [client, other] = await Promise.all([LockClient.connect(proxy.connectString), LockClient.connect(server.connectString)]);
+    path = testPath('weights-claims');
+    [ours, theirs] = [new InterProcessMutex(client, path, { driver }), new InterProcessMutex(other, path, { driver })];
+  });
+
+  afterEach(async () => {
+    await Promise.all([client.close(), other.close()]);
+    await proxy.close();
+  });
+
+  after(async () => {
+    await outside[Symbol.asyncDispose]();
+    await server.stop();
+  });
+
+  const isClaim = (frame: Frame): boolean => frame.from === 'client' && frame.op === 'multi' && (frame.path ?? '').startsWith(`${path}/`);
+
+  /** Keeps the next frame of our client that matches on its way. Resolves with what lets it go on, when it is on its way. */
+  const hold = (match = isClaim): Promise<() => void> => {
+    let letGo = (): void => undefined;
+    const delayUntil = new Promise<void>((resolve) => (letGo = resolve));
+    return new Promise((resolve) => {
+      const stop = proxy.on((frame) => {
+        if (!match(frame)) return undefined;
+        stop();
+        resolve(letGo);
+        return { delayUntil };
+      });
+    });
+  };
+  /** The other client's process is slow: a znode that waits, and never claims the lock. */
+  const idler = (weight: number): Promise<unknown> =>
+    other.session.request(createSequential(`${path}/${protectedPrefix(randomUUID(), weightedLockName(weight, 10))}`, new Uint8Array(0), openAcl));
+  const areThere = (count: number): Promise<void> => until(`${count} are there`, async () => (await outside.children(path)).length === count);
+
+  it('fails where somebody else was quicker, who is not seen yet: both believe that they are next, one holds', async () => {
+    const held = hold();
+    let isGranted = false;
+    const light = ours.acquire({ weight: 2 }).then((grant) => {
+      isGranted = true;
+      return grant;
+    });
+    const letGo = await held;
+    const heavy = await theirs.acquire({ weight: 9 });
+    letGo();
+    const holder = heavy.path;
+    await until('the late one waits for the holder', () => client.session.watchedPaths('data').includes(holder));
+    expect(isGranted).to.equal(false);
+    expect(heavy.isValid).to.equal(true);
+    await heavy.release();
+    const next = await light;
+    expect(next.fencingToken > heavy.fencingToken).to.equal(true);
+    await next.release();
+  });
+
+  it('fails where the own znode was deleted meanwhile; its owner queues up again', async () => {
+    const held = hold();
+    const acquiring = ours.acquire();
+    const letGo = await held;
+    const [name = ''] = await outside.children(path);
+    await outside.remove(`${path}/${name}`);
+    letGo();
+    const grant = await acquiring;
+    expect(grant.path).to.not.equal(`${path}/${name}`);
+    expect(await outside.read(path)).to.contain(grant.path.slice(path.length + 1));
+    await grant.release();
+  });
+
+  it('of who gives up while it is under way is undone', async () => {
+    const held = hold();
+    const controller = new AbortController();
+    const acquiring = rejection(ours.acquire({ signal: controller.signal }));
+    const letGo = await held;
+    controller.abort(new Error('enough'));
+    expect((await acquiring).message).to.equal('enough');
+    letGo();
+    await (await theirs.acquire()).release();
+    await areThere(0);
+  });
+
+  it('that the server refuses is an error with its reason, and leaves nothing', async () => {
+    const [parent = ''] = /^\/[^/]+/.exec(path) ?? [];
+    await outside.create(parent);
+    await outside.create(path, withoutWrite);
+    const error = await rejection(ours.acquire());
+    expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
+    expect(error.message).to.contain('NO_AUTH').and.to.contain(path);
+    await areThere(0);
+  });
+
+  it('is made in a new session by a waiter whose session has ended', async () => {
+    const hold = await theirs.acquire();
+    const waiting = ours.acquire({ weight: 5 });
+    await areThere(2);
+    await outside.endSession(client);
+    await until('it queues up again', async () => (await outside.children(path)).some((name) => name.includes('+05x') && name.endsWith('2')));
+    await hold.release();
+    const next = await waiting;
+    expect(next.isValid).to.equal(true);
+    await next.release();
+  });
+
+  it('is not made by a waiter that somebody releases by force: it goes to the back', async () => {
+    const grant = await theirs.acquire();
+    const paths: string[] = [];
+    ours.on('queued', (event) => paths.push(event.path));
+    const waiting = ours.acquire({ weight: 5 });
+    await until('it waits', () => paths.length === 1);
+    expect(await forceRelease(other, paths[0] ?? '')).to.equal('released');
+    await until('it waits again', () => paths.length === 2);
+    await grant.release();
+    const next = await waiting;
+    expect(next.path).to.equal(paths[1]);
+    await next.release();
+  });
+
+  it('of a tryAcquire that is late is not made again', async () => {
+    await (await theirs.acquire()).release();
+    const held = hold();
+    const trying = ours.tryAcquire({ weight: 2 });
+    const letGo = await held;
+    const heavy = await theirs.acquire({ weight: 9 });
+    letGo();
+    expect(await trying).to.equal(undefined);
+    await areThere(1);
+    await heavy.release();
+  });
+
+  it('wakes whoever was about to watch for it', async () => {
+    const strict = new InterProcessMutex(client, path, { driver: new PriorityDriver({ overtakesPerWeight: 1 }) });
+    const first = await theirs.acquire();
+    const light = strict.acquire({ weight: 1 });
+    await until('it watches the holder', () => client.session.watchedPaths('data').includes(first.path));
+    await idler(2);
+    // Its look finds that the one of weight 2 is next, so it is about to watch that one, and the claim.
+    const held = hold((frame) => frame.from === 'client' && frame.op === 'getData' && frame.path === path && frame.body.at(-1) === 1);
+    await first.release();
+    const letGo = await held;
+    await (await theirs.acquire({ weight: 3 })).release();
+    // It was overtaken once, so who is one step heavier may not pass it any more: it is next, and nobody leaves who could tell it so.
+    letGo();
+    await (await light).release();
+  });
+
+  it('is heard by who watches the queue, though nobody comes or goes', async () => {
+    const controller = new AbortController();
+    const seen: (number | undefined)[][] = [];
+    const watching = (async () => {
+      for await (const { holder, waiters } of watchQueue(other, path, { signal: controller.signal })) seen.push([holder?.weight, ...waiters.map(({ weight }) => weight)]);
+    })();
+    const sees = (...weights: number[]): Promise<void> => until(`it shows ${String(weights)}`, () => JSON.stringify(seen.at(-1)) === JSON.stringify(weights));
+    const held = hold();
+    const light = ours.acquire({ weight: 2 });
+    const letGo = await held;
+    await idler(9);
+    await sees(9, 2);
+    letGo();
+    await sees(2, 9);
+    await (await light).release();
+    await sees(9);
+    controller.abort();
+    await watching;
+  });
+});
