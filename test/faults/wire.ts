@@ -25,9 +25,10 @@ export class Wire {
     return this.frames.filter((frame) => frame.from === from && frame.op === op).length;
   }
 
-  /** Whether every request behind the first `past` frames has been answered. */
+  /** Whether every request behind the first `past` frames has been answered; those of connections that have ended since never are. */
   isQuiet(past: number): boolean {
-    const frames = this.frames.slice(past);
+    const last = this.frames.at(-1)?.connection;
+    const frames = this.frames.slice(past).filter(({ connection }) => connection === last);
     return frames.every((frame) => frame.from === 'server' || isAnswered(frame, frames));
   }
 
