@@ -10,12 +10,14 @@ import {
   exponentialBackoff,
   forceRelease,
   lockContext,
+  lockKey,
   watchQueue,
   revoke,
   type ConnectionState,
   type Hold,
   type LockDriver,
   type LockErrorCode,
+  type LockOwner,
   type LossReason,
   type Participant,
   type Release,
@@ -72,6 +74,20 @@ export function holding(): void {
   type<string>().of(hold.path);
   type<boolean>().of(hold.isValid);
   type<AbortSignal>().of(hold.signal);
+  type<number>().of(hold.remainingMs);
+  type<'first' | 'reentrant'>().of(hold.acquisition);
+  type<LockOwner>().of(hold.owner);
+  type<(leaseMs: number) => void>().of(hold.renew.bind(hold));
+  type<number>().of(mutex.holdCount);
+  type<Promise<boolean>>().of(mutex.isLocked());
+  type<Promise<Participant | undefined>>().of(mutex.holder());
+  type<string>().of(lockKey('orders', '42'));
+  mutex.on('expired', (event) => {
+    type<Hold>().of(event.hold);
+    type<LossReason>().of(event.error.reason);
+  });
+  // @ts-expect-error a lease is a number of milliseconds
+  void mutex.acquire({ leaseMs: '1 min' });
   type<() => void>().of(hold.assertValid.bind(hold));
   type<Promise<Release>>().of(hold.release());
   type<Promise<Release>>().of(mutex.release());
