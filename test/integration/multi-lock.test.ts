@@ -59,14 +59,14 @@ describe('a multi-lock', () => {
         },
       };
     });
-    const waiting = rejection(new InterProcessMultiLock(spied).acquire({ timeoutMs: 400 }));
+    const waiting = rejection(new InterProcessMultiLock(spied).acquire({ timeoutMs: 1_500 }));
     await until('it waits for the first', async () => (await queue('a')) === 2);
     await gates[0]?.release();
     const error = await waiting;
     const [first = 0, second = Infinity] = leftMs;
     expect(second).to.be.below(first);
     expect(error).to.be.instanceOf(LockTimeoutError);
-    expect(error.message).to.equal(`The lock ${test.path}-b was not acquired within 400 ms`);
+    expect(error.message).to.equal(`The lock ${test.path}-b was not acquired within 1500 ms`);
     await areFree('a');
     await gates[1]?.release();
   });

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, watchQueue } from '../../src/index.ts';
+import { queueReaches } from './contexts/lock-of-each-test.ts';
 import { rejection, until } from '../support/until.ts';
 import { semaphoreOfEachTest } from './semaphore/support.ts';
 
@@ -69,7 +70,14 @@ describe("'queued'", () => {
     const listener = (): void => void told.push('on');
     mutex.on('queued', listener).off('queued', listener);
     mutex.once('queued', () => told.push('once'));
-    for (let round = 0; round < 2; round += 1) await rejection(mutex.acquire({ timeoutMs: 100 }));
+    for (const _ of [1, 2]) {
+      const controller = new AbortController();
+      const waiting = rejection(mutex.acquire({ signal: controller.signal }));
+      await queueReaches(mutex, 2);
+      controller.abort();
+      await waiting;
+      await queueReaches(mutex, 1);
+    }
     expect(told).to.deep.equal(['once']);
     expect(() => mutex.on('queue' as never, listener)).to.throw(TypeError, "Expected `event` to be one of 'queued'");
     await hold.release();

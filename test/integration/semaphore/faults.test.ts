@@ -183,7 +183,7 @@ describe('a semaphore and a fault', () => {
 
   it('that outlasts the time: it settles at once, and what it may have created is deleted when a server is there', async () => {
     const lease = await semaphoreOf(other, path, 1).acquire();
-    const waiting = rejection(semaphoreOf(client, path, 1).acquire({ timeoutMs: 300 }));
+    const waiting = rejection(semaphoreOf(client, path, 1).acquire({ timeoutMs: 1_500 }));
     await waits(outside, path, 2);
     await proxy.refuse();
     proxy.cut();
