@@ -147,7 +147,7 @@ export const mutants = [
   {
     name: 'a number in a row that a new parent has counted',
     file: 'src/internals/right-behind.ts',
-    find: ' && after.czxid - before.czxid < BigInt(after.sequence) + 2n',
+    find: ' && othersTransactions <= BigInt(after.sequence)',
     replace: '',
     tests: tests('integration/right-behind', 'created anew'),
   },

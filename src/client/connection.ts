@@ -57,6 +57,8 @@ export interface Reply<T> {
   readonly value: T;
   /** The server's newest transaction when it answered. */
   readonly zxid: bigint;
+  /** How many writes of this session had been answered by then, this one included, without an error: each of them was a transaction. */
+  readonly writes: number;
 }
 
 /** The library's own state numbers. */
@@ -81,6 +83,7 @@ export class Connection {
   #failedRounds = 0;
   #cancelAttempt: CancelTimer = () => {};
   #corked = false;
+  #writes = 0;
   /** `host:port` of the last connection or attempt. */
   server = '';
   /** When the last request was answered. */
@@ -161,7 +164,8 @@ export class Connection {
           return;
         }
         try {
-          resolve({ value: operation.read(new Reader(frame, replyBodyAt)), zxid: header.zxid });
+          if (operation.kind === 'write') this.#writes += 1;
+          resolve({ value: operation.read(new Reader(frame, replyBodyAt)), zxid: header.zxid, writes: this.#writes });
         } catch (unreadable) {
           reject(new ZooKeeperError(ZooKeeperError.connectionLoss, operation.name, operation.path, { cause: unreadable }));
           throw unreadable;

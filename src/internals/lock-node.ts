@@ -8,6 +8,7 @@ import type { Session } from '../client/session.js';
 import { isZooKeeperError, whenNoNode, ZooKeeperError } from '../client/zookeeper-error.js';
 import { findProtected, protectedPrefix, sequenceOf, sortKey, stickyUuid } from '../driver/names.js';
 import { markIn, type Mark } from './mark.js';
+import { forgetNewest, rightBefore } from './newest.js';
 import { plantWatch } from './plant-watch.js';
 import type { WatchListener } from '../client/watches.js';
 
@@ -105,12 +106,16 @@ export class LockNode {
     return this.#state.at === 'there' ? this.#state.czxid : -1n;
   }
 
-  /** Sends the create in this tick. Rejects with a ZooKeeperError; only a refusal says that nothing was created. */
-  async create(data: Uint8Array, aclFor: (path: string) => readonly AclEntry[]): Promise<void> {
+  /**
+   * Sends the create in this tick. Resolves with the znode of ours that it comes right behind, if that can be proven. Rejects with a ZooKeeperError; only
+   * a refusal says that nothing was created.
+   */
+  async create(data: Uint8Array, aclFor: (path: string) => readonly AclEntry[]): Promise<LockNode | undefined> {
     const path = join(this.#place.root, protectedPrefix(this.#uuid, this.#place.lockName));
     const creation = createSequential(path, data, aclFor(path));
-    const { value } = await this.#created(this.session.request(creation));
+    const { value, writes } = await this.#created(this.session.request(creation));
     this.#isThere(value.path, value.stat.czxid);
+    return rightBefore(this, this.#place.root, writes);
   }
 
   /**
@@ -123,6 +128,7 @@ export class LockNode {
     const path = join(this.#place.root, name);
     const { value, zxid } = await this.#created(this.session.request(createBeside(other.path, path, data, aclFor(path))));
     if (value === 'created') {
+      forgetNewest(this.session, this.#place.root);
       this.#isThere(path, zxid);
       return true;
     }
@@ -169,6 +175,7 @@ export class LockNode {
       this.#isGone();
       return false;
     }
+    forgetNewest(this.session, this.#place.root);
     this.#isThere(join(this.#place.root, name), stat.czxid);
     // CURATOR-604: what another session created is not ours to hold, only to delete.
     return stat.ephemeralOwner === this.session.id;

@@ -9,7 +9,6 @@ import { isSequenceNearOverflow } from '../driver/names.js';
 import { standardDriver } from '../driver/standard-driver.js';
 import { listChildren, Listing } from './listing.js';
 import { LockNode, type NodePlace } from './lock-node.js';
-import { rightBefore } from './newest.js';
 import { sendParents } from './parents.js';
 import type { Patience } from './patience.js';
 import { reconnected } from './reconnected.js';
@@ -173,16 +172,14 @@ export class LockQueue {
     const created = node.create(data, this.client.options.aclFor);
     const listed = this.#isOursAlone && mode === 'wait' ? undefined : this.#list(session);
     listed?.catch(ignore);
-    await created;
-    const before = this.#rightBefore(node);
+    const before = this.#usable(await created, node);
     this.#isOursAlone = before !== undefined;
     if (before && !(listed && before.isGone)) return { is: 'right behind', before };
     return { is: 'listed', listing: await (listed ?? this.#list(session)) };
   }
 
   /** One of ours that has its place in the queue, or had the lock and has let it go: there nobody was before it. */
-  #rightBefore(node: LockNode): LockNode | undefined {
-    const before = rightBefore(node, this.root);
+  #usable(before: LockNode | undefined, node: LockNode): LockNode | undefined {
     const { driver, maxLeases, queued } = this.options;
     // Who wants to know how many are before it needs a list.
     if (before === undefined || driver !== standardDriver || maxLeases !== 1 || queued || !this.isAppendOnly(node)) return undefined;

@@ -12,9 +12,9 @@ const mostPaths = 1_000;
 const ofSessions = new WeakMap<Session, Map<string, Newest>>();
 
 /**
- * The znode of ours that `node`, whose create was just answered, stands right behind; undefined if there is somebody between them, or nobody can say.
+ * The znode of ours that `node`, whose create was answered as one of `writes`, stands right behind; undefined if there is somebody between them, or nobody can say.
  */
-export function rightBefore(node: LockNode, root: string): LockNode | undefined {
+export function rightBefore(node: LockNode, root: string, writes: number): LockNode | undefined {
   const { session, sequence, czxid } = node;
   const newest = ofSessions.get(session) ?? new Map<string, Newest>();
   ofSessions.set(session, newest);
@@ -23,9 +23,14 @@ export function rightBefore(node: LockNode, root: string): LockNode | undefined 
   // Behind all others, so that the one that was used longest ago is the first to be forgotten.
   newest.delete(root);
   if (sequence === undefined) return undefined;
-  newest.set(root, { sequence, czxid, node });
+  newest.set(root, { sequence, czxid, writes, node });
   if (newest.size > mostPaths) forgetOldest(newest);
-  return before && isRightBehind({ sequence, czxid }, before) ? before.node : undefined;
+  return before && isRightBehind({ sequence, czxid, writes }, before) ? before.node : undefined;
+}
+
+/** A znode of ours was created there in another way: it has no number of its own, or nobody knows when it was answered. */
+export function forgetNewest(session: Session, root: string): void {
+  ofSessions.get(session)?.delete(root);
 }
 
 function forgetOldest(newest: Map<string, unknown>): void {
