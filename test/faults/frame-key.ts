@@ -4,18 +4,21 @@ import type { Scenario } from './scenario.ts';
 /** One frame of a scenario, told by its place among its like: runs differ in time, not in the order in which one side sends one op. */
 export interface FrameKey {
   readonly from: Frame['from'];
-  /** A multi that deletes is a hand-over, one that creates a downgrade; the others are heartbeats, or look at nothing but the connection. */
-  readonly op: Op | 'handOver' | 'downgrade';
+  /** A multi that deletes is a hand-over, one that creates a downgrade, one that writes a claim; the others are heartbeats, or look at nothing but the connection. */
+  readonly op: Op | Change;
   /** From 1, over all connections of the client. */
   readonly nth: number;
 }
+
+/** What a transaction of ours does besides looking. */
+type Change = 'handOver' | 'downgrade' | 'claim';
 
 /** Numbers the frames of one run. */
 export class FrameCounter {
   readonly #counts = new Map<string, number>();
   readonly #heartbeats: number;
   readonly #isByClock: (frame: Frame) => boolean;
-  readonly #changes: { readonly op: 'handOver' | 'downgrade'; readonly connection: number; readonly xid: number }[] = [];
+  readonly #changes: { readonly op: Change; readonly connection: number; readonly xid: number }[] = [];
 
   /** Of the session's own heartbeats as many are counted as the scenario says: they come by the clock, so most have none in a fixed place. */
   constructor({ heartbeats = 0, isByClock = () => false }: Scenario) {
@@ -35,11 +38,11 @@ export class FrameCounter {
     return isHeartbeat && nth > this.#heartbeats ? undefined : { from, op, nth };
   }
 
-  #changeBy(frame: Frame): 'handOver' | 'downgrade' | undefined {
+  #changeBy(frame: Frame): Change | undefined {
     const { from, op, connection, xid } = frame;
     if (op !== 'multi') return undefined;
     if (from === 'server') return this.#changes.find((one) => one.connection === connection && one.xid === xid)?.op;
-    const change = ({ [deletion]: 'handOver', [creation]: 'downgrade' } as const)[secondPart(frame).type];
+    const change = ({ [deletion]: 'handOver', [creation]: 'downgrade', [writing]: 'claim' } as const)[secondPart(frame).type];
     if (change) this.#changes.push({ op: change, connection, xid });
     return change;
   }
@@ -72,6 +75,7 @@ const firstPartAt = 8;
 const partHeaderBytes = 9;
 const creation = 1;
 const deletion = 2;
+const writing = 5;
 
 /** Behind the check that each of our multis begins with: what the next part does, and where its path is. */
 function secondPart({ body }: Frame): { readonly type: number; readonly at: number } {

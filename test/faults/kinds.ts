@@ -1,4 +1,4 @@
-import { InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphore, type AcquireOptions, type Hold, type LockClient } from '../../src/index.ts';
+import { InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphore, PriorityDriver, type AcquireOptions, type Hold, type LockClient } from '../../src/index.ts';
 
 /** What is acquired one at a time. */
 export interface Lock {
@@ -33,6 +33,12 @@ export const readWrite: Kind = {
   excludes: (one, other) => (isWriters(one) || isWriters(other)) && !isDowngrade(one, other),
   usual: (client, path) => new InterProcessReadWriteLock(client, path).writeLock,
   acquireAll: async (client, path, options) => [await new InterProcessReadWriteLock(client, path).writeLock.acquire(options)],
+};
+
+export const weighted: Kind = {
+  ...mutex,
+  usual: (client, path) => new InterProcessMutex(client, path, { driver: new PriorityDriver() }),
+  acquireAll: async (client, path, options) => [await new InterProcessMutex(client, path, { driver: new PriorityDriver() }).acquire(options)],
 };
 
 export function semaphore(maxLeases: number): Kind {

@@ -7,6 +7,7 @@ import { semaphoreScenarios } from './semaphore-scenarios.ts';
 import { stickyScenarios } from './sticky-scenarios.ts';
 import { acquireAndRelease, deleted, heldBeforeWaiter, ready, waitingBehindHolder } from './steps.ts';
 import { sessionTimeoutMs } from './theatre.ts';
+import { weightedScenarios } from './weighted-scenarios.ts';
 
 const plays: readonly Scenario[] = [
   {
@@ -219,4 +220,4 @@ const plays: readonly Scenario[] = [
   },
 ];
 
-export const scenarios: readonly Scenario[] = [...plays, ...stickyScenarios, ...leaseScenarios, ...recoveries, ...readWriteScenarios, ...semaphoreScenarios];
+export const scenarios: readonly Scenario[] = [...plays, ...stickyScenarios, ...leaseScenarios, ...recoveries, ...readWriteScenarios, ...semaphoreScenarios, ...weightedScenarios];
