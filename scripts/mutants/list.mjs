@@ -444,6 +444,48 @@ export const mutants = [
     replace: 'dueAt = Infinity;',
     tests: tests('integration/races', 'a close whose request is lost'),
   },
+  {
+    name: 'a weighted lock is claimed over what was claimed since',
+    file: 'src/internals/weighted-internals.ts',
+    find: 'this.#root, data, look.version)',
+    replace: 'this.#root, data, -1)',
+    tests: tests('integration/weights/claims', 'fails where somebody else was quicker'),
+  },
+  {
+    name: 'a weighted lock whose claim was erased is free',
+    file: 'src/internals/weighted-look.ts',
+    find: "claim === 'none' && this.version > 0 && this.#names.length > 1",
+    replace: 'false',
+    tests: tests('integration/weights/strangers', 'lets nobody in where somebody has erased'),
+  },
+  {
+    name: 'a weighted claim without an answer is looked for in an older tree',
+    file: 'src/internals/weighted-internals.ts',
+    find: "if (claimed.is === 'unknown') before = 'write';",
+    replace: '',
+    tests: tests('integration/weights/lost-replies', 'looks behind a quorum write'),
+  },
+  {
+    name: 'a claim between the look and the watch wakes nobody',
+    file: 'src/internals/watch-data.ts',
+    find: "if (there === 'gone' || there.stat.mzxid !== known) listener.changed();",
+    replace: '',
+    tests: tests('integration/weights/claims', 'wakes whoever was about to watch for it'),
+  },
+  {
+    name: 'who is kept back by a lighter one watches who is next instead',
+    file: 'src/driver/weighted-queue.ts',
+    find: 'this.#heads.get(child.weight)?.blocker ?? this.#next ?? child',
+    replace: 'this.#next ?? child',
+    tests: tests('properties/weighted-lock-model', 'who is kept back by somebody lighter'),
+  },
+  {
+    name: 'a weighted token says when its holder queued up',
+    file: 'src/internals/weighted-internals.ts',
+    find: "return { is: 'entered', fencingToken: claimed.mzxid };",
+    replace: "return { is: 'entered', fencingToken: node.czxid };",
+    tests: tests('integration/weights/order', 'tokens that grow with every grant'),
+  },
 ];
 
 function tests(file, ...named) {

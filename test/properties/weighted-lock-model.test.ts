@@ -56,7 +56,9 @@ function numbersOf(seed: number): () => number {
   return () => (last = (Math.imul(last, 1_103_515_245) + 12_345) >>> 1);
 }
 
-describe('a lock with weights, in any interleaving of its clients', () => {
+describe('a lock with weights, in any interleaving of its clients', function () {
+  this.timeout(20_000 + 20 * numRuns);
+
   it('nobody sleeps while the lock is free, and everybody is served in the end', () => {
     fc.assert(
       fc.property(moves, fc.nat(), (history, seed) => {
