@@ -45,7 +45,8 @@ export class Hold implements AsyncDisposable {
   readonly path: string;
   /**
    * The czxid of the znode: greater than that of every earlier holder of this lock on this ensemble. Not comparable across ensembles, nor
-   * after a backup was restored. Readers hold together, so that several tokens are good at once; a reader who was the writer has its writer's token.
+   * after a backup was restored. Of a lock with weights it is the transaction that claimed the lock, and grows in the same way. Readers hold
+   * together, so that several tokens are good at once; a reader who was the writer has its writer's token.
    */
   readonly fencingToken: bigint;
   /** Counts the grants of one znode, where a sticky lock has several: they share one `fencingToken`. Else 0n. */
