@@ -19,7 +19,7 @@ const before = heap();
 const waiting = Array.from({ length: waiters }, () => mutex.acquire().catch(() => undefined));
 while ((await length()) < waiters + 1) await new Promise((resolve) => setTimeout(resolve, 500));
 // Their watches are planted in a moment, and one connection answers in order.
-await new Promise((resolve) => setTimeout(resolve, 500));
+await new Promise((resolve) => setTimeout(resolve, 1_500));
 await length();
 console.log((heap() - before) / waiters);
 await client.close();

@@ -126,8 +126,8 @@ export const mutants = [
   {
     name: 'a grant without a list to who is not second',
     file: 'src/internals/attempt.ts',
-    find: "woken === 'gone' && isSecond && ",
-    replace: "woken === 'gone' && ",
+    find: '(isSecond && ',
+    replace: '(',
     tests: tests('integration/moving-up', 'in another session'),
   },
   {
@@ -157,6 +157,20 @@ export const mutants = [
     find: 'after.sequence === before.sequence + 1 && ',
     replace: '',
     tests: tests('integration/right-behind', 'somebody else was between'),
+  },
+  {
+    name: 'a mutex that waits behind a reader of its own process',
+    file: 'src/internals/lock-queue.ts',
+    find: '!before?.isLike(this.#place) || ',
+    replace: 'before === undefined || ',
+    tests: tests('integration/read-write', 'refuse each other at once'),
+  },
+  {
+    name: 'a grant without a list whose znode nobody has looked after',
+    file: 'src/internals/attempt.ts',
+    find: 'return this.#node.isLookedAfter && ',
+    replace: 'return ',
+    tests: tests('integration/right-behind', 'that nobody has looked after'),
   },
   {
     name: 'a grant without a list behind one of ours that never had the lock',

@@ -101,12 +101,12 @@ export class Attempt {
    * Resolves when the predecessor is gone, or when there is a reason to look again: our own znode, the session, other news. Rejects as soon as the
    * patience is over.
    */
-  parked({ predecessor, isNext }: Waiting): Promise<Woken> {
+  parked({ predecessor, isNext, isSecond }: Waiting): Promise<Woken> {
     const node = this.#node;
     const local = nodesOf(node.session).get(predecessor);
     node.hasWaited = local === undefined;
-    // In this process a hand-over may come at any moment, and looks after our znode itself.
-    if (local) node.watchSoon();
+    // Whoever is handed over to, or has to look again, learns by that whether its znode is there.
+    if (local || !isSecond) node.watchWaiting();
     else node.watch();
     return this.#patience.park<Woken>((parked) => {
       node.wait(parked);
@@ -152,11 +152,14 @@ export class Attempt {
   /**
    * Without a list, "gone" means "we are next" in two cases, since nothing can have been inserted before us. The predecessor was the first of
    * our list, and the news came on the connection that the list came on: after a reconnect the events are replayed in no order. Or the
-   * predecessor was a holder in this process: then it was the first when it was granted, whenever our list was.
+   * predecessor was a holder in this process: then it was the first when it was granted, whenever our list was. Our own znode has to be there: the
+   * hand-over checks that, or else a watch has to look after it.
    */
   #isNow({ isNext, isSecond, epoch }: Waiting, woken: Woken): boolean {
     const { session } = this.#node;
-    return isNext && (woken === 'holder gone' || (woken === 'gone' && isSecond && epoch === session.epoch && session.isConnected));
+    if (!isNext || woken === 'look') return false;
+    if (woken === 'handed over') return true;
+    return this.#node.isLookedAfter && (woken === 'holder gone' || (isSecond && epoch === session.epoch && session.isConnected));
   }
 
   async #stepped(steps: Promise<Step>): Promise<Step> {

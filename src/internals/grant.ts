@@ -36,7 +36,7 @@ export class Grant implements Holding {
     this.leave = () => node.passOn();
     node.wasGranted = true;
     node.session.hold(this);
-    node.watchSoon();
+    node.watchHeld();
     this.#stops = [
       node.onGone(() => this.lose('node-deleted')),
       node.onMark((mark) => (mark === 'force' ? this.lose('forced') : this.#revocations.tell())),

@@ -34,22 +34,29 @@ const gone: NodeState = { at: 'gone' };
 export interface NodeTools {
   warn(message: string, error: unknown): void;
   report(event: BackgroundEvent): void;
-  readonly clock: Pick<Clock, 'after'>;
+  readonly clock: Pick<Clock, 'after' | 'now'>;
 }
 
-/** The znode's lock is waited for: is its turn, or a reason to look again? `holder gone`: its predecessor had the lock. */
-export type Woken = 'look' | 'gone' | 'holder gone';
+/**
+ * Why who waits with a znode is woken: there is a reason to look again; or its predecessor is gone, which may have had the lock; or has handed the lock
+ * over, in a transaction that checks that the znode is there.
+ */
+export type Woken = 'look' | 'gone' | 'holder gone' | 'handed over';
 
 /** What all znodes of one lock in one client have in common. */
 export interface NodePlace {
   readonly root: string;
   readonly lockName: string;
   readonly isSticky: boolean;
+  readonly foreignNodes: 'reject' | 'wait';
 }
 
 const slowestRetryMs = 5_000;
 const noNode = -101;
-const watchAfterMs = 10;
+/** A lock that is held for less needs no watch of its znode, and that would cost as much as half of all the rest. */
+const holderWatchMs = 10;
+/** Who waits for less is found out by the look, or the hand-over, that comes before its grant. */
+const waiterWatchMs = 1_000;
 
 /**
  * One znode of ours, from its create until it is gone or its session is over: whatever happens, somebody knows it by its
@@ -69,8 +76,10 @@ export class LockNode {
   #waiter: { wake(news: Woken): void } | undefined;
   #follower: LockNode | undefined;
   #fired: WatchListener | undefined;
+  #isWatched = false;
   #mark: { readonly is: Mark | undefined; readonly mzxid: bigint } | undefined;
   #cancelWatch: CancelTimer = nothing;
+  #watchAt = Infinity;
 
   constructor(session: Session, place: NodePlace, tools: NodeTools) {
     this.session = session;
@@ -95,6 +104,11 @@ export class LockNode {
 
   get path(): string {
     return this.#state.at === 'there' ? this.#state.path : join(this.#place.root, '');
+  }
+
+  /** Whether another znode is of the same kind of lock, whose acquires bear with the same neighbours. */
+  isLike({ lockName, foreignNodes }: NodePlace): boolean {
+    return this.#place.lockName === lockName && this.#place.foreignNodes === foreignNodes;
   }
 
   /** The number that the server has given it; undefined while it is not known. */
@@ -181,28 +195,49 @@ export class LockNode {
     return stat.ephemeralOwner === this.session.id;
   }
 
-  /**
-   * As `watch`, in a moment, if it is still there by then: a lock that is held for less needs no watch, and that would cost as much as half of
-   * all the rest.
-   */
-  watchSoon(): void {
-    // The first one counts: a sticky lock's grants, each shorter than that, would put it off for ever.
-    if (this.#fired || this.#cancelWatch !== nothing) return;
-    this.#cancelWatch = this.#tools.clock.after(watchAfterMs, () => this.watch());
+  /** As `watch`, in a moment, if it is still held by then. */
+  watchHeld(): void {
+    this.#watchIn(holderWatchMs);
+  }
+
+  /** As `watch`, in a while, if it still waits then, and is looked after before it is granted. */
+  watchWaiting(): void {
+    this.#watchIn(waiterWatchMs);
+  }
+
+  #watchIn(delayMs: number): void {
+    if (this.#fired) return;
+    const at = this.#tools.clock.now() + delayMs;
+    // The earliest one counts: a sticky lock's grants, each shorter than that, would put it off for ever.
+    if (at >= this.#watchAt) return;
+    this.#cancelWatch();
+    this.#watchAt = at;
+    this.#cancelWatch = this.#tools.clock.after(delayMs, () => this.watch());
   }
 
   /** Hears of its own deletion, by whomever, within one event. */
   watch(): void {
-    this.#cancelWatch();
-    this.#cancelWatch = nothing;
+    this.#watchNoMore();
     if (this.#fired || this.#state.at !== 'there') return;
     this.#fired = (event) => {
       this.#fired = undefined;
+      this.#isWatched = false;
       if (event === 'deleted') this.#isGone();
       else this.watch();
     };
     this.session.watch(this.path, this.#fired);
     void this.#look();
+  }
+
+  /** Whether the servers have promised to tell of its end; or nobody would be told of that yet, if it were held already. */
+  get isLookedAfter(): boolean {
+    return this.#isWatched || this.#tools.clock.now() < this.#watchAt - waiterWatchMs + holderWatchMs;
+  }
+
+  #watchNoMore(): void {
+    this.#cancelWatch();
+    this.#cancelWatch = nothing;
+    this.#watchAt = Infinity;
   }
 
   /** What was asked of it last, as far as was heard; it is watched for that. */
@@ -221,7 +256,10 @@ export class LockNode {
       try {
         const found = await plantWatch(this.session, this.path);
         if (found === 'gone') this.#isGone();
-        else this.#read(found.data, found.stat);
+        else {
+          this.#isWatched = true;
+          this.#read(found.data, found.stat);
+        }
         return;
       } catch (error) {
         if (!(error instanceof ZooKeeperError && error.isPassing)) {
@@ -287,15 +325,15 @@ export class LockNode {
   passOn(): Promise<void> {
     const next = this.#follower;
     if (next === undefined || next.#waiter === undefined || this.#leaving || this.#state.at !== 'there' || !this.session.isConnected) return this.discard();
-    this.#cancelWatch();
+    this.#watchNoMore();
     this.#leaving = this.#handOverTo(next);
-    next.#wake('holder gone');
+    next.#wake('handed over');
     return this.#leaving;
   }
 
   /** Deletes it in the background; resolves when it is gone or its session is over. Never rejects. */
   discard(): Promise<void> {
-    this.#cancelWatch();
+    this.#watchNoMore();
     this.#leaving ??= this.#leave();
     return this.#leaving;
   }
@@ -369,7 +407,7 @@ export class LockNode {
       // The deletion has taken the server's watch along.
       if (this.#fired) this.session.unwatch(this.path, this.#fired, { forget: false });
     }
-    this.#cancelWatch();
+    this.#watchNoMore();
     this.#state = gone;
     this.#wake('look');
     this.#gones?.tell();

@@ -54,7 +54,7 @@ export class LockQueue {
     this.path = path;
     this.root = `${client.chroot}${path}`;
     this.options = options;
-    this.#place = { root: this.root, lockName: options.driver.lockName, isSticky: options.isSticky ?? false };
+    this.#place = { root: this.root, lockName: options.driver.lockName, isSticky: options.isSticky ?? false, foreignNodes: options.foreignNodes };
   }
 
   newNode(session: Session): LockNode {
@@ -182,7 +182,7 @@ export class LockQueue {
   #usable(before: LockNode | undefined, node: LockNode): LockNode | undefined {
     const { driver, maxLeases, queued } = this.options;
     // Who wants to know how many are before it needs a list.
-    if (before === undefined || driver !== standardDriver || maxLeases !== 1 || queued || !this.isAppendOnly(node)) return undefined;
+    if (!before?.isLike(this.#place) || driver !== standardDriver || maxLeases !== 1 || queued || !this.isAppendOnly(node)) return undefined;
     return before.isGone && !before.wasGranted ? undefined : before;
   }
 

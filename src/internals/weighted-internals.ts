@@ -186,7 +186,7 @@ export class WeightedInternals {
     const path = join(this.#root, watch);
     const local = nodesOf(session).get(path);
     // Who is let in by what happens in this process looks after its own znode soon enough.
-    if (local && !watchesClaim) node.watchSoon();
+    if (local && !watchesClaim) node.watchWaiting();
     else node.watch();
     return patience.wait((wake, fail) => {
       const look = (): void => wake(undefined);

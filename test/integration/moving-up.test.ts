@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
 import { testPath } from '../support/test-path.ts';
-import { rejection } from '../support/until.ts';
+import { rejection, until } from '../support/until.ts';
 import { startProxy, type ZkProxy } from '../support/zk-proxy.ts';
 import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
 import { queueReaches } from './contexts/lock-of-each-test.ts';
@@ -34,7 +34,10 @@ describe('a waiter whose predecessor gives up', () => {
       let isGranted = false;
       const waiting = waiter.acquire().finally(() => (isGranted = true));
       await queueReaches(holder, 3);
-      // One connection answers in order: the waiter has seen who is before it.
+      // Else it would have to look for its own sake.
+      const own = (await waiter.participants())[2]?.path ?? '';
+      await until('its own znode is watched', () => clients[2]?.session.watchedPaths('data').includes(own) === true);
+      // One connection answers in order: the waiter has seen who is before it, and that its znode is there.
       await waiter.participants();
       proxy.clear();
       controller.abort();

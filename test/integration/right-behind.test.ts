@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { InterProcessMutex, LockClient, type Hold } from '../../src/index.ts';
 import { remove } from '../../src/client/operations.ts';
 import { testPath } from '../support/test-path.ts';
-import { rejection } from '../support/until.ts';
+import { aborted, rejection, until } from '../support/until.ts';
 import { startProxy, type ZkProxy } from '../support/zk-proxy.ts';
 import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
 import { queueReaches } from './contexts/lock-of-each-test.ts';
@@ -110,6 +110,24 @@ describe('a znode with the next number after another one of this process', () =>
     const hold = await theirs.acquire();
     expect(hold.path).to.match(/0000000002$/);
     await waitsFor(hold, ours, 2);
+  });
+
+  it('does need one that nobody has looked after for a while: somebody may have deleted it', async () => {
+    const { ours } = await scene('looked-after');
+    const hold = await ours.acquire();
+    const waiting = ours.acquire();
+    await queueReaches(ours, 2);
+    const waitingPath = (await ours.participants())[1]?.path ?? '';
+    const queuedAt = performance.now();
+    await other.session.request(remove(waitingPath));
+    await until('it has waited for longer than a hold goes without a watch', () => performance.now() - queuedAt > 50);
+    const told = aborted(hold.signal);
+    await other.session.request(remove(hold.path));
+    await told;
+    const next = await waiting;
+    expect(next.path).not.to.equal(waitingPath);
+    expect(next.isValid).to.equal(true);
+    expect(await next.release()).to.equal('released');
   });
 
   it('is listed when somebody wants to be told how many are before it', async () => {

@@ -226,7 +226,7 @@ describe('withLock on the wire', () => {
     [{ signal: 'now' }, TypeError, 'Expected `signal` to be an AbortSignal, got "now"'],
     [{ signal: new AbortController() }, TypeError, 'Expected `signal` to be an AbortSignal, got an object'],
     [{ signal: null }, TypeError, 'Expected `signal` to be an AbortSignal, got null'],
-    [{ timeout: 500 }, TypeError, 'Unknown option `timeout` of withLock: accepted are timeoutMs, signal, leaseMs, renewEveryMs, data'],
+    [{ timeout: 500 }, TypeError, 'Unknown option `timeout` of withLock: accepted are timeoutMs, signal, leaseMs, renewEveryMs, data, weight'],
     [null, TypeError, 'Expected `withLock options` to be an object with timeoutMs, signal, leaseMs, renewEveryMs, data, got null'],
     [500, TypeError, 'Expected `withLock options` to be an object with timeoutMs, signal, leaseMs, renewEveryMs, data, got 500'],
     [[500], TypeError, 'Expected `withLock options` to be an object with timeoutMs, signal, leaseMs, renewEveryMs, data, got an array'],
