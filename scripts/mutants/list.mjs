@@ -161,8 +161,8 @@ export const mutants = [
   {
     name: 'a mutex that waits behind a reader of its own process',
     file: 'src/internals/lock-queue.ts',
-    find: '!before?.isLike(this.#place) || ',
-    replace: 'before === undefined || ',
+    find: ' || !before.isOfOneKindWith(node)',
+    replace: '',
     tests: tests('integration/read-write', 'refuse each other at once'),
   },
   {

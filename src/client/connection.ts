@@ -57,12 +57,14 @@ export interface Reply<T> {
   readonly value: T;
   /** The server's newest transaction when it answered. */
   readonly zxid: bigint;
-  /** How many writes of this session had been answered by then, this one included, without an error: each of them was a transaction. */
+  /** How many writes of this session had been answered by then, this one included, without an error: each of them was a transaction. Parents do not count. */
   readonly writes: number;
 }
 
 /** The library's own state numbers. */
 const states = { disconnected: 0, connecting: 1, connected: 2, closing: -1, closed: -2, expired: -3, authFailed: -4 };
+/** create and createContainer. */
+const makesParents: ReadonlySet<number> = new Set([1, 19]);
 const pingXid = -2;
 const authXid = -4;
 const watchXid = -1;
@@ -164,7 +166,7 @@ export class Connection {
           return;
         }
         try {
-          if (operation.kind === 'write') this.#writes += 1;
+          if (operation.kind === 'write' && !makesParents.has(operation.opcode)) this.#writes += 1;
           resolve({ value: operation.read(new Reader(frame, replyBodyAt)), zxid: header.zxid, writes: this.#writes });
         } catch (unreadable) {
           reject(new ZooKeeperError(ZooKeeperError.connectionLoss, operation.name, operation.path, { cause: unreadable }));

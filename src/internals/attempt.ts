@@ -110,12 +110,12 @@ export class Attempt {
     else node.watch();
     return this.#patience.park<Woken>((parked) => {
       node.wait(parked);
-      if (local && isNext) {
+      if (local && isNext && local.isOfOneKindWith(node)) {
         node.follow(local);
         return node;
       }
       const stop = local
-        ? local.onGone(() => parked.wake(local.wasGranted ? 'holder gone' : 'gone'))
+        ? local.onGone(() => parked.wake(local.wasGranted && local.isOfOneKindWith(node) ? 'holder gone' : 'gone'))
         : nextNews(node.session, predecessor, { told: (event) => parked.wake(event === 'deleted' ? 'gone' : 'look'), failed: (error) => parked.fail(error) });
       return { waitNoMore: () => (stop(), node.waitNoMore()) };
     });
@@ -196,7 +196,7 @@ export class Attempt {
     this.#queue.refuseOverflow(node);
     if (joined.is === 'listed') return this.#place(joined.listing);
     const { before } = joined;
-    if (before.isGone) return this.#grant();
+    if (before.isGone) return before.wasGranted ? this.#grant() : this.#place(undefined);
     return { is: 'waiting', predecessor: before.path, isNext: true, isSecond: false, epoch: 0 };
   }
 

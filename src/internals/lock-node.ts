@@ -6,6 +6,7 @@ import { check, createBeside, createSequential, exists, getChildren, handOver, r
 import { join } from '../client/path.js';
 import type { Session } from '../client/session.js';
 import { isZooKeeperError, whenNoNode, ZooKeeperError } from '../client/zookeeper-error.js';
+import type { LockDriver } from '../driver/lock-driver.js';
 import { findProtected, protectedPrefix, sequenceOf, sortKey, stickyUuid } from '../driver/names.js';
 import { markIn, type Mark } from './mark.js';
 import { forgetNewest, rightBefore } from './newest.js';
@@ -48,6 +49,8 @@ export interface NodePlace {
   readonly root: string;
   readonly lockName: string;
   readonly isSticky: boolean;
+  /** Who holds is decided by it. */
+  readonly driver: LockDriver;
   readonly foreignNodes: 'reject' | 'wait';
 }
 
@@ -76,7 +79,8 @@ export class LockNode {
   #waiter: { wake(news: Woken): void } | undefined;
   #follower: LockNode | undefined;
   #fired: WatchListener | undefined;
-  #isWatched = false;
+  /** The connection that the servers' promise to tell of its end came on. */
+  #watchedOn = -1;
   #mark: { readonly is: Mark | undefined; readonly mzxid: bigint } | undefined;
   #cancelWatch: CancelTimer = nothing;
   #watchAt = Infinity;
@@ -97,6 +101,11 @@ export class LockNode {
     return this.#state.at === 'gone';
   }
 
+  /** Whether both are let in by the same rules: only then does one's grant say anything of who is before the other. */
+  isOfOneKindWith(other: LockNode): boolean {
+    return this.#place.driver === other.#place.driver && this.#place.foreignNodes === other.#place.foreignNodes;
+  }
+
   /** The name under the lock's znode; '' while it is not known. */
   get name(): string {
     return this.#state.at === 'there' ? this.#state.path.slice(this.#state.path.lastIndexOf('/') + 1) : '';
@@ -104,11 +113,6 @@ export class LockNode {
 
   get path(): string {
     return this.#state.at === 'there' ? this.#state.path : join(this.#place.root, '');
-  }
-
-  /** Whether another znode is of the same kind of lock, whose acquires bear with the same neighbours. */
-  isLike({ lockName, foreignNodes }: NodePlace): boolean {
-    return this.#place.lockName === lockName && this.#place.foreignNodes === foreignNodes;
   }
 
   /** The number that the server has given it; undefined while it is not known. */
@@ -221,7 +225,7 @@ export class LockNode {
     if (this.#fired || this.#state.at !== 'there') return;
     this.#fired = (event) => {
       this.#fired = undefined;
-      this.#isWatched = false;
+      this.#watchedOn = -1;
       if (event === 'deleted') this.#isGone();
       else this.watch();
     };
@@ -229,9 +233,9 @@ export class LockNode {
     void this.#look();
   }
 
-  /** Whether the servers have promised to tell of its end; or nobody would be told of that yet, if it were held already. */
+  /** Whether the servers have promised to tell of its end, on this connection: after a reconnect events come in no order. Or nobody would be told of that yet, if it were held already. */
   get isLookedAfter(): boolean {
-    return this.#isWatched || this.#tools.clock.now() < this.#watchAt - waiterWatchMs + holderWatchMs;
+    return this.#watchedOn === this.session.epoch || this.#tools.clock.now() < this.#watchAt - waiterWatchMs + holderWatchMs;
   }
 
   #watchNoMore(): void {
@@ -257,7 +261,7 @@ export class LockNode {
         const found = await plantWatch(this.session, this.path);
         if (found === 'gone') this.#isGone();
         else {
-          this.#isWatched = true;
+          this.#watchedOn = this.session.epoch;
           this.#read(found.data, found.stat);
         }
         return;

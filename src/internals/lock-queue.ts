@@ -12,7 +12,7 @@ import { LockNode, type NodePlace } from './lock-node.js';
 import { sendParents } from './parents.js';
 import type { Patience } from './patience.js';
 import { reconnected } from './reconnected.js';
-import { closedTurnstile, closeTurnstile } from './turnstile.js';
+import { closedTurnstile, closeTurnstile, type Turnstile } from './turnstile.js';
 
 export interface LockInternalsOptions {
   readonly driver: LockDriver;
@@ -54,7 +54,7 @@ export class LockQueue {
     this.path = path;
     this.root = `${client.chroot}${path}`;
     this.options = options;
-    this.#place = { root: this.root, lockName: options.driver.lockName, isSticky: options.isSticky ?? false, foreignNodes: options.foreignNodes };
+    this.#place = { root: this.root, lockName: options.driver.lockName, isSticky: options.isSticky ?? false, driver: options.driver, foreignNodes: options.foreignNodes };
   }
 
   newNode(session: Session): LockNode {
@@ -83,9 +83,12 @@ export class LockQueue {
     let ownSteps = 0;
     let turnstile = closedTurnstile(this.client, this.root);
     if (turnstile) await turnstile.turn(patience);
+    let own: Turnstile | undefined;
     try {
       for (;;) {
         const sent = send();
+        if (own) this.#settleBehind(sent, own);
+        own = undefined;
         turnstile?.passOn();
         turnstile = undefined;
         try {
@@ -98,23 +101,31 @@ export class LockQueue {
           // Told apart from a parent that was reaped between its creation and ours (CURATOR-180), which is tried again.
           const [why] = await parents.errors;
           if (why instanceof Error) throw why;
-          if (ownSteps > 0) await this.pause(patience, this.#retrySleepMs(ownSteps - 1, error));
+          if (ownSteps > 0) await this.pause(patience, this.#retrySleepMs(ownSteps - 1, patience, error));
           patience.check();
           const inTheWay = closedTurnstile(this.client, this.root);
           if (inTheWay) {
-            await inTheWay.turn(patience);
+            await inTheWay.turn(patience, 'refused');
             turnstile = inTheWay;
           } else {
             // Closed in the same step that found it open: the answers to others come right behind ours.
-            turnstile = closeTurnstile(this.client, this.root);
+            own = closeTurnstile(this.client, this.root);
+            turnstile = own;
             ownSteps += 1;
             parents = await this.#sendParents(session);
           }
         }
       }
     } finally {
+      own?.settle();
       turnstile?.passOn();
     }
+  }
+
+  /** A turn later: what was read in one go with this answer is acted on first. */
+  #settleBehind(sent: Promise<unknown>, turnstile: Turnstile): void {
+    const settle = (): void => this.client.clock.afterPoll(() => turnstile.settle());
+    sent.then(settle, settle);
   }
 
   /** The answer to our create was lost: does our znode exist? */
@@ -126,7 +137,7 @@ export class LockQueue {
         return await node.find();
       } catch (error) {
         if (!(error instanceof ZooKeeperError && error.isPassing)) throw error;
-        if (!error.is('CONNECTION_LOSS')) await this.pause(patience, this.#retrySleepMs(tries, error));
+        if (!error.is('CONNECTION_LOSS')) await this.pause(patience, this.#retrySleepMs(tries, patience, error));
       }
     }
   }
@@ -172,7 +183,9 @@ export class LockQueue {
     const created = node.create(data, this.client.options.aclFor);
     const listed = this.#isOursAlone && mode === 'wait' ? undefined : this.#list(session);
     listed?.catch(ignore);
-    const before = this.#usable(await created, node);
+    const right = await created;
+    // Who only looks needs to know whether anybody is there: the list says it.
+    const before = mode === 'once' ? undefined : this.#usable(right, node);
     this.#isOursAlone = before !== undefined;
     if (before && !(listed && before.isGone)) return { is: 'right behind', before };
     return { is: 'listed', listing: await (listed ?? this.#list(session)) };
@@ -182,7 +195,7 @@ export class LockQueue {
   #usable(before: LockNode | undefined, node: LockNode): LockNode | undefined {
     const { driver, maxLeases, queued } = this.options;
     // Who wants to know how many are before it needs a list.
-    if (!before?.isLike(this.#place) || driver !== standardDriver || maxLeases !== 1 || queued || !this.isAppendOnly(node)) return undefined;
+    if (before === undefined || driver !== standardDriver || maxLeases !== 1 || queued || !this.isAppendOnly(node) || !before.isOfOneKindWith(node)) return undefined;
     return before.isGone && !before.wasGranted ? undefined : before;
   }
 
@@ -207,8 +220,9 @@ export class LockQueue {
     }
   }
 
-  #retrySleepMs(retryCount: number, error: unknown): number {
-    const decision = this.client.options.retryPolicy.allowRetry({ retryCount, elapsedMs: 0, random: Math.random });
+  #retrySleepMs(retryCount: number, patience: Patience, error: unknown): number {
+    const elapsedMs = this.client.clock.now() - patience.startedAt;
+    const decision = this.client.options.retryPolicy.allowRetry({ retryCount, elapsedMs, random: Math.random });
     if (!decision.retry) throw error;
     expectDuration('sleepMs of the retry policy', decision.sleepMs);
     return decision.sleepMs;

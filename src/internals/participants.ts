@@ -5,7 +5,7 @@ import { join } from '../client/path.js';
 import { sessionName, type Session } from '../client/session.js';
 import { whenNoNode, ZooKeeperError } from '../client/zookeeper-error.js';
 import type { LockDriver } from '../driver/lock-driver.js';
-import { foreignNames, kazooSequenceOf, sequenceOf } from '../driver/names.js';
+import { foreignNames, isStickyName, kazooSequenceOf, sequenceOf } from '../driver/names.js';
 import { weightedChild } from '../driver/weighted-name.js';
 import { isMarkedIdle, withoutMark } from './idle-mark.js';
 import { ownerIn, type LockOwner } from './lock-owner.js';
@@ -100,15 +100,18 @@ export async function readParticipant(session: Session, root: string, path: stri
   const weighted = weightedChild(name);
   const reply = await session.request(getData(join(root, name), false)).catch(whenNoNode(undefined));
   if (reply === undefined) return undefined;
-  const { data, stat } = reply.value;
+  const { stat } = reply.value;
+  // Elsewhere the mark is what somebody has written.
+  const isIdle = isStickyName(name) && isMarkedIdle(reply.value.data);
+  const data = isIdle ? withoutMark(reply.value.data) : reply.value.data;
   const sessionId = sessionName(stat.ephemeralOwner);
   return {
     path: join(path, name),
     sequence: weighted?.sequence ?? sequenceOf(name, driver.lockName) ?? kazooSequenceOf(name) ?? 0,
     sessionId,
-    data: withoutMark(data),
-    owner: ownerIn(withoutMark(data), sessionId),
-    isIdle: isMarkedIdle(data),
+    data,
+    owner: ownerIn(data, sessionId),
+    isIdle,
     createdAt: new Date(stat.createdAtMs),
     ...(weighted && { weight: weighted.weight }),
   };

@@ -6,29 +6,43 @@ import type { Patience } from './patience.js';
  * overtakes one who was told to go but has not gone yet.
  */
 export class Turnstile {
-  readonly #line: (() => void)[] = [];
+  /** Whose create was refused: it was sent before this was closed, and so it was called before all newcomers. */
+  readonly #refused: (() => void)[] = [];
+  readonly #newcomers: (() => void)[] = [];
   readonly #open: () => void;
+  #isPassing = true;
+  /** Until then a create that was sent before may still be refused. */
+  #isSettled = false;
 
   constructor(open: () => void) {
     this.#open = open;
   }
 
   /** Waits for the turn; who has it calls `passOn`. */
-  turn(patience: Patience): Promise<void> {
+  turn(patience: Patience, who: 'refused' | 'newcomer' = 'newcomer'): Promise<void> {
+    const line = who === 'refused' ? this.#refused : this.#newcomers;
     return patience.wait((wake) => {
       const go = (): void => wake(undefined);
-      this.#line.push(go);
+      line.push(go);
+      if (!this.#isPassing) this.passOn();
       return () => {
-        const index = this.#line.indexOf(go);
-        if (index >= 0) this.#line.splice(index, 1);
+        const index = line.indexOf(go);
+        if (index >= 0) line.splice(index, 1);
       };
     });
   }
 
   passOn(): void {
-    const next = this.#line.shift();
+    const next = this.#refused.shift() ?? (this.#isSettled ? this.#newcomers.shift() : undefined);
+    this.#isPassing = next !== undefined;
     if (next) next();
-    else this.#open();
+    else if (this.#isSettled) this.#open();
+  }
+
+  /** The first create behind the parents was answered, and so were all that were sent before this was closed: one connection answers in order. */
+  settle(): void {
+    this.#isSettled = true;
+    if (!this.#isPassing) this.passOn();
   }
 }
 

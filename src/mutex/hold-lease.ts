@@ -21,6 +21,8 @@ export class HoldLease {
   readonly #clock: Clock;
   readonly #renewEveryMs: number | undefined;
   readonly #holders = new Set<Leaseholder>();
+  /** Those for whose sake it runs. */
+  readonly #keepers = new Set<Leaseholder>();
   #leaseMs: number;
   #endsAt: number;
   #renewAt: number;
@@ -52,12 +54,14 @@ export class HoldLease {
     return this.#isOver;
   }
 
-  /** Returns what takes the holder out again; without one nothing runs any more. */
-  join(holder: Leaseholder): () => void {
+  /** Returns what takes the holder out again. Without one that `keeps` it going nothing runs any more: who is made of others ends with them. */
+  join(holder: Leaseholder, { keeps = true } = {}): () => void {
     this.#holders.add(holder);
+    if (keeps) this.#keepers.add(holder);
     return () => {
       this.#holders.delete(holder);
-      if (this.#holders.size === 0) this.#cancelLook();
+      this.#keepers.delete(holder);
+      if (this.#keepers.size === 0) this.#cancelLook();
     };
   }
 

@@ -6,7 +6,7 @@ import { checkAcquireOptions, checkTryOptions, leaseTermsOf, type AcquireOptions
 import type { LeaseTerms } from './hold-lease.js';
 import { innermostContext, LockContext } from './lock-context.js';
 import { MultiHold, releaseAll } from './multi-hold.js';
-import { withHold } from './with-hold.js';
+import { untilReleased } from './with-hold.js';
 
 /** What an {@link InterProcessMultiLock} needs of the hold of one of its locks; a {@link Hold} has it. */
 export interface PartHold {
@@ -117,9 +117,15 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
   async withLock<T>(job: (hold: MultiHold<Part>) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
     expectFunction('job', job);
     const checked = checkAcquireOptions('withLock', options);
-    return new LockContext('lock', innermostContext()).run(async () => {
-      const hold = await this.acquire(checked);
-      return withHold(hold, this.paths.join(', '), () => job(hold));
+    const context = new LockContext('lock', innermostContext());
+    return new Promise((resolve, reject) => {
+      const done = context.run(async () => {
+        const hold = await this.acquire(checked);
+        // Past the context, which lives until the job settles, and knows by then that the hold is lost.
+        hold.onExpired(reject);
+        return untilReleased(hold, this.paths.join(', '), () => job(hold));
+      });
+      done.then(resolve, reject);
     });
   }
 

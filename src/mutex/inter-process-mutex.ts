@@ -117,6 +117,7 @@ export class InterProcessMutex {
       expectMethod('driver', driver, 'sort');
     }
     if (typeof driver.lockName !== 'string' || driver.lockName === '') throw new TypeError(expected('driver.lockName', 'a non-empty string', driver.lockName));
+    if (/[/\0]/.test(driver.lockName)) throw new TypeError(expected('driver.lockName', 'a part of a name, without slashes', driver.lockName));
     if (sticky !== undefined) {
       expectOptions('sticky', sticky, ['idleMs']);
       expectDuration('sticky.idleMs', sticky.idleMs);
@@ -460,8 +461,9 @@ export class InterProcessMutex {
 
   #ownHold(): Hold | undefined {
     const context = currentContext();
-    if (context) return this.#heldBy(context);
-    return [...this.#holds].find((hold) => !hold.context?.isLive);
+    if (!context) return [...this.#holds].find((hold) => !hold.context?.isLive);
+    // Lost ones included: a late release must not take the hold around it.
+    return [...context.owners()].map((owner) => owner.holdsOf(this).at(-1)).find((hold) => hold !== undefined);
   }
 
   #ownHolds(): Hold[] {

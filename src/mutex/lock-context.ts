@@ -50,9 +50,10 @@ export class LockContext {
     if (holds?.size === 0) this.#holds.delete(mutex);
   }
 
-  /** The latest unreleased hold of a mutex. */
+  /** The latest unreleased hold of a mutex that is not lost; where all are, the latest: a lease may have ended an inner one alone. */
   holdOf(mutex: object): Hold | undefined {
-    return [...(this.#holds.get(mutex) ?? [])].at(-1);
+    const holds = this.holdsOf(mutex);
+    return holds.findLast((hold) => hold.loss === undefined) ?? holds.at(-1);
   }
 
   /** All unreleased holds of a mutex, the oldest first. */

@@ -123,9 +123,11 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
 
   /** @internal */
   onExpired(listener: (error: LockLostError) => void): void {
-    onAbort(this.signal, (reason) => {
+    const told = (reason: unknown): void => {
       if (reason instanceof LockLostError && reason.reason === 'lease-expired') listener(reason);
-    });
+    };
+    if (this.signal.aborted) told(this.signal.reason);
+    else onAbort(this.signal, told);
   }
 
   /** @internal */
@@ -146,8 +148,10 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
 
   #comeUnder(lease: HoldLease): void {
     this.#lease = lease;
-    this.#stops.push(lease.join(this));
-    for (const hold of this.#ours) hold.comeUnder(lease);
+    const ours = this.#ours;
+    // Ours leave it when they are lost; of the others nobody knows.
+    this.#stops.push(lease.join(this, { keeps: ours.length < this.holds.length }));
+    for (const hold of ours) hold.comeUnder(lease);
   }
 
   get #ours(): Hold[] {

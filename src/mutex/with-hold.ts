@@ -20,7 +20,8 @@ export function withHold<T>(hold: Releasable, path: string, job: () => T | Promi
   });
 }
 
-async function untilReleased<T>(hold: Releasable, path: string, job: () => T | PromiseLike<T>): Promise<T> {
+/** As `withHold`, and waits for a job whose lease ends, too. */
+export async function untilReleased<T>(hold: Releasable, path: string, job: () => T | PromiseLike<T>): Promise<T> {
   let result: T;
   try {
     result = await job();

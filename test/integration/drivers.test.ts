@@ -79,10 +79,16 @@ describe('a driver', () => {
     await queueReaches(new InterProcessMutex(client, path), 0);
   });
 
-  for (const lockName of ['', undefined, 7]) {
+  for (const [lockName, accepted] of [
+    ['', 'a non-empty string'],
+    [undefined, 'a non-empty string'],
+    [7, 'a non-empty string'],
+    ['a/b', 'a part of a name, without slashes'],
+    ['a\0b', 'a part of a name, without slashes'],
+  ] as const) {
     it(`is refused with the lock name ${JSON.stringify(lockName)}`, () => {
       const make = (): unknown => new InterProcessMutex(clients[0] as LockClient, '/a', { driver: { ...watchTheFirst, lockName } as LockDriver });
-      expect(make).to.throw(TypeError, 'Expected `driver.lockName` to be a non-empty string, got');
+      expect(make).to.throw(TypeError, `Expected \`driver.lockName\` to be ${accepted}, got`);
     });
   }
 });

@@ -21,6 +21,15 @@ describe('who holds a lock', () => {
     expect([await theirs.holder(), await theirs.isLocked()]).to.deep.equal([undefined, false]);
   });
 
+  it('is not idle because of what it has written', async () => {
+    const { mutex, theirs } = locks();
+    const data = Buffer.from('busy\0idle');
+    const hold = await mutex.acquire({ data });
+    expect(await theirs.isLocked()).to.equal(true);
+    expect((await shownTo(theirs)).data.equals(data)).to.equal(true);
+    await hold.release();
+  });
+
   it('is the first of the queue, whoever asks', async () => {
     const { mutex, theirs } = locks();
     const hold = await mutex.acquire();

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { InterProcessMutex, LockClient, type Hold } from '../../src/index.ts';
+import { InterProcessMutex, InterProcessReadWriteLock, LockClient, type Hold } from '../../src/index.ts';
 import { remove } from '../../src/client/operations.ts';
 import { testPath } from '../support/test-path.ts';
 import { aborted, rejection, until } from '../support/until.ts';
@@ -110,6 +110,23 @@ describe('a znode with the next number after another one of this process', () =>
     const hold = await theirs.acquire();
     expect(hold.path).to.match(/0000000002$/);
     await waitsFor(hold, ours, 2);
+  });
+
+  it('does need one behind a reader of this process, which is not alone', async () => {
+    const { ours } = await scene('reader');
+    const [theirs, own] = [other, client].map((one) => new InterProcessReadWriteLock(one, `${ours.path}-of-readers`).readLock) as [InterProcessMutex, InterProcessMutex];
+    const reading = await theirs.acquire();
+    const hold = await own.acquire();
+    const error = await rejection(new InterProcessMutex(client, own.path).acquire());
+    expect(error.code).to.equal('ERR_LOCK_FOREIGN_NODE');
+    await Promise.all([hold.release(), reading.release()]);
+  });
+
+  it('does need one for who only tries: of two that find the lock free, one gets it, and the other does not wait', async () => {
+    const { ours } = await scene('tries');
+    const tried = await Promise.all([ours.tryAcquire(), ours.tryAcquire(), ours.tryAcquire()]);
+    expect(tried.filter((hold) => hold !== undefined)).to.have.length(1);
+    await tried.find((hold) => hold !== undefined)?.release();
   });
 
   it('does need one that nobody has looked after for a while: somebody may have deleted it', async () => {

@@ -130,5 +130,15 @@ describe('the lease of a hold', () => {
       fifth.leave();
       expect(time.timers).to.equal(0);
     });
+
+    it('does not run for the sake of one that is made of others', () => {
+      const time = clock();
+      const lease = new HoldLease(time, { leaseMs: 100, renewEveryMs: 50 });
+      const part = holderOf(lease);
+      lease.join({ leaseEnded: () => undefined, leaseRenewed: () => undefined }, { keeps: false });
+      expect(time.timers).to.equal(1);
+      part.leave();
+      expect(time.timers).to.equal(0);
+    });
   });
 });

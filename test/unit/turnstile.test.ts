@@ -19,9 +19,30 @@ describe('a turnstile', () => {
       turnstile.passOn();
     });
     expect(order).to.deep.equal([]);
+    turnstile.settle();
     turnstile.passOn();
     await Promise.all(line);
     expect(order).to.deep.equal([1, 2, 3]);
+    expect(closedTurnstile(client, '/lock')).to.equal(undefined);
+  });
+
+  it('lets those whose create was refused pass before all newcomers, who wait until nobody can be refused any more', async () => {
+    const client = {};
+    const turnstile = closeTurnstile(client, '/lock');
+    const order: string[] = [];
+    const go = async (name: string, who: 'refused' | 'newcomer'): Promise<void> => {
+      await turnstile.turn(patience, who);
+      order.push(name);
+      turnstile.passOn();
+    };
+    const newcomers = ['third', 'fourth'].map((name) => go(name, 'newcomer'));
+    turnstile.passOn(); // the one that has closed it has sent its create
+    await go('first', 'refused'); // at once
+    await go('second', 'refused');
+    expect(order).to.deep.equal(['first', 'second']);
+    turnstile.settle();
+    await Promise.all(newcomers);
+    expect(order).to.deep.equal(['first', 'second', 'third', 'fourth']);
     expect(closedTurnstile(client, '/lock')).to.equal(undefined);
   });
 

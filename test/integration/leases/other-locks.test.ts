@@ -97,6 +97,23 @@ describe('a lease', () => {
       await free();
     });
 
+    it('ends a job whose lock context knows of it until it settles', async () => {
+      const [first] = mutexes();
+      const both = new InterProcessMultiLock([first as InterProcessMutex]);
+      let tried: Promise<Error> | undefined;
+      let goOn = (): void => undefined;
+      const later = new Promise<void>((resolve) => (goOn = resolve));
+      const job = async (): Promise<void> => {
+        await later;
+        tried = rejection((first as InterProcessMutex).acquire());
+      };
+      expect(await rejection(both.withLock(job, { leaseMs: 50 }))).to.include(expired);
+      goOn();
+      await until('it goes on', () => tried !== undefined);
+      expect(await tried).to.be.instanceOf(LockLostError);
+      await free();
+    });
+
     it('releases once what locks of another make hold', async () => {
       const released: string[] = [];
       const custom = {

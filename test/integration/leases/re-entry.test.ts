@@ -20,6 +20,20 @@ describe('a lease and re-entry', () => {
     expect(await queueOf(theirs)).to.deep.equal([]);
   });
 
+  it('ends the inner hold alone, also where both are in one context, which goes on to own the lock', async () => {
+    const { mutex } = lock;
+    await lockContext.run(async () => {
+      const outer = await mutex.acquire();
+      const inner = await mutex.acquire({ leaseMs: 20 });
+      expect(await aborted(inner.signal)).to.include(expired);
+      expect([outer.isValid, mutex.isOwnedByCurrentContext, mutex.holdCount]).to.deep.equal([true, true, 1]);
+      await (await mutex.acquire()).release();
+      expect(await mutex.release(), 'the latest, which is the inner one').to.equal('lost');
+      expect(outer.isValid).to.equal(true);
+      expect(await mutex.release()).to.equal('released');
+    });
+  });
+
   it('ends the inner holds, too, when it is the outer one’s, whatever they were given themselves', async () => {
     const { mutex, theirs } = lock;
     const inner: Promise<Error>[] = [];
