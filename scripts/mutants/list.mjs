@@ -173,6 +173,20 @@ export const mutants = [
     tests: tests('integration/right-behind', 'that nobody has looked after'),
   },
   {
+    name: 'a try that waits behind another one',
+    file: 'src/internals/lock-queue.ts',
+    find: "mode === 'once' ? undefined : this.#usable(",
+    replace: 'this.#usable(',
+    tests: tests('integration/right-behind', 'for who only tries'),
+  },
+  {
+    name: 'a newcomer that overtakes those who were refused before it',
+    file: 'src/internals/lock-queue.ts',
+    find: "await inTheWay.turn(patience, 'refused');",
+    replace: 'await inTheWay.turn(patience);',
+    tests: tests('integration/first-use', 'keeps the order of the calls'),
+  },
+  {
     name: 'a grant without a list behind one of ours that never had the lock',
     file: 'src/internals/lock-queue.ts',
     find: 'return before.isGone && !before.wasGranted ? undefined : before;',
