@@ -20,11 +20,12 @@ export async function measure(peer: Peer, scenario: Scenario, durationMs: number
   const before = await traffic(server);
   const outcome = await peer.run(scenario, durationMs);
   const after = await traffic(server);
+  const { cyclesInAll = outcome.cycles } = outcome;
   return {
     cyclesPerSecond: (outcome.cycles / outcome.tookMs) * 1_000,
     cpuMicrosPerCycle: (outcome.cpuMs * 1_000) / outcome.cycles,
-    requestsPerCycle: (after.packets - before.packets) / outcome.cycles,
-    bytesPerCycle: (after.bytes - before.bytes) / outcome.cycles,
+    requestsPerCycle: (after.packets - before.packets) / cyclesInAll,
+    bytesPerCycle: (after.bytes - before.bytes) / cyclesInAll,
     ...fairness(outcome),
     ...handOvers(outcome),
     ...writerWait(outcome),

@@ -1,6 +1,8 @@
 /** What one run of a scenario came to. */
 export interface Outcome {
   readonly cycles: number;
+  /** Those included that came before and after the time. @default cycles */
+  readonly cyclesInAll?: number;
   readonly tookMs: number;
   /** CPU time of the peer's process, the server's not included. */
   readonly cpuMs: number;
@@ -31,21 +33,35 @@ export interface Peer {
 export const writerPauseMs = 50;
 export const maxLeases = 3;
 
-/** Runs as many loops of cycles as there are owners, for that long. `cycle` says when it let go and when it was let in. */
+/**
+ * Runs as many loops of cycles as there are owners. What counts begins when each of them has been served once, and ends after that long: with thousands of owners
+ * the way there, and the way home, are as long as all between. `cycle` says when it let go and when it was let in.
+ */
 export async function timed(scenario: Scenario, durationMs: number, cycle: (owner: number) => Promise<void>): Promise<Outcome & { perOwner: number[] }> {
   const perOwner = Array.from({ length: scenario.owners }, () => 0);
-  const cpu = process.cpuUsage();
-  const startedAt = performance.now();
-  const until = startedAt + durationMs;
-  await Promise.all(
+  let phase: 'before' | 'counted' | 'after' = 'before';
+  let unserved = scenario.owners;
+  let served = (): void => undefined;
+  const allServed = new Promise<void>((resolve) => (served = resolve));
+  let cyclesInAll = 0;
+  const loops = Promise.all(
     perOwner.map(async (_, owner) => {
-      while (performance.now() < until) {
+      for (let own = 1; phase !== 'after'; own += 1) {
         await cycle(owner);
-        // A cycle that ends after the time is another round's.
-        if (performance.now() <= until) perOwner[owner] = (perOwner[owner] ?? 0) + 1;
+        cyclesInAll += 1;
+        if (phase === 'counted') perOwner[owner] = (perOwner[owner] ?? 0) + 1;
+        if (own === 1 && (unserved -= 1) === 0) served();
       }
     }),
   );
+  await Promise.race([allServed, loops]);
+  phase = 'counted';
+  const cpu = process.cpuUsage();
+  const startedAt = performance.now();
+  await new Promise((resolve) => setTimeout(resolve, durationMs));
+  phase = 'after';
+  const tookMs = performance.now() - startedAt;
   const { user, system } = process.cpuUsage(cpu);
-  return { cycles: perOwner.reduce((a, b) => a + b, 0), tookMs: durationMs, cpuMs: (user + system) / 1_000, perOwner };
+  await loops;
+  return { cycles: perOwner.reduce((a, b) => a + b, 0), cyclesInAll, tookMs, cpuMs: (user + system) / 1_000, perOwner };
 }
