@@ -143,6 +143,20 @@ describe('names, for any uuid and sequence', () => {
     );
   });
 
+  it('tells a name from all that differ from it in a character, as the rule does that takes it apart', () => {
+    const rule = /^_c_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-lock-(-?\d{9,10})$/i;
+    const names = fc.tuple(fc.uuid(), fc.nat(SEQUENCE_MAX)).map(([uuid, n]) => `${protectedPrefix(uuid, 'lock-')}${printed(n)}`);
+    fc.assert(
+      fc.property(names, fc.nat(60), fc.constantFrom('0', '1', '2', '9', 'a', 'f', 'g', 'A', 'G', 'k', '-', '_', '.'), fc.constantFrom('replace', 'insert', 'remove'), (name, at, other, how) => {
+        const changed = name.slice(0, at) + (how === 'remove' ? '' : other) + name.slice(how === 'insert' ? at : at + 1);
+        const tail = rule.exec(changed)?.[1];
+        const isNative = tail !== undefined && Math.abs(Number(tail)) <= SEQUENCE_MAX && serverPrints(Number(tail)) === tail;
+        expect(foreignNames([changed], 'lock-')).to.deep.equal(isNative ? [] : [changed]);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
   it('have a sequence only if the server prints that number in that way', () => {
     const tails = fc.oneof(fc.stringMatching(/^-?\d{0,12}$/), fc.string());
     fc.assert(
