@@ -63,15 +63,17 @@ describe('a znode with the next number after another one of this process', () =>
   });
 
   it('needs no list to wait behind the holder of this process, nor behind those who wait', async () => {
-    const { ours } = await scene('line');
+    const { ours, theirs } = await scene('line');
+    const hold = await ours.acquire();
     const order: bigint[] = [];
-    await Promise.all(
-      Array.from({ length: 20 }, async () => {
-        const hold = await ours.acquire();
-        order.push(hold.fencingToken);
-        await hold.release();
-      }),
-    );
+    const line = Array.from({ length: 20 }, async () => {
+      const next = await ours.acquire();
+      order.push(next.fencingToken);
+      await next.release();
+    });
+    await queueReaches(theirs, 21);
+    await hold.release();
+    await Promise.all(line);
     expect(order).to.deep.equal([...order].sort((a, b) => Number(a - b)));
     expect(requests().filter((op) => op === 'getChildren2')).to.deep.equal([]);
   });
