@@ -21,10 +21,11 @@ import { strangers } from './checks/strangers.ts';
 import { tokens } from './checks/tokens.ts';
 import { vacuity } from './checks/vacuity.ts';
 import type { Check, Violation } from './checks/violation.ts';
+import { weights } from './checks/weights.ts';
 import { picture } from './picture.ts';
 import { readHistory } from './read-history.ts';
 
-const checks: readonly Check[] = [overlaps, leases, strangers, stillborn, latches, register, tokens, order, settled, losses, complaints, leftovers, progress, vacuity];
+const checks: readonly Check[] = [overlaps, leases, strangers, stillborn, latches, register, tokens, order, weights, settled, losses, complaints, leftovers, progress, vacuity];
 
 export interface Verdict {
   /** In the order of time. */

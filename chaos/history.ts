@@ -30,8 +30,8 @@ export type Role = 'owner' | 'writer' | 'reader' | 'lease';
 
 /** What an owner does; `id` names one acquire, from its call to its end, and is unique in a run. */
 export type OwnerEvent =
-  /** An acquire was called. `flow` is what may re-enter: two ids with one flow are one owner. `role`: where it is left out, that of a mutex. */
-  | { readonly type: 'call'; readonly path: string; readonly kind: CallKind; readonly flow: string; readonly role?: Role; readonly timeoutMs?: number }
+  /** An acquire was called. `flow` is what may re-enter: two ids with one flow are one owner. `role`: where it is left out, that of a mutex. `weight`: of a lock with weights. */
+  | { readonly type: 'call'; readonly path: string; readonly kind: CallKind; readonly flow: string; readonly role?: Role; readonly weight?: number; readonly timeoutMs?: number }
   /** It yielded a hold: the znode, with `#` and the count of its grant where that is not the first, its token, and `isValid` right then. */
   | { readonly type: 'granted'; readonly path: string; readonly hold: string; readonly token: string; readonly valid: boolean }
   /** It yielded none: `none` for a tryAcquire or a timeout, else the code or the message of what it rejected with. */

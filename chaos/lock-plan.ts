@@ -1,10 +1,11 @@
 /** A lock of a run: who takes part in it knows it by this. `withPeers`: Java Curator does, too. */
-export type LockPlan = { readonly path: string; readonly withPeers: boolean } & ({ readonly is: 'mutex' | 'read-write' } | { readonly is: 'semaphore'; readonly maxLeases: number });
+export type LockPlan = { readonly path: string; readonly withPeers: boolean } & ({ readonly is: 'mutex' | 'weighted' | 'read-write' } | { readonly is: 'semaphore'; readonly maxLeases: number });
 
 export const lockPlans: readonly LockPlan[] = [
   { is: 'mutex', path: '/chaos/accounts', withPeers: true },
   { is: 'mutex', path: '/chaos/orders', withPeers: false },
   { is: 'mutex', path: '/chaos/stock', withPeers: false },
+  { is: 'weighted', path: '/chaos/reports', withPeers: false },
   { is: 'read-write', path: '/chaos/catalogue', withPeers: true },
   { is: 'semaphore', path: '/chaos/printers', withPeers: true, maxLeases: 3 },
 ];

@@ -13,6 +13,8 @@ export interface ClientSetup {
   readonly owners: number;
   /** Its mutexes are kept for so long when nobody asks; undefined for the usual ones. */
   readonly stickyIdleMs: number | undefined;
+  /** Of its locks with weights; undefined for the default. */
+  readonly overtakesPerWeight: number | undefined;
   /** Where it writes what it does. */
   readonly file: string;
 }

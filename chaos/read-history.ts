@@ -28,7 +28,7 @@ const roles: readonly Role[] = ['owner', 'writer', 'reader', 'lease'];
 
 const shapes: { readonly [type in HistoryEvent['type']]: Readonly<Record<string, Shape>> } = {
   run: { seed: number, minutes: number, sessionTimeoutMs: number, paths: texts, clients: texts, leases: optional(recordOf(number)), peers: optional(texts) },
-  call: { ...call, path: text, kind: oneOf(...kinds), flow: text, role: optional(oneOf(...roles)), timeoutMs: optional(number) },
+  call: { ...call, path: text, kind: oneOf(...kinds), flow: text, role: optional(oneOf(...roles)), weight: optional(number), timeoutMs: optional(number) },
   granted: { ...call, path: text, hold: text, token: digits, valid: flag },
   refused: { ...call, outcome: oneOf('none', 'aborted', 'error'), error: optional(text) },
   look: { ...call, valid: flag },

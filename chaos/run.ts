@@ -41,12 +41,14 @@ export async function run(options: ChaosOptions): Promise<string> {
   await using trio = await Trio.start({ tickTimeMs, syncLimit });
   await using register = await Register.start(record);
   await using outside = await stranger(trio.connectString);
+  // A container would be removed when it is empty, and its numbers would begin at zero again.
+  for (const path of ['/chaos', ...lockPlans.flatMap(({ is, path }) => (is === 'weighted' ? [path] : []))]) await outside.create(path);
   const common = { sessionTimeoutMs, registerPort: register.port };
   const programs = [
     ...ours.map((client, index) => {
-      // Half of the clients know the servers' tick, which makes their deadlines later.
+      // Half of the clients know the servers' tick, which makes their deadlines later. Half let themselves be overtaken so seldom that they often keep heavier ones back.
       const plan = { client, seed: seed + 100 * index, tickTimeMs: index % 2 === 0 ? tickTimeMs : undefined, stickyIdleMs: isSticky(options.sticky, index) ? stickyIdleMs : undefined };
-      return new NodeProgram({ ...common, ...plan, locks: lockPlans, owners: ownersOfClient, file: fileOf(client) });
+      return new NodeProgram({ ...common, ...plan, overtakesPerWeight: index < ours.length / 2 ? undefined : 1, locks: lockPlans, owners: ownersOfClient, file: fileOf(client) });
     }),
     ...peers.map((client, index) => new JavaProgram({ ...common, client, seed: seed + 100 * (ours.length + index), locks: lockPlans.filter(({ withPeers }) => withPeers), owners: threadsOfPeer, file: fileOf(client) }, classes)),
   ];

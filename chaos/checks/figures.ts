@@ -5,6 +5,7 @@ import { crowds } from './leases.ts';
 import { mayMeet } from './owner.ts';
 import { pairsInOrder } from './order.ts';
 import { standstills } from './progress.ts';
+import { overtakes } from './weights.ts';
 
 export interface Figures {
   readonly grants: number;
@@ -24,6 +25,9 @@ export interface Figures {
   readonly downgrades: number;
   /** Pairs of calls whose order was judged. */
   readonly pairsInOrder: number;
+  /** Of a waiter by a later one, where there are weights; and of one waiter at the most. */
+  readonly overtakes: number;
+  readonly mostOvertakes: number;
   /** From a healed fault to the next grant on a path where somebody waits, while there was peace. */
   readonly longestStandstillMs: number | undefined;
   /** From a loss being told to the next grant on its path that had to wait for it: of code that ran, and that nobody robbed. */
@@ -37,6 +41,7 @@ export function figuresOf(history: History): Figures {
   const { acquires, registered, faults } = history;
   const grants = [...history.grants.values()].flat();
   const lost = grants.filter((grant) => grant.lost);
+  const overtaken = overtakes(history);
   const accepted = registered.filter((entry) => entry.accepted).length;
   const standstillsMs = standstills(history).filter(({ grantedAt, quietUntil }) => grantedAt <= quietUntil).map(({ from, grantedAt }) => grantedAt - from);
   return {
@@ -52,6 +57,8 @@ export function figuresOf(history: History): Figures {
     leasesTogether: together(Object.keys(history.run.leases ?? {}), history, 'lease'),
     downgrades: grants.filter(({ kind, role }) => kind === 'downgrade' && role === 'reader').length,
     pairsInOrder: pairsInOrder(history).length,
+    overtakes: overtaken.length,
+    mostOvertakes: most(overtaken.map(({ timesBefore }) => timesBefore + 1)) ?? 0,
     longestStandstillMs: most(standstillsMs),
     smallestMarginMs: least(lost.flatMap((grant) => margin(grant, history))),
     slowestNewsMs: most(lost.flatMap((grant) => news(grant, history))),

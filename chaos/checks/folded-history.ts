@@ -23,6 +23,8 @@ export interface Acquire {
   readonly kind: CallKind;
   readonly flow: string;
   readonly role: Role;
+  /** Undefined where there are no weights. */
+  readonly weight: number | undefined;
   readonly timeoutMs: number | undefined;
   readonly calledAt: number;
   granted: { readonly t: number; readonly hold: string; readonly token: bigint; readonly valid: boolean } | undefined;
@@ -130,10 +132,10 @@ export function fold(events: readonly HistoryEvent[]): History {
       case 'complaint':
         break;
       case 'call': {
-        const { id, path, kind, flow, role = 'owner', timeoutMs, t: calledAt, client } = event;
+        const { id, path, kind, flow, role = 'owner', weight, timeoutMs, t: calledAt, client } = event;
         if (acquires.has(id)) throw new Error(`Expected one call of ${id}, got ${JSON.stringify(event)}`);
         const rest = { granted: undefined, refused: undefined, observations: [], lost: undefined, releasingAt: undefined, released: undefined };
-        acquires.set(id, { id, path, kind, flow, role, timeoutMs, calledAt, incarnation: known(latest, client, event), ...rest });
+        acquires.set(id, { id, path, kind, flow, role, weight, timeoutMs, calledAt, incarnation: known(latest, client, event), ...rest });
         break;
       }
       default:

@@ -17,6 +17,7 @@ export function order(history: History): Violation[] {
  * session, to its connection, or to a znode of theirs: what is created anew goes to the back of the queue. A tryAcquire does not queue up;
  * who re-enters does not either, and who waits in memory for another acquire of its own flow may create later than it called. Readers that are
  * let in together may come to their code in any order; leases are given one after another, like a mutex. The threads of a peer call at the same time.
+ * Where there are weights, `weights` asks who may overtake whom.
  * Who calls before anything was ever granted on a path may have to create it first, while those who call later find it there.
  */
 export function pairsInOrder(history: History): [Granted, Granted][] {
@@ -39,7 +40,7 @@ function queuers({ acquires }: History): Granted[] {
     const flow = `${acquire.path} ${acquire.flow}`;
     const isAlone = acquire.calledAt >= (busy.get(flow) ?? -Infinity);
     busy.set(flow, Math.max(busy.get(flow) ?? -Infinity, endOf(acquire)));
-    return isAlone && acquire.kind !== 'try' && !acquire.incarnation.isPeer && acquire.granted !== undefined;
+    return isAlone && acquire.kind !== 'try' && acquire.weight === undefined && !acquire.incarnation.isPeer && acquire.granted !== undefined;
   });
 }
 

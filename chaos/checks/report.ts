@@ -28,6 +28,8 @@ export function table({ faults, losses, ...figures }: Figures): string {
     ['leases together', `${figures.leasesTogether}`],
     ['of writers that went over to reading', `${figures.downgrades}`],
     ['pairs of calls in order', `${figures.pairsInOrder}`],
+    ['overtakes by weight', `${figures.overtakes}`],
+    ['of one waiter at the most', `${figures.mostOvertakes}`],
     ['longest time without progress', duration(figures.longestStandstillMs)],
     ['smallest margin, loss to grant', duration(figures.smallestMarginMs)],
     ['slowest news of a deletion', duration(figures.slowestNewsMs)],

@@ -1,31 +1,48 @@
-import { InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphore, type Hold, type LockClient } from '../../src/index.ts';
+import { InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphore, PriorityDriver, type Hold, type LockClient } from '../../src/index.ts';
 import type { CallKind, Role } from '../history.ts';
 import type { LockPlan } from '../lock-plan.ts';
+
+/** What of a call the history knows. */
+export interface CallOptions {
+  readonly timeoutMs?: number;
+  readonly weight?: number;
+}
 
 /** What can be asked for, in one role. */
 export interface Side {
   readonly path: string;
   readonly role: Role;
   readonly lock: {
-    acquire(options?: { readonly timeoutMs?: number; readonly signal?: AbortSignal }): Promise<Hold>;
-    tryAcquire(): Promise<Hold | undefined>;
+    acquire(options?: CallOptions & { readonly signal?: AbortSignal }): Promise<Hold>;
+    tryAcquire(options?: CallOptions): Promise<Hold | undefined>;
   };
+  readonly hasWeights?: true;
 }
 
 /** A lock, and what an owner can do with it. */
 export type Lock = { readonly kinds: readonly [CallKind, ...CallKind[]] } & (
-  | { readonly is: 'mutex'; readonly owner: Side }
+  | { readonly is: 'mutex' | 'weighted'; readonly owner: Side }
   | { readonly is: 'read-write'; readonly reader: Side; readonly writer: Side }
   | { readonly is: 'semaphore'; readonly lease: Side; readonly semaphore: InterProcessSemaphore }
 );
 
+/** How the mutexes of one client are set up. */
+export interface MutexSetup {
+  readonly sticky: { readonly idleMs: number } | undefined;
+  readonly overtakesPerWeight: number | undefined;
+}
+
 const kinds = ['plain', 'plain', 'plain', 'long', 'timed', 'aborted', 'try', 'handler'] as const;
 
-export function lockOf(plan: LockPlan, client: LockClient, sticky: { readonly idleMs: number } | undefined): Lock {
+export function lockOf(plan: LockPlan, client: LockClient, { sticky, overtakesPerWeight }: MutexSetup): Lock {
   const { is, path } = plan;
   switch (is) {
     case 'mutex':
       return { is, kinds: [...kinds, 're-entrant'], owner: { path, role: 'owner', lock: new InterProcessMutex(client, path, { sticky }) } };
+    case 'weighted': {
+      const lock = new InterProcessMutex(client, path, { driver: new PriorityDriver({ overtakesPerWeight }) });
+      return { is, kinds: [...kinds, 're-entrant'], owner: { path, role: 'owner', lock, hasWeights: true } };
+    }
     case 'read-write': {
       const { readLock, writeLock } = new InterProcessReadWriteLock(client, path);
       return { is, kinds: [...kinds, 're-entrant', 'downgrade'], reader: { path, role: 'reader', lock: readLock }, writer: { path, role: 'writer', lock: writeLock } };

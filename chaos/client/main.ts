@@ -28,7 +28,7 @@ client.on('background', (event) => {
 process.on('message', (order: Order) => obey(order));
 
 const sticky = setup.stickyIdleMs === undefined ? undefined : { idleMs: setup.stickyIdleMs };
-const locks = setup.locks.map((plan) => lockOf(plan, client, sticky));
+const locks = setup.locks.map((plan) => lockOf(plan, client, { sticky, overtakesPerWeight: setup.overtakesPerWeight }));
 const nextId = (): string => `${setup.client}.${setup.incarnation}-${(ids += 1)}`;
 const run = async (index: number): Promise<void> => {
   const owner = new Owner({ locks, recorder, register, nextId, keeping, sessionTimeoutMs: setup.sessionTimeoutMs, random: new Random(setup.seed, 1_000 * setup.incarnation + index) });

@@ -2,7 +2,7 @@ import { lockContext, type Hold, type InterProcessSemaphore } from '../../src/in
 import type { Random } from '../../test/model/random.ts';
 import { now, type CallKind } from '../history.ts';
 import { recordGrant, work, type Job } from './job.ts';
-import type { Lock, Side } from './lock.ts';
+import type { CallOptions, Lock, Side } from './lock.ts';
 import type { Recorder, RecordOwner } from './recorder.ts';
 import type { RegisterClient } from './register-client.ts';
 
@@ -32,6 +32,7 @@ export class Owner {
     const kind = random.pick(lock.kinds);
     switch (lock.is) {
       case 'mutex':
+      case 'weighted':
         return this.#take(lock.owner, kind);
       case 'read-write':
         if (kind === 'downgrade') return this.#nest(kind, lock.writer, lock.reader);
@@ -46,38 +47,43 @@ export class Owner {
     switch (kind) {
       case 'timed': {
         const timeoutMs = Math.ceil(this.#tools.random.between(1, 1_500));
-        return this.#hold(side, kind, { timeoutMs }, () => lock.acquire({ timeoutMs }));
+        return this.#hold(side, kind, { timeoutMs, ...this.#weight(side) }, (call) => lock.acquire(call));
       }
       case 'aborted':
-        return this.#hold(side, kind, {}, () => this.#aborted(side));
+        return this.#hold(side, kind, this.#weight(side), (call) => this.#aborted(side, call));
       case 'try':
-        return this.#hold(side, kind, {}, () => lock.tryAcquire());
+        return this.#hold(side, kind, this.#weight(side), (call) => lock.tryAcquire(call));
       case 're-entrant':
         return this.#nest(kind, side, side);
       case 'handler':
         // Three handlers of one flow are three owners.
-        await Promise.all([1, 2, 3].map(() => this.#hold(side, kind, {}, () => lock.acquire())));
+        await Promise.all([1, 2, 3].map(() => this.#hold(side, kind, this.#weight(side), (call) => lock.acquire(call))));
         return;
       default:
-        return this.#hold(side, kind, {}, () => lock.acquire());
+        return this.#hold(side, kind, this.#weight(side), (call) => lock.acquire(call));
     }
   }
 
-  async #aborted({ lock }: Side): Promise<Hold> {
+  /** Drawn anew for each call. */
+  #weight({ hasWeights }: Side): CallOptions {
+    return hasWeights ? { weight: 1 + this.#tools.random.whole(10) } : {};
+  }
+
+  async #aborted({ lock }: Side, call: CallOptions): Promise<Hold> {
     const aborter = new AbortController();
     const timer = setTimeout(() => aborter.abort(new Error('changed its mind')), this.#tools.random.between(0, 800));
     try {
-      return await lock.acquire({ signal: aborter.signal });
+      return await lock.acquire({ ...call, signal: aborter.signal });
     } finally {
       clearTimeout(timer);
     }
   }
 
-  async #hold({ path, role }: Side, kind: CallKind, call: { timeoutMs?: number }, acquire: () => Promise<Hold | undefined>): Promise<void> {
+  async #hold({ path, role }: Side, kind: CallKind, call: CallOptions, acquire: (call: CallOptions) => Promise<Hold | undefined>): Promise<void> {
     const id = this.#tools.nextId();
     const record = this.#tools.recorder.of(id);
     record({ type: 'call', path, kind, role, flow: id, ...call });
-    const hold = await this.#settled(acquire, record);
+    const hold = await this.#settled(() => acquire(call), record);
     if (hold) await this.#use(id, { path, role }, kind, hold, record);
   }
 
@@ -101,12 +107,13 @@ export class Owner {
     const [flow, id] = [nextId(), nextId()];
     const [recordOuter, recordInner] = [recorder.of(flow), recorder.of(id)];
     await lockContext.run(async () => {
-      recordOuter({ type: 'call', path: outer.path, kind, role: outer.role, flow });
-      const first = await this.#settled(() => outer.lock.acquire(), recordOuter);
+      const [outerCall, innerCall] = [this.#weight(outer), this.#weight(inner)];
+      recordOuter({ type: 'call', path: outer.path, kind, role: outer.role, flow, ...outerCall });
+      const first = await this.#settled(() => outer.lock.acquire(outerCall), recordOuter);
       if (first === undefined) return;
       recordGrant(first, outer.path, recordOuter);
-      recordInner({ type: 'call', path: inner.path, kind, role: inner.role, flow });
-      const second = await this.#settled(() => inner.lock.acquire(), recordInner);
+      recordInner({ type: 'call', path: inner.path, kind, role: inner.role, flow, ...innerCall });
+      const second = await this.#settled(() => inner.lock.acquire(innerCall), recordInner);
       if (second) recordGrant(second, inner.path, recordInner);
       await this.#work(flow, outer, kind, first, recordOuter);
       await this.#release(first, recordOuter);

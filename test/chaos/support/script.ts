@@ -13,6 +13,7 @@ export interface HoldPlan {
   readonly role?: Role;
   readonly flow?: string;
   readonly znode?: string;
+  readonly weight?: number;
   readonly timeoutMs?: number;
   readonly call: number;
   readonly granted: number;
@@ -44,8 +45,8 @@ export class Script {
     return this.say(t, { client, id, ...event });
   }
 
-  hold(client: string, id: string, { path = '/a', kind = 'plain', role = 'owner', flow = id, timeoutMs, call, granted, token, znode = `${path}/lock-${token}`, until }: HoldPlan): this {
-    this.own(client, id, call, { type: 'call', path, kind, flow, role, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
+  hold(client: string, id: string, { path = '/a', kind = 'plain', role = 'owner', flow = id, weight, timeoutMs, call, granted, token, znode = `${path}/lock-${token}`, until }: HoldPlan): this {
+    this.own(client, id, call, { type: 'call', path, kind, flow, role, ...(weight === undefined ? {} : { weight }), ...(timeoutMs === undefined ? {} : { timeoutMs }) });
     this.own(client, id, granted, { type: 'granted', path, hold: znode, token: `${token}`, valid: true });
     if (until === undefined) return this;
     if (role === 'reader' || role === 'lease') return this.release(client, id, until);

@@ -1,0 +1,77 @@
+import { znodeOf } from '../history.ts';
+import { grouped, type Granted, type History } from './folded-history.ts';
+import { nameOf } from './owner.ts';
+import type { Violation } from './violation.ts';
+
+/** One that came later was let in before one that waited, which others had done so many times before. */
+export interface Overtake {
+  readonly waiter: Place;
+  readonly by: Place;
+  readonly timesBefore: number;
+}
+
+/** What a znode's name says of the grant. */
+interface Place {
+  readonly grant: Granted;
+  readonly weight: number;
+  readonly overtakesPerWeight: number;
+  /** In the order in which the servers created the znodes. */
+  readonly sequence: number;
+}
+
+/**
+ * On a path with weights, a znode that has not the weight that was asked for; and one that was overtaken by one that is no heavier, or once more than its name allows for
+ * the difference.
+ *
+ * Names and tokens say all of it, so no fault excuses anything. The path's own znode is there for the whole run: who has the smaller sequence number was created first. Who
+ * was granted later by that znode has waited all the time, whatever happened meanwhile: a znode that was lost does not come back, and the next one is at the back. Who claimed the lock and died before its code heard of it
+ * has overtaken others, too, and is not known here: there may have been more overtakes than are counted, never fewer.
+ */
+export function weights(history: History): Violation[] {
+  const unnamed = weighted(history).filter((grant) => placeOf(grant)?.weight !== grant.weight).map(tellWeight);
+  return [...unnamed, ...overtakes(history).filter(isTooMuch).map(tellOvertake)];
+}
+
+export function overtakes(history: History): Overtake[] {
+  return [...grouped(weighted(history), ({ path }) => path).values()].flatMap(onPath);
+}
+
+/** One for each znode: who re-enters does not wait. */
+function weighted({ grants }: History): Granted[] {
+  const all = [...grants.values()].flat().filter(({ weight }) => weight !== undefined);
+  return [...grouped(all, ({ granted }) => granted.hold).values()].flatMap(([first]) => first ?? []);
+}
+
+function onPath(grants: readonly Granted[]): Overtake[] {
+  const served = grants.flatMap((grant) => placeOf(grant) ?? []).sort((a, b) => (a.grant.granted.token < b.grant.granted.token ? -1 : 1));
+  const leastToCome = served.map(({ sequence }) => sequence);
+  for (let index = served.length - 2; index >= 0; index -= 1) leastToCome[index] = Math.min(leastToCome[index] ?? 0, leastToCome[index + 1] ?? 0);
+  let earlier: Place[] = [];
+  return served.flatMap((waiter, index) => {
+    earlier = earlier.filter(({ sequence }) => sequence > (leastToCome[index] ?? 0));
+    const overtakers = earlier.filter(({ sequence }) => sequence > waiter.sequence);
+    earlier.push(waiter);
+    return overtakers.map((by, timesBefore) => ({ waiter, by, timesBefore }));
+  });
+}
+
+function isTooMuch({ waiter, by, timesBefore }: Overtake): boolean {
+  return timesBefore >= waiter.overtakesPerWeight * (by.weight - waiter.weight);
+}
+
+function placeOf(grant: Granted): Place | undefined {
+  const [, weight, overtakesPerWeight, sequence] = /-lock-\+(\d\d)x(\d\d)-(\d{10})$/.exec(znodeOf(grant.granted.hold)) ?? [];
+  if (weight === undefined) return undefined;
+  return { grant, weight: Number(weight), overtakesPerWeight: Number(overtakesPerWeight), sequence: Number(sequence) };
+}
+
+function tellWeight(grant: Granted): Violation {
+  const text = `${nameOf(grant)} asked for weight ${grant.weight} and got it by ${grant.granted.hold}`;
+  return { check: 'weights', t: grant.granted.t, text, ids: [grant.id] };
+}
+
+function tellOvertake({ waiter, by, timesBefore }: Overtake): Violation {
+  const limit = `${waiter.overtakesPerWeight} times for each step`;
+  const text = `${nameOf(by.grant)} of weight ${by.weight} overtook ${nameOf(waiter.grant)} of weight ${waiter.weight}, which may be overtaken ${limit} and had been ${timesBefore} times before`;
+  return { check: 'weights', t: by.grant.granted.t, text, ids: [waiter.grant.id, by.grant.id] };
+}
