@@ -20,26 +20,26 @@ interface Place {
 }
 
 /**
- * On a path with weights, a znode that has not the weight that was asked for; and one that was overtaken by one that is no heavier, or once more than its name allows for
- * the difference.
+ * A znode that has not the weight that was asked for; and one that was overtaken by one that is no heavier, or once more than its name allows for the
+ * difference.
  *
- * Names and tokens say all of it, so no fault excuses anything. The path's own znode is there for the whole run: who has the smaller sequence number was created first. Who
- * was granted later by that znode has waited all the time, whatever happened meanwhile: a znode that was lost does not come back, and the next one is at the back. Who claimed the lock and died before its code heard of it
- * has overtaken others, too, and is not known here: there may have been more overtakes than are counted, never fewer.
+ * Names and tokens say all of it, and no fault excuses anything. The znode of a path with weights is there for the whole run: whoever has the smaller
+ * sequence number was created first. If it was granted later, it has waited all the time, because a znode that was lost does not come back, and the next
+ * one stands at the back. Who claimed the lock and died before its code heard of it has overtaken others, too, and is not known here: there may have been
+ * more overtakes than are counted, never fewer.
  */
 export function weights(history: History): Violation[] {
-  const unnamed = weighted(history).filter((grant) => placeOf(grant)?.weight !== grant.weight).map(tellWeight);
+  const unnamed = waiters(history).filter((grant) => placeOf(grant)?.weight !== grant.weight).map(tellWeight);
   return [...unnamed, ...overtakes(history).filter(isTooMuch).map(tellOvertake)];
 }
 
 export function overtakes(history: History): Overtake[] {
-  return [...grouped(weighted(history), ({ path }) => path).values()].flatMap(onPath);
+  return [...grouped(waiters(history), ({ path }) => path).values()].flatMap(onPath);
 }
 
 /** One for each znode: who re-enters does not wait. */
-function weighted({ grants }: History): Granted[] {
-  const all = [...grants.values()].flat().filter(({ weight }) => weight !== undefined);
-  return [...grouped(all, ({ granted }) => granted.hold).values()].flatMap(([first]) => first ?? []);
+function waiters({ grants }: History): Granted[] {
+  return [...grouped([...grants.values()].flat(), ({ granted }) => granted.hold).values()].flatMap(([first]) => first ?? []);
 }
 
 function onPath(grants: readonly Granted[]): Overtake[] {
@@ -66,7 +66,7 @@ function placeOf(grant: Granted): Place | undefined {
 }
 
 function tellWeight(grant: Granted): Violation {
-  const text = `${nameOf(grant)} asked for weight ${grant.weight} and got it by ${grant.granted.hold}`;
+  const text = `${nameOf(grant)} asked for ${grant.weight === undefined ? 'no weight' : `weight ${grant.weight}`} and got it by ${grant.granted.hold}`;
   return { check: 'weights', t: grant.granted.t, text, ids: [grant.id] };
 }
 

@@ -59,6 +59,7 @@ describe('a history that is read', () => {
     ['has leases that are no numbers', '{"t":1,"type":"run","seed":1,"minutes":1,"sessionTimeoutMs":1,"paths":[],"clients":[],"leases":{"/a":"3"}}', 'Expected `leases` of `run` to be an object, each value a finite number or absent'],
     ['has a list of something else', '{"t":1,"type":"fault","fault":"f","kind":"k","target":"t","clients":[1],"isStopped":false}', 'Expected `clients` of `fault` to be a list, each a string, got [1]'],
     ['has an odd optional field', '{"t":1,"type":"call","client":"c1","id":"x","path":"/a","kind":"plain","flow":"x","timeoutMs":"5"}', 'to be a finite number or absent, got "5"'],
+    ['has an odd weight', '{"t":1,"type":"call","client":"c1","id":"x","path":"/a","kind":"plain","flow":"x","weight":"5"}', 'to be a finite number or absent, got "5"'],
     ['has an odd record', '{"t":1,"type":"end","left":{"/a":"x"},"watches":0,"emptyAfterMs":{}}', 'to be an object, each value a list, each a string'],
     ['is about an unknown acquire', '{"t":1,"type":"look","client":"c1","id":"x","valid":true}', 'Expected to know x before {"t":1,"type":"look"'],
     ['is about an unknown process', '{"t":1,"type":"left","client":"c9"}', 'Expected to know c9 before'],
