@@ -25,8 +25,9 @@ export interface Figures {
   readonly downgrades: number;
   /** Pairs of calls whose order was judged. */
   readonly pairsInOrder: number;
-  /** Of a waiter by a later one, where there are weights; and of one waiter at the most. */
+  /** Of a waiter by a later one, where there are weights; those of them after which one of that weight must not any more; and of one waiter at the most. */
   readonly overtakes: number;
+  readonly lastOvertakes: number;
   readonly mostOvertakes: number;
   /** From a healed fault to the next grant on a path where somebody waits, while there was peace. */
   readonly longestStandstillMs: number | undefined;
@@ -58,6 +59,7 @@ export function figuresOf(history: History): Figures {
     downgrades: grants.filter(({ kind, role }) => kind === 'downgrade' && role === 'reader').length,
     pairsInOrder: pairsInOrder(history).length,
     overtakes: overtaken.length,
+    lastOvertakes: overtaken.filter(({ timesBefore, allowed }) => timesBefore + 1 === allowed).length,
     mostOvertakes: most(overtaken.map(({ timesBefore }) => timesBefore + 1)) ?? 0,
     longestStandstillMs: most(standstillsMs),
     smallestMarginMs: least(lost.flatMap((grant) => margin(grant, history))),

@@ -29,6 +29,7 @@ export function table({ faults, losses, ...figures }: Figures): string {
     ['of writers that went over to reading', `${figures.downgrades}`],
     ['pairs of calls in order', `${figures.pairsInOrder}`],
     ['overtakes by weight', `${figures.overtakes}`],
+    ['of them the last that was allowed', `${figures.lastOvertakes}`],
     ['of one waiter at the most', `${figures.mostOvertakes}`],
     ['longest time without progress', duration(figures.longestStandstillMs)],
     ['smallest margin, loss to grant', duration(figures.smallestMarginMs)],

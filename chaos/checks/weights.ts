@@ -3,11 +3,14 @@ import { grouped, type Granted, type History } from './folded-history.ts';
 import { nameOf } from './owner.ts';
 import type { Violation } from './violation.ts';
 
-/** One that came later was let in before one that waited, which others had done so many times before. */
+/** One that came later was let in before one that waited. */
 export interface Overtake {
   readonly waiter: Place;
   readonly by: Place;
+  /** How many others had done so before. */
   readonly timesBefore: number;
+  /** How many of them there may be before one of that weight must not. */
+  readonly allowed: number;
 }
 
 /** What a znode's name says of the grant. */
@@ -51,12 +54,12 @@ function onPath(grants: readonly Granted[]): Overtake[] {
     earlier = earlier.filter(({ sequence }) => sequence > (leastToCome[index] ?? 0));
     const overtakers = earlier.filter(({ sequence }) => sequence > waiter.sequence);
     earlier.push(waiter);
-    return overtakers.map((by, timesBefore) => ({ waiter, by, timesBefore }));
+    return overtakers.map((by, timesBefore) => ({ waiter, by, timesBefore, allowed: waiter.overtakesPerWeight * (by.weight - waiter.weight) }));
   });
 }
 
-function isTooMuch({ waiter, by, timesBefore }: Overtake): boolean {
-  return timesBefore >= waiter.overtakesPerWeight * (by.weight - waiter.weight);
+function isTooMuch({ timesBefore, allowed }: Overtake): boolean {
+  return timesBefore >= allowed;
 }
 
 function placeOf(grant: Granted): Place | undefined {

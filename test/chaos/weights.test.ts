@@ -68,6 +68,7 @@ describe('waiters with weights in a history', () => {
     expect(overtakenBy(21, 7, 10)).to.deep.equal(['weights']);
     expect(overtakenBy(3, 8, 1)).to.deep.equal([]);
     expect(overtakenBy(4, 8, 1)).to.deep.equal(['weights']);
+    expect(figuresOf(served([waiter(2, 6, 1), waiter(3, 8, 1), waiter(4, 8, 1), waiter(1, 5, 1)]).history)).to.deep.include({ overtakes: 3, lastOvertakes: 2, mostOvertakes: 3 });
   });
 
   it('are kept back by the overtakes of others, too', () => {
