@@ -64,6 +64,18 @@ export const builds = [
     name: 'one lease more than there are',
     edits: [edit('src/driver/lease-driver.ts', 'return index < maxLeases ?', 'return index <= maxLeases ?')],
   },
+  {
+    name: 'weights: the token of when it queued up',
+    edits: [edit('src/internals/weighted-internals.ts', "if (claimed.is === 'ours') return { is: 'entered', fencingToken: claimed.mzxid };", "if (claimed.is === 'ours') return { is: 'entered', fencingToken: node.czxid };")],
+  },
+  {
+    name: 'weights: a claim that takes no notice of another one',
+    edits: [edit('src/internals/weighted-internals.ts', 'writeIfThere(node.path, this.#root, data, look.version)', 'writeIfThere(node.path, this.#root, data, -1)')],
+  },
+  {
+    name: 'weights: the heaviest first, however often others were overtaken',
+    edits: [edit('src/driver/weighted-queue.ts', 'if (head && !head.blocker) return head.child;', 'if (head) return head.child;')],
+  },
 ];
 
 function edit(file, find, replace) {
