@@ -188,9 +188,9 @@ export const mutants = [
   },
   {
     name: 'a grant without a list behind one of ours that never had the lock',
-    file: 'src/internals/lock-queue.ts',
-    find: 'return before.isGone && !before.wasGranted ? undefined : before;',
-    replace: 'return before;',
+    file: 'src/internals/attempt.ts',
+    find: 'before.wasGranted ? this.#grant() : this.#place(undefined)',
+    replace: 'this.#grant()',
     tests: tests('integration/right-behind', 'gave up waiting'),
   },
   {

@@ -196,6 +196,7 @@ export class Attempt {
     this.#queue.refuseOverflow(node);
     if (joined.is === 'listed') return this.#place(joined.listing);
     const { before } = joined;
+    // Where it had the lock and has let it go, nobody was before it.
     if (before.isGone) return before.wasGranted ? this.#grant() : this.#place(undefined);
     return { is: 'waiting', predecessor: before.path, isNext: true, isSecond: false, epoch: 0 };
   }

@@ -191,12 +191,12 @@ export class LockQueue {
     return { is: 'listed', listing: await (listed ?? this.#list(session)) };
   }
 
-  /** One of ours that has its place in the queue, or had the lock and has let it go: there nobody was before it. */
+  /** The one of ours right before, if the place that it has, or had, says something of ours. */
   #usable(before: LockNode | undefined, node: LockNode): LockNode | undefined {
     const { driver, maxLeases, queued } = this.options;
     // Who wants to know how many are before it needs a list.
     if (before === undefined || driver !== standardDriver || maxLeases !== 1 || queued || !this.isAppendOnly(node) || !before.isOfOneKindWith(node)) return undefined;
-    return before.isGone && !before.wasGranted ? undefined : before;
+    return before;
   }
 
   async #sendParents(session: Session): Promise<{ errors: Promise<unknown[]> }> {
