@@ -1,4 +1,4 @@
-import { RequestFailedError } from '../client/errors.js';
+import { ForeignNodeError, RequestFailedError } from '../client/errors.js';
 import type { LockClient } from '../client/lock-client.js';
 import { getChildren, getData, sync } from '../client/operations.js';
 import { join } from '../client/path.js';
@@ -69,7 +69,10 @@ export async function readHolder(client: LockClient, path: string, rule: LockRul
       let names = await session.request(getChildren(root)).then(({ value }) => value, whenNoNode<string[]>([]));
       for (;;) {
         const first = firstHolding(names, rule);
-        if (first === undefined) return undefined;
+        if (first === undefined) {
+          refuseForeign(path, names, rule);
+          return undefined;
+        }
         const participant = await readParticipant(session, root, path, first, rule.driver);
         if (participant) return participant;
         // It has left since: somebody else of the list holds by now.
@@ -82,9 +85,20 @@ export async function readHolder(client: LockClient, path: string, rule: LockRul
   }
 }
 
+/** A lock of another kind may be held there: nobody can say that nobody holds this one. */
+function refuseForeign(path: string, names: readonly string[], rule: LockRule): void {
+  const foreign = foreignTo(names, rule);
+  if (rule.shown === 'own' && foreign.length > 0) throw new ForeignNodeError(path, foreign);
+}
+
+function foreignTo(names: readonly string[], { driver, shown }: LockRule): string[] {
+  return foreignNames(names, ...(driver.lockNames ?? [driver.lockName])).filter((name) => shown === 'own' || kazooSequenceOf(name) === undefined);
+}
+
 /** Of several kinds of locks in one queue, all have a say, and only this kind is looked for. */
-function firstHolding(names: readonly string[], { driver, maxLeases, shown }: LockRule): string | undefined {
-  const foreign = new Set(foreignNames(names, ...(driver.lockNames ?? [driver.lockName])).filter((name) => shown === 'own' || kazooSequenceOf(name) === undefined));
+function firstHolding(names: readonly string[], rule: LockRule): string | undefined {
+  const { driver, maxLeases, shown } = rule;
+  const foreign = new Set(foreignTo(names, rule));
   const sorted = driver.sort(names.filter((name) => !foreign.has(name)));
   return queueOf(names, driver, shown).find((name) => driver.decide(sorted, name, maxLeases).held);
 }

@@ -269,8 +269,10 @@ export class InterProcessMutex {
 
   /**
    * Who holds the lock now, in whatever process, as the servers know it after all that was written before this call; of several readers the first. Undefined when
-   * nobody does. A holder that `isIdle` keeps a sticky lock for later.
+   * nobody does. A holder that `isIdle` keeps a sticky lock for later, as far as it has told: it does so 20 ms after the last use. Of a read/write lock it is
+   * about this side alone.
    *
+   * @throws ForeignNodeError, or ForeignDataError of a lock with weights, where nobody holds it as far as one can see, and somebody may
    * @throws as {@link InterProcessMutex.participants}
    * @example
    * const holder = await mutex.holder();
@@ -288,10 +290,10 @@ export class InterProcessMutex {
   }
 
   /**
-   * Whether anybody holds the lock, in whatever process; who keeps a sticky lock without using it does not. It may have changed by the time that the answer is here:
+   * Whether {@link InterProcessMutex.holder} finds anybody, in whatever process, who does not only keep a sticky lock without using it. It may have changed by the time that the answer is here:
    * use `tryAcquire` to get the lock if it is free.
    *
-   * @throws as {@link InterProcessMutex.participants}
+   * @throws as {@link InterProcessMutex.holder}
    * @example
    * if (await mutex.isLocked()) console.log('busy');
    */

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { expect } from 'chai';
 import { InterProcessMutex, InterProcessReadWriteLock, lockContext, lockKey, type Participant } from '../../src/index.ts';
 import { localAddress } from '../../src/internals/local-address.ts';
-import { until } from '../support/until.ts';
+import { rejection, until } from '../support/until.ts';
 import { queueReaches } from './contexts/lock-of-each-test.ts';
 import { semaphoreOfEachTest } from './semaphore/support.ts';
 
@@ -19,6 +19,14 @@ describe('who holds a lock', () => {
     expect([await theirs.holder(), await theirs.isLocked()]).to.deep.equal([undefined, false]);
     await (await mutex.acquire()).release();
     expect([await theirs.holder(), await theirs.isLocked()]).to.deep.equal([undefined, false]);
+  });
+
+  it('is not said to be nobody where a lock of another kind may be held', async () => {
+    const { mutex } = locks();
+    const hold = await new InterProcessReadWriteLock(test.other, test.path).writeLock.acquire();
+    for (const asked of [mutex.holder(), mutex.isLocked()]) expect((await rejection(asked)).code).to.equal('ERR_LOCK_FOREIGN_NODE');
+    await hold.release();
+    expect(await mutex.isLocked()).to.equal(false);
   });
 
   it('is not idle because of what it has written', async () => {

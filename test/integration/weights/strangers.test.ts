@@ -14,7 +14,7 @@ describe('a mutex with weights beside strangers', () => {
     const plain = new InterProcessMutex(test.other, test.path);
     for (const [first, second] of [[weighted, plain], [plain, weighted]] as const) {
       const hold = await first.acquire();
-      for (const refused of [rejection(second.acquire()), rejection(second.tryAcquire()), rejection(second.acquire({ timeoutMs: 5_000 }))]) {
+      for (const refused of [rejection(second.acquire()), rejection(second.tryAcquire()), rejection(second.acquire({ timeoutMs: 5_000 })), rejection(second.isLocked())]) {
         const error = await refused;
         expect(error).to.be.instanceOf(ForeignNodeError).with.property('message').that.contains(hold.path.split('/').at(-1) ?? '');
       }
@@ -40,7 +40,7 @@ describe('a mutex with weights beside strangers', () => {
     const mutex = new InterProcessMutex(test.client, test.path, { driver });
     await (await mutex.acquire()).release();
     await test.outside.write(test.path, '10.0.0.7');
-    for (const refused of [rejection(mutex.acquire()), rejection(mutex.tryAcquire())]) {
+    for (const refused of [rejection(mutex.acquire()), rejection(mutex.tryAcquire()), rejection(mutex.holder())]) {
       const error = await refused;
       expect(error).to.be.instanceOf(ForeignDataError).with.property('code', 'ERR_LOCK_FOREIGN_DATA');
       expect(error.message).to.contain(test.path).and.to.contain('10.0.0.7');
