@@ -233,9 +233,13 @@ export class LockNode {
     void this.#look();
   }
 
-  /** Whether the servers have promised to tell of its end, on this connection: after a reconnect events come in no order. Or nobody would be told of that yet, if it were held already. */
+  /**
+   * Whether the servers have promised to tell of its end, on this connection: after a reconnect events come in no order. Or it waits for a watch so
+   * shortly that it would have none yet if it were held already.
+   */
   get isLookedAfter(): boolean {
-    return this.#watchedOn === this.session.epoch || this.#tools.clock.now() < this.#watchAt - waiterWatchMs + holderWatchMs;
+    if (this.#watchAt === Infinity) return this.#watchedOn === this.session.epoch;
+    return this.#tools.clock.now() < this.#watchAt - waiterWatchMs + holderWatchMs;
   }
 
   #watchNoMore(): void {

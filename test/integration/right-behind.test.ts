@@ -149,6 +149,29 @@ describe('a znode with the next number after another one of this process', () =>
     expect(await next.release()).to.equal('released');
   });
 
+  it('does need one after a reconnect, where the end of the holder may be told before that of its own znode', async () => {
+    const { ours, theirs } = await scene('reconnect');
+    const hold = await ours.acquire();
+    const waiting = ours.acquire();
+    await queueReaches(theirs, 2);
+    const waitingPath = (await theirs.participants())[1]?.path ?? '';
+    await until('both are watched', () => [hold.path, waitingPath].every((path) => client.session.watchedPaths('data').includes(path)));
+    await ours.participants(); // answered behind the watches
+    let arrive = (): void => undefined;
+    const delayUntil = new Promise<void>((resolve) => (arrive = resolve));
+    proxy.on((frame) => (frame.op === 'watch' && frame.path === waitingPath ? { delayUntil } : undefined));
+    const told = aborted(hold.signal);
+    await proxy.refuse();
+    proxy.cut();
+    for (const path of [waitingPath, hold.path]) await other.session.request(remove(path));
+    await proxy.accept();
+    await told;
+    arrive();
+    const next = await waiting;
+    expect(next.path).not.to.equal(waitingPath);
+    expect(await next.release()).to.equal('released');
+  });
+
   it('is listed when somebody wants to be told how many are before it', async () => {
     const { ours, theirs } = await scene('position');
     const positions: number[] = [];
