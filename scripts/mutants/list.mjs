@@ -173,6 +173,13 @@ export const mutants = [
     tests: tests('integration/right-behind', 'that nobody has looked after'),
   },
   {
+    name: 'a znode that is looked after by the watch of an earlier connection',
+    file: 'src/internals/lock-node.ts',
+    find: 'return this.#watchedOn === this.session.epoch;',
+    replace: 'return true;',
+    tests: tests('integration/right-behind', 'after a reconnect'),
+  },
+  {
     name: 'a try that waits behind another one',
     file: 'src/internals/lock-queue.ts',
     find: "mode === 'once' ? undefined : this.#usable(",

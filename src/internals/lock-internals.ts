@@ -1,4 +1,4 @@
-import { LockTimeoutError } from '../client/errors.js';
+import { LockTimeoutError, type RequestFailedError } from '../client/errors.js';
 import type { LockClient } from '../client/lock-client.js';
 import { getData, sync } from '../client/operations.js';
 import { join } from '../client/path.js';
@@ -6,7 +6,6 @@ import type { Session } from '../client/session.js';
 import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
 import { isStickyName, SEQUENCE_MAX } from '../driver/names.js';
 import { Attempt, type Outcome, type Unusual } from './attempt.js';
-import type { RequestFailedError } from '../client/errors.js';
 import type { Grant } from './grant.js';
 import { isMarkedIdle } from './idle-mark.js';
 import { listChildren } from './listing.js';

@@ -5,13 +5,13 @@ import { Listeners } from '../client/listeners.js';
 import { check, createBeside, createSequential, exists, getChildren, handOver, remove, type AclEntry, type Stat } from '../client/operations.js';
 import { join } from '../client/path.js';
 import type { Session } from '../client/session.js';
+import type { WatchListener } from '../client/watches.js';
 import { isZooKeeperError, whenNoNode, ZooKeeperError } from '../client/zookeeper-error.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { findProtected, protectedPrefix, sequenceOf, sortKey, stickyUuid } from '../driver/names.js';
 import { markIn, type Mark } from './mark.js';
 import { forgetNewest, rightBefore } from './newest.js';
 import { plantWatch } from './plant-watch.js';
-import type { WatchListener } from '../client/watches.js';
 
 type NodeState =
   | { readonly at: 'unsent' }

@@ -1,5 +1,13 @@
 import type { Patience } from './patience.js';
 
+type TurnstileState =
+  /** Somebody has the turn, and a create that was sent before may still be refused: newcomers wait. */
+  | 'going'
+  /** As `going`, and nobody has the turn: who is refused goes at once. */
+  | 'listening'
+  /** Nobody can be refused any more: newcomers go, too, and behind the last of them it opens. */
+  | 'emptying';
+
 /**
  * Keeps the acquires of one process in the order of their calls while the parents of a path are created. Closed by the first that finds them
  * missing; those who come meanwhile stand in line. Then each sends its create and passes the turn on, so that nobody who comes in between
@@ -10,9 +18,7 @@ export class Turnstile {
   readonly #refused: (() => void)[] = [];
   readonly #newcomers: (() => void)[] = [];
   readonly #open: () => void;
-  #isPassing = true;
-  /** Until then a create that was sent before may still be refused. */
-  #isSettled = false;
+  #state: TurnstileState = 'going';
 
   constructor(open: () => void) {
     this.#open = open;
@@ -24,7 +30,7 @@ export class Turnstile {
     return patience.wait((wake) => {
       const go = (): void => wake(undefined);
       line.push(go);
-      if (!this.#isPassing) this.passOn();
+      if (this.#state === 'listening') this.passOn();
       return () => {
         const index = line.indexOf(go);
         if (index >= 0) line.splice(index, 1);
@@ -33,16 +39,18 @@ export class Turnstile {
   }
 
   passOn(): void {
-    const next = this.#refused.shift() ?? (this.#isSettled ? this.#newcomers.shift() : undefined);
-    this.#isPassing = next !== undefined;
+    const isEmptying = this.#state === 'emptying';
+    const next = this.#refused.shift() ?? (isEmptying ? this.#newcomers.shift() : undefined);
+    if (!isEmptying) this.#state = next ? 'going' : 'listening';
     if (next) next();
-    else if (this.#isSettled) this.#open();
+    else if (isEmptying) this.#open();
   }
 
   /** The first create behind the parents was answered, and so were all that were sent before this was closed: one connection answers in order. */
   settle(): void {
-    this.#isSettled = true;
-    if (!this.#isPassing) this.passOn();
+    const wasListening = this.#state === 'listening';
+    this.#state = 'emptying';
+    if (wasListening) this.passOn();
   }
 }
 
