@@ -1,4 +1,4 @@
-// Everything that must hold on a bare machine. Called by .ci/run. The last line is the sum.
+// Everything that must hold on a bare machine. Called by .ci/run. It ends with all that failed, said again, and the sum.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,6 +9,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const limitMs = 10 * 60_000;
 const scratch = mkdtempSync(join(tmpdir(), 'ci-'));
 const sum = { passed: 0, failed: 0, skipped: 0 };
+const failures = []; // said again at the end: a log of a hundred thousand lines is kept in part
 let running; // the process group of the step at work
 
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
@@ -38,6 +39,7 @@ try {
 }
 rmSync(scratch, { recursive: true, force: true });
 process.exitCode = sum.failed === 0 ? 0 : 1;
+for (const failure of failures) console.log(`${failure}\n`);
 console.log(`${sum.passed} passed, ${sum.failed} failed, ${sum.skipped} skipped`);
 
 /** Counts each test, and one failure more where mocha failed without a failed test. */
@@ -46,10 +48,11 @@ async function suite(name, command, args, env = {}) {
   rmSync(file, { force: true });
   const { problem } = await execute(name, command, args, { env: { ...process.env, ...env, TEST_TOTALS: file } });
   const totals = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line)) : [];
-  for (const { passed, failed, skipped } of totals) {
+  for (const { passed, failed, skipped, problems } of totals) {
     sum.passed += passed;
     sum.failed += failed;
     sum.skipped += skipped;
+    failures.push(...problems.map((each) => `FAILED: ${name}: ${each}`));
   }
   const failed = totals.reduce((all, each) => all + each.failed, 0);
   if (totals.length === 0) count(name, false, problem ?? 'it ended without totals');
@@ -58,8 +61,8 @@ async function suite(name, command, args, env = {}) {
 
 /** Counts one. */
 async function step(name, command, args) {
-  const { problem } = await execute(name, command, args);
-  count(name, problem === undefined, problem);
+  const { problem, output } = await execute(name, command, args);
+  count(name, problem === undefined, `${problem}\n${output.split('\n').slice(-40).join('\n')}`);
 }
 
 /** What a newcomer does: clone, start. It must end with a table that shows no overlap, and leave the clone as it was. */
@@ -78,21 +81,26 @@ async function demonstration() {
 
 function count(name, passed, problem) {
   if (passed) sum.passed++;
-  else sum.failed++;
-  console.log(passed ? `ok: ${name}` : `FAILED: ${name}: ${problem}`);
+  else {
+    sum.failed++;
+    failures.push(`FAILED: ${name}: ${problem}`);
+  }
+  console.log(passed ? `ok: ${name}` : failures.at(-1));
 }
 
 /** Runs it in a process group of its own, so that nothing it started outlives the limit. */
 function execute(name, command, args, options = {}) {
   console.log(`\n== ${name}`);
-  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'], ...options, detached: true });
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], ...options, detached: true });
   running = child.pid;
   let output = '';
   let late = false;
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    output += text;
-    process.stdout.write(text);
-  });
+  for (const stream of ['stdout', 'stderr']) {
+    child[stream].setEncoding('utf8').on('data', (text) => {
+      output += text;
+      process[stream].write(text);
+    });
+  }
   const timer = setTimeout(() => {
     late = true;
     killGroup(child.pid);

@@ -23,7 +23,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () =>
 process.exitCode = 1;
 const { killed, problems } = await judge();
 if (process.env.TEST_TOTALS) {
-  appendFileSync(process.env.TEST_TOTALS, `${JSON.stringify({ suite: 'mutants', passed: killed, failed: problems.length, skipped: 0 })}\n`);
+  appendFileSync(process.env.TEST_TOTALS, `${JSON.stringify({ suite: 'mutants', passed: killed, failed: problems.length, skipped: 0, problems })}\n`);
 }
 for (const problem of problems) console.error(`\n${problem}`);
 console.log(`\n${killed} killed, ${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}`);

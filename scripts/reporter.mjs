@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import Mocha from 'mocha';
 
-/** Mocha's usual report. With TEST_TOTALS it also appends the totals to that file, one JSON line a run. */
+/** Mocha's usual report. With TEST_TOTALS it also appends the totals, and what failed, to that file, one JSON line a run. */
 export default class Reporter extends Mocha.reporters.Spec {
   constructor(runner, options) {
     super(runner, options);
@@ -9,9 +9,11 @@ export default class Reporter extends Mocha.reporters.Spec {
     process.exitCode = 1;
     const file = process.env.TEST_TOTALS;
     if (!file) return;
+    const problems = [];
+    runner.on(Mocha.Runner.constants.EVENT_TEST_FAIL, (test, error) => problems.push(`${test.fullTitle()}\n${error.stack}`));
     runner.once(Mocha.Runner.constants.EVENT_RUN_END, () => {
       const { passes, failures, pending } = runner.stats;
-      appendFileSync(file, `${JSON.stringify({ suite: `mocha on Node ${process.version}`, passed: passes, failed: failures, skipped: pending })}\n`);
+      appendFileSync(file, `${JSON.stringify({ suite: `mocha on Node ${process.version}`, passed: passes, failed: failures, skipped: pending, problems })}\n`);
     });
   }
 }
