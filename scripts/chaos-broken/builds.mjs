@@ -12,7 +12,7 @@ export const builds = [
   },
   {
     name: 'no search by uuid after a lost reply',
-    edits: [edit('src/internals/lock-node.ts', "    const written = this.session.request(check(['/']));", "    this.#isGone();\n    return false;\n    const written = this.session.request(check(['/']));")],
+    edits: [edit('src/internals/lock-node.ts', 'const found = await findCreated(this.session, this.#place.root, this.#uuid);', 'const found = await Promise.resolve<Awaited<ReturnType<typeof findCreated>>>(undefined);')],
   },
   {
     name: 'ownership by enterWith',
@@ -49,7 +49,7 @@ export const builds = [
     name: 'a link within the process that resolves when the first job ends',
     edits: [
       edit('src/mutex/hold.ts', '    const { grant } = this.shared;\n', '    const { grant } = this.shared;\n    grant.node.resolveLink();\n'),
-      edit('src/internals/lock-node.ts', '  /** Deletes it in the background;', '  resolveLink(): void {\n    this.#successor?.handedOver();\n  }\n\n  /** Deletes it in the background;'),
+      edit('src/internals/lock-node.ts', '  /** Deletes it in the background;', '  resolveLink(): void {\n    const next = this.#follower;\n    if (next) next.#wake("handed over");\n  }\n\n  /** Deletes it in the background;'),
     ],
   },
   {

@@ -28,7 +28,7 @@ export const mutants = [
   {
     name: 'a grant whose znode is not watched while the session proves itself',
     file: 'src/internals/attempt.ts',
-    find: 'if (this.#needsProof()) this.#node.watch();',
+    find: 'if (this.#needsProof()) this.#node.watch.plant();',
     replace: '',
     tests: tests('integration/races', 'deleted while its session proves itself'),
   },
@@ -77,7 +77,7 @@ export const mutants = [
   {
     name: 'a hold that was handed over, and whose znode turned out to be gone',
     file: 'src/internals/lock-node.ts',
-    find: 'if (ofNext === noNode) next.#isGone();',
+    find: 'if (ofNext === noNode) next.vanished();',
     replace: 'if (ofNext === noNode) return;',
     tests: tests('integration/hand-over', 'turns out to be deleted by somebody'),
   },
@@ -174,8 +174,8 @@ export const mutants = [
   },
   {
     name: 'a znode that is looked after by the watch of an earlier connection',
-    file: 'src/internals/lock-node.ts',
-    find: 'return this.#watchedOn === this.session.epoch;',
+    file: 'src/internals/own-watch.ts',
+    find: 'return this.#watchedOn === this.#watched.session.epoch;',
     replace: 'return true;',
     tests: tests('integration/right-behind', 'after a reconnect'),
   },
@@ -217,7 +217,7 @@ export const mutants = [
   {
     name: 'a znode of another session is held',
     file: 'src/internals/lock-node.ts',
-    find: 'return stat.ephemeralOwner === this.session.id;',
+    find: 'return found?.stat.ephemeralOwner === this.session.id;',
     replace: 'return true;',
     tests: tests('integration/grants', 'of another session'),
   },
@@ -354,14 +354,14 @@ export const mutants = [
   {
     name: 'a delete whose answer is lost is not repeated',
     file: 'src/internals/lock-node.ts',
-    find: "else if (isZooKeeperError(error, 'CONNECTION_LOSS')) await this.#reconnected();",
+    find: "else if (isZooKeeperError(error, 'CONNECTION_LOSS')) await connectedOrEnded(this.session);",
     replace: "else if (isZooKeeperError(error, 'CONNECTION_LOSS')) return;",
     tests: tests('integration/lost-replies', 'of a delete: it is repeated'),
   },
   {
     name: 'a lost create is searched without a quorum write before the list',
-    file: 'src/internals/lock-node.ts',
-    find: "const written = this.session.request(check(['/']));",
+    file: 'src/internals/find-created.ts',
+    find: "const written = session.request(check(['/']));",
     replace: 'const written = Promise.resolve();',
     tests: tests('integration/grants', 'behind a quorum write of its own'),
   },

@@ -105,8 +105,8 @@ export class Attempt {
     const local = nodesOf(node.session).get(predecessor);
     node.hasWaited = local === undefined;
     // Whoever is handed over to, or has to look again, learns by that whether its znode is there.
-    if (local || !isSecond) node.watchWaiting();
-    else node.watch();
+    if (local || !isSecond) node.watch.plantForWaiter();
+    else node.watch.plant();
     return this.#patience.park<Woken>((parked) => {
       node.wait(parked);
       if (local && isNext && local.isOfOneKindWith(node)) {
@@ -255,7 +255,7 @@ export class Attempt {
     const { session } = this.#node;
     // A hold that is about to expire would be lost as soon as it is granted: the session proves first that it lives. Its znode may be
     // deleted meanwhile, and the lock be somebody else's: the watch's answer, or its event, comes before the proof.
-    if (this.#needsProof()) this.#node.watch();
+    if (this.#needsProof()) this.#node.watch.plant();
     while (!session.isEnded && this.#needsProof()) {
       if (this.#mode === 'once' && !session.isConnected) return { is: 'taken' };
       if (await reconnected(session, this.#patience)) await session.prove().catch(ignore);

@@ -36,10 +36,10 @@ export class Grant implements Holding {
     this.leave = () => node.passOn();
     node.wasGranted = true;
     node.session.hold(this);
-    node.watchHeld();
+    node.watch.plantForHolder();
     this.#stops = [
       node.onGone(() => this.lose('node-deleted')),
-      node.onMark((mark) => (mark === 'force' ? this.lose('forced') : this.#revocations.tell())),
+      node.watch.onMark((mark) => (mark === 'force' ? this.lose('forced') : this.#revocations.tell())),
     ];
   }
 

@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { BackgroundEvent } from '../client/background-event.js';
-import type { CancelTimer, Clock } from '../client/clock.js';
+import type { Clock } from '../client/clock.js';
 import { Listeners } from '../client/listeners.js';
-import { check, createBeside, createSequential, exists, getChildren, handOver, remove, type AclEntry, type Stat } from '../client/operations.js';
+import { createBeside, createSequential, handOver, remove, type AclEntry } from '../client/operations.js';
 import { join } from '../client/path.js';
 import type { Session } from '../client/session.js';
-import type { WatchListener } from '../client/watches.js';
-import { isZooKeeperError, whenNoNode, ZooKeeperError } from '../client/zookeeper-error.js';
+import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
 import type { LockDriver } from '../driver/lock-driver.js';
-import { findProtected, protectedPrefix, sequenceOf, sortKey, stickyUuid } from '../driver/names.js';
-import { markIn, type Mark } from './mark.js';
+import { protectedPrefix, sequenceOf, sortKey, stickyUuid } from '../driver/names.js';
+import { findCreated } from './find-created.js';
+import type { Mark } from './mark.js';
 import { forgetNewest, rightBefore } from './newest.js';
-import { plantWatch } from './plant-watch.js';
+import { OwnWatch, type Watched } from './own-watch.js';
+import { connectedOrEnded } from './reconnected.js';
 
 type NodeState =
   | { readonly at: 'unsent' }
@@ -56,16 +57,12 @@ export interface NodePlace {
 
 const slowestRetryMs = 5_000;
 const noNode = -101;
-/** A lock that is held for less needs no watch of its znode, and that would cost as much as half of all the rest. */
-const holderWatchMs = 10;
-/** Who waits for less is found out by the look, or the hand-over, that comes before its grant. */
-const waiterWatchMs = 1_000;
 
 /**
  * One znode of ours, from its create until it is gone or its session is over: whatever happens, somebody knows it by its
  * uuid and deletes it.
  */
-export class LockNode {
+export class LockNode implements Watched {
   readonly session: Session;
   readonly #place: NodePlace;
   /** Until its name is known, which has it. */
@@ -73,17 +70,11 @@ export class LockNode {
   readonly #tools: NodeTools;
   // What few znodes have is made when it is needed: ten thousand may wait.
   #gones: Listeners<void> | undefined;
-  #marks: Listeners<Mark> | undefined;
+  #watch: OwnWatch | undefined;
   #state: NodeState = unsent;
   #leaving: Promise<void> | undefined;
   #waiter: { wake(news: Woken): void } | undefined;
   #follower: LockNode | undefined;
-  #fired: WatchListener | undefined;
-  /** The connection that the servers' promise to tell of its end came on. */
-  #watchedOn = -1;
-  #mark: { readonly is: Mark | undefined; readonly mzxid: bigint } | undefined;
-  #cancelWatch: CancelTimer = nothing;
-  #watchAt = Infinity;
 
   constructor(session: Session, place: NodePlace, tools: NodeTools) {
     this.session = session;
@@ -96,6 +87,10 @@ export class LockNode {
   wasGranted = false;
   /** Whether it was somebody of another process whom it waited for last. */
   hasWaited = false;
+
+  get isThere(): boolean {
+    return this.#state.at === 'there';
+  }
 
   get isGone(): boolean {
     return this.#state.at === 'gone';
@@ -132,7 +127,7 @@ export class LockNode {
     const path = join(this.#place.root, protectedPrefix(this.#uuid, this.#place.lockName));
     const creation = createSequential(path, data, aclFor(path));
     const { value, writes } = await this.#created(this.session.request(creation));
-    this.#isThere(value.path, value.stat.czxid);
+    this.#appeared(value.path, value.stat.czxid);
     return rightBefore(this, this.#place.root, writes);
   }
 
@@ -147,13 +142,13 @@ export class LockNode {
     const { value, zxid } = await this.#created(this.session.request(createBeside(other.path, path, data, aclFor(path))));
     if (value === 'created') {
       forgetNewest(this.session, this.#place.root);
-      this.#isThere(path, zxid);
+      this.#appeared(path, zxid);
       return true;
     }
     this.#state = unsent;
     const [ofOther = 0, ofThis = 0] = value.errors;
     if (ofOther !== noNode) throw new ZooKeeperError(ofOther || ofThis, 'multi', path);
-    other.#isGone();
+    other.vanished();
     return false;
   }
 
@@ -167,126 +162,39 @@ export class LockNode {
     }
   }
 
-  /**
-   * After a lost answer: was it created? Only a list behind an answered quorum write can say no; a session that moved to
-   * another server may be shown an older tree.
-   */
+  /** After a lost answer: was it created, and is it ours to hold? */
   async find(): Promise<boolean> {
     const path = join(this.#place.root, protectedPrefix(this.#uuid, this.#place.lockName));
-    const isOurs = await this.#search();
-    this.#tools.report({ type: 'create-searched', path, found: this.#state.at === 'there' });
-    return isOurs;
-  }
-
-  async #search(): Promise<boolean> {
-    const written = this.session.request(check(['/']));
-    const listed = this.session.request(getChildren(this.#place.root));
-    listed.catch(ignore);
-    await written;
-    const name = findProtected(await listed.then(({ value }) => value, whenNoNode<string[]>([])), this.#uuid);
-    if (name === undefined) {
-      this.#isGone();
-      return false;
+    const found = await findCreated(this.session, this.#place.root, this.#uuid);
+    if (found) {
+      forgetNewest(this.session, this.#place.root);
+      this.#appeared(found.path, found.stat.czxid);
+    } else {
+      this.vanished();
     }
-    const stat = await this.session.request(exists(join(this.#place.root, name))).then(({ value }) => value, whenNoNode(undefined));
-    if (stat === undefined) {
-      this.#isGone();
-      return false;
-    }
-    forgetNewest(this.session, this.#place.root);
-    this.#isThere(join(this.#place.root, name), stat.czxid);
+    this.#tools.report({ type: 'create-searched', path, found: found !== undefined });
     // CURATOR-604: what another session created is not ours to hold, only to delete.
-    return stat.ephemeralOwner === this.session.id;
+    return found?.stat.ephemeralOwner === this.session.id;
   }
 
-  /** As `watch`, in a moment, if it is still held by then. */
-  watchHeld(): void {
-    this.#watchIn(holderWatchMs);
+  /** Hears of its own deletion, by whomever, within one event; and of who asks for it. */
+  get watch(): OwnWatch {
+    return (this.#watch ??= new OwnWatch(this, this.#tools));
   }
 
-  /** As `watch`, in a while, if it still waits then, and is looked after before it is granted. */
-  watchWaiting(): void {
-    this.#watchIn(waiterWatchMs);
-  }
-
-  #watchIn(delayMs: number): void {
-    if (this.#fired) return;
-    const at = this.#tools.clock.now() + delayMs;
-    // The earliest one counts: a sticky lock's grants, each shorter than that, would put it off for ever.
-    if (at >= this.#watchAt) return;
-    this.#cancelWatch();
-    this.#watchAt = at;
-    this.#cancelWatch = this.#tools.clock.after(delayMs, () => this.watch());
-  }
-
-  /** Hears of its own deletion, by whomever, within one event. */
-  watch(): void {
-    this.#watchNoMore();
-    if (this.#fired || this.#state.at !== 'there') return;
-    this.#fired = (event) => {
-      this.#fired = undefined;
-      this.#watchedOn = -1;
-      if (event === 'deleted') this.#isGone();
-      else this.watch();
-    };
-    this.session.watch(this.path, this.#fired);
-    void this.#look();
-  }
-
-  /**
-   * Whether the servers have promised to tell of its end, on this connection: after a reconnect events come in no order. Or it waits for a watch so
-   * shortly that it would have none yet if it were held already.
-   */
+  /** Whether nobody can have deleted it without a word to us. */
   get isLookedAfter(): boolean {
-    if (this.#watchAt === Infinity) return this.#watchedOn === this.session.epoch;
-    return this.#tools.clock.now() < this.#watchAt - waiterWatchMs + holderWatchMs;
-  }
-
-  #watchNoMore(): void {
-    this.#cancelWatch();
-    this.#cancelWatch = nothing;
-    this.#watchAt = Infinity;
+    return this.#watch?.isOn ?? false;
   }
 
   /** What was asked of it last, as far as was heard; it is watched for that. */
   get mark(): Mark | undefined {
-    return this.#mark?.is;
+    return this.#watch?.mark;
   }
 
-  /** Told each time that somebody asks. */
-  onMark(listener: (mark: Mark) => void): () => void {
-    this.#marks ??= new Listeners();
-    return this.#marks.add(listener);
-  }
-
-  async #look(): Promise<void> {
-    while (this.#state.at === 'there' && !this.session.isEnded) {
-      try {
-        const found = await plantWatch(this.session, this.path);
-        if (found === 'gone') this.#isGone();
-        else {
-          this.#watchedOn = this.session.epoch;
-          this.#read(found.data, found.stat);
-        }
-        return;
-      } catch (error) {
-        if (!(error instanceof ZooKeeperError && error.isPassing)) {
-          this.#tools.warn(`${this.path} cannot be watched`, error);
-          return;
-        }
-        // The watch is planted anew on the next connection, but it tells only of what happens from now on: the answer may have said more.
-        await this.#reconnected();
-      }
-    }
-  }
-
-  #read(data: Buffer, { czxid, mzxid }: Stat): void {
-    // What it was created with is its owner's, whatever it says.
-    if (mzxid <= (this.#mark?.mzxid ?? czxid)) return;
-    const mark = markIn(data);
-    this.#mark = { is: mark, mzxid };
-    if (mark === 'force') this.#wake('look');
-    if (mark) this.#marks?.tell(mark);
+  /** Somebody takes the lock by force. */
+  forced(): void {
+    this.#wake('look');
   }
 
   onGone(listener: () => void): () => void {
@@ -333,7 +241,7 @@ export class LockNode {
   passOn(): Promise<void> {
     const next = this.#follower;
     if (next === undefined || next.#waiter === undefined || this.#leaving || this.#state.at !== 'there' || !this.session.isConnected) return this.discard();
-    this.#watchNoMore();
+    this.#watch?.cancel();
     this.#leaving = this.#handOverTo(next);
     next.#wake('handed over');
     return this.#leaving;
@@ -341,7 +249,7 @@ export class LockNode {
 
   /** Deletes it in the background; resolves when it is gone or its session is over. Never rejects. */
   discard(): Promise<void> {
-    this.#watchNoMore();
+    this.#watch?.cancel();
     this.#leaving ??= this.#leave();
     return this.#leaving;
   }
@@ -349,8 +257,8 @@ export class LockNode {
   async #handOverTo(next: LockNode): Promise<void> {
     try {
       const { value: [ofNext, ofThis] } = await this.session.request(handOver(this.path, next.path));
-      if (ofNext === noNode) next.#isGone();
-      else if (ofThis === 0 || ofThis === noNode) this.#isGone();
+      if (ofNext === noNode) next.vanished();
+      else if (ofThis === 0 || ofThis === noNode) this.vanished();
     } catch {
       // As after any other failed delete: tried again until it is gone.
     }
@@ -362,30 +270,18 @@ export class LockNode {
       try {
         if (this.#state.at === 'unknown') await this.find();
         if (this.#mayBeThere()) await this.session.request(remove(this.path));
-        this.#isGone();
+        this.vanished();
       } catch (error) {
-        if (isZooKeeperError(error, 'NO_NODE')) this.#isGone();
-        else if (isZooKeeperError(error, 'CONNECTION_LOSS')) await this.#reconnected();
+        if (isZooKeeperError(error, 'NO_NODE')) this.vanished();
+        else if (isZooKeeperError(error, 'CONNECTION_LOSS')) await connectedOrEnded(this.session);
         else if (this.#mayBeThere()) await this.#pause(tries, error);
       }
     }
-    this.#isGone();
+    this.vanished();
   }
 
   #mayBeThere(): boolean {
     return !this.session.isEnded && (this.#state.at === 'there' || this.#state.at === 'unknown');
-  }
-
-  #reconnected(): Promise<void> {
-    return new Promise((resolve) => {
-      const look = (): void => {
-        if (!this.session.isConnected && !this.session.isEnded) return;
-        stop();
-        resolve();
-      };
-      const stop = this.session.onChange(look);
-      look();
-    });
   }
 
   #pause(tries: number, error: unknown): Promise<void> {
@@ -402,20 +298,17 @@ export class LockNode {
     });
   }
 
-  #isThere(path: string, czxid: bigint): void {
+  #appeared(path: string, czxid: bigint): void {
     this.#uuid = '';
     this.#state = { at: 'there', path, czxid, sequence: sequenceOf(path, this.#place.lockName) };
     nodesOf(this.session).set(path, this);
   }
 
-  #isGone(): void {
+  /** It is gone, whoever has deleted it; or it was never created. */
+  vanished(): void {
     if (this.#state.at === 'gone') return;
-    if (this.#state.at === 'there') {
-      nodesOf(this.session).delete(this.path);
-      // The deletion has taken the server's watch along.
-      if (this.#fired) this.session.unwatch(this.path, this.#fired, { forget: false });
-    }
-    this.#watchNoMore();
+    this.#watch?.end();
+    if (this.#state.at === 'there') nodesOf(this.session).delete(this.path);
     this.#state = gone;
     this.#wake('look');
     this.#gones?.tell();
@@ -437,12 +330,4 @@ export function nodesOf(session: Session): Map<string, LockNode> {
     if (session.isEnded) for (const node of [...nodes.values()]) node.sessionEnded();
   });
   return nodes;
-}
-
-function nothing(): void {
-  // No timer runs.
-}
-
-function ignore(): void {
-  // Awaited further down.
 }

@@ -20,3 +20,16 @@ export async function reconnected(session: Session, patience: Patience): Promise
     }),
   );
 }
+
+/** As `reconnected`, for who must not give up: what is cleaned up in the background has no patience that ends. */
+export function connectedOrEnded(session: Session): Promise<void> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (!session.isConnected && !session.isEnded) return;
+      stop();
+      resolve();
+    };
+    const stop = session.onChange(look);
+    look();
+  });
+}

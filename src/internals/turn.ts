@@ -99,7 +99,7 @@ export class Turn {
     this.#stopListening = [
       session.onChange(() => (session.isEnded ? this.#end() : this.#goOn())),
       node.onGone(() => this.#end()),
-      node.onMark((mark) => (mark === 'force' ? this.#taken() : this.#heard())),
+      node.watch.onMark((mark) => (mark === 'force' ? this.#taken() : this.#heard())),
     ];
     this.#serve(next, first);
   }

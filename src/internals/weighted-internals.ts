@@ -186,8 +186,8 @@ export class WeightedInternals {
     const path = join(this.#root, watch);
     const local = nodesOf(session).get(path);
     // Who is let in by what happens in this process looks after its own znode soon enough.
-    if (local && !watchesClaim) node.watchWaiting();
-    else node.watch();
+    if (local && !watchesClaim) node.watch.plantForWaiter();
+    else node.watch.plant();
     return patience.wait((wake, fail) => {
       const look = (): void => wake(undefined);
       const stops = [local ? local.onGone(look) : nextNews(session, path, { told: look, failed: fail })];
