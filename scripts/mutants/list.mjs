@@ -70,7 +70,7 @@ export const mutants = [
   {
     name: 'a reader beside the writer of another context',
     file: 'src/mutex/inter-process-mutex.ts',
-    find: 'const held = this.#pair.other().#heldBy(context);',
+    find: 'const held = this.#pair.other().#holds.heldBy(context);',
     replace: 'const held = [...this.#pair.other().#holds][0];',
     tests: tests('integration/curator/inter-process-read-write-lock', 'testThatDowngradingRespectsThreads'),
   },
@@ -286,9 +286,9 @@ export const mutants = [
   },
   {
     name: 'release() ends the latest hold, which may be the successor of the lost one that it is about',
-    file: 'src/mutex/inter-process-mutex.ts',
-    find: 'return [...this.#holds].find(',
-    replace: 'return [...this.#holds].findLast(',
+    file: 'src/mutex/own-holds.ts',
+    find: 'return [...this.#unreleased].find(',
+    replace: 'return [...this.#unreleased].findLast(',
     tests: tests('integration/contexts/release', 'in a late finally', 'settles the oldest first'),
   },
 

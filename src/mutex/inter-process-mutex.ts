@@ -2,50 +2,20 @@ import { DeadlockError, LockTimeoutError, NotOwnedError } from '../client/errors
 import { Events } from '../client/events.js';
 import { requireClient, requireOpen, type LockClient } from '../client/lock-client.js';
 import { lockPath } from '../client/path.js';
-import { expectDuration, expected, expectFunction, expectMethod, expectOneOf, expectOptions } from '../client/validate.js';
-import type { LockDriver } from '../driver/lock-driver.js';
-import { PriorityDriver } from '../driver/priority-driver.js';
-import { standardDriver } from '../driver/standard-driver.js';
-import { lightest } from '../driver/weighted-name.js';
+import { expectFunction } from '../client/validate.js';
 import { localAddress } from '../internals/local-address.js';
 import type { Grant, Release } from '../internals/grant.js';
-import { LockInternals } from '../internals/lock-internals.js';
 import type { Mode } from '../internals/lock-queue.js';
-import { readHolder, readParticipants, type Participant } from '../internals/participants.js';
+import type { Participant } from '../internals/participants.js';
 import { Patience } from '../internals/patience.js';
-import { StickyLock } from '../internals/sticky-lock.js';
-import { WeightedInternals, type WaitTools } from '../internals/weighted-internals.js';
-import { readWeightedHolder, readWeightedParticipants } from '../internals/weighted-participants.js';
 import { checkMutexOptions, checkTryOptions, dataOfOptions, leaseTermsOf, weightNames, type MutexAcquireOptions } from './acquire-options.js';
 import { Hold, type HoldKeeper } from './hold.js';
 import { holdEvents, tellNews, type HoldEvents } from './hold-events.js';
 import { currentContext, innermostContext, LockContext, outsideOfContexts } from './lock-context.js';
+import { mutexKind, type MutexKind } from './mutex-kind.js';
+import { checkedMutexOptions, type InterProcessMutexOptions } from './mutex-options.js';
+import { OwnHolds } from './own-holds.js';
 import { withHold } from './with-hold.js';
-
-/** Options of {@link InterProcessMutex}. */
-export interface InterProcessMutexOptions {
-  /** Who holds the lock, decided from the names of its znodes; or a {@link PriorityDriver}, for a lock with weights. @default Curator's order */
-  readonly driver?: LockDriver | PriorityDriver | undefined;
-  /**
-   * What to do when the lock's znode has children that this kind of lock did not create: `reject` the acquire with
-   * ForeignNodeError, or `wait` behind those whose name sorts before ours, as Curator does, and pass the rest: kazoo's `…__lock__…` sort behind ours, so
-   * with `wait` kazoo's holder and ours do not exclude each other.
-   * @default 'reject'
-   */
-  readonly foreignNodes?: 'reject' | 'wait' | undefined;
-  /**
-   * Keep the lock after a release until somebody else wants it, so that the next acquire in this process needs no request. For a worker
-   * that takes the same lock again and again with nobody else asking; see the README for what it costs where somebody does.
-   * @default the lock is given up at each release
-   */
-  readonly sticky?: StickyOptions | undefined;
-}
-
-/** Options of a sticky lock. */
-export interface StickyOptions {
-  /** After how many milliseconds without use it is given up, ≥ 0. */
-  readonly idleMs: number;
-}
 
 /** @internal One of the two locks of an InterProcessReadWriteLock. */
 export interface ReadWriteRole {
@@ -79,14 +49,9 @@ export interface InterProcessMutexEvents extends HoldEvents {
 export class InterProcessMutex {
   readonly #client: LockClient;
   readonly #path: string;
-  readonly #driver: LockDriver | PriorityDriver;
-  readonly #internals: Pick<LockInternals, 'acquire'> | WeightedInternals;
-  readonly #foreignNodes: 'reject' | 'wait';
-  readonly #maxLeases: number;
-  readonly #isSticky: boolean;
+  readonly #kind: MutexKind;
   readonly #events = new Events<InterProcessMutexEvents>('queued', ...holdEvents);
-  /** Every handle that was not released yet, the oldest first. */
-  readonly #holds = new Set<Hold>();
+  readonly #holds = new OwnHolds(this);
   readonly #keeper: HoldKeeper;
   readonly #pair: ReadWriteRole | undefined;
   #revocation: RevocationListener | undefined;
@@ -105,47 +70,22 @@ export class InterProcessMutex {
   constructor(client: LockClient, path: string, options: InterProcessMutexOptions, pair: ReadWriteRole);
   constructor(client: LockClient, path: string, options: InterProcessMutexOptions = {}, pair?: ReadWriteRole) {
     requireClient(client);
-    expectOptions('InterProcessMutex', options, ['driver', 'foreignNodes', 'sticky']);
-    const { driver = standardDriver, foreignNodes = 'reject', sticky } = options;
-    expectOneOf('foreignNodes', foreignNodes, ['reject', 'wait']);
-    if (driver instanceof PriorityDriver) {
-      // Nobody can say who of both goes first; and whoever kept the lock would keep the heavier ones out.
-      if (foreignNodes === 'wait') throw new TypeError(expected('foreignNodes', "'reject' with a PriorityDriver", foreignNodes));
-      if (sticky !== undefined) throw new TypeError(expected('sticky', 'undefined with a PriorityDriver', sticky));
-    } else {
-      expectMethod('driver', driver, 'decide');
-      expectMethod('driver', driver, 'sort');
-    }
-    if (typeof driver.lockName !== 'string' || driver.lockName === '') throw new TypeError(expected('driver.lockName', 'a non-empty string', driver.lockName));
-    if (/[/\0]/.test(driver.lockName)) throw new TypeError(expected('driver.lockName', 'a part of a name, without slashes', driver.lockName));
-    if (sticky !== undefined) {
-      expectOptions('sticky', sticky, ['idleMs']);
-      expectDuration('sticky.idleMs', sticky.idleMs);
-    }
+    const checked = checkedMutexOptions(options);
     this.#client = client;
     this.#path = lockPath(path);
-    this.#driver = driver;
     this.#pair = pair;
-    this.#isSticky = sticky !== undefined;
-    this.#foreignNodes = foreignNodes;
     const usual = pair?.data ?? Buffer.from(localAddress());
-    const data = (): Uint8Array => (this.#revocation ? noData : usual);
-    this.#maxLeases = pair?.role === 'read' ? Infinity : 1;
     const events = this.#events;
     const queued = (position: number, znode: string): void => outsideOfContexts(() => events.tell('queued', { position, path: znode }));
-    const common = {
-      data,
+    this.#kind = mutexKind(client, this.#path, checked, pair?.role === 'read' ? Infinity : 1, {
+      data: () => (this.#revocation ? noData : usual),
       get queued() {
         return events.isHeard('queued') ? queued : undefined;
       },
-    };
-    this.#internals = driver instanceof PriorityDriver ? new WeightedInternals(client, this.#path, driver, common) : this.#unweighted(driver, sticky, common);
+    });
     this.#keeper = {
-      lock: { client, path: this.#path, lockName: driver.lockName },
-      released: (hold) => {
-        this.#holds.delete(hold);
-        hold.context?.delete(this, hold);
-      },
+      lock: { client, path: this.#path, lockName: this.#kind.lockName },
+      released: (hold) => this.#holds.delete(hold),
       tell: (news, hold) => tellNews(this.#events, news, hold),
     };
   }
@@ -225,14 +165,14 @@ export class InterProcessMutex {
    * @throws NotOwnedError when there is none
    */
   async release(): Promise<Release> {
-    const hold = this.#ownHold();
+    const hold = this.#holds.ofCaller();
     if (hold === undefined) throw new NotOwnedError(this.#path);
     return hold.release();
   }
 
   /** Whether anybody in this process holds this mutex. Asks no server. */
   get isAcquiredInThisProcess(): boolean {
-    return [...this.#holds].some((hold) => hold.isValid);
+    return this.#holds.isAnyValid;
   }
 
   /**
@@ -240,12 +180,12 @@ export class InterProcessMutex {
    * that no live context owns: those which `release()` would find here. Asks no server.
    */
   get holdCount(): number {
-    return this.#ownHolds().filter((hold) => hold.isValid).length;
+    return this.#holds.allOfCaller().filter((hold) => hold.isValid).length;
   }
 
   /** Whether the current lock context holds this mutex; false outside of every context. Asks no server. */
   get isOwnedByCurrentContext(): boolean {
-    return this.#heldBy(currentContext())?.isValid ?? false;
+    return this.#holds.heldBy(currentContext())?.isValid ?? false;
   }
 
   /**
@@ -257,14 +197,8 @@ export class InterProcessMutex {
    * @example
    * for (const { path, sessionId, data } of await mutex.participants()) console.log(path, sessionId, data.toString());
    */
-  async participants(): Promise<Participant[]> {
-    const patience = new Patience(this.#client, this.#path, {});
-    try {
-      if (this.#driver instanceof PriorityDriver) return await readWeightedParticipants(this.#client, this.#path, patience);
-      return await readParticipants(this.#client, this.#path, this.#driver, patience, this.#foreignNodes === 'wait' ? 'known' : 'own');
-    } finally {
-      patience.dispose();
-    }
+  participants(): Promise<Participant[]> {
+    return this.#ask((patience) => this.#kind.participants(patience));
   }
 
   /**
@@ -278,15 +212,8 @@ export class InterProcessMutex {
    * const holder = await mutex.holder();
    * console.log(holder ? `held by ${holder.owner?.host ?? holder.data.toString()} since ${holder.createdAt}` : 'free');
    */
-  async holder(): Promise<Participant | undefined> {
-    const patience = new Patience(this.#client, this.#path, {});
-    try {
-      if (this.#driver instanceof PriorityDriver) return await readWeightedHolder(this.#client, this.#path, patience);
-      const lock = { driver: this.#driver, maxLeases: this.#maxLeases, shown: this.#foreignNodes === 'wait' ? 'known' : 'own' } as const;
-      return await readHolder(this.#client, this.#path, lock, patience);
-    } finally {
-      patience.dispose();
-    }
+  holder(): Promise<Participant | undefined> {
+    return this.#ask((patience) => this.#kind.holder(patience));
   }
 
   /**
@@ -346,34 +273,28 @@ export class InterProcessMutex {
     return this;
   }
 
-  #unweighted(driver: LockDriver, sticky: StickyOptions | undefined, common: WaitTools): LockInternals | StickyLock {
-    const internals = new LockInternals(this.#client, this.#path, {
-      driver,
-      foreignNodes: this.#foreignNodes,
-      maxLeases: this.#maxLeases,
-      data: common.data,
-      isSticky: this.#isSticky,
-      get queued() {
-        return common.queued;
-      },
-    });
-    if (!sticky) return internals;
-    return new StickyLock(this.#client, this.#path, internals, { ...sticky, data: common.data, root: `${this.#client.chroot}${this.#path}`, clock: this.#client.clock });
+  async #ask<T>(question: (patience: Patience) => Promise<T>): Promise<T> {
+    const patience = new Patience(this.#client, this.#path, {});
+    try {
+      return await question(patience);
+    } finally {
+      patience.dispose();
+    }
   }
 
   #enter(context: LockContext | undefined, what: 'tryAcquire', options: MutexAcquireOptions): Promise<Hold | undefined>;
   #enter(context: LockContext | undefined, what: 'acquire' | 'withLock', options: MutexAcquireOptions | undefined): Promise<Hold>;
   /** The one function that waits for as long as an acquire does, besides that of the internals: ten thousand may. */
   async #enter(context: LockContext | undefined, what: string, given: MutexAcquireOptions = noOptions): Promise<Hold | undefined> {
-    const options = checkMutexOptions(what, given, this.#driver instanceof PriorityDriver);
-    if (this.#isSticky && options.data !== undefined) throw new TypeError('Expected no `data` of a sticky lock: its holders share a znode, and what is in it');
+    const options = checkMutexOptions(what, given, this.#kind.hasWeights);
+    if (this.#kind.isSticky && options.data !== undefined) throw new TypeError('Expected no `data` of a sticky lock: its holders share a znode, and what is in it');
     requireOpen(this.#client, `the lock ${this.#path} cannot be acquired`);
     options.signal?.throwIfAborted();
     const mode = options.timeoutMs === 0 ? 'once' : 'wait';
     const patience = new Patience(this.#client, this.#path, mode === 'once' ? { signal: options.signal } : options);
     try {
       for (;;) {
-        const held = this.#heldBy(context);
+        const held = this.#holds.heldBy(context);
         if (held) return this.#reenter(held, context, options);
         const pending = this.#pendingOf(context);
         if (pending === undefined) break;
@@ -398,14 +319,13 @@ export class InterProcessMutex {
   }
 
   #granted(context: LockContext | undefined, patience: Patience, mode: Mode, options: MutexAcquireOptions): Promise<Grant | undefined> {
-    const data = dataOfOptions(options);
-    if (this.#internals instanceof WeightedInternals) return this.#internals.acquire(patience, mode, options.weight ?? lightest, data);
-    return this.#internals.acquire(patience, mode, this.#pair && (() => this.#besideOf(context)), data);
+    const beside = this.#pair && (() => this.#besideOf(context));
+    return this.#kind.acquire(patience, mode, { weight: options.weight, data: dataOfOptions(options), beside });
   }
 
   #begin(grant: Grant | undefined, context: LockContext | undefined, options: MutexAcquireOptions): Hold | undefined {
     if (grant === undefined) return undefined;
-    const hold = this.#handOut(new Hold({ grant, handles: 0 }, this.#keeper, context)).begin(leaseTermsOf(options));
+    const hold = this.#holds.add(new Hold({ grant, handles: 0 }, this.#keeper, context)).begin(leaseTermsOf(options));
     grant.onRevoke(() => this.#tellRevoked(grant));
     this.#tellIfRevoked(grant);
     return hold;
@@ -414,7 +334,7 @@ export class InterProcessMutex {
   /** What the owner holds for writing, if this is the read lock: it gets in beside that at once. */
   #besideOf(context: LockContext | undefined): Grant | undefined {
     if (this.#pair?.role !== 'read') return undefined;
-    const held = this.#pair.other().#heldBy(context);
+    const held = this.#pair.other().#holds.heldBy(context);
     if (held?.loss) throw held.loss;
     return held?.shared.grant;
   }
@@ -435,21 +355,7 @@ export class InterProcessMutex {
 
   #reenter(held: Hold, context: LockContext | undefined, options: MutexAcquireOptions): Hold {
     if (held.loss) throw held.loss;
-    return this.#handOut(new Hold(held.shared, this.#keeper, context)).begin(leaseTermsOf(options), held.leases);
-  }
-
-  #handOut(hold: Hold): Hold {
-    this.#holds.add(hold);
-    hold.context?.add(this, hold);
-    return hold;
-  }
-
-  #heldBy(context: LockContext | undefined): Hold | undefined {
-    for (const owner of context?.owners() ?? []) {
-      const hold = owner.holdOf(this);
-      if (hold) return hold;
-    }
-    return undefined;
+    return this.#holds.add(new Hold(held.shared, this.#keeper, context)).begin(leaseTermsOf(options), held.leases);
   }
 
   #pendingOf(context: LockContext | undefined): Promise<unknown> | undefined {
@@ -461,23 +367,10 @@ export class InterProcessMutex {
     return undefined;
   }
 
-  #ownHold(): Hold | undefined {
-    const context = currentContext();
-    if (!context) return [...this.#holds].find((hold) => !hold.context?.isLive);
-    // Lost ones included: a late release must not take the hold around it.
-    return [...context.owners()].map((owner) => owner.holdsOf(this).at(-1)).find((hold) => hold !== undefined);
-  }
-
-  #ownHolds(): Hold[] {
-    const context = currentContext();
-    return context ? [...context.owners()].flatMap((owner) => owner.holdsOf(this)) : [...this.#holds].filter((hold) => !hold.context?.isLive);
-  }
-
   /** Not for another reader; and not for a lock of another kind, which is refused instead. */
   #waitsFor(lockName: string): boolean {
-    if (this.#pair?.role === 'read' && lockName === this.#driver.lockName) return false;
-    const driver = this.#driver;
-    return (driver instanceof PriorityDriver ? [driver.lockName] : (driver.lockNames ?? [driver.lockName])).includes(lockName);
+    if (this.#pair?.role === 'read' && lockName === this.#kind.lockName) return false;
+    return this.#kind.lockNames.includes(lockName);
   }
 
   #refuseDeadlock(): void {
@@ -485,7 +378,7 @@ export class InterProcessMutex {
       for (const hold of context.allHolds()) {
         const { client, path, lockName } = hold.keeper.lock;
         if (client !== this.#client || path !== this.#path || !hold.isValid || !this.#waitsFor(lockName)) continue;
-        throw new DeadlockError(this.#path, this.#pair?.role === 'write' && lockName !== this.#driver.lockName ? 'an upgrade' : 'the same');
+        throw new DeadlockError(this.#path, this.#pair?.role === 'write' && lockName !== this.#kind.lockName ? 'an upgrade' : 'the same');
       }
     }
   }

@@ -3,7 +3,8 @@ import { expectOptions } from '../client/validate.js';
 import { readDriver, writeDriver } from '../driver/read-write-driver.js';
 import { localAddress } from '../internals/local-address.js';
 import { checkData } from './acquire-options.js';
-import { InterProcessMutex, type InterProcessMutexOptions } from './inter-process-mutex.js';
+import { InterProcessMutex } from './inter-process-mutex.js';
+import type { InterProcessMutexOptions } from './mutex-options.js';
 
 /** Options of {@link InterProcessReadWriteLock}. */
 export interface InterProcessReadWriteLockOptions {
