@@ -55,7 +55,15 @@ export function expected(option: string, accepted: string, value: unknown): stri
 function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'function') return 'a function';
-  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object';
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array';
+  if (typeof value === 'object' && value !== null) return shownObject(value);
   if (typeof value === 'bigint') return `${String(value)}n`;
   return String(value);
+}
+
+/** By its keys alone: what they say may be a secret. */
+function shownObject(value: object): string {
+  const keys = Object.keys(value);
+  if (keys.length === 0) return 'an empty object';
+  return `an object with ${keys.slice(0, 5).join(', ')}${keys.length > 5 ? ', …' : ''}`;
 }

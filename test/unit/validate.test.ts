@@ -5,7 +5,10 @@ describe('an option', () => {
   const shown: [unknown, string][] = [
     ['500', '"500"'],
     [() => 500, 'a function'],
-    [{ ms: 500 }, 'an object'],
+    [{ ms: 500 }, 'an object with ms'],
+    [{ a: 1, b: 2, c: 3, d: 4, e: 5, f: 6 }, 'an object with a, b, c, d, e, …'],
+    [{}, 'an empty object'],
+    [[], 'an empty array'],
     [[500], 'an array'],
     [500n, '500n'],
     [null, 'null'],
@@ -32,7 +35,7 @@ describe('an option', () => {
 
   it('is a function, or is refused', () => {
     expectFunction('job', () => undefined);
-    expect(() => expectFunction('job', {})).to.throw(TypeError, 'Expected `job` to be a function, got an object');
+    expect(() => expectFunction('job', {})).to.throw(TypeError, 'Expected `job` to be a function, got an empty object');
   });
 
   it('is an AbortSignal, of whatever implementation, or is refused', () => {
