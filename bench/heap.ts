@@ -10,7 +10,6 @@ const hold = await mutex.acquire();
 /** In a function of its own, so that nothing of the answer is kept. */
 const length = async (): Promise<number> => (await mutex.participants()).length;
 
-
 const heap = (): number => {
   globalThis.gc?.();
   return process.memoryUsage().heapUsed;

@@ -13,7 +13,10 @@ const failures = []; // said again at the end: a log of a hundred thousand lines
 let running; // the process group of the step at work
 
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
-process.once('exit', () => killGroup(running));
+process.once('exit', () => {
+  killGroup(running);
+  rmSync(scratch, { recursive: true, force: true });
+});
 
 try {
   const coverage = join(scratch, 'coverage');
@@ -37,7 +40,6 @@ try {
 } catch (error) {
   count('the run itself', false, error.stack);
 }
-rmSync(scratch, { recursive: true, force: true });
 process.exitCode = sum.failed === 0 ? 0 : 1;
 for (const failure of failures) console.log(`${failure}\n`);
 console.log(`${sum.passed} passed, ${sum.failed} failed, ${sum.skipped} skipped`);

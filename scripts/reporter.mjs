@@ -10,7 +10,7 @@ export default class Reporter extends Mocha.reporters.Spec {
     const file = process.env.TEST_TOTALS;
     if (!file) return;
     const problems = [];
-    runner.on(Mocha.Runner.constants.EVENT_TEST_FAIL, (test, error) => problems.push(`${test.fullTitle()}\n${error.stack}`));
+    runner.on(Mocha.Runner.constants.EVENT_TEST_FAIL, (test, error) => problems.push(`${test.fullTitle()}\n${error.stack ?? error.message}`));
     runner.once(Mocha.Runner.constants.EVENT_RUN_END, () => {
       const { passes, failures, pending } = runner.stats;
       appendFileSync(file, `${JSON.stringify({ suite: `mocha on Node ${process.version}`, passed: passes, failed: failures, skipped: pending, problems })}\n`);

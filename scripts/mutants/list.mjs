@@ -48,9 +48,9 @@ export const mutants = [
   },
   {
     name: 'a grant at index 1 after a reconnect, where events come in no order',
-    file: 'src/internals/attempt.ts',
-    find: 'epoch === session.epoch && ',
-    replace: '',
+    file: 'src/internals/own-watch.ts',
+    find: '=== this.#watched.session.epoch;',
+    replace: '!== -1;',
     tests: tests('integration/lost-replies', 'keeps its place across a cut connection, and needs a list'),
   },
   {

@@ -61,9 +61,12 @@ function shown(value: unknown): string {
   return String(value);
 }
 
-/** By its keys alone: what they say may be a secret. */
+/** By its class or its keys alone: what is in it may be a secret. */
 function shownObject(value: object): string {
-  const keys = Object.keys(value);
+  const { constructor } = value as { constructor?: unknown };
+  const kind = typeof constructor === 'function' ? constructor.name : 'Object';
+  if (kind !== 'Object') return `${/^[AEIOU]/i.test(kind) ? 'an' : 'a'} ${kind}`;
+  const keys = Object.keys(value).map((key) => JSON.stringify(key.slice(0, 30)));
   if (keys.length === 0) return 'an empty object';
   return `an object with ${keys.slice(0, 5).join(', ')}${keys.length > 5 ? ', …' : ''}`;
 }

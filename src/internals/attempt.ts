@@ -52,9 +52,8 @@ export interface Waiting {
   readonly predecessor: string;
   /** It comes right behind its predecessor, and nobody can be inserted between. */
   readonly isNext: boolean;
-  /** The predecessor was the first of the list, which came on the connection of this epoch. */
+  /** The predecessor was the first of the list. */
   readonly isSecond: boolean;
-  readonly epoch: number;
 }
 
 export type Step = Outcome | Waiting;
@@ -150,15 +149,13 @@ export class Attempt {
 
   /**
    * Without a list, "gone" means "we are next" in two cases, since nothing can have been inserted before us. The predecessor was the first of
-   * our list, and the news came on the connection that the list came on: after a reconnect the events are replayed in no order. Or the
-   * predecessor was a holder in this process: then it was the first when it was granted, whenever our list was. Our own znode has to be there: the
-   * hand-over checks that, or else a watch has to look after it.
+   * our list; or it was a holder in this process: then it was the first when it was granted, whenever our list was. Our own znode has to be there: the
+   * hand-over checks that, or else a watch has to look after it, on this connection, since after a reconnect the events are replayed in no order.
    */
-  #isNow({ isNext, isSecond, epoch }: Waiting, woken: Woken): boolean {
-    const { session } = this.#node;
+  #isNow({ isNext, isSecond }: Waiting, woken: Woken): boolean {
     if (!isNext || woken === 'look') return false;
     if (woken === 'handed over') return true;
-    return this.#node.isLookedAfter && (woken === 'holder gone' || (isSecond && epoch === session.epoch && session.isConnected));
+    return this.#node.isLookedAfter && (woken === 'holder gone' || (isSecond && this.#node.session.isConnected));
   }
 
   async #stepped(steps: Promise<Step>): Promise<Step> {
@@ -197,7 +194,7 @@ export class Attempt {
     const { before } = joined;
     // Where it had the lock and has let it go, nobody was before it.
     if (before.isGone) return before.wasGranted ? this.#grant() : this.#place(undefined);
-    return { is: 'waiting', predecessor: before.path, isNext: true, isSecond: false, epoch: 0 };
+    return { is: 'waiting', predecessor: before.path, isNext: true, isSecond: false };
   }
 
   async #place(listing: Listing | undefined): Promise<Step> {
@@ -246,7 +243,7 @@ export class Attempt {
         const path = join(root, watch);
         // The same string, not another one, for each of ten thousand.
         const predecessor = nodesOf(this.#node.session).get(path)?.path ?? path;
-        return { is: 'waiting', predecessor, isNext, isSecond: index === 1, epoch: listing.epoch };
+        return { is: 'waiting', predecessor, isNext, isSecond: index === 1 };
       },
     };
   }

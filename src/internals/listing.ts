@@ -4,16 +4,14 @@ import type { LockDriver } from '../driver/lock-driver.js';
 import { foreignNames } from '../driver/names.js';
 import { OnceATick } from './once-a-tick.js';
 
-/** What the lock's children were, on which connection, after which transaction. */
+/** What the lock's children were, after which transaction. */
 export class Listing {
-  readonly epoch: number;
   readonly zxid: bigint;
   readonly #names: readonly string[];
   #queue: { readonly driver: LockDriver; readonly sorted: readonly string[]; readonly foreign: readonly string[] } | undefined;
 
-  constructor(names: readonly string[], epoch: number, zxid: bigint) {
+  constructor(names: readonly string[], zxid: bigint) {
     this.#names = names;
-    this.epoch = epoch;
     this.zxid = zxid;
   }
 
@@ -27,9 +25,8 @@ export class Listing {
 }
 
 const lists = new OnceATick(async (session, root) => {
-  const { epoch } = session;
   const { value, zxid } = await session.request(getChildren(root));
-  return new Listing(value, epoch, zxid);
+  return new Listing(value, zxid);
 });
 
 /** Lists a lock's children, once for all who ask in one tick. */

@@ -53,6 +53,7 @@ export interface NodePlace {
   /** Who holds is decided by it. */
   readonly driver: LockDriver;
   readonly foreignNodes: 'reject' | 'wait';
+  readonly tools: NodeTools;
 }
 
 const slowestRetryMs = 5_000;
@@ -67,7 +68,6 @@ export class LockNode implements Watched {
   readonly #place: NodePlace;
   /** Until its name is known, which has it. */
   #uuid: string;
-  readonly #tools: NodeTools;
   // What few znodes have is made when it is needed: ten thousand may wait.
   #gones: Listeners<void> | undefined;
   #watch: OwnWatch | undefined;
@@ -76,17 +76,20 @@ export class LockNode implements Watched {
   #waiter: { wake(news: Woken): void } | undefined;
   #follower: LockNode | undefined;
 
-  constructor(session: Session, place: NodePlace, tools: NodeTools) {
+  constructor(session: Session, place: NodePlace) {
     this.session = session;
     this.#uuid = place.isSticky ? stickyUuid(randomUUID()) : randomUUID();
     this.#place = place;
-    this.#tools = tools;
   }
 
   /** Set with the grant: from then on, whoever comes right behind it is next when it is gone. */
   wasGranted = false;
   /** Whether it was somebody of another process whom it waited for last. */
   hasWaited = false;
+
+  get tools(): NodeTools {
+    return this.#place.tools;
+  }
 
   get isThere(): boolean {
     return this.#state.at === 'there';
@@ -172,14 +175,14 @@ export class LockNode implements Watched {
     } else {
       this.vanished();
     }
-    this.#tools.report({ type: 'create-searched', path, found: found !== undefined });
+    this.tools.report({ type: 'create-searched', path, found: found !== undefined });
     // CURATOR-604: what another session created is not ours to hold, only to delete.
     return found?.stat.ephemeralOwner === this.session.id;
   }
 
   /** Hears of its own deletion, by whomever, within one event; and of who asks for it. */
   get watch(): OwnWatch {
-    return (this.#watch ??= new OwnWatch(this, this.#tools));
+    return (this.#watch ??= new OwnWatch(this));
   }
 
   /** Whether nobody can have deleted it without a word to us. */
@@ -285,15 +288,15 @@ export class LockNode implements Watched {
   }
 
   #pause(tries: number, error: unknown): Promise<void> {
-    this.#tools.report({ type: 'delete-retried', path: this.path, error });
-    this.#tools.warn(`A lock's znode under ${this.#place.root} could not be deleted; trying again`, error);
+    this.tools.report({ type: 'delete-retried', path: this.path, error });
+    this.tools.warn(`A lock's znode under ${this.#place.root} could not be deleted; trying again`, error);
     return new Promise((resolve) => {
       const finish = (): void => {
         cancel();
         stop();
         resolve();
       };
-      const cancel = this.#tools.clock.after(Math.min(slowestRetryMs, 100 * 2 ** Math.min(tries, 10)), finish);
+      const cancel = this.tools.clock.after(Math.min(slowestRetryMs, 100 * 2 ** Math.min(tries, 10)), finish);
       const stop = this.session.onChange(() => this.session.isEnded && finish());
     });
   }

@@ -54,11 +54,11 @@ export class LockQueue {
     this.path = path;
     this.root = `${client.chroot}${path}`;
     this.options = options;
-    this.#place = { root: this.root, lockName: options.driver.lockName, isSticky: options.isSticky ?? false, driver: options.driver, foreignNodes: options.foreignNodes };
+    this.#place = { root: this.root, lockName: options.driver.lockName, isSticky: options.isSticky ?? false, driver: options.driver, foreignNodes: options.foreignNodes, tools: client };
   }
 
   newNode(session: Session): LockNode {
-    return new LockNode(session, this.#place, this.client);
+    return new LockNode(session, this.#place);
   }
 
   /**
@@ -214,7 +214,7 @@ export class LockQueue {
     try {
       return await listChildren(session, this.root);
     } catch (error) {
-      if (isZooKeeperError(error, 'NO_NODE')) return new Listing([], session.epoch, session.lastZxid);
+      if (isZooKeeperError(error, 'NO_NODE')) return new Listing([], session.lastZxid);
       if (error instanceof ZooKeeperError && error.isPassing) return undefined;
       throw error;
     }

@@ -13,6 +13,7 @@ export interface Watched {
   readonly session: Session;
   readonly path: string;
   readonly isThere: boolean;
+  readonly tools: WatchTools;
   /** Somebody has deleted it. */
   vanished(): void;
   /** Somebody takes the lock by force. */
@@ -32,7 +33,6 @@ const waiterWatchMs = 1_000;
 /** What a znode of ours hears of itself: its deletion, by whomever, and the marks that others write into it. */
 export class OwnWatch {
   readonly #watched: Watched;
-  readonly #tools: WatchTools;
   // What few znodes have is made when it is needed: ten thousand may wait.
   #marks: Listeners<Mark> | undefined;
   #mark: { readonly is: Mark | undefined; readonly mzxid: bigint } | undefined;
@@ -42,9 +42,8 @@ export class OwnWatch {
   #cancelTimer: CancelTimer = nothing;
   #dueAt = Infinity;
 
-  constructor(watched: Watched, tools: WatchTools) {
+  constructor(watched: Watched) {
     this.#watched = watched;
-    this.#tools = tools;
   }
 
   /** In a moment, if it is still held by then. */
@@ -59,12 +58,12 @@ export class OwnWatch {
 
   #plantIn(delayMs: number): void {
     if (this.#fired) return;
-    const at = this.#tools.clock.now() + delayMs;
+    const at = this.#watched.tools.clock.now() + delayMs;
     // The earliest one counts: a sticky lock's grants, each shorter than that, would put it off for ever.
     if (at >= this.#dueAt) return;
     this.#cancelTimer();
     this.#dueAt = at;
-    this.#cancelTimer = this.#tools.clock.after(delayMs, () => this.plant());
+    this.#cancelTimer = this.#watched.tools.clock.after(delayMs, () => this.plant());
   }
 
   plant(): void {
@@ -99,7 +98,7 @@ export class OwnWatch {
    */
   get isOn(): boolean {
     if (this.#dueAt === Infinity) return this.#watchedOn === this.#watched.session.epoch;
-    return this.#tools.clock.now() < this.#dueAt - waiterWatchMs + holderWatchMs;
+    return this.#watched.tools.clock.now() < this.#dueAt - waiterWatchMs + holderWatchMs;
   }
 
   /** What was asked of the owner last, as far as was heard. */
@@ -126,7 +125,7 @@ export class OwnWatch {
         return;
       } catch (error) {
         if (!(error instanceof ZooKeeperError && error.isPassing)) {
-          this.#tools.warn(`${path} cannot be watched`, error);
+          this.#watched.tools.warn(`${path} cannot be watched`, error);
           return;
         }
         // The watch is planted anew on the next connection, but it tells only of what happens from now on: the answer may have said more.

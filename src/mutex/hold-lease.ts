@@ -54,11 +54,6 @@ export class HoldLease {
     return this.#isOver;
   }
 
-  /** Whether it ends if nobody does anything. */
-  get endsByItself(): boolean {
-    return this.#renewEveryMs === undefined;
-  }
-
   /** Returns what takes the holder out again. Without one that `keeps` it going nothing runs any more: who is made of others ends with them. */
   join(holder: Leaseholder, { keeps = true } = {}): () => void {
     this.#holders.add(holder);

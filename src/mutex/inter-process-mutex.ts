@@ -378,7 +378,6 @@ export class InterProcessMutex {
       for (const hold of context.allHolds()) {
         const { client, path, lockName } = hold.keeper.lock;
         if (client !== this.#client || path !== this.#path || !hold.isValid || !this.#waitsFor(lockName)) continue;
-        if (hold.leases.some((lease) => lease.endsByItself)) continue;
         throw new DeadlockError(this.#path, this.#pair?.role === 'write' && lockName !== this.#kind.lockName ? 'an upgrade' : 'the same');
       }
     }

@@ -34,16 +34,6 @@ describe('a lease and re-entry', () => {
     });
   });
 
-  it('ends the wait of another owner in the same flow, which is a deadlock where the lease is renewed', async () => {
-    const { mutex } = lock;
-    const others: Promise<boolean>[] = [];
-    const outer = mutex.withLock(() => (others.push(lockContext.run(() => mutex.withLock(({ isValid }) => isValid))), never), { leaseMs: 50 });
-    expect(await rejection(outer)).to.include(expired);
-    expect(await Promise.all(others)).to.deep.equal([true]);
-    const renewed = mutex.withLock(() => lockContext.run(() => mutex.acquire()), { leaseMs: 5_000, renewEveryMs: 1_000 });
-    expect(await rejection(renewed)).to.include({ code: 'ERR_LOCK_DEADLOCK' });
-  });
-
   it('ends the inner holds, too, when it is the outer one’s, whatever they were given themselves', async () => {
     const { mutex, theirs } = lock;
     const inner: Promise<Error>[] = [];
