@@ -64,8 +64,8 @@ function shown(value: unknown): string {
 /** By its class or its keys alone: what is in it may be a secret. */
 function shownObject(value: object): string {
   const { constructor } = value as { constructor?: unknown };
-  const kind = typeof constructor === 'function' ? constructor.name : 'Object';
-  if (kind !== 'Object') return `${/^[AEIOU]/i.test(kind) ? 'an' : 'a'} ${kind}`;
+  const kind = typeof constructor === 'function' ? constructor.name : '';
+  if (kind !== 'Object' && kind !== '') return `${/^[AEIOU]/i.test(kind) ? 'an' : 'a'} ${kind}`;
   const keys = Object.keys(value).map((key) => JSON.stringify(key.slice(0, 30)));
   if (keys.length === 0) return 'an empty object';
   return `an object with ${keys.slice(0, 5).join(', ')}${keys.length > 5 ? ', …' : ''}`;
