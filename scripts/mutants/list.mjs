@@ -89,6 +89,13 @@ export const mutants = [
     tests: tests('integration/hand-over', 'loses its way'),
   },
   {
+    name: 'a sticky lock that becomes idle while it is not connected, and never says so',
+    file: 'src/internals/turn.ts',
+    find: '      session.onChange(() => flag.catchUp()),\n',
+    replace: '',
+    tests: tests('integration/sticky', 'is seen as idle as soon as it is connected again'),
+  },
+  {
     name: 'a sticky lock that is kept although others are in its list',
     file: 'src/internals/turn.ts',
     find: "answered(names.length === 1 ? 'none' : 'some')",

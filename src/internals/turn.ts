@@ -1,8 +1,8 @@
 import type { Clock } from '../client/clock.js';
-import { getChildren, setData } from '../client/operations.js';
+import { getChildren } from '../client/operations.js';
 import { whenNoNode } from '../client/zookeeper-error.js';
 import { Grant } from './grant.js';
-import { markIdle } from './idle-mark.js';
+import { IdleFlag } from './idle-flag.js';
 import type { LockNode } from './lock-node.js';
 
 export interface TurnOptions {
@@ -25,11 +25,11 @@ type News = 'unasked' | 'asked' | 'none' | 'some';
 
 type TurnState =
   | { readonly at: 'queueing' }
-  | { readonly at: 'serving'; readonly node: LockNode; readonly publicPath: string }
+  | { readonly at: 'serving'; readonly node: LockNode; readonly publicPath: string; readonly flag: IdleFlag }
   | { readonly at: 'over' };
 
 const servedBetweenPolls = 64;
-const idleBeforeMarkMs = 20;
+const idleBeforeFlagMs = 20;
 
 /**
  * One znode of a sticky lock, and all whom it serves, one after another: from when it queues up until somebody else wants the lock. After Chubby's
@@ -46,9 +46,6 @@ export class Turn {
   #leftUntilPoll = servedBetweenPolls;
   #isResting = false;
   #idleSince: number | undefined;
-  #isMarkedIdle = false;
-  /** Of the znode's data, if nobody else writes them. */
-  #version = 0;
   #stopTimer = nothing;
   #stopPause = nothing;
   #stopListening: (() => void)[] = [];
@@ -93,11 +90,13 @@ export class Turn {
       return;
     }
     const { node, publicPath } = first;
-    this.#state = { at: 'serving', node, publicPath };
+    const flag = new IdleFlag(node, this.#options.data);
+    this.#state = { at: 'serving', node, publicPath, flag };
     if (node.hasWaited) this.#news = 'some';
     const { session } = node;
     this.#stopListening = [
       session.onChange(() => (session.isEnded ? this.#end() : this.#goOn())),
+      session.onChange(() => flag.catchUp()),
       node.onGone(() => this.#end()),
       node.watch.onMark((mark) => (mark === 'force' ? this.#taken() : this.#heard())),
     ];
@@ -226,7 +225,7 @@ export class Turn {
   #becomeIdle(): void {
     const wasTimed = this.#stopTimer !== nothing;
     this.#idleSince ??= this.#options.clock.now();
-    if (!wasTimed) this.#time(Math.min(idleBeforeMarkMs, this.#options.idleMs));
+    if (!wasTimed) this.#time(Math.min(idleBeforeFlagMs, this.#options.idleMs));
   }
 
   #time(delayMs: number): void {
@@ -237,33 +236,23 @@ export class Turn {
   }
 
   #idled(): void {
-    if (this.#idleSince === undefined) return;
+    if (this.#idleSince === undefined || this.#state.at !== 'serving') return;
+    const { flag } = this.#state;
     const idleMs = this.#options.clock.now() - this.#idleSince;
     if (idleMs >= this.#options.idleMs) {
       void this.#leave();
       return;
     }
-    if (idleMs >= idleBeforeMarkMs && !this.#isMarkedIdle) this.#mark(true);
-    this.#time(this.#isMarkedIdle ? this.#options.idleMs - idleMs : idleBeforeMarkMs - idleMs);
+    if (idleMs >= idleBeforeFlagMs) flag.show('idle');
+    this.#time(flag.isUp ? this.#options.idleMs - idleMs : idleBeforeFlagMs - idleMs);
   }
 
   #stopIdling(): void {
     this.#idleSince = undefined;
-    if (!this.#isMarkedIdle) return;
-    this.#mark(false);
+    if (this.#state.at !== 'serving' || !this.#state.flag.isUp) return;
+    this.#state.flag.show('busy');
     this.#stopTimer();
     this.#stopTimer = nothing;
-  }
-
-  /** Others see it in the list of participants, and know that asking is worth while. It may lag behind: it decides nothing. */
-  #mark(isIdle: boolean): void {
-    if (this.#state.at !== 'serving') return;
-    const { session, path } = this.#state.node;
-    const data = this.#options.data();
-    this.#isMarkedIdle = isIdle;
-    // Over what we wrote ourselves only: somebody's wish in it must not get lost.
-    session.request(setData(path, isIdle ? markIdle(data) : data, this.#version)).catch(nothing);
-    this.#version += 1;
   }
 
   #leave(): Promise<void> | undefined {
@@ -275,7 +264,10 @@ export class Turn {
 
   #end(): void {
     if (this.#state.at === 'over') return;
-    if (this.#state.at === 'serving') this.#state.node.session.unwatch(this.#options.root, this.#heard, { forget: true }, 'children');
+    if (this.#state.at === 'serving') {
+      this.#state.flag.end();
+      this.#state.node.session.unwatch(this.#options.root, this.#heard, { forget: true }, 'children');
+    }
     this.#state = { at: 'over' };
     this.#idleSince = undefined;
     this.#stopTimer();

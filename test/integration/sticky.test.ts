@@ -134,6 +134,61 @@ describe('a sticky lock', () => {
     await until('it is idle again', async () => (await watcher.participants())[0]?.isIdle === true);
   });
 
+  for (const side of ['client', 'server'] as const) {
+    const what = side === 'client' ? 'request' : 'answer';
+
+    it(`is seen as idle, and as used again, also where the ${what} that says so gets lost`, async () => {
+      const mutex = sticky();
+      let isNext = true;
+      proxy.on((frame) => {
+        if (!from(side, 'setData')(frame) || !isNext) return undefined;
+        isNext = false;
+        return 'cut';
+      });
+      await idle(mutex);
+      await until('the first one was lost', () => !isNext);
+      isNext = true;
+      const hold = await mutex.acquire();
+      const watcher = new InterProcessMutex(other, mutex.path);
+      await until('it is used', async () => (await watcher.participants())[0]?.isIdle === false);
+      await hold.release();
+      await until('it is idle again', async () => (await watcher.participants())[0]?.isIdle === true);
+    });
+  }
+
+  it('is seen as idle as soon as it is connected again, where it was not when it became idle', async () => {
+    const mutex = sticky();
+    const hold = await mutex.acquire();
+    const suspended = new Promise((resolve) => client.once('state', resolve));
+    const stop = proxy.on((frame) => {
+      if (!from('server', 'getChildren2')(frame)) return undefined;
+      stop();
+      void proxy.refuse();
+      setImmediate(() => proxy.cut());
+      return 'pass';
+    });
+    await hold.release();
+    await suspended;
+    const suspendedAt = performance.now();
+    await until('it would have been written', () => performance.now() - suspendedAt > 100);
+    expect(proxy.frames.filter(from('client', 'setData'))).to.have.length(0);
+    await proxy.accept();
+    await until('it is seen as idle', async () => (await new InterProcessMutex(other, mutex.path).participants())[0]?.isIdle === true);
+  });
+
+  it('does not write over what somebody else has written meanwhile', async () => {
+    const mutex = sticky();
+    const { path } = await idle(mutex);
+    await outside.write(path, 'theirs');
+    const hold = await mutex.acquire();
+    await proxy.seen(from('server', 'setData'), 2);
+    proxy.clear();
+    await hold.release();
+    await proxy.seen(from('server', 'getData'));
+    expect(await outside.read(path)).to.equal('theirs');
+    expect(proxy.frames.filter(from('client', 'setData'))).to.have.length(0);
+  });
+
   it('is had by a tryAcquire of another process while it is idle, and not while it is used', async () => {
     const mutex = sticky();
     await idle(mutex);
