@@ -1,11 +1,14 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 
 // Below every system's ephemeral range: a client that keeps dialling a stopped server on an ephemeral port can be
 // given that very port as its own, connects to itself, and the server can never bind it again.
 const lowest = 10_000;
 const highest = 32_000;
 const tries = 100;
+/** Ports that nothing listens on for a while, and that are not free. */
+const kept = new Set<number>();
 
 /** Ports of 127.0.0.1 that nothing listens on. Somebody else may still take one first: see `onFreshPorts`. */
 export async function freePorts(count: number): Promise<number[]> {
@@ -32,6 +35,28 @@ export async function onFreshPorts<T>(count: number, start: (ports: number[]) =>
   }
 }
 
+/** Lets nobody of this process choose a port that will be listened on again, until it is given up. */
+export function keepPort(port: number): void {
+  kept.add(port);
+}
+
+export function giveUpPort(port: number): void {
+  kept.delete(port);
+}
+
+/** As `listen`, on a port that was listened on before: another process may try it in passing. */
+export async function listenAgain(server: Server, port: number): Promise<void> {
+  for (let left = 100; ; left -= 1) {
+    try {
+      await listen(server, port);
+      return;
+    } catch (error) {
+      if (!(error instanceof PortTakenError) || left === 0) throw error;
+      await setTimeout(20);
+    }
+  }
+}
+
 /** Resolves with the port once the server listens there. Rejects with PortTakenError where somebody else does. */
 export function listen(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -46,6 +71,7 @@ export function listen(server: Server, port: number): Promise<number> {
 }
 
 export async function isFree(port: number): Promise<boolean> {
+  if (kept.has(port)) return false;
   const probe = createServer();
   try {
     await listen(probe, port);

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { PortTakenError } from './free-port.ts';
+import { giveUpPort, keepPort, PortTakenError } from './free-port.ts';
 import { fourLetterWord, serverMode } from './four-letter-word.ts';
 import { whenProcessEnds } from './process-end.ts';
 import { ZooKeeperProcess, type mainClass } from './zookeeper-process.ts';
@@ -96,7 +96,9 @@ export class LocalZooKeeper implements ZooKeeperServer {
   }
 
   async kill(): Promise<void> {
-    if (this.#state.at === 'started') await this.#state.process.kill();
+    if (this.#state.at !== 'started') return;
+    keepPort(this.port);
+    await this.#state.process.kill();
   }
 
   pause(): void {
@@ -109,6 +111,7 @@ export class LocalZooKeeper implements ZooKeeperServer {
 
   async stop(): Promise<void> {
     await this.kill();
+    giveUpPort(this.port);
     this.#state = { at: 'removed' };
     this.#removeData();
     this.#forget();

@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { FrameLog } from './frame-log.ts';
-import { listen, onFreshPorts } from './free-port.ts';
+import { giveUpPort, keepPort, listen, listenAgain, onFreshPorts } from './free-port.ts';
 import type { Frame, Op } from './zk-frame.ts';
 import type { FrameAction } from './zk-lane.ts';
 import { ZkLink } from './zk-link.ts';
@@ -49,7 +49,7 @@ export async function startProxy(target: number): Promise<ZkProxy> {
   });
 }
 
-type Listening = { at: 'refusing' } | { at: 'accepting'; server: Server };
+type Listening = { at: 'nothing' } | { at: 'refusing' } | { at: 'accepting'; server: Server };
 
 class LocalProxy implements ZkProxy {
   readonly port: number;
@@ -60,7 +60,7 @@ class LocalProxy implements ZkProxy {
   #target: number;
   #connections = 0;
   #silent = false;
-  #listening: Listening = { at: 'refusing' };
+  #listening: Listening = { at: 'nothing' };
 
   constructor(port: number, target: number) {
     this.port = port;
@@ -100,20 +100,22 @@ class LocalProxy implements ZkProxy {
   }
 
   async refuse(): Promise<void> {
-    if (this.#listening.at === 'refusing') return;
+    if (this.#listening.at !== 'accepting') return;
     // Its callback is not awaited: it comes when the last connection has ended. The port is closed at once.
     this.#listening.server.close();
     this.#listening = { at: 'refusing' };
+    keepPort(this.port);
   }
 
   async accept(): Promise<void> {
-    if (this.#listening.at === 'accepting') return;
+    const before = this.#listening;
+    if (before.at === 'accepting') return;
     const server = createServer((socket) => this.#connected(socket));
     this.#listening = { at: 'accepting', server };
     try {
-      await listen(server, this.port);
+      await (before.at === 'nothing' ? listen(server, this.port) : listenAgain(server, this.port));
     } catch (error) {
-      this.#listening = { at: 'refusing' };
+      this.#listening = before;
       throw error;
     }
   }
@@ -124,6 +126,8 @@ class LocalProxy implements ZkProxy {
 
   async close(): Promise<void> {
     await this.refuse();
+    giveUpPort(this.port);
+    this.#listening = { at: 'nothing' };
     this.#log.close();
     this.cut();
     await Promise.all([...this.#links].map((link) => link.ended));

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
-import { connect } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { EventEmitter, once } from 'node:events';
+import { isFree } from '../../support/free-port.ts';
 import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
 import { startProxy, type Frame, type FrameAction, type FrameRule, type ZkProxy } from '../../support/zk-proxy.ts';
 import { withError } from '../../support/zk-frame.ts';
@@ -237,6 +238,25 @@ describe('ZkProxy', () => {
     const before = await server.command('cons');
     client[Symbol.dispose]();
     await connectionsBelow(server, before.trim().split('\n').length);
+  });
+
+  it('accepts again also where another process tries its port in passing', async () => {
+    await proxy.refuse();
+    const passer = createServer();
+    await once(passer.listen(proxy.port, '127.0.0.1'), 'listening');
+    const accepting = proxy.accept();
+    setTimeout(() => passer.close(), 50);
+    await accepting;
+    using again = await RawClient.connect(proxy.port);
+    expect(again).to.not.equal(client);
+  });
+
+  it('gives its port to nobody of this process while it refuses', async () => {
+    await proxy.refuse();
+    expect(await isFree(proxy.port)).to.equal(false);
+    const { port } = proxy;
+    await proxy.close();
+    expect(await isFree(port)).to.equal(true);
   });
 
   it('refuses connections on its port, keeps the present ones, and accepts again', async () => {
