@@ -23,7 +23,7 @@ console.log(`${builds.length} broken builds, ${problems} not caught`);
 process.exitCode = problems === 0 ? 0 : 1;
 
 /** Runs of two minutes, each with another seed, until one fails for a violation. */
-async function isCaught({ name, edits }) {
+async function isCaught({ name, edits, java = 2 }) {
   const stale = edits.filter(({ file, find }) => readFileSync(join(root, file), 'utf8').split(find).length !== 2);
   if (stale.length > 0) {
     console.log(`STALE: ${name}: ${stale.map(({ file }) => file).join(', ')}`);
@@ -39,7 +39,7 @@ async function isCaught({ name, edits }) {
   }
   const startedAt = Date.now();
   while (Date.now() - startedAt < limitMs) {
-    const { code, output } = await run(copy.folder);
+    const { code, output } = await run(copy.folder, java);
     // The checker's word. Anything else is a run that could not be made.
     const violations = /\d+ violations, seed \d+/.exec(output)?.[0];
     if (code === 1 && violations) {
@@ -52,9 +52,9 @@ async function isCaught({ name, edits }) {
   return false;
 }
 
-function run(folder) {
+function run(folder, java) {
   const seed = Math.floor(Math.random() * 2 ** 31);
-  const args = ['--import=tsx', 'chaos/main.ts', '--minutes', String(minutesOfRun), '--seed', String(seed), '--sticky', 'off', '--out', join(folder, 'chaos-results')];
+  const args = ['--import=tsx', 'chaos/main.ts', '--minutes', String(minutesOfRun), '--seed', String(seed), '--sticky', 'off', '--java', String(java), '--out', join(folder, 'chaos-results')];
   return new Promise((resolve) => {
     const child = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';

@@ -36,6 +36,8 @@ export const builds = [
   },
   {
     name: 'a deadline that counts from the last answer',
+    // It takes a rival of ours at just that moment: Java's clients, whose belief is not judged, would often be the ones.
+    java: 0,
     edits: [
       edit(
         'src/client/session-clock.ts',
