@@ -1,6 +1,8 @@
 import type { Scenario } from './scenario.ts';
 import { queued, ready } from './steps.ts';
 
+/** Until somebody waits: a lease that passes before goes another way. */
+const longMs = 60_000;
 const leaseMs = 100;
 
 /** A job that never lets go: what it holds passes on by itself. */
@@ -11,9 +13,10 @@ export const leaseScenarios: readonly Scenario[] = [
     begin: async (stage) => {
       await ready(stage);
       return async () => {
-        const hung = await stage.acquire(stage.subject, { leaseMs });
+        const hung = await stage.acquire(stage.subject, { leaseMs: longMs });
         const next = stage.acquire(stage.bystander);
         await queued(stage, next);
+        if (hung?.isValid) hung.renew(leaseMs);
         await stage.release(await next);
         await stage.release(hung);
       };
@@ -25,8 +28,12 @@ export const leaseScenarios: readonly Scenario[] = [
     begin: async (stage) => {
       await ready(stage);
       return async () => {
-        const hung = await stage.acquire(stage.subject, { leaseMs });
-        await stage.release(await stage.acquire(stage.subject));
+        const hung = await stage.acquire(stage.subject, { leaseMs: longMs });
+        let isSettled = false;
+        const next = stage.acquire(stage.subject).finally(() => (isSettled = true));
+        await stage.wait('a waiter behind it', async () => isSettled || !hung?.isValid || (await stage.queue()).length === 2);
+        if (hung?.isValid) hung.renew(leaseMs);
+        await stage.release(await next);
         await stage.release(hung);
       };
     },
