@@ -1,5 +1,4 @@
 import { getData, setData } from '../client/operations.js';
-import { ZooKeeperError } from '../client/zookeeper-error.js';
 import { markIdle } from './idle-mark.js';
 import type { LockNode } from './lock-node.js';
 
@@ -52,8 +51,8 @@ export class IdleFlag {
         if (this.#written !== 'unknown') await this.#writeOver();
         else if (!(await this.#learn())) return;
       }
-    } catch (error) {
-      if (!(error instanceof ZooKeeperError)) throw error;
+    } catch {
+      // Nobody awaits it: the next connection, or the next use, tries again.
     } finally {
       this.#isWriting = false;
     }
