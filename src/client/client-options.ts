@@ -1,3 +1,4 @@
+import { callApplication } from '../support/no-context.js';
 import type { Credential } from './connection.js';
 import { validatePath } from './path.js';
 import { openAcl, type AclEntry } from './operations.js';
@@ -75,12 +76,12 @@ export function checkClientOptions(options: LockClientOptions = {}): CheckedClie
   return {
     sessionTimeoutMs: Math.ceil(sessionTimeoutMs),
     connectionTimeoutMs,
-    retryPolicy,
+    retryPolicy: { allowRetry: (attempt) => callApplication(() => retryPolicy.allowRetry(attempt)) },
     tickTimeMs,
     auth: checkAuth(auth),
-    aclFor: typeof acl === 'function' ? (path) => checkAcl(`acl(${JSON.stringify(path)})`, acl(validatePath(path))) : constant(checkAcl('acl', acl)),
+    aclFor: typeof acl === 'function' ? (path) => checkAcl(`acl(${JSON.stringify(path)})`, callApplication(acl, validatePath(path))) : constant(checkAcl('acl', acl)),
     signal,
-    logger,
+    logger: logger && { warn: (message, error) => callApplication(() => logger.warn(message, error)) },
   };
 }
 

@@ -1,4 +1,5 @@
 import { uptime } from 'node:os';
+import { inNoContext } from '../support/no-context.js';
 import { sleeplessTime } from './sleepless-time.js';
 
 /** Time as an argument: tests drive it, and a user's fake timers cannot stop the lock's own. */
@@ -31,11 +32,12 @@ export const systemClock: Clock = {
       if (!(leftMs > 0)) run();
       else timer = setTimeout(arm, Math.min(Math.ceil(leftMs), longestTimerMs));
     };
-    timer = setTimeout(arm, Math.min(Math.ceil(delayMs), longestTimerMs));
+    // Whoever asks for it, a request's `acquire()` for example, must not live on in what the timer does.
+    timer = inNoContext(setTimeout, arm, Math.min(Math.ceil(delayMs), longestTimerMs));
     return () => clearTimeout(timer);
   },
 
   afterPoll(run) {
-    setImmediate(run);
+    inNoContext(setImmediate, run);
   },
 };

@@ -1,5 +1,6 @@
 import net from 'node:net';
 import zookeeper, { type ConnectionManager, type Packet } from 'node-zookeeper-client';
+import { inNoContext } from '../support/no-context.js';
 import type { CancelTimer, Clock } from './clock.js';
 import { describeHosts, type Host } from './connect-string.js';
 import { FrameSplitter } from './frames.js';
@@ -361,7 +362,8 @@ export class Connection {
       this.#corked = false;
       socket.uncork();
     };
-    process.nextTick(() => process.nextTick(uncork));
+    // In no context: a request that a stalled link keeps unwritten must not keep its caller's context alive.
+    inNoContext(() => process.nextTick(() => process.nextTick(uncork)));
   }
 
   /** The library counts on beyond an int32, and throws when it writes the number. */

@@ -194,8 +194,9 @@ export class ForeignDataError extends LockError {
 }
 
 /**
- * Waiting without a timeout for a lock that a live ancestor of this very flow holds through another owner; or for a write lock whose read lock
- * this flow holds: there is no upgrade.
+ * Waiting without a timeout and a signal for a lock that a live function around this one holds as another owner; or for a write lock whose read lock this flow holds: there is no
+ * upgrade. If that function waits for this one, the wait would never end, and nobody can know whether it does. A handler that `lockContext.bind` has made never gets it: the code
+ * that calls a handler does not wait for it.
  */
 export class DeadlockError extends LockError {
   static {
@@ -207,7 +208,8 @@ export class DeadlockError extends LockError {
       'ERR_LOCK_DEADLOCK',
       wanted === 'an upgrade'
         ? `The lock ${path} is held for reading in this flow: it cannot be acquired for writing before that is released, and waiting without a timeout would never end`
-        : `The lock ${path} is held further up in this flow by another owner: waiting for it without a timeout would never end`,
+        : `The lock ${path} is held by a function around this one, as another owner: if that function waits for this one, waiting without a timeout would never end. ` +
+            'Give timeoutMs or a signal; start work that nobody waits for by lockContext.bind'
     );
   }
 }

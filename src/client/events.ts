@@ -1,8 +1,12 @@
 import { EventEmitter } from 'node:events';
 import { inspect } from 'node:util';
+import { callApplication } from '../support/no-context.js';
 import { expectOneOf, expectFunction } from './validate.js';
 
-/** Listeners of several kinds of events, each told in the order in which things happened; what one throws is a process warning and stops nothing. */
+/**
+ * Listeners of several kinds of events, each told in the order in which things happened, and called outside of every lock context: a listener must not act as the lock's
+ * owner. What one throws is a process warning and stops nothing.
+ */
 export class Events<Kinds extends object> {
   readonly #emitter = new EventEmitter();
   readonly #names: readonly string[];
@@ -49,7 +53,7 @@ export class Events<Kinds extends object> {
   #tellAll(name: string, value: unknown): void {
     for (const listener of this.#emitter.rawListeners(name)) {
       try {
-        const returned = (listener as (value: unknown) => unknown)(value);
+        const returned = callApplication(listener as (value: unknown) => unknown, value);
         if (returned instanceof Promise) returned.catch(warnOf);
       } catch (error) {
         warnOf(error);
@@ -65,5 +69,6 @@ export class Events<Kinds extends object> {
 
 /** What a user's function has thrown, which may be anything, and stops nothing. */
 export function warnOf(thrown: unknown): void {
-  process.emitWarning(thrown instanceof Error ? thrown : typeof thrown === 'string' ? thrown : inspect(thrown));
+  const warning = thrown instanceof Error ? thrown : typeof thrown === 'string' ? thrown : inspect(thrown);
+  callApplication(() => process.emitWarning(warning));
 }

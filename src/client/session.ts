@@ -19,7 +19,10 @@ export type SessionState =
 /** A znode that somebody holds a lock by: its hold ends with the session, or with the znode. */
 export interface Holding {
   readonly path: string;
-  lose(reason: LossReason): void;
+  /** From now on it is lost. Tells nobody. */
+  markLost(reason: LossReason): void;
+  /** Tells those who listen that it is lost. */
+  tellLost(): void;
 }
 
 /** Who keeps one session after another. */
@@ -274,7 +277,7 @@ export class Session implements ConnectionListener {
     try {
       const { value: results } = await checked;
       results.forEach((error, index) => {
-        if (error === -101) holdings[index]?.lose('node-deleted');
+        if (error === -101) loseAll(holdings.slice(index, index + 1), 'node-deleted');
       });
     } finally {
       // Also after an error: one that leaves the connection open must not be the last heartbeat.
@@ -362,7 +365,7 @@ export class Session implements ConnectionListener {
   }
 
   #beginToClose(): void {
-    for (const holding of [...this.#holdings]) holding.lose('client-closed');
+    loseAll([...this.#holdings], 'client-closed');
     const wasConnected = this.isConnected;
     this.#cancelTick();
     this.#become({ at: 'closing' });
@@ -385,7 +388,7 @@ export class Session implements ConnectionListener {
     if (this.#state.at === 'ended') return;
     this.#cancelTick();
     this.#state = { at: 'ended', why };
-    for (const holding of [...this.#holdings]) holding.lose(why === 'expired' ? 'session-expired' : 'session-deadline');
+    loseAll([...this.#holdings], why === 'expired' ? 'session-expired' : 'session-deadline');
     this.#connection.abandon();
     this.#changes.tell();
     this.#owner.ended(this, why);
@@ -396,6 +399,12 @@ export class Session implements ConnectionListener {
     this.#state = state;
     this.#changes.tell();
   }
+}
+
+/** All are lost before anybody is told of the first one: a listener may look at any of them. */
+function loseAll(holdings: readonly Holding[], reason: LossReason): void {
+  for (const holding of holdings) holding.markLost(reason);
+  for (const holding of holdings) holding.tellLost();
 }
 
 /** A session id as the servers' logs write it: `0x100000a2b3c0001`. */

@@ -9,7 +9,7 @@ import type { LockNode } from './lock-node.js';
  */
 export type Release = 'released' | 'lost';
 
-type GrantState = { readonly at: 'held' } | { readonly at: 'lost'; readonly error: LockLostError } | { readonly at: 'released' };
+type GrantState = { readonly at: 'held' } | { readonly at: 'lost'; readonly error: LockLostError; readonly isTold: boolean } | { readonly at: 'released' };
 
 /** A lock held by one znode, shared by all handles of one owner; it ends with the last of them, or by loss. */
 export class Grant implements Holding {
@@ -38,8 +38,8 @@ export class Grant implements Holding {
     node.session.hold(this);
     node.watch.plantForHolder();
     this.#stops = [
-      node.onGone(() => this.lose('node-deleted')),
-      node.watch.onMark((mark) => (mark === 'force' ? this.lose('forced') : this.#revocations.tell())),
+      node.onGone(() => this.#lose('node-deleted')),
+      node.watch.onMark((mark) => (mark === 'force' ? this.#lose('forced') : this.#revocations.tell())),
     ];
   }
 
@@ -67,20 +67,31 @@ export class Grant implements Holding {
     this.#revocations.add(listener);
   }
 
-  lose(reason: LossReason): void {
+  markLost(reason: LossReason): void {
     if (this.#state.at !== 'held') return;
-    const { session } = this.node;
     const isOfSession = reason === 'session-expired' || reason === 'session-deadline';
-    this.#state = { at: 'lost', error: new LockLostError(this.publicPath, reason, isOfSession ? { cause: new SessionExpiredError(sessionName(session.id)) } : {}) };
-    this.#losses.tell(this.#state.error);
+    const cause = isOfSession ? { cause: new SessionExpiredError(sessionName(this.node.session.id)) } : {};
+    this.#state = { at: 'lost', error: new LockLostError(this.publicPath, reason, cause), isTold: false };
+  }
+
+  tellLost(): void {
+    if (this.#state.at !== 'lost' || this.#state.isTold) return;
+    const { error } = this.#state;
+    this.#state = { at: 'lost', error, isTold: true };
+    this.#losses.tell(error);
     // The session lives on without it; after the end of the session, its jobs are waited for.
-    if (reason === 'node-deleted' || reason === 'forced' || reason === 'lease-expired') session.settle(this);
+    if (error.reason === 'node-deleted' || error.reason === 'forced' || error.reason === 'lease-expired') this.node.session.settle(this);
+  }
+
+  #lose(reason: LossReason): void {
+    this.markLost(reason);
+    this.tellLost();
   }
 
   /** The leases of all who held by it have ended: who is next need not wait for their jobs, which may hang. */
   expire(): void {
     if (this.#state.at !== 'held') return;
-    this.lose('lease-expired');
+    this.#lose('lease-expired');
     void this.node.passOn();
   }
 

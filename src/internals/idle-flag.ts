@@ -1,3 +1,4 @@
+import { inNoContext } from '../support/no-context.js';
 import { getData, setData } from '../client/operations.js';
 import { markIdle } from './idle-mark.js';
 import type { LockNode } from './lock-node.js';
@@ -35,7 +36,7 @@ export class IdleFlag {
 
   /** The session may be connected again. */
   catchUp(): void {
-    if (this.#written !== this.#wanted) void this.#write();
+    if (this.#written !== this.#wanted) void inNoContext(() => this.#write());
   }
 
   /** Nothing is shown by it any more. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { BackgroundEvent } from '../client/background-event.js';
 import type { Clock } from '../client/clock.js';
+import { inNoContext } from '../support/no-context.js';
 import { Listeners } from '../client/listeners.js';
 import { createBeside, createSequential, handOver, remove, type AclEntry } from '../client/operations.js';
 import { join } from '../client/path.js';
@@ -245,7 +246,7 @@ export class LockNode implements Watched {
     const next = this.#follower;
     if (next === undefined || next.#waiter === undefined || this.#leaving || this.#state.at !== 'there' || !this.session.isConnected) return this.discard();
     this.#watch?.cancel();
-    this.#leaving = this.#handOverTo(next);
+    this.#leaving = inNoContext(() => this.#handOverTo(next));
     next.#wake('handed over');
     return this.#leaving;
   }
@@ -253,7 +254,8 @@ export class LockNode implements Watched {
   /** Deletes it in the background; resolves when it is gone or its session is over. Never rejects. */
   discard(): Promise<void> {
     this.#watch?.cancel();
-    this.#leaving ??= this.#leave();
+    // It may take as long as an outage does: whoever let go must not be kept alive by it.
+    this.#leaving ??= inNoContext(() => this.#leave());
     return this.#leaving;
   }
 

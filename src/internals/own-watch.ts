@@ -1,4 +1,5 @@
 import type { CancelTimer, Clock } from '../client/clock.js';
+import { inNoContext } from '../support/no-context.js';
 import { Listeners } from '../client/listeners.js';
 import type { Stat } from '../client/operations.js';
 import type { Session } from '../client/session.js';
@@ -76,7 +77,7 @@ export class OwnWatch {
       else this.plant();
     };
     this.#watched.session.watch(this.#watched.path, this.#fired);
-    void this.#look();
+    void inNoContext(() => this.#look());
   }
 
   /** Takes back what is due. */

@@ -1,3 +1,4 @@
+import { inNoContext } from '../support/no-context.js';
 import type { LockClient } from '../client/lock-client.js';
 import type { Grant } from './grant.js';
 import type { LockInternals } from './lock-internals.js';
@@ -60,17 +61,21 @@ export class StickyLock {
       turn.fail(undefined);
       aborter.abort();
     });
-    this.#internals
-      .acquire(patience, 'wait')
-      .then(
-        (grant) => grant && turn.begin(grant),
-        (error: unknown) => turn.fail(error),
-      )
-      .finally(() => {
-        this.#abandon.delete(turn);
-        patience.dispose();
-      });
+    // It serves others, too, when the caller that began it has long gone.
+    inNoContext(() => void this.#begin(turn, patience));
     return turn;
+  }
+
+  async #begin(turn: Turn, patience: Patience): Promise<void> {
+    try {
+      const grant = await this.#internals.acquire(patience, 'wait');
+      if (grant) turn.begin(grant);
+    } catch (error) {
+      turn.fail(error);
+    } finally {
+      this.#abandon.delete(turn);
+      patience.dispose();
+    }
   }
 
   async #tryOnce(patience: Patience): Promise<Grant | undefined> {

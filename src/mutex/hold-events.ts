@@ -1,7 +1,6 @@
 import type { Events } from '../client/events.js';
 import type { LockLostError } from '../client/errors.js';
 import type { Hold, HoldNews } from './hold.js';
-import { outsideOfContexts } from './lock-context.js';
 
 /** What becomes of each hold of a mutex, re-entrant ones included: `acquired`, then `renewed` any number of times, then one of the other three. */
 export interface HoldEvents {
@@ -41,9 +40,9 @@ export interface HoldEvents {
 /** Their names. */
 export const holdEvents = ['acquired', 'renewed', 'expired', 'lost', 'released'] as const satisfies readonly HoldNews[];
 
-/** To whoever listens. Those are not the owner, however the news has come. */
+/** Tells those who listen, if anybody does. */
 export function tellNews(events: Pick<Events<HoldEvents>, 'tell' | 'isHeard'>, news: HoldNews, hold: Hold): void {
-  if (events.isHeard(news)) outsideOfContexts(() => tell(events, news, hold));
+  if (events.isHeard(news)) tell(events, news, hold);
 }
 
 function tell(events: Pick<Events<HoldEvents>, 'tell'>, news: HoldNews, hold: Hold): void {

@@ -1,4 +1,5 @@
 import type { Clock } from '../client/clock.js';
+import { abort } from '../support/no-context.js';
 import { LockLostError, NotOwnedError } from '../client/errors.js';
 import { sessionName } from '../client/session.js';
 import type { Grant, Release } from '../internals/grant.js';
@@ -256,7 +257,7 @@ export class Hold implements AsyncDisposable {
   #ended(at: 'lost' | 'expired', loss: LockLostError, since: number): void {
     this.#state = { at, loss, since };
     this.#leave();
-    this.#aborter?.abort(loss);
+    if (this.#aborter) abort(this.#aborter, loss);
     if (at === 'expired') this.#onExpired?.(loss);
     this.keeper.tell(at, this);
   }

@@ -1,5 +1,6 @@
 import { DeadlockError, LockTimeoutError, NotOwnedError } from '../client/errors.js';
 import { Events } from '../client/events.js';
+import { callApplication, inNoContext } from '../support/no-context.js';
 import { requireClient, requireOpen, type LockClient } from '../client/lock-client.js';
 import { lockPath } from '../client/path.js';
 import { expectFunction } from '../client/validate.js';
@@ -11,7 +12,7 @@ import { Patience } from '../internals/patience.js';
 import { checkMutexOptions, checkTryOptions, dataOfOptions, leaseTermsOf, weightNames, type MutexAcquireOptions } from './acquire-options.js';
 import { Hold, type HoldKeeper } from './hold.js';
 import { holdEvents, tellNews, type HoldEvents } from './hold-events.js';
-import { currentContext, innermostContext, LockContext, outsideOfContexts } from './lock-context.js';
+import { currentContext, innermostContext, LockContext } from './lock-context.js';
 import { mutexKind, type MutexKind } from './mutex-kind.js';
 import { checkedMutexOptions, type InterProcessMutexOptions } from './mutex-options.js';
 import { OwnHolds } from './own-holds.js';
@@ -76,7 +77,7 @@ export class InterProcessMutex {
     this.#pair = pair;
     const usual = pair?.data ?? Buffer.from(localAddress());
     const events = this.#events;
-    const queued = (position: number, znode: string): void => outsideOfContexts(() => events.tell('queued', { position, path: znode }));
+    const queued = (position: number, znode: string): void => events.tell('queued', { position, path: znode });
     this.#kind = mutexKind(client, this.#path, checked, pair?.role === 'read' ? Infinity : 1, {
       data: () => (this.#revocation ? noData : usual),
       get queued() {
@@ -341,15 +342,14 @@ export class InterProcessMutex {
 
   /** Behind the caller's own next step: it does not know its hold yet. */
   #tellIfRevoked(grant: Grant): void {
-    if (grant.node.mark === 'revoke') process.nextTick(() => this.#tellRevoked(grant));
+    if (grant.node.mark === 'revoke') inNoContext(() => process.nextTick(() => this.#tellRevoked(grant)));
   }
 
   #tellRevoked(grant: Grant): void {
     const listener = this.#revocation;
     const hold = [...this.#holds].find((one) => one.shared.grant === grant && one.isValid);
     if (!listener || !hold) return;
-    // Whoever hears of it is not the owner, however the news has come.
-    const told = outsideOfContexts(() => new Promise((resolve) => resolve(listener(hold))));
+    const told = new Promise((resolve) => resolve(callApplication(listener, hold)));
     told.catch((error: unknown) => this.#client.warn(`The listener of makeRevocable failed for ${hold.path}`, error));
   }
 
@@ -374,7 +374,7 @@ export class InterProcessMutex {
   }
 
   #refuseDeadlock(): void {
-    for (const context of innermostContext()?.flow() ?? []) {
+    for (const context of innermostContext()?.waitingForIt() ?? []) {
       for (const hold of context.allHolds()) {
         const { client, path, lockName } = hold.keeper.lock;
         if (client !== this.#client || path !== this.#path || !hold.isValid || !this.#waitsFor(lockName)) continue;

@@ -2,13 +2,18 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Hold } from './hold.js';
 
 /**
+ * `lock`: opened by `withLock`, part of the owner around it, while that lives. `job`: opened by `lockContext.run`, a new owner, for which the code around it waits. `event`: one
+ * call of a handler that `lockContext.bind` has made, a new owner, for which the code around it does not wait: an emitter drops what a handler returns.
+ */
+export type ContextKind = 'lock' | 'job' | 'event';
+
+/**
  * Who owns a lock in JavaScript, as a thread does in Java: the code that runs inside one function, structured, so that
  * ownership never depends on luck. `AsyncLocalStorage.enterWith` is not used: it would mark the caller's flow too, and the next
  * job of that flow would walk into the critical section.
  */
 export class LockContext {
-  /** `job`: opened by `lockContext.run`, a new owner. `lock`: opened by `withLock`, part of the owner around it, while that lives. */
-  #kind: 'job' | 'lock';
+  #kind: ContextKind;
   #parent: LockContext | undefined;
   /** What this context holds, latest last, by mutex. */
   readonly #holds = new Map<object, Set<Hold>>();
@@ -16,7 +21,7 @@ export class LockContext {
   readonly #pending = new Map<object, Promise<unknown>>();
   #isLive = true;
 
-  constructor(kind: 'job' | 'lock', parent: LockContext | undefined) {
+  constructor(kind: ContextKind, parent: LockContext | undefined) {
     this.#kind = kind;
     this.#parent = parent;
     this.#forgetDead();
@@ -32,10 +37,10 @@ export class LockContext {
     for (let context = this.#aroundOfSameOwner(); context; context = context.#aroundOfSameOwner()) yield context;
   }
 
-  /** Every live context of this flow, other owners' included. */
-  *flow(): Generator<LockContext> {
+  /** Every live context that waits for this one to end, other owners' included. */
+  *waitingForIt(): Generator<LockContext> {
     if (this.#isLive) yield this;
-    for (let context = this.#around(); context; context = context.#around()) yield context;
+    for (let context = this.#aroundThatWaits(); context; context = context.#aroundThatWaits()) yield context;
   }
 
   add(mutex: object, hold: Hold): void {
@@ -118,7 +123,12 @@ export class LockContext {
 
   #aroundOfSameOwner(): LockContext | undefined {
     const around = this.#around();
-    return this.#kind === 'job' ? undefined : around;
+    return this.#kind === 'lock' ? around : undefined;
+  }
+
+  #aroundThatWaits(): LockContext | undefined {
+    const around = this.#around();
+    return this.#kind === 'event' ? undefined : around;
   }
 
   /**
@@ -127,8 +137,8 @@ export class LockContext {
    */
   #around(): LockContext | undefined {
     while (this.#parent && !this.#parent.#isLive) {
-      // What is around a dead job belongs to another owner, still.
-      if (this.#parent.#kind === 'job') this.#kind = 'job';
+      // What is around a dead job belongs to another owner, still; and what is around a dead event does not wait.
+      if (this.#parent.#kind === 'event' || this.#kind === 'lock') this.#kind = this.#parent.#kind;
       this.#parent = this.#parent.#parent;
     }
     return this.#parent;
@@ -137,11 +147,6 @@ export class LockContext {
 
 /** Created when a context is first used: on Node 20 it makes every await of the process slower. */
 let storage: AsyncLocalStorage<LockContext | undefined> | undefined;
-
-/** Runs `fn` as nobody's: who is told something is not who has asked to be told. */
-export function outsideOfContexts<T>(fn: () => T): T {
-  return storage ? storage.run(undefined, fn) : fn();
-}
 
 /** The innermost context of the running code, alive or dead. */
 export function innermostContext(): LockContext | undefined {
@@ -161,7 +166,8 @@ export function currentContext(): LockContext | undefined {
 export const lockContext = {
   /**
    * Runs `fn` as one owner, one request or one job: inside, `mutex.acquire()` and `mutex.release()` are re-entrant. A `run`
-   * inside a `run` is a new owner.
+   * inside a `run` is a new owner. To wait in there, without a timeout and a signal, for a lock that a function around it holds is a DeadlockError, whether that function
+   * awaits `run` or not: nobody can know. Start work that it does not wait for by {@link lockContext.bind}.
    *
    * @returns what `fn` returns, or, of a thenable, a promise of its own; when that settles, the context ends
    * @throws what `fn` throws, or TypeError if it is not a function
@@ -177,23 +183,32 @@ export const lockContext = {
    */
   run<T>(fn: () => T): T {
     if (typeof fn !== 'function') throw new TypeError('Expected `fn` of lockContext.run to be a function');
-    return new LockContext('job', innermostContext()).run(fn);
+    return runAs('job', fn);
   },
 
   /**
-   * A function that runs `fn` in a fresh context **for each call**: for event handlers, of which each call is a job of its own.
+   * A function that runs `fn` in a fresh context **for each call**: for event handlers, of which each call is a job of its own, and for work that is started and not
+   * awaited. It waits for a lock that the code around the call holds until that code releases it. So that code must not wait for it: it would wait for ever.
    *
    * @throws TypeError if `fn` is not a function
    * @example
    * socket.on('message', lockContext.bind(async (message) => { await mutex.withLock(() => apply(message)); }));
+   * await mutex.withLock(async () => {
+   *   await update();
+   *   void lockContext.bind(audit)(); // may take the same mutex: its turn comes after this job
+   * });
    */
   bind<This, Args extends unknown[], T>(fn: (this: This, ...args: Args) => T): (this: This, ...args: Args) => T {
     if (typeof fn !== 'function') throw new TypeError('Expected `fn` of lockContext.bind to be a function');
     return function bound(this: This, ...args: Args): T {
-      return lockContext.run(() => fn.apply(this, args));
+      return runAs('event', () => fn.apply(this, args));
     };
   },
 };
+
+function runAs<T>(kind: 'job' | 'event', fn: () => T): T {
+  return new LockContext(kind, innermostContext()).run(fn);
+}
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return (typeof value === 'object' || typeof value === 'function') && value !== null && typeof (value as { then?: unknown }).then === 'function';

@@ -1,3 +1,4 @@
+import { abort } from '../support/no-context.js';
 import { systemClock } from '../client/clock.js';
 import { LockLostError, NotOwnedError } from '../client/errors.js';
 import type { Release } from '../internals/grant.js';
@@ -51,14 +52,11 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
 
   /** Aborts with the LockLostError of the first hold that is lost before they are released. A normal release does not abort it. */
   get signal(): AbortSignal {
-    if (this.#aborter === undefined) {
-      const aborter = new AbortController();
-      this.#aborter = aborter;
-      const { loss } = this;
-      if (loss) aborter.abort(loss);
-      else if (this.#state.at === 'open') this.#stops.push(...this.holds.map((hold) => onAbort(hold.signal, (reason) => aborter.abort(reason))));
-    }
-    return this.#aborter.signal;
+    const aborter = (this.#aborter ??= this.#newAborter());
+    // A listener of one of the holds may look before this one is told.
+    const { loss } = this;
+    if (loss && !aborter.signal.aborted) abort(aborter, loss);
+    return aborter.signal;
   }
 
   /**
@@ -136,7 +134,7 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
     const loss = new LockLostError(this.#paths, 'lease-expired', {}, `its lease of ${leaseMs} ms passed unrenewed`);
     this.#state = { at: 'expired', loss };
     for (const stop of this.#stops.splice(0)) stop();
-    this.#aborter?.abort(loss);
+    if (this.#aborter) abort(this.#aborter, loss);
     // Ours end by the same lease; those of locks of another make know nothing of it, and need not bear to be released twice.
     releaseAll(this.holds.filter((hold) => !(hold instanceof Hold))).catch(() => undefined);
   }
@@ -144,6 +142,12 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   /** @internal */
   leaseRenewed(): void {
     // Nobody listens.
+  }
+
+  #newAborter(): AbortController {
+    const aborter = new AbortController();
+    if (this.#state.at === 'open' && !this.loss) this.#stops.push(...this.holds.map((hold) => onAbort(hold.signal, (reason) => abort(aborter, reason))));
+    return aborter;
   }
 
   #comeUnder(lease: HoldLease): void {

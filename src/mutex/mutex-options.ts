@@ -1,6 +1,8 @@
+import { callApplication } from '../support/no-context.js';
 import { expectDuration, expected, expectMethod, expectOneOf, expectOptions } from '../client/validate.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { PriorityDriver } from '../driver/priority-driver.js';
+import { readDriver, writeDriver } from '../driver/read-write-driver.js';
 import { standardDriver } from '../driver/standard-driver.js';
 
 /** Options of {@link InterProcessMutex}. */
@@ -54,5 +56,26 @@ export function checkedMutexOptions(options: InterProcessMutexOptions): CheckedM
     expectOptions('sticky', sticky, ['idleMs']);
     expectDuration('sticky.idleMs', sticky.idleMs);
   }
-  return { driver, foreignNodes, sticky };
+  return { driver: driver instanceof PriorityDriver ? driver : outsideOfContexts(driver), foreignNodes, sticky };
+}
+
+/** One for each driver of an application: whether two mutexes have the same one is told by identity. */
+const wrapped = new WeakMap<LockDriver, LockDriver>();
+const own: ReadonlySet<LockDriver> = new Set([standardDriver, readDriver, writeDriver]);
+
+/** A driver is application code, which must not act as the owner of a lock. Those of this library are pure, and called as they are. */
+function outsideOfContexts(driver: LockDriver): LockDriver {
+  if (own.has(driver)) return driver;
+  const known = wrapped.get(driver);
+  if (known) return known;
+  const { lockName, lockNames, appendOnly } = driver;
+  const outside: LockDriver = {
+    lockName,
+    appendOnly,
+    ...(lockNames && { lockNames }),
+    sort: (children) => callApplication(() => driver.sort(children)),
+    decide: (sorted, ours, maxLeases) => callApplication(() => driver.decide(sorted, ours, maxLeases)),
+  };
+  wrapped.set(driver, outside);
+  return outside;
 }

@@ -80,7 +80,7 @@ describe('silence', () => {
   it('is noticed after a quarter of the session timeout by who holds a lock', async () => {
     client = await connectInOrder([proxy, server], { sessionTimeoutMs: 4_000 });
     const { session } = client;
-    const holding = { path: '/', lose: () => undefined };
+    const holding = { path: '/', markLost: () => undefined, tellLost: () => undefined };
     session.hold(holding);
     proxy.silence();
     const askedAt = performance.now();

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { EventEmitter, once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { lockContext, type Hold } from '../../../src/index.ts';
+import { InterProcessMutex, lockContext, type Hold } from '../../../src/index.ts';
 import { innermostContext, type LockContext } from '../../../src/mutex/lock-context.ts';
 import { rejection } from '../../support/until.ts';
 import { CriticalSection } from './critical-section.ts';
-import { lockOfEachTest, queueOf } from './lock-of-each-test.ts';
+import { gate, lockOfEachTest, queueOf, queueReaches } from './lock-of-each-test.ts';
 
 describe('the message handlers of one socket', () => {
   const lock = lockOfEachTest('socket');
@@ -137,6 +137,43 @@ describe('a handler bound by lockContext.bind', () => {
     const bound = lockContext.bind(handle);
     await lockContext.run(() => Promise.all([bound(section), bound(section), bound(section)]));
     expect(section).to.deep.include({ visits: 3, most: 1 });
+  });
+
+  it('waits for the lock that the code around the call holds, and is granted it after that', async () => {
+    const { mutex, theirs } = lock;
+    const emitter = new EventEmitter();
+    const handled: Promise<bigint>[] = [];
+    // A lock of the handler's own lies between, and a job of its own, too.
+    const between = new InterProcessMutex(lock.client, `${mutex.path}-between`);
+    emitter.on('changed', lockContext.bind(() => handled.push(between.withLock(() => mutex.withLock(({ fencingToken }) => fencingToken)))));
+    const token = await mutex.withLock(async (hold) => {
+      emitter.emit('changed');
+      await queueReaches(theirs, 2);
+      return hold.fencingToken;
+    });
+    const [later] = await Promise.all(handled);
+    expect(later !== undefined && later > token).to.equal(true);
+  });
+
+  it('goes on waiting when the context of its call has ended, and a job inside of it awaits the lock', async () => {
+    const { mutex, theirs } = lock;
+    const { opened, open } = gate();
+    let detached: Promise<boolean> | undefined;
+    const call = lockContext.bind(() => {
+      detached = opened.then(() => lockContext.run(() => mutex.withLock((hold) => hold.isValid)));
+    });
+    await mutex.withLock(async () => {
+      call();
+      open();
+      await queueReaches(theirs, 2);
+    });
+    expect(await detached).to.equal(true);
+  });
+
+  it('is told of the deadlock where a job of its own holds the lock, and awaits it', async () => {
+    const { mutex } = lock;
+    const handled = lockContext.bind(() => mutex.withLock(() => lockContext.run(() => rejection(mutex.acquire()))))();
+    expect((await handled).code).to.equal('ERR_LOCK_DEADLOCK');
   });
 
   it('is called with its `this` and its arguments, and returns what it returns', () => {

@@ -68,6 +68,17 @@ describe('a lockContext.run', () => {
     });
   });
 
+  it('that nobody awaits is told of the deadlock all the same, and is told what to do', async () => {
+    const { mutex } = lock;
+    let started: Promise<Error> | undefined;
+    await mutex.withLock(() => {
+      started = lockContext.run(() => rejection(mutex.acquire()));
+    });
+    const error = await started;
+    expect(error).to.be.instanceOf(DeadlockError);
+    expect(error?.message).to.contain('timeoutMs or a signal').and.to.contain('lockContext.bind');
+  });
+
   it('that waits for a stranger, or for a job beside it, is no deadlock', async () => {
     const { mutex, theirs } = lock;
     const section = new CriticalSection(theirs, 3);

@@ -1,0 +1,38 @@
+import { AsyncResource } from 'node:async_hooks';
+
+/**
+ * Runs the library's own work in no async context at all: no lock context, and no AsyncLocalStorage store of the application. Timers, sockets and promise chains that `run`
+ * starts inherit that. Without it a timer that is armed in one request's `acquire()` would carry that request's stores from heartbeat to heartbeat, for as long as the client lives.
+ */
+export function inNoContext<Args extends unknown[], T>(run: (...args: Args) => T, ...args: Args): T {
+  return ours.runInAsyncScope(run, undefined, ...args);
+}
+
+/**
+ * Calls application code (a listener, a logger, a policy, a driver) in no async context at all: it must not act as the owner of a lock only because of where the library
+ * happened to be. Each call has a resource of its own, because on Node 20 `AsyncLocalStorage.enterWith` marks the resource for good.
+ */
+export function callApplication<Args extends unknown[], T>(call: (...args: Args) => T, ...args: Args): T {
+  return emptyResource().runInAsyncScope(call, undefined, ...args);
+}
+
+/** Aborts a signal that the application listens to. */
+export function abort(aborter: AbortController, reason: unknown): void {
+  callApplication(() => aborter.abort(reason));
+}
+
+/**
+ * A resource without the stores of the code that creates it. Node has no public way to say so: `AsyncLocalStorage.snapshot()` and a new AsyncResource both copy what is current,
+ * which is a request's stores where the module is imported inside of a request. So the copies are taken out again: Node 20 and 22 keep one property for each storage,
+ * Node 24 keeps one frame.
+ */
+function emptyResource(): AsyncResource {
+  const resource = new AsyncResource('zookeeper-fair-lock', { requireManualDestroy: true });
+  for (const key of Object.getOwnPropertySymbols(resource)) {
+    if (key.description === 'kResourceStore') Reflect.deleteProperty(resource, key);
+    else if (key.description === 'context_frame') Reflect.set(resource, key, undefined);
+  }
+  return resource;
+}
+
+const ours = emptyResource();

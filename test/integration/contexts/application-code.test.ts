@@ -1,0 +1,240 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { InterProcessMultiLock, InterProcessMutex, LockClient, StandardDriver, lockContext, retryForever, revoke, type Hold, type LockClientOptions, type LockDriver } from '../../../src/index.ts';
+import { innermostContext } from '../../../src/mutex/lock-context.ts';
+import { sharedZooKeeper } from '../../support/hooks.ts';
+import { stranger, type Stranger } from '../../support/stranger.ts';
+import { testPath } from '../../support/test-path.ts';
+import { aborted, until } from '../../support/until.ts';
+import { startProxy } from '../../support/zk-proxy.ts';
+import { CriticalSection } from './critical-section.ts';
+
+/** A store of the application, such as a request's. */
+const request = new AsyncLocalStorage<string>();
+
+describe('application code that the library calls', () => {
+  let connectString: string;
+  let outside: Stranger;
+  const clients: LockClient[] = [];
+  /** What each call saw: nothing of anybody. */
+  const calls = new Map<string, string[]>();
+
+  before(async () => {
+    ({ connectString } = await sharedZooKeeper());
+    outside = await stranger(connectString);
+  });
+
+  afterEach(async () => {
+    await Promise.all(clients.splice(0).map((client) => client.close()));
+    calls.clear();
+  });
+
+  after(() => outside[Symbol.asyncDispose]());
+
+  async function connect(options: LockClientOptions = {}): Promise<LockClient> {
+    const client = await LockClient.connect(connectString, options);
+    clients.push(client);
+    return client;
+  }
+
+  function saw(what: string): void {
+    const seen = [...(request.getStore() === undefined ? [] : ['a request']), ...(innermostContext() === undefined ? [] : ['a lock context'])];
+    calls.set(what, [...(calls.get(what) ?? []), ...seen]);
+  }
+
+  const driver: LockDriver = {
+    lockName: 'lock-',
+    appendOnly: true,
+    sort: (children) => (saw('driver.sort'), standard.sort(children)),
+    decide: (sorted, ours, maxLeases) => (saw('driver.decide'), standard.decide(sorted, ours, maxLeases)),
+  };
+  const standard = new StandardDriver();
+
+  /** Somebody's job, in the context of somebody's request. */
+  const inJob = <T>(job: () => Promise<T>): Promise<T> => request.run('a request', () => lockContext.run(job));
+
+  it('is in no context, whatever job the library works for meanwhile', async () => {
+    const path = testPath('all-callbacks');
+    await inJob(async () => {
+      const client = await connect({
+        retryPolicy: { allowRetry: (attempt) => (saw('retryPolicy'), retryForever(5).allowRetry(attempt)) },
+        acl: () => (saw('acl'), [{ permissions: 31, scheme: 'world', id: 'anyone' }]),
+        logger: { warn: () => saw('logger') },
+      });
+      client.on('state', (state) => saw(`state ${state}`)).on('background', ({ type }) => saw(`background ${type}`));
+      const mutex = new InterProcessMutex(client, path, { driver });
+      const other = new InterProcessMutex(client, `${path}-other`);
+      for (const event of ['queued', 'acquired', 'renewed', 'expired', 'lost', 'released'] as const) mutex.on(event, () => saw(event));
+      mutex.makeRevocable(() => saw('revocation listener'));
+
+      // A listener of `renewed`, and of `expired`.
+      const short = await mutex.acquire({ leaseMs: 60_000 });
+      short.renew(1);
+      await aborted(short.signal);
+      await short.release();
+      await until('its znode is gone', async () => (await outside.children(path)).length === 0);
+
+      // A waiter whose znode is deleted asks the retry policy, and a revoked holder is asked to let go.
+      const hold = await mutex.acquire();
+      const waiting = lockContext.run(() => mutex.acquire({ timeoutMs: 15_000 }));
+      await until('one waits', async () => (await outside.children(path)).length === 2);
+      await until('the waiter is watched', async () => {
+        const names = (await mutex.participants()).map((participant) => participant.path);
+        if (names[1] !== undefined && !calls.has('retryPolicy')) await outside.remove(names[1]);
+        return calls.has('retryPolicy');
+      });
+      await revoke(client, hold.path);
+      await until('the holder is asked', () => calls.has('revocation listener'));
+      await hold.release();
+      const second = await waiting;
+      await second.release();
+
+      // All ways to be told of a loss, judged by a getter in the middle of a job.
+      const both = await new InterProcessMultiLock([other, mutex]).acquire();
+      for (const [name, { signal }] of [['multi-hold', both], ['hold', both.holds[0] as Hold]] as const) signal.addEventListener('abort', () => saw(`${name}.signal`));
+      await outside.endSession(client);
+      // It may attach to the old session once more, before that ends.
+      await until('the session is replaced', () => !both.isValid && calls.has('state lost') && client.state === 'reconnected');
+      await both.release();
+      client.warn('a warning', undefined);
+      await client.close();
+    });
+    expect([...calls.keys()].sort()).to.deep.equal(
+      [
+        'acl', 'acquired', 'background connected', 'background disconnected', 'background session-ended', 'background warning', 'driver.decide', 'driver.sort', 'expired', 'hold.signal', 'logger', 'lost',
+        'multi-hold.signal', 'queued', 'released', 'renewed', 'retryPolicy', 'revocation listener', 'state closed', 'state lost', 'state reconnected', 'state suspended',
+      ].sort(),
+    );
+    expect(Object.fromEntries([...calls].filter(([, seen]) => seen.length > 0))).to.deep.equal({});
+  });
+
+  it('does not share the lock of the job that has connected the client: a listener of the state and the job, which both take the lock after a loss, take turns', async () => {
+    const proxy = await startProxy(Number(connectString.split(':').at(-1)));
+    const path = testPath('listener-and-job');
+    const section = new CriticalSection(new InterProcessMutex(await connect(), path), 2);
+    try {
+      await lockContext.run(async () => {
+        const client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 4_000 });
+        clients.push(client);
+        const mutex = new InterProcessMutex(client, path);
+        const lost = await mutex.acquire();
+        const listened = new Promise<void>((resolve, reject) => {
+          client.on('state', (state) => {
+            if (state === 'reconnected') mutex.withLock(() => section.visit()).then(resolve, reject);
+          });
+        });
+        const told = aborted(lost.signal);
+        await proxy.refuse();
+        await outside.endSession(client);
+        await proxy.accept();
+        await told;
+        await lost.release();
+        const hold = await mutex.acquire();
+        await section.visit();
+        await hold.release();
+        await listened;
+      });
+    } finally {
+      await proxy.close();
+    }
+    expect(section).to.deep.include({ visits: 2, most: 1 });
+  });
+
+  it('does not keep the context of the request in which a client was connected, or a lock acquired, alive', async () => {
+    setFlagsFromString('--expose-gc');
+    const gc = runInNewContext('gc') as () => void;
+    const stores = new AsyncLocalStorage<object>();
+    const mutexes: InterProcessMutex[] = [];
+    const holds: Hold[] = [];
+    const serve = async (): Promise<WeakRef<object>> => {
+      const store = { payload: Buffer.alloc(1_000_000) };
+      await stores.run(store, async () => {
+        const client = await connect({ sessionTimeoutMs: 1_000 });
+        const mutex = new InterProcessMutex(client, testPath('kept'));
+        const sticky = new InterProcessMutex(client, testPath('kept-sticky'), { sticky: { idleMs: 60_000 } });
+        mutexes.push(mutex, sticky);
+        holds.push(await mutex.acquire(), await mutex.acquire({ timeoutMs: 20 }).catch(() => sticky.acquire()), await new InterProcessMutex(client, testPath('kept-lease')).acquire({ leaseMs: 60_000 }));
+        await sticky.release();
+      });
+      return new WeakRef(store);
+    };
+    const kept = await serve();
+    // Several heartbeats later: each is armed by the one before.
+    await until('the store of the request is collected', () => {
+      gc();
+      return kept.deref() === undefined;
+    });
+    expect(holds.slice(0, 1).every((hold) => hold.isValid)).to.equal(true);
+    await Promise.all(holds.map((hold) => hold.release()));
+  });
+
+  it('never re-enters, however listeners, lazy connects, getters and losses interleave', async function () {
+    this.timeout(60_000);
+    const steps = ['connect', 'listen', 'acquire', 'wait', 'look', 'lose', 'take away', 'abort', 'release'] as const;
+    type Step = (typeof steps)[number];
+    const wheres = ['outside', 'in a job', 'in a withLock'] as const;
+    const script = fc.array(fc.record({ step: fc.constantFrom<Step>(...steps), where: fc.constantFrom(...wheres) }), { minLength: 4, maxLength: 14 });
+    await fc.assert(
+      fc.asyncProperty(script, async (all) => {
+        const path = testPath('interleaved');
+        const other = new InterProcessMutex(await connect(), `${path}-other`);
+        let client: LockClient | undefined;
+        let mutex: InterProcessMutex | undefined;
+        const wrong: string[] = [];
+        const pending: Promise<unknown>[] = [];
+        const aborters: AbortController[] = [];
+        const holds: Hold[] = [];
+        const heard = (what: string): void => {
+          if (innermostContext() !== undefined || request.getStore() !== undefined) wrong.push(`${what} is called in a context`);
+          if (mutex?.isOwnedByCurrentContext) wrong.push(`${what} owns the lock`);
+          pending.push((mutex?.tryAcquire() ?? Promise.resolve(undefined)).then((hold) => {
+            if (hold && holds.some((held) => held.path === hold.path)) wrong.push(`${what} re-entered`);
+            return hold?.release();
+          }, () => undefined));
+        };
+        const listenTo = (hold: Hold): void => {
+          holds.push(hold);
+          hold.signal.addEventListener('abort', () => heard('an abort'));
+        };
+        const play: Record<Step, () => Promise<unknown>> = {
+          connect: async () => {
+            if (client) return;
+            client = await connect({ sessionTimeoutMs: 2_000 });
+            mutex = new InterProcessMutex(client, path);
+          },
+          listen: async () => {
+            client?.once('state', () => heard('a state')).once('background', () => heard('a background event'));
+            mutex?.once('lost', () => heard('lost')).once('acquired', () => heard('acquired')).once('released', () => heard('released'));
+          },
+          acquire: async () => {
+            const hold = await mutex?.acquire({ timeoutMs: 30 }).catch(() => undefined);
+            if (hold) listenTo(hold);
+          },
+          wait: async () => {
+            const aborter = new AbortController();
+            aborters.push(aborter);
+            if (mutex) pending.push(mutex.acquire({ timeoutMs: 200, signal: aborter.signal }).then((hold) => (listenTo(hold), hold.release()), () => undefined));
+          },
+          look: async () => [mutex?.isAcquiredInThisProcess, ...holds.map((hold) => hold.isValid)],
+          lose: async () => client && outside.endSession(client),
+          'take away': async () => holds[0] && outside.remove(holds[0].path).catch(() => undefined),
+          abort: async () => aborters[0]?.abort(),
+          release: async () => holds[0]?.release(),
+        };
+        for (const { step, where } of all) {
+          if (where === 'outside') await play[step]();
+          else if (where === 'in a job') await inJob(() => play[step]());
+          else await request.run('a request', () => other.withLock(() => play[step]()));
+        }
+        await Promise.all(holds.map((hold) => hold.release()));
+        for (let settled = 0; settled < pending.length; settled = pending.length) await Promise.all(pending);
+        await Promise.all(clients.splice(0).map((each) => each.close()));
+        expect(wrong, JSON.stringify(all)).to.deep.equal([]);
+      }),
+      { numRuns: 25, endOnFailure: true },
+    );
+  });
+});

@@ -1,0 +1,69 @@
+import { expect } from 'chai';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { abort, callApplication, inNoContext } from '../../src/support/no-context.ts';
+
+describe('work in no async context', () => {
+  const storage = new AsyncLocalStorage<string>();
+
+  it('sees no store of the code that starts it, and hands none on to timers and promises', async () => {
+    const seen = await storage.run('a request', () =>
+      Promise.all(
+        [inNoContext, callApplication].flatMap((outside) => [
+          outside(() => storage.getStore()),
+          outside(() => new Promise((resolve) => setImmediate(() => resolve(storage.getStore())))),
+          outside(async () => {
+            await null;
+            return storage.getStore();
+          }),
+        ]),
+      ),
+    );
+    expect(seen).to.deep.equal(new Array(6).fill(undefined));
+  });
+
+  it('gets its arguments, returns what the function returns, and throws what it throws', () => {
+    for (const outside of [inNoContext, callApplication]) {
+      expect(outside((a: number, b: number) => a + b, 40, 2)).to.equal(42);
+      expect(() => outside(() => { throw new RangeError('too far'); })).to.throw(RangeError, 'too far');
+    }
+  });
+
+  it('leaves the context of the caller as it was', () => {
+    storage.run('a request', () => {
+      for (const outside of [inNoContext, callApplication]) {
+        outside(() => undefined);
+        expect(storage.getStore()).to.equal('a request');
+      }
+    });
+  });
+
+  it('stays empty after application code has entered a store by enterWith', () => {
+    callApplication(() => storage.enterWith('a listener'));
+    expect(callApplication(() => storage.getStore())).to.equal(undefined);
+    expect(inNoContext(() => storage.getStore())).to.equal(undefined);
+    expect(storage.getStore()).to.equal(undefined);
+  });
+
+  it('is where the listeners of an aborted signal are called', () => {
+    const seen: unknown[] = [];
+    const aborter = new AbortController();
+    aborter.signal.addEventListener('abort', () => seen.push(storage.getStore(), aborter.signal.reason));
+    storage.run('a request', () => abort(aborter, 'enough'));
+    expect(seen).to.deep.equal([undefined, 'enough']);
+  });
+
+  it('is empty also where the module is imported inside of a request', async () => {
+    const module = new URL('../../src/support/no-context.ts', import.meta.url).href;
+    const program = `
+      import { AsyncLocalStorage } from 'node:async_hooks';
+      const storage = new AsyncLocalStorage();
+      const { inNoContext, callApplication } = await storage.run('a request', () => import(${JSON.stringify(module)}));
+      const timed = inNoContext(() => new Promise((resolve) => setTimeout(() => resolve(storage.getStore() ?? 'nothing'))));
+      console.log(inNoContext(() => storage.getStore() ?? 'nothing'), callApplication(() => storage.getStore() ?? 'nothing'), await timed);
+    `;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--import=tsx', '--input-type=module', '-e', program], { timeout: 15_000 });
+    expect(stdout.trim()).to.equal('nothing nothing nothing');
+  });
+});
