@@ -20,11 +20,13 @@ export class Owners {
   readonly #doneByOthers = new Map<string, keyof typeof newsMs>();
   readonly #excludes: Kind['excludes'];
   readonly #complain: (complaint: string) => void;
+  readonly #follow: (hold: Hold) => void;
 
-  constructor({ most, excludes }: Kind, complain: (complaint: string) => void) {
+  constructor({ most, excludes }: Kind, complain: (complaint: string) => void, follow: (hold: Hold) => void) {
     this.most = most;
     this.#excludes = excludes;
     this.#complain = complain;
+    this.#follow = follow;
   }
 
   /** To be called in the very turn in which an acquire resolves. */
@@ -37,6 +39,7 @@ export class Owners {
     const untold = [...this.#open].filter(([other]) => !other.signal.aborted && this.#excludes(hold, other));
     const isTooMany = hold.isValid && untold.length >= this.most;
     if (!signal.aborted) this.#open.set(hold, who);
+    this.#follow(hold);
     if (isTooMany && isEnded) void this.#toldOf('session ended', hold, `${who} was granted ${hold.path} too late`);
     else if (isTooMany) this.#judge(`${who} was granted ${hold.path}`, untold);
   }

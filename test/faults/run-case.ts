@@ -1,5 +1,6 @@
 import { until } from '../support/until.ts';
 import type { Frame } from '../support/zk-proxy.ts';
+import { asRequest } from './eavesdropper.ts';
 import type { Fault, FrameFact } from './fault.ts';
 import { FrameCounter, isSameKey, keyName } from './frame-key.ts';
 import type { Scenario } from './scenario.ts';
@@ -35,7 +36,7 @@ const frameMissing = 'the frame did not come';
 /** Plays a scenario with one fault in it; resolves with what is wrong, if anything is. */
 export async function runCase(theatre: Theatre, each: Case): Promise<Outcome> {
   for (let left = morePlays; ; left -= 1) {
-    const outcome = await play(theatre, each);
+    const outcome = await asRequest(caseName(each), () => play(theatre, each));
     if (outcome.missed === frameMissing && left === 0) return { complaints: [frameMissing] };
     // A machine that stands still for a moment has clients reconnect on their own, and then frames go another way.
     if (outcome.complaints.length > 0 || outcome.missed === undefined || left === 0) return outcome;

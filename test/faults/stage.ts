@@ -3,6 +3,7 @@ import { testPath } from '../support/test-path.ts';
 import { until } from '../support/until.ts';
 import { startProxy, type ZkProxy } from '../support/zk-proxy.ts';
 import { longestStallMs } from './alarms.ts';
+import { Eavesdropper } from './eavesdropper.ts';
 import { mutex, type Kind, type Lock } from './kinds.ts';
 import { Owners } from './owners.ts';
 import type { Scenario } from './scenario.ts';
@@ -25,6 +26,7 @@ export class Stage implements AsyncDisposable {
   /** Why the fault did not happen. */
   readonly misses: string[] = [];
   readonly owners: Owners;
+  readonly #eavesdropper: Eavesdropper;
   /** What a rejected acquire may say in this case. */
   readonly permitted = new Set<LockErrorCode>();
   readonly #pending = new Map<object, string>();
@@ -41,7 +43,9 @@ export class Stage implements AsyncDisposable {
     this.wire = new Wire(proxy);
     this.kind = kind;
     this.path = testPath(depth);
-    this.owners = new Owners(kind, (complaint) => void this.complaints.push(complaint));
+    const complain = (complaint: string): void => void this.complaints.push(complaint);
+    this.#eavesdropper = new Eavesdropper(complain);
+    this.owners = new Owners(kind, complain, (hold) => this.#eavesdropper.follow(hold));
   }
 
   /** The client under test. */
@@ -73,6 +77,7 @@ export class Stage implements AsyncDisposable {
       ...(knowsTick && { tickTimeMs }),
     });
     this.#subject = await this.track('connect', connecting);
+    this.#eavesdropper.listenTo(this.#subject);
   }
 
   /** A hold of somebody, once it is there. */
