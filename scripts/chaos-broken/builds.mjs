@@ -30,7 +30,7 @@ export const builds = [
           '}',
         ].join('\n'),
       ),
-      edit('src/mutex/inter-process-mutex.ts', 'import { currentContext, innermostContext, LockContext, outsideOfContexts }', 'import { currentContext, entered, innermostContext, LockContext, outsideOfContexts }'),
+      edit('src/mutex/inter-process-mutex.ts', 'import { currentContext, innermostContext, LockContext }', 'import { currentContext, entered, innermostContext, LockContext }'),
       edit('src/mutex/inter-process-mutex.ts', "return this.#enter(currentContext(), 'acquire', options);", "return this.#enter(currentContext() ?? entered(), 'acquire', options);"),
     ],
   },
