@@ -48,7 +48,7 @@ export const mutants = [
   },
   {
     name: 'a grant at index 1 after a reconnect, where events come in no order',
-    file: 'src/internals/own-watch.ts',
+    file: 'src/internals/self-watch.ts',
     find: '=== this.#watched.session.epoch;',
     replace: '!== -1;',
     tests: tests('integration/lost-replies', 'keeps its place across a cut connection, and needs a list'),
@@ -175,14 +175,14 @@ export const mutants = [
   {
     name: 'a grant without a list whose znode nobody has looked after',
     file: 'src/internals/attempt.ts',
-    find: 'return this.#node.isLookedAfter && ',
+    find: 'return this.#node.isDeletionWatched && ',
     replace: 'return ',
     tests: tests('integration/right-behind', 'that nobody has looked after'),
   },
   {
     name: 'a znode that is looked after by the watch of an earlier connection',
-    file: 'src/internals/own-watch.ts',
-    find: 'return this.#watchedOn === this.#watched.session.epoch;',
+    file: 'src/internals/self-watch.ts',
+    find: 'return this.#state.promisedOn === this.#watched.session.epoch;',
     replace: 'return true;',
     tests: tests('integration/right-behind', 'after a reconnect'),
   },

@@ -155,7 +155,7 @@ export class Attempt {
   #isNow({ isNext, isSecond }: Waiting, woken: Woken): boolean {
     if (!isNext || woken === 'look') return false;
     if (woken === 'handed over') return true;
-    return this.#node.isLookedAfter && (woken === 'holder gone' || (isSecond && this.#node.session.isConnected));
+    return this.#node.isDeletionWatched && (woken === 'holder gone' || (isSecond && this.#node.session.isConnected));
   }
 
   async #stepped(steps: Promise<Step>): Promise<Step> {

@@ -12,7 +12,7 @@ import { protectedPrefix, sequenceOf, sortKey, stickyUuid } from '../driver/name
 import { findCreated } from './find-created.js';
 import type { Mark } from './mark.js';
 import { forgetNewest, rightBefore } from './newest.js';
-import { OwnWatch, type Watched } from './own-watch.js';
+import { SelfWatch, type Watched } from './self-watch.js';
 import { connectedOrEnded } from './reconnected.js';
 
 type NodeState =
@@ -71,7 +71,7 @@ export class LockNode implements Watched {
   #uuid: string;
   // What few znodes have is made when it is needed: ten thousand may wait.
   #gones: Listeners<void> | undefined;
-  #watch: OwnWatch | undefined;
+  #watch: SelfWatch | undefined;
   #state: NodeState = unsent;
   #leaving: Promise<void> | undefined;
   #waiter: { wake(news: Woken): void } | undefined;
@@ -182,13 +182,13 @@ export class LockNode implements Watched {
   }
 
   /** Hears of its own deletion, by whomever, within one event; and of who asks for it. */
-  get watch(): OwnWatch {
-    return (this.#watch ??= new OwnWatch(this));
+  get watch(): SelfWatch {
+    return (this.#watch ??= new SelfWatch(this));
   }
 
   /** Whether nobody can have deleted it without a word to us. */
-  get isLookedAfter(): boolean {
-    return this.#watch?.isOn ?? false;
+  get isDeletionWatched(): boolean {
+    return this.#watch?.isDeletionWatched ?? false;
   }
 
   /** What was asked of it last, as far as was heard; it is watched for that. */
