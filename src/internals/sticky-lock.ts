@@ -4,7 +4,7 @@ import type { Grant } from './grant.js';
 import type { LockInternals } from './lock-internals.js';
 import type { Mode } from './lock-queue.js';
 import { Patience } from './patience.js';
-import { Turn, type TurnOptions } from './turn.js';
+import { StickyTenure, type StickyTenureOptions } from './sticky-tenure.js';
 
 /**
  * A lock that this process keeps until somebody else wants it: who waits here stands in line in memory, and one znode stands for all of them.
@@ -14,10 +14,10 @@ export class StickyLock {
   readonly #client: LockClient;
   readonly #path: string;
   readonly #internals: LockInternals;
-  readonly #options: TurnOptions;
-  #turn: Turn | undefined;
+  readonly #options: StickyTenureOptions;
+  #tenure: StickyTenure | undefined;
 
-  constructor(client: LockClient, path: string, internals: LockInternals, options: TurnOptions) {
+  constructor(client: LockClient, path: string, internals: LockInternals, options: StickyTenureOptions) {
     this.#client = client;
     this.#path = path;
     this.#internals = internals;
@@ -27,16 +27,16 @@ export class StickyLock {
   /** As {@link LockInternals.acquire}. */
   async acquire(patience: Patience, mode: Mode): Promise<Grant | undefined> {
     if (mode === 'once') {
-      if (this.#turn === undefined) return this.#tryOnce(patience);
-      if (!this.#turn.isOpen || !this.#turn.isIdle) return undefined;
+      if (this.#tenure === undefined) return this.#tryOnce(patience);
+      if (!this.#tenure.isOpen || !this.#tenure.isIdle) return undefined;
     }
     for (;;) {
-      const turn = this.#turn?.isOpen ? this.#turn : this.#newTurn();
+      const tenure = this.#tenure?.isOpen ? this.#tenure : this.#newTenure();
       const grant = await patience.wait<Grant | undefined>((wake, fail) => {
-        const leave = turn.join({ isPatient: mode === 'wait', served: wake, failed: fail });
+        const leave = tenure.join({ isPatient: mode === 'wait', served: wake, failed: fail });
         return () => {
           leave();
-          if (turn.isUnwanted) this.#abandon.get(turn)?.();
+          if (tenure.isUnwanted) this.#abandon.get(tenure)?.();
         };
       });
       if (grant === undefined) {
@@ -49,51 +49,51 @@ export class StickyLock {
     }
   }
 
-  /** What ends the wait of a turn that nobody stands in line for. */
-  readonly #abandon = new WeakMap<Turn, () => void>();
+  /** What ends the wait of a tenure that nobody stands in line for. */
+  readonly #abandon = new WeakMap<StickyTenure, () => void>();
 
-  #newTurn(): Turn {
-    const turn = this.#open();
+  #newTenure(): StickyTenure {
+    const tenure = this.#open();
     const aborter = new AbortController();
     const patience = new Patience(this.#client, this.#path, { signal: aborter.signal });
-    this.#abandon.set(turn, () => {
+    this.#abandon.set(tenure, () => {
       // Before anybody can join it again.
-      turn.fail(undefined);
+      tenure.fail(undefined);
       aborter.abort();
     });
     // It serves others, too, when the caller that began it has long gone.
-    inNoContext(() => void this.#begin(turn, patience));
-    return turn;
+    inNoContext(() => void this.#begin(tenure, patience));
+    return tenure;
   }
 
-  async #begin(turn: Turn, patience: Patience): Promise<void> {
+  async #begin(tenure: StickyTenure, patience: Patience): Promise<void> {
     try {
       const grant = await this.#internals.acquire(patience, 'wait');
-      if (grant) turn.begin(grant);
+      if (grant) tenure.begin(grant);
     } catch (error) {
-      turn.fail(error);
+      tenure.fail(error);
     } finally {
-      this.#abandon.delete(turn);
+      this.#abandon.delete(tenure);
       patience.dispose();
     }
   }
 
   async #tryOnce(patience: Patience): Promise<Grant | undefined> {
     const grant = await this.#internals.acquire(patience, 'once');
-    // Somebody else of this process may have begun a turn meanwhile: then this hold is one of its own.
-    if (grant === undefined || this.#turn !== undefined) return grant;
-    const turn = this.#open();
+    // Somebody else of this process may have begun a tenure meanwhile: then this hold is one of its own.
+    if (grant === undefined || this.#tenure !== undefined) return grant;
+    const tenure = this.#open();
     return new Promise((resolve, reject) => {
-      turn.join({ isPatient: false, served: resolve, failed: reject });
-      turn.begin(grant);
+      tenure.join({ isPatient: false, served: resolve, failed: reject });
+      tenure.begin(grant);
     });
   }
 
-  #open(): Turn {
-    const turn: Turn = new Turn(this.#options, () => {
-      if (this.#turn === turn) this.#turn = undefined;
+  #open(): StickyTenure {
+    const tenure: StickyTenure = new StickyTenure(this.#options, () => {
+      if (this.#tenure === tenure) this.#tenure = undefined;
     });
-    this.#turn = turn;
-    return turn;
+    this.#tenure = tenure;
+    return tenure;
   }
 }
