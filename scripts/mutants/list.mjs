@@ -317,7 +317,7 @@ export const mutants = [
   {
     name: 'a heartbeat that finds the znode of a hold gone tells nobody',
     file: 'src/client/session.ts',
-    find: "if (error === -101) loseAll(holdings.slice(index, index + 1), 'node-deleted');",
+    find: "if (value.is === 'refused') loseAll(holdings.filter((_, index) => value.errors[index]?.is('NO_NODE')), 'node-deleted');",
     replace: 'void [error, index];',
     tests: tests('integration/losses', 'told by the next heartbeat'),
   },

@@ -1,4 +1,5 @@
 import type { Reader, Writer } from './wire.js';
+import { ZooKeeperError } from './zookeeper-error.js';
 
 /** One request: how it is written, how its answer is read, and what the answer proves (`write`: it went through the quorum). */
 export interface Operation<T> {
@@ -6,7 +7,7 @@ export interface Operation<T> {
   readonly opcode: number;
   readonly kind: 'read' | 'sync' | 'write';
   readonly path: string;
-  write(to: Writer): void;
+  write(to: Writer): unknown;
   read(from: Reader): T;
 }
 
@@ -38,211 +39,192 @@ export interface AclEntry {
 
 export const openAcl: readonly AclEntry[] = [{ permissions: 31, scheme: 'world', id: 'anyone' }];
 
-const ephemeral = 1;
-const ephemeralSequential = 3;
-const container = 4;
-const persistent = 0;
-/** What a watch is about: a znode's data and its end, or which children it has. */
+/** What a watch is about: a znode's data and its deletion, or which children it has. */
 export type WatchKind = 'data' | 'children';
-
-const watcherTypes: Readonly<Record<WatchKind, number>> = { children: 1, data: 2 };
 
 /** An ephemeral-sequential znode, answered with the name that the server gave it and its Stat. */
 export function createSequential(path: string, data: Uint8Array, acl: readonly AclEntry[]): Operation<{ path: string; stat: Stat }> {
   return {
-    ...creation('create2', 15, path, data, acl, ephemeralSequential),
+    ...creation('create2', path, data, acl, createModes.ephemeralSequential),
     read: (from) => ({ path: from.text(), stat: readStat(from) }),
   };
 }
 
-/**
- * In one transaction: an ephemeral znode under exactly this name, if another znode is there. Answers the errors of both, in this order, when nothing was
- * done. A transaction's creates are answered without their Stat (3.8.0), so its zxid has to do: it is their czxid, or a later one.
- */
-export function createBeside(other: string, path: string, data: Uint8Array, acl: readonly AclEntry[]): Operation<'created' | { readonly errors: readonly number[] }> {
-  const create = creation('create', 1, path, data, acl, ephemeral);
-  return {
-    name: 'multi',
-    opcode: 14,
-    kind: 'write',
-    path,
-    write(to) {
-      to.int(13).flag(false).int(-1).text(other).int(-1);
-      create.write(to.int(1).flag(false).int(-1));
-      to.int(-1).flag(true).int(-1);
-    },
-    read(from) {
-      const errors = readMulti(from, (type) => type === 1 && from.text());
-      return errors.every((error) => error === 0) ? 'created' : { errors };
-    },
-  };
+/** An ephemeral znode under exactly this name. In a transaction it is answered without its Stat (3.8.0). */
+export function createEphemeral(path: string, data: Uint8Array, acl: readonly AclEntry[]): Operation<string> {
+  return { ...creation('create', path, data, acl, createModes.ephemeral), read: (from) => from.text() };
 }
 
 /** A parent that the server removes once it is empty again. */
 export function createContainer(path: string, acl: readonly AclEntry[]): Operation<string> {
-  return { ...creation('createContainer', 19, path, noData, acl, container), read: (from) => from.text() };
+  return { ...creation('createContainer', path, noData, acl, createModes.container), read: (from) => from.text() };
 }
 
 /** A parent where the server knows no containers (CURATOR-565). */
 export function createPersistent(path: string, acl: readonly AclEntry[]): Operation<string> {
-  return { ...creation('create', 1, path, noData, acl, persistent), read: (from) => from.text() };
+  return { ...creation('create', path, noData, acl, createModes.persistent), read: (from) => from.text() };
 }
 
 export function remove(path: string): Operation<void> {
-  return { name: 'delete', opcode: 2, kind: 'write', path, write: (to) => void to.text(path).int(-1), read: nothing };
+  return operation('delete', 'write', path, (to) => to.text(path).int(anyVersion), nothing);
 }
 
 /** With `watch` it tells of a creation, too, as the only one. */
 export function exists(path: string, watch = false): Operation<Stat> {
-  return { name: 'exists', opcode: 3, kind: 'read', path, write: (to) => void to.text(path).flag(watch), read: readStat };
+  return operation('exists', 'read', path, (to) => to.text(path).flag(watch), readStat);
 }
 
-export function setData(path: string, data: Uint8Array, version = -1): Operation<Stat> {
-  return { name: 'setData', opcode: 5, kind: 'write', path, write: (to) => void to.text(path).bytes(data).int(version), read: readStat };
+export function setData(path: string, data: Uint8Array, version = anyVersion): Operation<Stat> {
+  return operation('setData', 'write', path, (to) => to.text(path).bytes(data).int(version), readStat);
 }
 
 export function getData(path: string, watch: boolean): Operation<{ data: Buffer; stat: Stat }> {
-  return {
-    name: 'getData',
-    opcode: 4,
-    kind: 'read',
-    path,
-    write: (to) => void to.text(path).flag(watch),
-    read: (from) => ({ data: from.bytes(), stat: readStat(from) }),
-  };
+  return operation('getData', 'read', path, (to) => to.text(path).flag(watch), (from) => ({ data: from.bytes(), stat: readStat(from) }));
 }
 
 export function getChildren(path: string, watch = false): Operation<string[]> {
-  return {
-    name: 'getChildren2',
-    opcode: 12,
-    kind: 'read',
-    path,
-    write: (to) => void to.text(path).flag(watch),
-    read: (from) => from.texts(),
-  };
+  return operation('getChildren2', 'read', path, (to) => to.text(path).flag(watch), (from) => from.texts());
 }
 
 /** The server catches up with its leader before it answers what follows on this connection. */
 export function sync(path: string): Operation<string> {
-  return { name: 'sync', opcode: 9, kind: 'sync', path, write: (to) => void to.text(path), read: (from) => from.text() };
+  return operation('sync', 'sync', path, (to) => to.text(path), (from) => from.text());
 }
 
-/** A transaction through the quorum that changes nothing. Answers each path's error number, 0 for one that exists. */
-export function check(paths: readonly string[]): Operation<number[]> {
-  return {
-    name: 'multi',
-    opcode: 14,
-    kind: 'write',
-    path: paths[0] ?? '/',
-    write(to) {
-      for (const path of paths) to.int(13).flag(false).int(-1).text(path).int(-1);
-      to.int(-1).flag(true).int(-1);
-    },
-    read: (from) => readMulti(from),
-  };
+/** A part of a transaction: fails with NO_NODE unless the znode is there. */
+export function checkExists(path: string): Operation<void> {
+  return operation('check', 'write', path, (to) => to.text(path).int(anyVersion), nothing);
 }
 
-/** Deletes a znode, if the one that comes after it is there; answers both errors, the first one -101 if it is not. */
-export function handOver(own: string, next: string): Operation<number[]> {
-  return {
-    name: 'multi',
-    opcode: 14,
-    kind: 'write',
-    path: own,
-    write: (to) => void to.int(13).flag(false).int(-1).text(next).int(-1).int(2).flag(false).int(-1).text(own).int(-1).int(-1).flag(true).int(-1),
-    read: (from) => readMulti(from),
-  };
-}
+/** The answer to a transaction: all of its parts were done, or none. */
+export type MultiAnswer<Results extends readonly unknown[]> =
+  | { readonly is: 'done'; readonly results: Results }
+  /** By part: what was wrong with it; undefined for a part that was fine by itself, or was not tried. */
+  | { readonly is: 'refused'; readonly errors: readonly (ZooKeeperError | undefined)[] };
 
 /**
- * In one transaction: writes a znode's data, if nobody has since this version, and if another znode is there. Answers the Stat, or the errors of both, the other's
- * first, when nothing was done.
+ * All parts in one transaction through the quorum, or none of them.
+ *
+ * @example
+ * multi(checkExists('/lock/next'), remove('/lock/own'));
  */
-export function writeIfThere(other: string, path: string, data: Uint8Array, version: number): Operation<Stat | { readonly errors: readonly number[] }> {
-  return {
-    name: 'multi',
-    opcode: 14,
-    kind: 'write',
-    path,
-    write: (to) => void to.int(13).flag(false).int(-1).text(other).int(-1).int(5).flag(false).int(-1).text(path).bytes(data).int(version).int(-1).flag(true).int(-1),
-    read(from) {
-      let stat: Stat | undefined;
-      const errors = readMulti(from, (type) => {
-        if (type !== 5) return;
-        stat = readStat(from);
-        // Its last three fields, which locks do not need.
-        from.int();
-        from.int();
-        from.long();
-      });
-      return stat ?? { errors };
+export function multi<Results extends readonly unknown[]>(...parts: { readonly [Index in keyof Results]: Operation<Results[Index]> }): Operation<MultiAnswer<Results>> {
+  const all: readonly Operation<unknown>[] = parts;
+  return operation(
+    'multi',
+    'write',
+    all.at(-1)?.path ?? '/',
+    (to) => {
+      for (const part of all) {
+        to.int(part.opcode).flag(false).int(-1);
+        part.write(to);
+      }
+      return to.int(-1).flag(true).int(-1);
     },
-  };
+    (from) => readMulti(from, all) as MultiAnswer<Results>,
+  );
+}
+
+/** A transaction through the quorum that changes nothing. Refused if one of the znodes is not there. */
+export function check(paths: readonly string[]): Operation<MultiAnswer<readonly unknown[]>> {
+  return multi<readonly unknown[]>(...paths.map(checkExists));
 }
 
 /** Forgets this session's watch on a path: the server would keep it for as long as the znode lives. */
 export function removeWatch(path: string, kind: WatchKind): Operation<void> {
-  return { name: 'removeWatches', opcode: 18, kind: 'read', path, write: (to) => void to.text(path).int(watcherTypes[kind]), read: nothing };
+  return operation('removeWatches', 'read', path, (to) => to.text(path).int(watcherTypes[kind]), nothing);
 }
 
 /** Watches again, on a new connection; what happened since `zxid` is told at once. */
 export function setWatches(zxid: bigint, kind: WatchKind, paths: readonly string[]): Operation<void> {
   const [data, children] = kind === 'data' ? [paths, []] : [[], paths];
-  return {
-    name: 'setWatches',
-    opcode: 101,
-    kind: 'read',
-    path: paths[0] ?? '/',
-    write: (to) => void to.long(zxid).texts(data).texts([]).texts(children),
-    read: nothing,
-  };
+  return operation('setWatches', 'read', paths[0] ?? '/', (to) => to.long(zxid).texts(data).texts([]).texts(children), nothing);
 }
 
 /** The server ends the session, deletes its znodes, answers, and closes the connection. */
 export function closeSession(): Operation<void> {
-  return { name: 'closeSession', opcode: -11, kind: 'write', path: '/', write: nothing, read: nothing };
+  return operation('closeSession', 'write', '/', nothing, nothing);
 }
 
+/** ZooKeeper's ZooDefs.OpCode. */
+const opcodes = {
+  create: 1,
+  delete: 2,
+  exists: 3,
+  getData: 4,
+  setData: 5,
+  sync: 9,
+  getChildren2: 12,
+  check: 13,
+  multi: 14,
+  create2: 15,
+  removeWatches: 18,
+  createContainer: 19,
+  setWatches: 101,
+  closeSession: -11,
+} as const;
+
+/** ZooKeeper's CreateMode. */
+const createModes = { persistent: 0, ephemeral: 1, ephemeralSequential: 3, container: 4 } as const;
+/** ZooKeeper's WatcherType. */
+const watcherTypes: Readonly<Record<WatchKind, number>> = { children: 1, data: 2 };
+const anyVersion = -1;
 const noData = new Uint8Array(0);
 
-function creation(name: string, opcode: number, path: string, data: Uint8Array, acl: readonly AclEntry[], flags: number) {
-  return {
+function operation<T>(name: keyof typeof opcodes, kind: Operation<T>['kind'], path: string, write: (to: Writer) => unknown, read: (from: Reader) => T): Operation<T> {
+  return { name, opcode: opcodes[name], kind, path, write, read };
+}
+
+function creation(name: 'create' | 'create2' | 'createContainer', path: string, data: Uint8Array, acl: readonly AclEntry[], mode: number): Omit<Operation<void>, 'read'> {
+  return operation(
     name,
-    opcode,
-    kind: 'write' as const,
+    'write',
     path,
-    write(to: Writer): void {
+    (to) => {
       to.text(path).bytes(data).int(acl.length);
       for (const entry of acl) to.int(entry.permissions).text(entry.scheme).text(entry.id);
-      to.int(flags);
+      return to.int(mode);
     },
-  };
+    nothing,
+  );
 }
 
 function readStat(from: Reader): Stat {
   const czxid = from.long();
   const mzxid = from.long();
   const createdAtMs = Number(from.long());
-  from.long();
+  from.long(); // mtime
   const version = from.int();
-  from.int();
-  from.int();
-  return { czxid, mzxid, createdAtMs, version, ephemeralOwner: from.long() };
+  from.int(); // cversion
+  from.int(); // aversion
+  const ephemeralOwner = from.long();
+  from.int(); // dataLength
+  from.int(); // numChildren
+  from.long(); // pzxid
+  return { czxid, mzxid, createdAtMs, version, ephemeralOwner };
 }
 
-function readMulti(from: Reader, skipResult: (type: number) => unknown = nothing): number[] {
-  const results: number[] = [];
-  for (;;) {
+/** Where one part fails, all others are answered by 0 or RUNTIME_INCONSISTENCY: they were rolled back, or not tried. */
+const notItsFault: ReadonlySet<number> = new Set([0, -2]);
+
+function readMulti(from: Reader, parts: readonly Operation<unknown>[]): MultiAnswer<readonly unknown[]> {
+  const results: unknown[] = [];
+  const errors: (ZooKeeperError | undefined)[] = [];
+  for (const part of parts) {
     const type = from.int();
-    const done = from.flag();
-    const error = from.int();
-    if (done) return results;
-    results.push(type === -1 ? from.int() : error > 0 ? 0 : error);
-    skipResult(type);
+    from.flag();
+    from.int();
+    if (type === -1) {
+      const error = from.int();
+      errors.push(notItsFault.has(error) ? undefined : new ZooKeeperError(error, part.name, part.path));
+    } else if (type === part.opcode) {
+      results.push(part.read(from));
+      errors.push(undefined);
+    } else throw new RangeError(`An answer to opcode ${type} came in a transaction where ${part.opcode} was due`);
   }
+  return results.length === parts.length ? { is: 'done', results } : { is: 'refused', errors };
 }
 
 function nothing(): void {
-  // The answer has no body.
+  // It has no body.
 }

@@ -275,10 +275,8 @@ export class Session implements ConnectionListener {
     const checked = this.request(check(paths));
     this.#scheduleTick();
     try {
-      const { value: results } = await checked;
-      results.forEach((error, index) => {
-        if (error === -101) loseAll(holdings.slice(index, index + 1), 'node-deleted');
-      });
+      const { value } = await checked;
+      if (value.is === 'refused') loseAll(holdings.filter((_, index) => value.errors[index]?.is('NO_NODE')), 'node-deleted');
     } finally {
       // Also after an error: one that leaves the connection open must not be the last heartbeat.
       if (this.isConnected) this.#heartbeatAt = this.#clock.now() + this.timeoutMs / heartbeatsPerTimeout;

@@ -59,7 +59,7 @@ export class ZooKeeperError extends Error {
   }
 
   /** Whether its `code` is this one, spelt so that the compiler finds a typo. */
-  is(code: 'NO_NODE' | 'NODE_EXISTS' | 'NO_AUTH' | 'UNIMPLEMENTED' | 'CONNECTION_LOSS' | 'NO_CHILDREN_FOR_EPHEMERALS'): boolean {
+  is(code: 'NO_NODE' | 'BAD_VERSION' | 'NODE_EXISTS' | 'NO_AUTH' | 'UNIMPLEMENTED' | 'CONNECTION_LOSS' | 'NO_CHILDREN_FOR_EPHEMERALS'): boolean {
     return this.code === code;
   }
 

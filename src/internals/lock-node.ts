@@ -3,7 +3,7 @@ import type { BackgroundEvent } from '../client/background-event.js';
 import type { Clock } from '../client/clock.js';
 import { inNoContext } from '../support/no-context.js';
 import { Listeners } from '../client/listeners.js';
-import { createBeside, createSequential, handOver, remove, type AclEntry } from '../client/operations.js';
+import { checkExists, createEphemeral, createSequential, multi, remove, type AclEntry } from '../client/operations.js';
 import { join } from '../client/path.js';
 import type { Session } from '../client/session.js';
 import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
@@ -58,7 +58,7 @@ export interface NodePlace {
 }
 
 const slowestRetryMs = 5_000;
-const noNode = -101;
+const systemError = -1;
 
 /**
  * One znode of ours, from its create until it is gone or its session is over: whatever happens, somebody knows it by its
@@ -143,15 +143,16 @@ export class LockNode implements Watched {
   async createBeside(other: LockNode, data: Uint8Array, aclFor: (path: string) => readonly AclEntry[]): Promise<boolean> {
     const name = `${protectedPrefix(this.#uuid, this.#place.lockName)}${sortKey(other.name, other.#place.lockName)}`;
     const path = join(this.#place.root, name);
-    const { value, zxid } = await this.#created(this.session.request(createBeside(other.path, path, data, aclFor(path))));
-    if (value === 'created') {
+    // A transaction's create is answered without its Stat, so the answer's zxid has to do: it is the czxid, or a later one.
+    const { value, zxid } = await this.#created(this.session.request(multi(checkExists(other.path), createEphemeral(path, data, aclFor(path)))));
+    if (value.is === 'done') {
       forgetNewest(this.session, this.#place.root);
       this.#appeared(path, zxid);
       return true;
     }
     this.#state = unsent;
-    const [ofOther = 0, ofThis = 0] = value.errors;
-    if (ofOther !== noNode) throw new ZooKeeperError(ofOther || ofThis, 'multi', path);
+    const [ofOther, ofThis] = value.errors;
+    if (!ofOther?.is('NO_NODE')) throw ofOther ?? ofThis ?? new ZooKeeperError(systemError, 'multi', path);
     other.vanished();
     return false;
   }
@@ -261,9 +262,10 @@ export class LockNode implements Watched {
 
   async #handOverTo(next: LockNode): Promise<void> {
     try {
-      const { value: [ofNext, ofThis] } = await this.session.request(handOver(this.path, next.path));
-      if (ofNext === noNode) next.vanished();
-      else if (ofThis === 0 || ofThis === noNode) this.vanished();
+      const { value } = await this.session.request(multi(checkExists(next.path), remove(this.path)));
+      const [ofNext, ofThis] = value.is === 'done' ? [] : value.errors;
+      if (ofNext?.is('NO_NODE')) next.vanished();
+      else if (value.is === 'done' || ofThis?.is('NO_NODE')) this.vanished();
     } catch {
       // As after any other failed delete: tried again until it is gone.
     }

@@ -1,5 +1,5 @@
 import type { LockClient } from '../client/lock-client.js';
-import { check, sync, writeIfThere } from '../client/operations.js';
+import { check, checkExists, multi, setData, sync } from '../client/operations.js';
 import { join } from '../client/path.js';
 import type { Session } from '../client/session.js';
 import { ZooKeeperError } from '../client/zookeeper-error.js';
@@ -40,8 +40,7 @@ type Claimed =
 type Before = 'nothing' | 'sync' | 'write';
 
 const noNode = -101;
-const badVersion = -103;
-const rolledBack = new Set([0, -2]);
+const systemError = -1;
 
 /**
  * The wait for a lock whose waiters have weights. They queue up as those of a mutex do; but the order of the names does not say who holds, so whoever is next
@@ -151,12 +150,12 @@ export class WeightedInternals {
   async #claim(session: Session, node: LockNode, look: WeightedLook): Promise<Claimed> {
     const data = encodeClaim(look.queue(this.#path).claimOf(node.name));
     try {
-      const { value } = await session.request(writeIfThere(node.path, this.#root, data, look.version));
-      if (!('errors' in value)) return { is: 'ours', mzxid: value.mzxid };
-      const [ofNode = 0, ofRoot = 0] = value.errors;
-      if (ofNode === noNode) return { is: 'vanished' };
-      if (ofRoot === badVersion) return { is: 'late' };
-      throw new ZooKeeperError(rolledBack.has(ofNode) ? ofRoot : ofNode, 'setData', this.#root);
+      const { value } = await session.request(multi(checkExists(node.path), setData(this.#root, data, look.version)));
+      if (value.is === 'done') return { is: 'ours', mzxid: value.results[1].mzxid };
+      const [ofNode, ofRoot] = value.errors;
+      if (ofNode?.is('NO_NODE')) return { is: 'vanished' };
+      if (ofRoot?.is('BAD_VERSION')) return { is: 'late' };
+      throw ofNode ?? ofRoot ?? new ZooKeeperError(systemError, 'multi', this.#root);
     } catch (error) {
       if (error instanceof ZooKeeperError && error.isPassing) return { is: 'unknown' };
       throw error;
