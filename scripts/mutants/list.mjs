@@ -62,9 +62,9 @@ export const mutants = [
   },
   {
     name: 'a reader beside a writer whose znode is gone',
-    file: 'src/client/operations.ts',
-    find: '      to.int(13).flag(false).int(-1).text(other).int(-1);\n      create',
-    replace: '      create',
+    file: 'src/internals/lock-node.ts',
+    find: 'multi(checkExists(other.path), createEphemeral(',
+    replace: "multi(checkExists('/'), createEphemeral(",
     tests: tests('integration/read-write', 'of a writer whose znode somebody has deleted'),
   },
   {
@@ -77,8 +77,8 @@ export const mutants = [
   {
     name: 'a hold that was handed over, and whose znode turned out to be gone',
     file: 'src/internals/lock-node.ts',
-    find: 'if (ofNext === noNode) next.vanished();',
-    replace: 'if (ofNext === noNode) return;',
+    find: "if (ofNext?.is('NO_NODE')) next.vanished();",
+    replace: "if (ofNext?.is('NO_NODE')) return;",
     tests: tests('integration/hand-over', 'turns out to be deleted by somebody'),
   },
   {
