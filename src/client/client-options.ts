@@ -3,7 +3,7 @@ import type { Credential } from './connection.js';
 import { validatePath } from './path.js';
 import { openAcl, type AclEntry } from './operations.js';
 import { defaultRetryPolicy, type RetryPolicy } from './retry-policy.js';
-import { expected, expectDuration, expectMethod, expectOptions, expectPositive, expectSignal } from './validate.js';
+import { expected, expectDuration, expectMethod, expectOptions, expectPositive, expectSignal, isPlainObject } from './validate.js';
 
 /** Any console-like object. What is logged never contains credentials. */
 export interface Logger {
@@ -64,8 +64,8 @@ export interface CheckedClientOptions {
 const known = ['sessionTimeoutMs', 'connectionTimeoutMs', 'retryPolicy', 'tickTimeMs', 'auth', 'acl', 'signal', 'logger'];
 
 export function checkClientOptions(options: LockClientOptions = {}): CheckedClientOptions {
-  expectOptions('LockClient.connect', options, known);
-  const { sessionTimeoutMs = 30_000, connectionTimeoutMs = 15_000, retryPolicy = defaultRetryPolicy, tickTimeMs, auth = [], acl = openAcl, signal, logger } = options;
+  const checked = expectOptions('LockClient.connect', options, known);
+  const { sessionTimeoutMs = 30_000, connectionTimeoutMs = 15_000, retryPolicy = defaultRetryPolicy, tickTimeMs, auth = [], acl = openAcl, signal, logger } = checked;
   expectPositive('sessionTimeoutMs', sessionTimeoutMs);
   if (sessionTimeoutMs > 2 ** 31 - 1) throw new RangeError(expected('sessionTimeoutMs', 'at most 2147483647 ms', sessionTimeoutMs));
   expectDuration('connectionTimeoutMs', connectionTimeoutMs);
@@ -88,8 +88,8 @@ export function checkClientOptions(options: LockClientOptions = {}): CheckedClie
 /** The value is never shown: it is a secret. */
 function checkAuth(auth: unknown): readonly Credential[] {
   const entries: unknown[] = Array.isArray(auth) ? auth : [undefined];
-  return entries.map((entry) => {
-    const { scheme, credentials } = (entry ?? {}) as Partial<Credential>;
+  return Array.from(entries, (entry) => {
+    const { scheme, credentials }: Partial<Credential> = isPlainObject(entry) ? entry : {};
     if (typeof scheme !== 'string' || scheme === '' || typeof credentials !== 'string') {
       throw new TypeError("Expected `auth` to be an array of { scheme: string, credentials: string }, such as { scheme: 'digest', credentials: 'user:secret' }");
     }
@@ -100,8 +100,8 @@ function checkAuth(auth: unknown): readonly Credential[] {
 function checkAcl(option: string, acl: unknown): readonly AclEntry[] {
   const accepted = 'a non-empty array of { permissions: 1 to 31, scheme: string, id: string }';
   if (!Array.isArray(acl) || acl.length === 0) throw new TypeError(expected(option, accepted, acl));
-  return (acl as unknown[]).map((entry) => {
-    const { permissions, scheme, id } = (entry ?? {}) as Partial<AclEntry>;
+  return Array.from(acl as unknown[], (entry) => {
+    const { permissions, scheme, id }: Partial<AclEntry> = isPlainObject(entry) ? entry : {};
     if (!Number.isInteger(permissions) || Number(permissions) < 1 || Number(permissions) > 31 || typeof scheme !== 'string' || typeof id !== 'string') {
       throw new TypeError(expected(option, accepted, entry));
     }

@@ -1,3 +1,4 @@
+import { listenForAbort, throwIfAborted } from './abort-signal.js';
 import type { BackgroundEvent } from './background-event.js';
 import { checkClientOptions, type CheckedClientOptions, type LockClientOptions } from './client-options.js';
 import { systemClock, type CancelTimer, type Clock } from './clock.js';
@@ -59,7 +60,7 @@ export class LockClient implements AsyncDisposable {
   static async connect(connectString: string, options?: LockClientOptions): Promise<LockClient> {
     const target = parseConnectString(connectString);
     const checked = checkClientOptions(options);
-    checked.signal?.throwIfAborted();
+    throwIfAborted(checked.signal);
     const client = new LockClient(target, checked, systemClock);
     try {
       await client.#firstConnection();
@@ -126,13 +127,12 @@ export class LockClient implements AsyncDisposable {
    */
   close(options: { readonly timeoutMs?: number | undefined } = {}): Promise<void> {
     try {
-      expectOptions('close', options, ['timeoutMs']);
-      if (options.timeoutMs !== undefined) expectDuration('timeoutMs', options.timeoutMs);
+      const { timeoutMs = defaultCloseTimeoutMs } = expectOptions('close', options, ['timeoutMs']);
+      expectDuration('timeoutMs', timeoutMs);
+      return (this.#closing ??= this.#close(timeoutMs));
     } catch (error) {
       return Promise.reject(error);
     }
-    this.#closing ??= this.#close(options.timeoutMs ?? defaultCloseTimeoutMs);
-    return this.#closing;
   }
 
   /** `close()` with its default timeout: what `await using` calls. */
@@ -199,18 +199,18 @@ export class LockClient implements AsyncDisposable {
         if (state.at === 'connected' && this.#session.isProven) settle(resolve);
         else if (state.at === 'ended' && state.why === 'auth-failed') settle(() => reject(new AuthFailedError(describeHosts(this.#target))));
       };
-      const aborted = (): void => settle(() => reject(signal?.reason));
       const cancelTimer = this.clock.after(connectionTimeoutMs, () => {
         settle(() => reject(new ConnectionTimeoutError(describeHosts(this.#target), connectionTimeoutMs, this.#session.lastError)));
       });
       const unsubscribe = this.onChange(look);
-      signal?.addEventListener('abort', aborted, { once: true });
+      let stopListening = (): unknown => undefined;
       const settle = (how: () => void): void => {
         cancelTimer();
         unsubscribe();
-        signal?.removeEventListener('abort', aborted);
+        stopListening();
         how();
       };
+      if (signal) stopListening = listenForAbort(signal, (reason) => settle(() => reject(reason)));
       look();
     });
   }

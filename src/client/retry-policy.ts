@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { expectOptions } from './validate.js';
 
 /** One failed attempt, as a policy is asked about it. */
 export interface RetryAttempt {
@@ -59,13 +60,12 @@ export interface ExponentialBackoffOptions {
  * The arithmetic of Curator's ExponentialBackoffRetry, and of its BoundedExponentialBackoffRetry, which differs only in
  * how the cap is passed. Curator allows at most 29 retries; here the range stops growing at n = 29 instead.
  *
- * @throws TypeError if an option is not a number, RangeError if it is out of its range
+ * @throws TypeError if an option is unknown or not a number, RangeError if it is out of its range
  * @example
  * exponentialBackoff({ baseSleepMs: 100, maxSleepMs: 5_000, maxRetries: 10 });
  */
 export function exponentialBackoff(options: ExponentialBackoffOptions): RetryPolicy {
-  requireObject(options);
-  const { baseSleepMs, maxSleepMs = 2 ** 31 - 1, maxRetries = Infinity } = options;
+  const { baseSleepMs, maxSleepMs = 2 ** 31 - 1, maxRetries = Infinity } = expectOptions('exponentialBackoff', options, ['baseSleepMs', 'maxSleepMs', 'maxRetries']);
   requireDuration('baseSleepMs', baseSleepMs);
   requireDuration('maxSleepMs', maxSleepMs);
   requireCount('maxRetries', maxRetries);
@@ -137,11 +137,6 @@ export function retryUntilElapsed(maxElapsedMs: number, sleepMs: number): RetryP
 
 /** What a client does unless it is told otherwise: 100 ms to 5 s between tries, without a limit of tries. */
 export const defaultRetryPolicy: RetryPolicy = exponentialBackoff({ baseSleepMs: 100, maxSleepMs: 5_000 });
-
-function requireObject(options: unknown): void {
-  if (typeof options === 'object' && options !== null) return;
-  throw new TypeError(`Expected \`options\` to be an object, got ${inspect(options)}`);
-}
 
 function requireDuration(option: string, value: unknown): void {
   requireNumber(option, value, 'a finite number ≥ 0', (number) => Number.isFinite(number) && number >= 0);

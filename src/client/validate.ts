@@ -30,22 +30,47 @@ export function expectMethod(option: string, value: unknown, method: string): vo
   if (typeof owner[method] !== 'function') throw new TypeError(expected(option, `an object with a method \`${method}\``, value));
 }
 
+/** Of whatever make: a polyfill's signal, and one of another realm, is no instance of this realm's class. */
 export function expectSignal(option: string, value: unknown): asserts value is AbortSignal {
-  const signal = value as Partial<AbortSignal> | null;
-  if (typeof signal !== 'object' || signal === null || typeof signal.aborted !== 'boolean' || typeof signal.addEventListener !== 'function') {
-    throw new TypeError(expected(option, 'an AbortSignal', value));
-  }
+  if (!isSignal(value)) throw new TypeError(expected(option, 'an AbortSignal', value));
 }
 
-/** A misspelt option would be an option that is silently not there: `timeout: 500` would wait for ever. */
-export function expectOptions(what: string, options: unknown, known: readonly string[]): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new TypeError(expected(`${what} options`, `an object with ${known.join(', ')}`, options));
-  }
+function isSignal(value: unknown): boolean {
+  const signal = value as Partial<AbortSignal> | null;
+  return typeof signal === 'object' && signal !== null && typeof signal.aborted === 'boolean' && typeof signal.addEventListener === 'function';
+}
+
+/**
+ * A copy of the options, each of which is read once: what the caller does to its object afterwards changes nothing. A misspelt option, or an AbortSignal in the
+ * place of the options, would be an option that is silently not there: the call would wait without end.
+ *
+ * @throws TypeError unless it is a plain object with none but the known options
+ */
+export function expectOptions<T>(what: string, options: T, known: readonly string[]): T {
+  if (!isPlainObject(options)) throw new TypeError(`${expected(`${what} options`, `a plain object with ${known.join(', ')}`, options)}${adviceOn(options, known)}`);
   const unknown = Object.keys(options).find((key) => !known.includes(key));
   if (unknown !== undefined) {
-    throw new TypeError(`Unknown option \`${unknown}\` of ${what}: accepted are ${known.join(', ')}`);
+    throw new TypeError(`Unknown option \`${unknown}\` of ${what}: accepted are ${known.join(', ')}${adviceOn(options, known)}`);
   }
+  const copy: Record<string, unknown> = {};
+  for (const option of known) if (Object.hasOwn(options, option)) copy[option] = options[option];
+  return copy as T;
+}
+
+/** Whether all that it has is its own: an object literal, or a parsed JSON, of whatever realm. Jest and `node:vm` run code in realms of their own. */
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  if (prototype === null || prototype === Object.prototype) return true;
+  // Of an object that inherits from another one without a prototype, only the end of the chain looks the same.
+  return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'isPrototypeOf');
+}
+
+/** What is handed over in the place of the options most often. */
+function adviceOn(options: unknown, known: readonly string[]): string {
+  if (!known.includes('signal') || typeof options !== 'object' || options === null) return '';
+  if (isSignal(options)) return ': pass it as { signal }';
+  return isSignal((options as { signal?: unknown }).signal) && !isPlainObject(options) ? ': pass its signal as { signal }' : '';
 }
 
 export function expected(option: string, accepted: string, value: unknown): string {
@@ -66,6 +91,7 @@ function shownObject(value: object): string {
   const { constructor } = value as { constructor?: unknown };
   const kind = typeof constructor === 'function' ? constructor.name : '';
   if (kind !== 'Object' && kind !== '') return `${/^[AEIOU]/i.test(kind) ? 'an' : 'a'} ${kind}`;
+  if (!isPlainObject(value)) return 'an object that inherits from another one';
   const keys = Object.keys(value).map((key) => JSON.stringify(key.slice(0, 30)));
   if (keys.length === 0) return 'an empty object';
   return `an object with ${keys.slice(0, 5).join(', ')}${keys.length > 5 ? ', …' : ''}`;

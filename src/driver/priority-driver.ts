@@ -34,8 +34,7 @@ export class PriorityDriver {
    * new PriorityDriver({ overtakesPerWeight: 3 });
    */
   constructor(options: PriorityDriverOptions = {}) {
-    expectOptions('PriorityDriver', options, ['overtakesPerWeight']);
-    const { overtakesPerWeight = 10 } = options;
+    const { overtakesPerWeight = 10 } = expectOptions('PriorityDriver', options, ['overtakesPerWeight']);
     expectInteger('overtakesPerWeight', overtakesPerWeight, { min: 1, max: mostOvertakes });
     this.overtakesPerWeight = overtakesPerWeight;
   }

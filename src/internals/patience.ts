@@ -1,3 +1,4 @@
+import { abortReason } from '../client/abort-signal.js';
 import { ClientClosedError, LockTimeoutError } from '../client/errors.js';
 import { Listeners } from '../client/listeners.js';
 import type { LockClient } from '../client/lock-client.js';
@@ -75,7 +76,7 @@ export class Patience {
     this.#what = what;
     this.startedAt = client.clock.now();
     if (signal?.aborted) {
-      this.#end = { error: signal.reason };
+      this.#end = { error: abortReason(signal) };
     } else if (client.isClosing) {
       this.#end = { error: this.#closed() };
     } else {

@@ -1,3 +1,4 @@
+import { isUint8Array } from 'node:util/types';
 import { expected, expectDuration, expectInteger, expectOptions, expectSignal } from '../client/validate.js';
 import { heaviest, lightest } from '../driver/weighted-name.js';
 import { ownerData } from '../internals/lock-owner.js';
@@ -52,20 +53,19 @@ const waitNames = ['timeoutMs', 'signal'];
 const leaseNames = ['leaseMs', 'renewEveryMs'];
 export const weightNames = ['weight'];
 
-/** Of calls that wait, and acquire nothing. */
+/** Of calls that wait, and acquire nothing. As of all checks, what is returned is a copy: the caller may change its own while the call waits. */
 export function checkWaitOptions(what: string, options: WaitOptions): WaitOptions {
-  expectOptions(what, options, waitNames);
-  checkWait(options);
-  return options;
+  const checked = expectOptions(what, options, waitNames);
+  checkWait(checked);
+  return checked;
 }
 
 export function checkAcquireOptions(what: string, options: AcquireOptions = {}, alsoKnown: readonly string[] = []): AcquireOptions {
-  expectOptions(what, options, [...waitNames, ...leaseNames, 'data', ...alsoKnown]);
-  checkWait(options);
-  checkLease(options);
-  if (options.data !== undefined && options.data !== 'owner') checkData(options.data, bytesOrOwner);
-  // What is written is what the caller had then, however long the wait is.
-  return options.data instanceof Uint8Array ? { ...options, data: Buffer.from(options.data) } : options;
+  const checked = expectOptions(what, options, [...waitNames, ...leaseNames, 'data', ...alsoKnown]);
+  checkWait(checked);
+  checkLease(checked);
+  const { data } = checked;
+  return data === undefined || data === 'owner' ? checked : { ...checked, data: copyOfData(data, bytesOrOwner) };
 }
 
 /** Of a mutex, which has weights or has not. */
@@ -94,10 +94,12 @@ export function dataOfOptions({ data }: AcquireOptions): Uint8Array | undefined 
 }
 
 /** @throws TypeError or RangeError for data that no znode can have */
-export function checkData(data: unknown, accepted = bytes): asserts data is Uint8Array {
-  if (!(data instanceof Uint8Array)) throw new TypeError(expected('data', accepted, data));
+export function copyOfData(data: unknown, accepted = bytes): Buffer {
+  // Of whatever realm: in Jest's, a Buffer is no instance of the global Uint8Array.
+  if (!isUint8Array(data)) throw new TypeError(expected('data', accepted, data));
   // A server closes the connection that a larger request comes on: to all who use it, and again at every try.
   if (data.length > mostDataBytes) throw new RangeError(expected('data', `at most ${mostDataBytes} bytes`, data.length));
+  return Buffer.from(data);
 }
 
 const mostDataBytes = 512 * 1_024;

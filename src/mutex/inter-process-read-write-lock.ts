@@ -2,7 +2,7 @@ import type { LockClient } from '../client/lock-client.js';
 import { expectOptions } from '../client/validate.js';
 import { readDriver, writeDriver } from '../driver/read-write-driver.js';
 import { localAddress } from '../internals/local-address.js';
-import { checkData } from './acquire-options.js';
+import { copyOfData } from './acquire-options.js';
 import { InterProcessMutex } from './inter-process-mutex.js';
 import type { InterProcessMutexOptions } from './mutex-options.js';
 
@@ -55,10 +55,8 @@ export class InterProcessReadWriteLock {
    * });
    */
   constructor(client: LockClient, path: string, options: InterProcessReadWriteLockOptions = {}) {
-    expectOptions('InterProcessReadWriteLock', options, ['data', 'foreignNodes']);
-    const { data = Buffer.from(localAddress()), foreignNodes } = options;
-    checkData(data);
-    const copy = Buffer.from(data);
+    const { data = Buffer.from(localAddress()), foreignNodes } = expectOptions('InterProcessReadWriteLock', options, ['data', 'foreignNodes']);
+    const copy = copyOfData(data);
     this.readLock = new InterProcessMutex(client, path, { driver: readDriver, foreignNodes }, { role: 'read', data: copy, other: () => this.writeLock });
     this.writeLock = new InterProcessMutex(client, path, { driver: writeDriver, foreignNodes }, { role: 'write', data: copy, other: () => this.readLock });
   }

@@ -134,8 +134,7 @@ export class InterProcessSemaphore {
 }
 
 function checkLimit(options: InterProcessSemaphoreOptions): Limit {
-  expectOptions('InterProcessSemaphore', options, ['maxLeases', 'sharedCount']);
-  const { maxLeases, sharedCount } = options;
+  const { maxLeases, sharedCount } = expectOptions('InterProcessSemaphore', options, ['maxLeases', 'sharedCount']);
   if ((maxLeases === undefined) === (sharedCount === undefined)) {
     throw new TypeError('Expected either `maxLeases` or `sharedCount` among the options of InterProcessSemaphore');
   }

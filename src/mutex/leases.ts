@@ -1,3 +1,4 @@
+import { throwIfAborted } from '../client/abort-signal.js';
 import { LockTimeoutError } from '../client/errors.js';
 import { requireOpen, type LockClient } from '../client/lock-client.js';
 import { leaseDriver } from '../driver/lease-driver.js';
@@ -44,7 +45,7 @@ export class Leases {
   /** All of them; LockTimeoutError, too, when a single try finds too few. */
   async acquire(quantity: number, options: AcquireOptions): Promise<Hold[]> {
     requireOpen(this.#client, `the semaphore ${this.#path} cannot be acquired`);
-    options.signal?.throwIfAborted();
+    throwIfAborted(options.signal);
     const limits = usedLimits(this.#client);
     limits.enter(this.#path, this.#limit);
     const mode = options.timeoutMs === 0 ? 'once' : 'wait';

@@ -37,10 +37,9 @@ export interface CheckedMutexOptions {
   readonly sticky: StickyOptions | undefined;
 }
 
-/** @throws TypeError or RangeError for a bad option */
+/** A copy. @throws TypeError or RangeError for a bad option */
 export function checkedMutexOptions(options: InterProcessMutexOptions): CheckedMutexOptions {
-  expectOptions('InterProcessMutex', options, ['driver', 'foreignNodes', 'sticky']);
-  const { driver = standardDriver, foreignNodes = 'reject', sticky } = options;
+  const { driver = standardDriver, foreignNodes = 'reject', sticky } = expectOptions('InterProcessMutex', options, ['driver', 'foreignNodes', 'sticky']);
   expectOneOf('foreignNodes', foreignNodes, ['reject', 'wait']);
   if (driver instanceof PriorityDriver) {
     // Nobody can say who of both goes first; and whoever kept the lock would keep the heavier ones out.
@@ -52,11 +51,17 @@ export function checkedMutexOptions(options: InterProcessMutexOptions): CheckedM
   }
   if (typeof driver.lockName !== 'string' || driver.lockName === '') throw new TypeError(expected('driver.lockName', 'a non-empty string', driver.lockName));
   if (/[/\0]/.test(driver.lockName)) throw new TypeError(expected('driver.lockName', 'a part of a name, without slashes', driver.lockName));
-  if (sticky !== undefined) {
-    expectOptions('sticky', sticky, ['idleMs']);
-    expectDuration('sticky.idleMs', sticky.idleMs);
-  }
-  return { driver: driver instanceof PriorityDriver ? driver : outsideOfContexts(driver), foreignNodes, sticky };
+  return {
+    driver: driver instanceof PriorityDriver ? driver : outsideOfContexts(driver),
+    foreignNodes,
+    sticky: sticky === undefined ? undefined : checkSticky(sticky),
+  };
+}
+
+function checkSticky(options: StickyOptions): StickyOptions {
+  const { idleMs } = expectOptions('sticky', options, ['idleMs']);
+  expectDuration('sticky.idleMs', idleMs);
+  return { idleMs };
 }
 
 /** One for each driver of an application: whether two mutexes have the same one is told by identity. */

@@ -39,8 +39,7 @@ export interface WatchQueueOptions {
 export function watchQueue(client: LockClient, path: string, options: WatchQueueOptions = {}): AsyncGenerator<LockQueue, void, undefined> {
   requireClient(client);
   const checkedPath = lockPath(path);
-  expectOptions('watchQueue', options, ['signal']);
-  const { signal } = options;
+  const { signal } = expectOptions('watchQueue', options, ['signal']);
   if (signal !== undefined) expectSignal('signal', signal);
   requireOpen(client, `the queue of ${checkedPath} cannot be watched`);
   return queues(client, checkedPath, signal);
@@ -48,6 +47,8 @@ export function watchQueue(client: LockClient, path: string, options: WatchQueue
 
 async function* queues(client: LockClient, path: string, signal: AbortSignal | undefined): AsyncGenerator<LockQueue, void, undefined> {
   const patience = new Patience(client, path, { signal });
+  // A signal that cannot be listened to would look like one that has aborted.
+  if (!signal?.aborted && !client.isClosing) patience.check();
   const watch = new QueueWatch(client, path, patience);
   // Also while the body of the loop runs: it may take long.
   patience.onOver(() => watch.close());

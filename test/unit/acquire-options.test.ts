@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { checkAcquireOptions, checkTryOptions, checkWaitOptions, type AcquireOptions } from '../../src/mutex/acquire-options.ts';
 
@@ -35,8 +36,25 @@ describe('the options of an acquire', () => {
     expect(checkTryOptions(500)).to.deep.equal({ timeoutMs: 500 });
     expect(checkTryOptions({ leaseMs: 500 })).to.deep.equal({ timeoutMs: 0, leaseMs: 500 });
     expect(checkTryOptions({ timeoutMs: 300 })).to.deep.equal({ timeoutMs: 300 });
-    expect(() => checkTryOptions(null as unknown as AcquireOptions)).to.throw(TypeError, 'Expected `tryAcquire options` to be an object');
+    expect(() => checkTryOptions(null as unknown as AcquireOptions)).to.throw(TypeError, 'Expected `tryAcquire options` to be a plain object');
     expect(() => checkTryOptions('500' as unknown as number)).to.throw(TypeError, 'Expected `timeoutMs` to be a number of milliseconds ≥ 0, got "500"');
+  });
+
+  it('are copied, data included: what happens to the caller\'s object afterwards changes nothing', () => {
+    const data = Buffer.from('worker 7');
+    const options = { timeoutMs: 1, leaseMs: 1_000, renewEveryMs: 500, data };
+    const checked = checkAcquireOptions('acquire', options);
+    const waiting = checkWaitOptions('forceRelease', { timeoutMs: 1 });
+    Object.assign(options, { timeoutMs: NaN, leaseMs: NaN, renewEveryMs: NaN, data: 'nothing' });
+    data.fill(0);
+    expect(checked).to.deep.equal({ timeoutMs: 1, leaseMs: 1_000, renewEveryMs: 500, data: Buffer.from('worker 7') });
+    expect(waiting).to.deep.equal({ timeoutMs: 1 });
+  });
+
+  it('may hold data of another realm, as in Jest', () => {
+    const data = runInNewContext('Uint8Array.of(1, 2)') as Uint8Array;
+    expect(data).not.to.be.instanceOf(Uint8Array);
+    expect(checkAcquireOptions('acquire', { data }).data).to.deep.equal(Buffer.of(1, 2));
   });
 
   it('of a call that acquires nothing are fewer', () => {

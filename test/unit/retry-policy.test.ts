@@ -101,9 +101,11 @@ describe('a retry policy refuses', () => {
   const count = 'an integer ≥ 0 or Infinity';
   const backoff = (options: object) => () => exponentialBackoff(options as ExponentialBackoffOptions);
   const cases: [string, () => unknown, typeof TypeError | typeof RangeError, string][] = [
-    ['no options', () => (exponentialBackoff as () => unknown)(), TypeError, 'Expected `options` to be an object, got undefined'],
-    ['null options', () => exponentialBackoff(null as never), TypeError, 'Expected `options` to be an object, got null'],
-    ['number options', () => exponentialBackoff(100 as never), TypeError, 'Expected `options` to be an object, got 100'],
+    ['no options', () => (exponentialBackoff as () => unknown)(), TypeError, 'Expected `exponentialBackoff options` to be a plain object with baseSleepMs, maxSleepMs, maxRetries, got undefined'],
+    ['null options', () => exponentialBackoff(null as never), TypeError, 'Expected `exponentialBackoff options` to be a plain object with baseSleepMs, maxSleepMs, maxRetries, got null'],
+    ['number options', () => exponentialBackoff(100 as never), TypeError, 'Expected `exponentialBackoff options` to be a plain object with baseSleepMs, maxSleepMs, maxRetries, got 100'],
+    ['options that are a Map', backoff(new Map([['baseSleepMs', 100]])), TypeError, 'got a Map'],
+    ['a misspelt option', backoff({ baseSleepMs: 100, maxRetry: 3 }), TypeError, 'Unknown option `maxRetry` of exponentialBackoff: accepted are baseSleepMs, maxSleepMs, maxRetries'],
     ['no base', backoff({}), TypeError, `Expected \`baseSleepMs\` to be ${duration}, got undefined`],
     ['a text as base', backoff({ baseSleepMs: '1' }), TypeError, `Expected \`baseSleepMs\` to be ${duration}, got '1'`],
     ['a negative base', backoff({ baseSleepMs: -1 }), RangeError, `Expected \`baseSleepMs\` to be ${duration}, got -1`],

@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { expectDuration, expectFunction, expectOneOf, expectOptions, expectPositive, expectSignal } from '../../src/client/validate.ts';
 
@@ -54,6 +55,51 @@ describe('an option', () => {
   it('that nobody knows is refused by its name', () => {
     expectOptions('acquire', { timeoutMs: 1 }, ['timeoutMs', 'signal']);
     expect(() => expectOptions('acquire', { timeout: 1 }, ['timeoutMs', 'signal'])).to.throw(TypeError, 'Unknown option `timeout` of acquire: accepted are timeoutMs, signal');
-    for (const value of [null, 5, []]) expect(() => expectOptions('acquire', value, ['timeoutMs'])).to.throw(TypeError, 'Expected `acquire options` to be an object with timeoutMs');
+  });
+
+  class WaitOptions {
+    readonly timeoutMs = 5;
+  }
+  const notPlain: [unknown, string][] = [
+    [null, 'null'],
+    [5, '5'],
+    [[], 'an empty array'],
+    [new Map([['timeoutMs', 5]]), 'a Map'],
+    [new Date(), 'a Date'],
+    [new WaitOptions(), 'a WaitOptions'],
+    [Object.create({ timeoutMs: 5 }), 'an object that inherits from another one'],
+    [Object.create(Object.create(null) as object), 'an object that inherits from another one'],
+    [runInNewContext('new Map()'), 'a Map'],
+    [AbortSignal.timeout(100), 'an AbortSignal: pass it as { signal }'],
+    [new AbortController(), 'an AbortController: pass its signal as { signal }'],
+  ];
+  for (const [value, text] of notPlain) {
+    it(`has its place in a plain object, and not in ${text}`, () => {
+      expect(() => expectOptions('acquire', value, ['timeoutMs', 'signal'])).to.throw(TypeError, `Expected \`acquire options\` to be a plain object with timeoutMs, signal, got ${text}`);
+    });
+  }
+
+  it('is a signal only of calls that take one, also to the one who hands over a polyfill of it', () => {
+    const signal = { aborted: false, addEventListener: () => undefined };
+    expect(() => expectOptions('acquire', signal, ['timeoutMs', 'signal'])).to.throw(TypeError, 'Unknown option `aborted` of acquire: accepted are timeoutMs, signal: pass it as { signal }');
+    expect(() => expectOptions('close', AbortSignal.timeout(100), ['timeoutMs'])).to.throw(TypeError, /got an AbortSignal$/);
+  });
+
+  it('may stand in an object without a prototype, of another realm, or behind a proxy', () => {
+    const known = ['timeoutMs'];
+    const options: object[] = [{ timeoutMs: 5 }, Object.assign(Object.create(null) as object, { timeoutMs: 5 }), runInNewContext('({ timeoutMs: 5 })') as object, new Proxy({ timeoutMs: 5 }, {})];
+    for (const each of options) expect(expectOptions('acquire', each, known)).to.deep.equal({ timeoutMs: 5 });
+  });
+
+  it('is read once, at the check, and is not what others inherit', () => {
+    let reads = 0;
+    const options = {
+      get timeoutMs() {
+        return (reads += 1);
+      },
+    };
+    const copy = expectOptions('acquire', options, ['timeoutMs', 'toString']);
+    expect([copy.timeoutMs, copy.timeoutMs, reads]).to.deep.equal([1, 1, 1]);
+    expect(Object.keys(copy)).to.deep.equal(['timeoutMs']);
   });
 });

@@ -1,0 +1,86 @@
+import { expect } from 'chai';
+import { abortReason, listenForAbort, throwIfAborted } from '../../src/client/abort-signal.ts';
+import { onAbort } from '../../src/internals/on-abort.ts';
+import { OldSignal } from '../support/old-signal.ts';
+
+/** What a listener of `onAbort` has heard so far. */
+function heardOf(signal: AbortSignal): { readonly reasons: unknown[]; readonly stop: () => void } {
+  const reasons: unknown[] = [];
+  return { reasons, stop: onAbort(signal, (reason) => reasons.push(reason)) };
+}
+
+describe('an AbortSignal of whatever make', () => {
+  it('that gives no reason has that of Node, and its own where it gives one', () => {
+    const old = new OldSignal();
+    throwIfAborted(undefined);
+    throwIfAborted(old.signal);
+    old.abort();
+    expect(() => throwIfAborted(old.signal)).to.throw(DOMException, 'This operation was aborted').with.property('name', 'AbortError');
+    const { reason } = AbortSignal.abort() as { reason: Error };
+    expect(abortReason(old.signal)).to.have.property('message', reason.message);
+    expect(abortReason(AbortSignal.abort('enough'))).to.equal('enough');
+  });
+
+  it('whose reason cannot be read aborts with the error of that', () => {
+    const broken = new Error('no reason');
+    const signal = Object.defineProperty(new OldSignal(), 'reason', {
+      get: () => {
+        throw broken;
+      },
+    });
+    expect(abortReason(signal.signal)).to.equal(broken);
+  });
+
+  it('is heard once, though it tells several times', () => {
+    const old = new OldSignal();
+    const { reasons } = heardOf(old.signal);
+    old.abort();
+    old.abort();
+    expect(reasons).to.have.lengthOf(1);
+  });
+
+  it('that aborts between the check and the subscription is heard in the same call, and keeps no listener', () => {
+    const old = new OldSignal();
+    old.onListen = () => (old.aborted = true);
+    const { reasons, stop } = heardOf(old.signal);
+    expect(reasons).to.have.lengthOf(1);
+    expect(old.listeners.size).to.equal(0);
+    stop();
+  });
+
+  it('that cannot be listened to is heard with the error in the same call', () => {
+    const broken = new Error('no listeners');
+    const old = new OldSignal();
+    old.onListen = () => {
+      throw broken;
+    };
+    expect(heardOf(old.signal).reasons).to.deep.equal([broken]);
+    const native = AbortSignal.abort('enough');
+    expect(heardOf(native).reasons).to.deep.equal(['enough']);
+  });
+
+  it('that lets no listener be taken back carries one, however many calls it has served, and still tells the next one', () => {
+    const old = new OldSignal();
+    Object.defineProperty(old, 'removeEventListener', { value: undefined });
+    const over = heardOf(old.signal);
+    over.stop();
+    for (let call = 0; call < 5; call += 1) heardOf(old.signal).stop();
+    const last = heardOf(old.signal);
+    expect(old.listeners.size).to.equal(1);
+    old.abort();
+    expect([over.reasons.length, last.reasons.length]).to.deep.equal([0, 1]);
+    expect(heardOf(old.signal).reasons).to.have.lengthOf(1);
+  });
+
+  it('keeps no listener when the last call is over', () => {
+    const old = new OldSignal();
+    const [first, second] = [heardOf(old.signal), heardOf(old.signal)];
+    expect(old.listeners.size).to.equal(1);
+    first.stop();
+    second.stop();
+    expect(old.listeners.size).to.equal(0);
+    old.abort();
+    expect([...first.reasons, ...second.reasons]).to.deep.equal([]);
+    expect(listenForAbort(old.signal, () => undefined)()).to.equal(true);
+  });
+});
