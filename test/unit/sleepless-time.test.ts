@@ -1,81 +1,109 @@
 import { expect } from 'chai';
-import { sleeplessTime } from '../../src/client/sleepless-time.ts';
+import { Machine } from '../support/machine.ts';
 
-/** A machine whose three clocks are set apart at the start, and whose system calls are counted. */
-class Machine {
-  #monotonic = 5_000;
-  #wall = 1_700_000_000_000;
-  #uptime = 900_000;
-  looks = 0;
-  readonly now = sleeplessTime({
-    monotonic: () => this.#monotonic,
-    wall: () => this.#wall,
-    uptime: () => {
-      this.looks += 1;
-      return this.#uptime;
-    },
+for (const granularityMs of [10, 1_000] as const) {
+  describe(`sleepless time with an uptime in units of ${granularityMs} ms`, () => {
+    it('runs with the machine, and asks for its uptime once', () => {
+      const machine = new Machine({ granularityMs });
+      const start = machine.now();
+      for (let ms = 0; ms < 100; ms += 1) {
+        machine.works(100);
+        expect(machine.now() - start).to.equal((ms + 1) * 100);
+      }
+      expect(machine.looks).to.equal(1);
+    });
+
+    it('counts a sleep at the first look after it, and goes on from there', () => {
+      const machine = new Machine({ granularityMs });
+      const start = machine.now();
+      machine.sleeps(60_000);
+      expect(machine.now() - start).to.equal(60_000);
+      machine.works(1_000);
+      machine.sleeps(400);
+      expect(machine.now() - start).to.equal(61_400);
+      expect(machine.looks).to.equal(3);
+    });
+
+    it('adds short sleeps up until they are long enough to be told', () => {
+      const machine = new Machine({ granularityMs });
+      const start = machine.now();
+      machine.sleeps(15);
+      expect(machine.now() - start).to.equal(0);
+      machine.sleeps(15);
+      expect(machine.now() - start).to.equal(30);
+    });
+
+    it('never takes a clock that is set back for a sleep', () => {
+      const machine = new Machine({ granularityMs });
+      const start = machine.now();
+      machine.setsItsClock(-7_200_000);
+      machine.works(10);
+      expect(machine.now() - start).to.equal(10);
+    });
+
+    it('counts a sleep that the wall clock hides, because it is set back meanwhile, as far as the uptime is sure', () => {
+      const machine = new Machine({ granularityMs });
+      const start = machine.now();
+      machine.sleeps(10_000);
+      machine.setsItsClock(-4_000);
+      expect(machine.now() - start).to.be.within(10_000 - 2 * granularityMs, 10_000);
+    });
+
+    it('never goes back', () => {
+      const machine = new Machine({ granularityMs });
+      machine.sleeps(10_000);
+      const before = machine.now();
+      machine.setsItsClock(-5_000);
+      expect(machine.now()).to.equal(before);
+    });
   });
-
-  works(ms: number): void {
-    this.#monotonic += ms;
-    this.sleeps(ms);
-  }
-
-  sleeps(ms: number): void {
-    this.#wall += ms;
-    this.#uptime += ms;
-  }
-
-  setsItsClock(byMs: number): void {
-    this.#wall += byMs;
-  }
 }
 
 describe('sleepless time', () => {
-  it('runs with the machine, and asks for its uptime once', () => {
-    const machine = new Machine();
-    const start = machine.now();
-    for (let ms = 0; ms < 100; ms += 1) {
-      machine.works(100);
-      expect(machine.now() - start).to.equal((ms + 1) * 100);
-    }
-    expect(machine.looks).to.equal(1);
-  });
-
-  it('counts a sleep at the first look after it, and goes on from there', () => {
-    const machine = new Machine();
-    const start = machine.now();
-    machine.sleeps(60_000);
-    expect(machine.now() - start).to.equal(60_000);
-    machine.works(1_000);
-    machine.sleeps(2_000);
-    expect(machine.now() - start).to.equal(63_000);
-  });
-
-  it('adds short sleeps up until they are long enough to be told from the coarseness of the uptime', () => {
-    const machine = new Machine();
-    const start = machine.now();
-    machine.sleeps(800);
-    expect(machine.now() - start).to.equal(0);
-    machine.sleeps(800);
-    expect(machine.now() - start).to.equal(1_600);
-  });
-
-  it('does not take a clock that somebody sets for a sleep, forwards or back', () => {
+  it('does not take a clock that is set forward for a sleep', () => {
     const machine = new Machine();
     const start = machine.now();
     machine.setsItsClock(3_600_000);
     expect(machine.now() - start).to.equal(0);
-    machine.setsItsClock(-7_200_000);
-    machine.works(10);
-    expect(machine.now() - start).to.equal(10);
+    machine.setsItsClock(30);
+    expect(machine.now() - start).to.equal(0);
   });
 
-  it('never goes back', () => {
+  it('adds short sleeps up, though each time somebody sets the clock', () => {
     const machine = new Machine();
-    machine.sleeps(10_000);
-    const before = machine.now();
-    machine.setsItsClock(-5_000);
-    expect(machine.now()).to.equal(before);
+    const start = machine.now();
+    for (let time = 0; time < 4; time += 1) {
+      machine.sleeps(15);
+      machine.setsItsClock(-60);
+      machine.now();
+    }
+    expect(machine.now() - start).to.be.within(40, 60);
+  });
+
+  it('counts a clock that is set forward as a sleep, of two seconds at most, where the uptime comes in whole seconds', () => {
+    const machine = new Machine({ granularityMs: 1_000 });
+    const start = machine.now();
+    machine.setsItsClock(400);
+    expect(machine.now() - start).to.equal(400);
+    machine.setsItsClock(3_600_000);
+    expect(machine.now() - start).to.be.within(400, 2_400);
+  });
+
+  it('knows a fine uptime that happens to be at a full second when it begins', () => {
+    const machine = new Machine({ uptimeMs: 900_000 });
+    const start = machine.now();
+    machine.works(1_230);
+    machine.setsItsClock(500);
+    expect(machine.now() - start).to.equal(1_230);
+  });
+
+  it('asks again where the process is kept waiting between two clocks', () => {
+    const machine = new Machine();
+    const start = machine.now();
+    machine.sleeps(40);
+    machine.isKeptWaiting(200);
+    expect(machine.now() - start).to.be.within(40, 440);
+    machine.sleeps(40);
+    expect(machine.now() - start).to.be.within(280, 282);
   });
 });

@@ -1,0 +1,122 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { Machine } from '../support/machine.ts';
+
+const nap = fc.oneof(fc.double({ min: 30, max: 5_000, noNaN: true }), fc.double({ min: 30, max: 36_000_000, noNaN: true }));
+const anyNap = fc.double({ min: 0, max: 3_000, noNaN: true });
+const step = fc.oneof(fc.double({ min: -5_000, max: 5_000, noNaN: true }), fc.double({ min: -1e10, max: 1e10, noNaN: true }));
+const work = fc.double({ min: 0, max: 5_000, noNaN: true });
+const uptimeMs = fc.double({ min: 900_000, max: 902_000, noNaN: true });
+/** As long as it has shown none but full seconds, it may be a coarse one. */
+const notAtSecond = fc.double({ min: 900_010, max: 900_999, noNaN: true });
+const seed = fc.integer();
+
+/** Mostly some microseconds; now and then others have the processor. */
+function reading(seedOfReads: number): () => number {
+  let state = seedOfReads >>> 0;
+  const random = (): number => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32;
+  return () => (random() < 0.03 ? random() * 60 : random() * 0.05);
+}
+
+/** How much the two differ from where they began. */
+function lag(machine: Machine): () => number {
+  const [start, trueStart] = [machine.now(), machine.trueTime];
+  return () => {
+    const trueNow = machine.trueTime;
+    return trueNow - trueStart - (machine.now() - start);
+  };
+}
+
+for (const granularityMs of [10, 1_000] as const) {
+  describe(`sleepless time, whatever happens to a machine that tells its uptime in units of ${granularityMs} ms`, () => {
+    it('counts every nap of 30 ms to 10 h to within 5 ms, at whatever phase of the uptime', () => {
+      fc.assert(
+        fc.property(uptimeMs, fc.array(fc.tuple(work, nap), { minLength: 1, maxLength: 5 }), (uptime, naps) => {
+          const machine = new Machine({ granularityMs, uptimeMs: uptime });
+          const lagMs = lag(machine);
+          for (const [workMs, napMs] of naps) {
+            const before = lagMs();
+            machine.works(workMs);
+            machine.sleeps(napMs);
+            expect(Math.abs(lagMs() - before)).to.be.below(5);
+          }
+        }),
+        { numRuns: 2_000 },
+      );
+    });
+
+    it('leaves at most 30 ms of naps uncounted, however they are spread, on a busy machine, too', () => {
+      fc.assert(
+        fc.property(uptimeMs, seed, fc.array(fc.tuple(work, fc.double({ min: 0, max: 60, noNaN: true })), { maxLength: 30 }), (uptime, seedOfReads, naps) => {
+          const machine = new Machine({ granularityMs, uptimeMs: uptime, readMs: reading(seedOfReads) });
+          const lagMs = lag(machine);
+          for (const [workMs, napMs] of naps) {
+            machine.works(workMs);
+            machine.sleeps(napMs);
+            expect(lagMs()).to.be.below(30);
+          }
+        }),
+        { numRuns: 2_000 },
+      );
+    });
+
+    it('never goes back, whatever is done to its clocks', () => {
+      fc.assert(
+        fc.property(uptimeMs, seed, fc.array(fc.tuple(work, anyNap, step)), (uptime, seedOfReads, events) => {
+          const machine = new Machine({ granularityMs, uptimeMs: uptime, readMs: reading(seedOfReads) });
+          let last = machine.now();
+          for (const [workMs, napMs, byMs] of events) {
+            machine.works(workMs);
+            machine.sleeps(napMs);
+            machine.setsItsClock(byMs);
+            const next = machine.now();
+            expect(next - last).to.be.at.least(workMs);
+            last = next;
+          }
+        }),
+      );
+    });
+
+    it('counts a nap that comes while its clock is set, as far as the uptime can tell', () => {
+      fc.assert(
+        fc.property(granularityMs === 10 ? notAtSecond : uptimeMs, work, nap, step, (uptime, workMs, napMs, byMs) => {
+          const machine = new Machine({ granularityMs, uptimeMs: uptime });
+          const lagMs = lag(machine);
+          machine.works(workMs);
+          machine.sleeps(napMs);
+          machine.setsItsClock(byMs);
+          // Together they may have moved it by nothing, which nobody notices.
+          if (Math.abs(napMs + byMs) > 30) expect(Math.abs(lagMs())).to.be.at.most(2 * granularityMs + 0.01);
+        }),
+        { numRuns: 2_000 },
+      );
+    });
+  });
+}
+
+describe('sleepless time, whatever its wall clock is set to', () => {
+  it('adds nothing where the uptime is fine', () => {
+    fc.assert(
+      fc.property(notAtSecond, fc.array(fc.tuple(work, step), { maxLength: 30 }), (uptime, steps) => {
+        const machine = new Machine({ uptimeMs: uptime });
+        const lagMs = lag(machine);
+        for (const [workMs, byMs] of steps) {
+          machine.works(workMs);
+          machine.setsItsClock(byMs);
+          expect(Math.abs(lagMs())).to.be.below(1e-4);
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('asks for the uptime once for each time that it is set', () => {
+    const machine = new Machine();
+    const before = machine.looks;
+    for (let time = 1; time <= 10; time += 1) {
+      machine.setsItsClock(time % 2 === 0 ? 1_000 : -1_000);
+      for (let ask = 0; ask < 100; ask += 1) machine.now();
+    }
+    expect(machine.looks - before).to.equal(10);
+  });
+});
