@@ -11,7 +11,13 @@ export interface Logger {
   warn(message: string, error?: unknown): void;
 }
 
-/** Access rights for the znodes that locks create: the same for all, or by path. */
+/**
+ * Access rights for the znodes that locks create: the same for all, or by path. The path is below the chroot, as every path of this library is. The function is asked for `/` where
+ * znodes of the chroot itself are missing.
+ *
+ * @example
+ * const acl: AclProvider = (path) => (path.startsWith('/locks/payments') ? creatorOnly : readableByAll);
+ */
 export type AclProvider = readonly AclEntry[] | ((path: string) => readonly AclEntry[]);
 
 /** Options of {@link LockClient.connect}. A bad one is a TypeError or a RangeError that names it, before anything is sent. */
@@ -56,6 +62,7 @@ export interface CheckedClientOptions {
   readonly retryPolicy: RetryPolicy;
   readonly tickTimeMs: number | undefined;
   readonly auth: readonly Credential[];
+  /** Of a path on the servers, the chroot included. */
   readonly aclFor: (path: string) => readonly AclEntry[];
   readonly signal: AbortSignal | undefined;
   readonly logger: Logger | undefined;
@@ -63,7 +70,8 @@ export interface CheckedClientOptions {
 
 const known = ['sessionTimeoutMs', 'connectionTimeoutMs', 'retryPolicy', 'tickTimeMs', 'auth', 'acl', 'signal', 'logger'];
 
-export function checkClientOptions(options: LockClientOptions = {}): CheckedClientOptions {
+/** @param chroot what the paths of the servers begin with */
+export function checkClientOptions(options: LockClientOptions = {}, chroot = ''): CheckedClientOptions {
   const checked = expectOptions('LockClient.connect', options, known);
   const { sessionTimeoutMs = 30_000, connectionTimeoutMs = 15_000, retryPolicy = defaultRetryPolicy, tickTimeMs, auth = [], acl = openAcl, signal, logger } = checked;
   expectPositive('sessionTimeoutMs', sessionTimeoutMs);
@@ -79,7 +87,7 @@ export function checkClientOptions(options: LockClientOptions = {}): CheckedClie
     retryPolicy: { allowRetry: (attempt) => callApplication(() => retryPolicy.allowRetry(attempt)) },
     tickTimeMs,
     auth: checkAuth(auth),
-    aclFor: typeof acl === 'function' ? (path) => checkAcl(`acl(${JSON.stringify(path)})`, callApplication(acl, validatePath(path))) : constant(checkAcl('acl', acl)),
+    aclFor: typeof acl === 'function' ? provided(acl, chroot) : constant(checkAcl('acl', acl)),
     signal,
     logger: logger && { warn: (message, error) => callApplication(() => logger.warn(message, error)) },
   };
@@ -95,6 +103,14 @@ function checkAuth(auth: unknown): readonly Credential[] {
     }
     return { scheme, credentials };
   });
+}
+
+/** Asks the provider as its author knows the paths. */
+function provided(provider: (path: string) => unknown, chroot: string): (path: string) => readonly AclEntry[] {
+  return (path) => {
+    const below = validatePath(path.startsWith(`${chroot}/`) ? path.slice(chroot.length) : '/');
+    return checkAcl(`acl(${JSON.stringify(below)})`, callApplication(provider, below));
+  };
 }
 
 function checkAcl(option: string, acl: unknown): readonly AclEntry[] {

@@ -59,7 +59,7 @@ export class LockClient implements AsyncDisposable {
    */
   static async connect(connectString: string, options?: LockClientOptions): Promise<LockClient> {
     const target = parseConnectString(connectString);
-    const checked = checkClientOptions(options);
+    const checked = checkClientOptions(options, target.chroot);
     throwIfAborted(checked.signal);
     const client = new LockClient(target, checked, systemClock);
     try {

@@ -28,6 +28,47 @@ describe("a client's options", () => {
     }
   });
 
+  it('ask a provider for paths below the chroot, and for / above them', () => {
+    const asked: string[] = [];
+    const acl = (path: string) => {
+      asked.push(path);
+      return [{ permissions: 31, scheme: 'world', id: 'anyone' }];
+    };
+    const { aclFor } = checkClientOptions({ acl }, '/team/app');
+    for (const path of ['/team', '/team/app', '/team/app/locks', '/team/app/team/app']) aclFor(path);
+    expect(asked).to.deep.equal(['/', '/', '/locks', '/team/app']);
+    expect(() => checkClientOptions({ acl: () => [] }, '/team/app').aclFor('/team/app/locks')).to.throw(TypeError, 'Expected `acl("/locks")` to be a non-empty array of');
+  });
+
+  it('are copied: what happens to them afterwards changes nothing', () => {
+    const entry = { permissions: 1, scheme: 'world', id: 'anyone' };
+    const credential = { scheme: 'digest', credentials: 'user:secret' };
+    const options = { sessionTimeoutMs: 5_000, connectionTimeoutMs: 5_000, tickTimeMs: 500, acl: [entry], auth: [credential] };
+    const checked = checkClientOptions(options);
+    Object.assign(entry, { permissions: 31 });
+    Object.assign(credential, { credentials: 'other:secret' });
+    options.acl.length = 0;
+    options.auth.length = 0;
+    Object.assign(options, { sessionTimeoutMs: NaN, connectionTimeoutMs: NaN, tickTimeMs: NaN });
+    const { sessionTimeoutMs, connectionTimeoutMs, tickTimeMs, auth, aclFor } = checked;
+    expect({ sessionTimeoutMs, connectionTimeoutMs, tickTimeMs }).to.deep.equal({ sessionTimeoutMs: 5_000, connectionTimeoutMs: 5_000, tickTimeMs: 500 });
+    expect(auth).to.deep.equal([{ scheme: 'digest', credentials: 'user:secret' }]);
+    expect(aclFor('/a')).to.deep.equal([{ permissions: 1, scheme: 'world', id: 'anyone' }]);
+  });
+
+  it('are refused where an entry of a list is missing, or is no plain object', () => {
+    class Entry {
+      readonly permissions = 31;
+      readonly scheme = 'digest';
+      readonly id = 'anyone';
+      readonly credentials = 'user:secret';
+    }
+    for (const entries of [new Array(1), [new Entry()], [new Map()]]) {
+      expect(check({ acl: entries })).to.throw(TypeError, 'Expected `acl` to be a non-empty array of');
+      expect(check({ auth: entries })).to.throw(TypeError, 'Expected `auth` to be an array of');
+    }
+  });
+
   it('are refused with bad credentials, which are not shown', () => {
     for (const auth of [null, {}, [null], [{ scheme: '', credentials: 'user:hunter2' }], [{ scheme: 'digest', credentials: ['user:hunter2'] }]]) {
       expect(check({ auth })).to.throw(TypeError, /^Expected `auth` to be an array(?!.*hunter2)/);

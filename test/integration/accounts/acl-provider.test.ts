@@ -13,7 +13,7 @@ describe('a provider of access rights', () => {
 
   after(() => server.stop());
 
-  it('is asked with the path of the znode itself, as in Curator, so that a lock may be for all and its znodes for their creators', async () => {
+  it('is asked with the path of the znode itself, so that a lock may be for all and its znodes for their creators', async () => {
     const path = testPath('by-znode');
     await using outside = await account(server.connectString);
     await using mine = await account(server.connectString, {
@@ -24,5 +24,37 @@ describe('a provider of access rights', () => {
     expect(await outside.acl(path)).to.deep.equal([anyone(permission.all)]);
     expect((await mine.acl(hold.path))[0]?.scheme).to.equal('digest');
     await hold.release();
+  });
+
+  it('is asked with paths below the chroot, and for / where the chroot itself is missing', async () => {
+    const chroot = testPath('app');
+    const asked: string[] = [];
+    const mayOnlyBeRead = [anyone(permission.read, permission.create, permission.delete)];
+    await using outside = await account(server.connectString);
+    await using mine = await account(`${server.connectString}${chroot}`, {
+      acl: (path) => {
+        asked.push(path);
+        return path === '/' || path === '/locks' ? [anyone(permission.all)] : mayOnlyBeRead;
+      },
+    });
+    const hold = await new InterProcessMutex(mine.client, '/locks/orders').acquire();
+    const ofNode = `${hold.path.slice(0, hold.path.indexOf('_c_'))}_c_`;
+    expect(new Set(asked.map((path) => path.replace(/_c_.*/, '_c_')))).to.deep.equal(new Set([ofNode, '/', '/locks', '/locks/orders']));
+    for (const path of [chroot.slice(0, chroot.lastIndexOf('/')), chroot, `${chroot}/locks`]) expect(await outside.acl(path)).to.deep.equal([anyone(permission.all)]);
+    for (const path of [`${chroot}/locks/orders`, `${chroot}${hold.path}`]) expect(await outside.acl(path)).to.deep.equal(mayOnlyBeRead);
+    await hold.release();
+  });
+
+  it('is asked with its own path where the name of the chroot begins a name below it', async () => {
+    const chroot = testPath('app');
+    const asked: string[] = [];
+    await using mine = await account(`${server.connectString}${chroot}`, {
+      acl: (path) => {
+        asked.push(path);
+        return [anyone(permission.all)];
+      },
+    });
+    await new InterProcessMutex(mine.client, `${chroot}lication`).withLock(() => undefined);
+    expect(new Set(asked.map((path) => path.replace(/_c_.*/, '_c_')))).to.deep.equal(new Set(['/', chroot.slice(0, chroot.lastIndexOf('/')), `${chroot}lication`, `${chroot}lication/_c_`]));
   });
 });

@@ -26,10 +26,10 @@ describe('TestLockACLs', () => {
     await hold.release();
   });
 
-  it('testACLsCreatingParents: each parent has the ACL of its own path on the server, below the chroot included', async () => {
+  it('testACLsCreatingParents: each parent has the ACL of its own path below the chroot', async () => {
     const namespace = testPath('ns');
     await using server = await account(connectString);
-    await using mine = await account(`${connectString}${namespace}`, { acl: (path) => (path === `${namespace}/parent` ? createAndRead : all) });
+    await using mine = await account(`${connectString}${namespace}`, { acl: (path) => (path === '/parent' ? createAndRead : all) });
     const hold = await new InterProcessMutex(mine.client, '/parent/foo').acquire();
     expect(await server.acl(`${namespace}/parent`)).to.deep.equal(createAndRead);
     expect(await server.acl(`${namespace}/parent/foo`)).to.deep.equal(all);
