@@ -1,0 +1,204 @@
+import {
+  exponentialBackoff,
+  forceRelease,
+  InterProcessMultiLock,
+  InterProcessMutex,
+  InterProcessReadWriteLock,
+  InterProcessSemaphore,
+  InterProcessSemaphoreMutex,
+  LockClient,
+  PriorityDriver,
+  watchQueue,
+} from '../../../src/index.ts';
+import { testPath } from '../../support/test-path.ts';
+
+export interface Tools {
+  readonly client: LockClient;
+  readonly connectString: string;
+}
+
+/** A call that takes options. */
+export interface EntryPoint {
+  /** As the API report has it. */
+  readonly name: string;
+  /** How the error names its options. */
+  readonly what: string;
+  /** All of them, each of which counts. */
+  readonly options: () => object;
+  /** Makes the call, and uses up what it comes to. The first thing that it does is the call, unless something has to be there before. */
+  readonly call: (tools: Tools, options: never, called: () => void) => unknown;
+  /** Whether it runs in vain without its options, as one that waits does. */
+  readonly takesSignal: boolean;
+}
+
+const waiting = (): object => ({ timeoutMs: 10_000, signal: new AbortController().signal });
+const acquiring = (): object => ({ ...waiting(), leaseMs: 60_000, renewEveryMs: 30_000, data: Buffer.from('worker 7') });
+
+interface Held {
+  release(): Promise<unknown>;
+}
+
+/** Its acquire, tryAcquire and withLock. */
+function lockCalls(name: string, create: (tools: Tools) => { acquire(options: object): Promise<Held>; tryAcquire(options: object): Promise<Held | undefined>; withLock?: unknown }, options = acquiring): EntryPoint[] {
+  const entry = (method: string, act: (lock: ReturnType<typeof create>, options: object) => Promise<unknown>): EntryPoint => ({
+    name: `${name}.${method}`,
+    what: method,
+    options,
+    takesSignal: true,
+    async call(tools, given: object, called) {
+      const acted = act(create(tools), given);
+      called();
+      await acted;
+    },
+  });
+  const withLock = entry('withLock', (lock, given) => (lock as unknown as InterProcessMutex).withLock(() => undefined, given));
+  return [
+    entry('acquire', async (lock, given) => (await lock.acquire(given)).release()),
+    entry('tryAcquire', async (lock, given) => (await lock.tryAcquire(given))?.release()),
+    ...(name === 'InterProcessSemaphore' ? [] : [withLock]),
+  ];
+}
+
+export const entryPoints: readonly EntryPoint[] = [
+  {
+    name: 'LockClient.connect',
+    what: 'LockClient.connect',
+    options: () => ({
+      sessionTimeoutMs: 10_000,
+      connectionTimeoutMs: 10_000,
+      retryPolicy: exponentialBackoff({ baseSleepMs: 1 }),
+      tickTimeMs: 500,
+      auth: [{ scheme: 'digest', credentials: 'user:secret' }],
+      acl: [{ permissions: 31, scheme: 'world', id: 'anyone' }],
+      signal: new AbortController().signal,
+      logger: { warn: () => undefined },
+    }),
+    takesSignal: true,
+    async call({ connectString }, options, called) {
+      const connecting = LockClient.connect(connectString, options);
+      called();
+      await using client = await connecting;
+      await new InterProcessMutex(client, testPath('of-options')).withLock(() => undefined);
+    },
+  },
+  {
+    name: 'LockClient.close',
+    what: 'close',
+    options: () => ({ timeoutMs: 5_000 }),
+    takesSignal: false,
+    async call({ connectString }, options, called) {
+      await using client = await LockClient.connect(connectString);
+      const closing = client.close(options);
+      called();
+      await closing;
+    },
+  },
+  {
+    name: 'InterProcessMutex.constructor',
+    what: 'InterProcessMutex',
+    options: () => ({ foreignNodes: 'reject', driver: undefined, sticky: { idleMs: 0 } }),
+    takesSignal: false,
+    async call({ client }, options, called) {
+      const mutex = new InterProcessMutex(client, testPath('of-options'), options);
+      called();
+      await mutex.withLock(() => undefined);
+    },
+  },
+  {
+    name: 'InterProcessMutex.constructor',
+    what: 'sticky',
+    options: () => ({ idleMs: 0 }),
+    takesSignal: false,
+    async call({ client }, sticky, called) {
+      const mutex = new InterProcessMutex(client, testPath('of-options'), { sticky });
+      called();
+      await mutex.withLock(() => undefined);
+    },
+  },
+  ...lockCalls('InterProcessMutex', ({ client }) => new InterProcessMutex(client, testPath('of-options'))),
+  ...lockCalls('InterProcessMutex', ({ client }) => new InterProcessMutex(client, testPath('of-options'), { driver: new PriorityDriver() }), () => ({ ...acquiring(), weight: 3 })),
+  {
+    name: 'InterProcessReadWriteLock.constructor',
+    what: 'InterProcessReadWriteLock',
+    options: () => ({ data: Buffer.from('worker 7'), foreignNodes: 'reject' }),
+    takesSignal: false,
+    async call({ client }, options, called) {
+      const { readLock, writeLock } = new InterProcessReadWriteLock(client, testPath('of-options'), options);
+      called();
+      await readLock.withLock(() => undefined);
+      await writeLock.withLock(() => undefined);
+    },
+  },
+  {
+    name: 'InterProcessSemaphore.constructor',
+    what: 'InterProcessSemaphore',
+    options: () => ({ maxLeases: 2, sharedCount: undefined }),
+    takesSignal: false,
+    async call({ client }, options, called) {
+      const semaphore = new InterProcessSemaphore(client, testPath('of-options'), options);
+      called();
+      await (await semaphore.acquire()).release();
+    },
+  },
+  ...lockCalls('InterProcessSemaphore', ({ client }) => new InterProcessSemaphore(client, testPath('of-options'), { maxLeases: 2 })),
+  {
+    name: 'InterProcessSemaphore.acquireMany',
+    what: 'acquireMany',
+    options: acquiring,
+    takesSignal: true,
+    async call({ client }, options, called) {
+      const acquired = new InterProcessSemaphore(client, testPath('of-options'), { maxLeases: 2 }).acquireMany(2, options);
+      called();
+      await Promise.all((await acquired).map((lease) => lease.release()));
+    },
+  },
+  ...lockCalls('InterProcessSemaphoreMutex', ({ client }) => new InterProcessSemaphoreMutex(client, testPath('of-options'))),
+  ...lockCalls('InterProcessMultiLock', ({ client }) => new InterProcessMultiLock([new InterProcessMutex(client, testPath('of-options')), new InterProcessMutex(client, testPath('of-options'))])),
+  {
+    name: 'forceRelease',
+    what: 'forceRelease',
+    options: waiting,
+    takesSignal: true,
+    async call({ client }, options, called) {
+      const hold = await new InterProcessMutex(client, testPath('of-options')).acquire();
+      hold.signal.addEventListener('abort', () => void hold.release());
+      try {
+        const forced = forceRelease(client, hold.path, options);
+        called();
+        await forced;
+      } finally {
+        await hold.release();
+      }
+    },
+  },
+  {
+    name: 'watchQueue',
+    what: 'watchQueue',
+    options: () => ({ signal: new AbortController().signal }),
+    takesSignal: true,
+    async call({ client }, options, called) {
+      const queues = watchQueue(client, testPath('of-options'), options);
+      called();
+      await queues.next();
+      await queues.return();
+    },
+  },
+  {
+    name: 'PriorityDriver.constructor',
+    what: 'PriorityDriver',
+    options: () => ({ overtakesPerWeight: 3 }),
+    takesSignal: false,
+    call: (_tools, options, called) => (new PriorityDriver(options), called()),
+  },
+  {
+    name: 'exponentialBackoff',
+    what: 'exponentialBackoff',
+    options: () => ({ baseSleepMs: 1, maxSleepMs: 5, maxRetries: 3 }),
+    takesSignal: false,
+    call(_tools, options, called) {
+      const policy = exponentialBackoff(options);
+      called();
+      policy.allowRetry({ retryCount: 0, elapsedMs: 0, random: Math.random });
+    },
+  },
+];
