@@ -1,4 +1,3 @@
-import { throwIfAborted } from '../client/abort-signal.js';
 import { DeadlockError, LockTimeoutError, NotOwnedError } from '../client/errors.js';
 import { Events } from '../client/events.js';
 import { callApplication, inNoContext } from '../support/no-context.js';
@@ -291,11 +290,10 @@ export class InterProcessMutex {
     const options = checkMutexOptions(what, given, this.#kind.hasWeights);
     if (this.#kind.isSticky && options.data !== undefined) throw new TypeError('Expected no `data` of a sticky lock: its holders share a znode, and what is in it');
     requireOpen(this.#client, `the lock ${this.#path} cannot be acquired`);
-    throwIfAborted(options.signal);
     const mode = options.timeoutMs === 0 ? 'once' : 'wait';
     const patience = new Patience(this.#client, this.#path, mode === 'once' ? { signal: options.signal } : options);
     try {
-      // Its signal may have aborted since, or not be one that can be listened to.
+      // Its signal may have aborted, or cannot be listened to.
       patience.check();
       for (;;) {
         const held = this.#holds.heldBy(context);

@@ -1,0 +1,219 @@
+import { once } from 'node:events';
+import { expect } from 'chai';
+import {
+  forceRelease,
+  InterProcessMultiLock,
+  InterProcessMutex,
+  InterProcessReadWriteLock,
+  InterProcessSemaphore,
+  InterProcessSemaphoreMutex,
+  LockClient,
+  LockTimeoutError,
+  PriorityDriver,
+  type AclEntry,
+  type AcquireOptions,
+  type Hold,
+} from '../../src/index.ts';
+import { sharedZooKeeper } from '../support/hooks.ts';
+import { testPath } from '../support/test-path.ts';
+import { rejection, until } from '../support/until.ts';
+
+type Options = Record<string, unknown>;
+
+/** What a caller may do to its object while the call waits: by a mistake, or because it uses it for the next call. */
+const changes: readonly [string, (options: Options) => void][] = [
+  ['emptied', (options) => Object.keys(options).forEach((option) => Reflect.deleteProperty(options, option))],
+  ...['timeoutMs', 'signal', 'leaseMs', 'renewEveryMs', 'data', 'weight'].flatMap((option): [string, (options: Options) => void][] =>
+    [undefined, null, NaN, 0, 1, 'other', AbortSignal.abort(), Buffer.from('other')].map((value, index) => [`changed in its ${option} (${index})`, (options) => (options[option] = value)]),
+  ),
+  ['changed in the bytes of its data', ({ data }) => (data as Buffer).fill(0)],
+  ['given a getter that throws', (options) => ['timeoutMs', 'signal', 'leaseMs', 'renewEveryMs', 'data', 'weight'].forEach((option) => Object.defineProperty(options, option, { get: fail }))],
+];
+
+function fail(): never {
+  throw new Error('read after the call');
+}
+
+/** Every lock that waits for a hold. */
+const locks: readonly [string, (client: LockClient, path: string) => (options: Options) => Promise<PromiseLike<unknown> | Held>][] = [
+  ['a mutex', (client, path) => (options) => new InterProcessMutex(client, path).acquire(options)],
+  ['a mutex that is tried', (client, path) => (options) => new InterProcessMutex(client, path).tryAcquire(options) as Promise<Hold>],
+  ['a mutex with weights', (client, path) => (options) => new InterProcessMutex(client, path, { driver: new PriorityDriver() }).acquire(Object.assign(options, { weight: 3 }))],
+  ['a writer', (client, path) => (options) => new InterProcessReadWriteLock(client, path).writeLock.acquire(options)],
+  ['a semaphore', (client, path) => (options) => new InterProcessSemaphore(client, path, { maxLeases: 1 }).acquire(options)],
+  ['a semaphore mutex', (client, path) => (options) => new InterProcessSemaphoreMutex(client, path).acquire(options)],
+  ['a multi-lock', (client, path) => (options) => new InterProcessMultiLock([new InterProcessMutex(client, path)]).acquire(options)],
+];
+
+interface Held {
+  readonly remainingMs: number;
+  readonly isValid: boolean;
+  renew(leaseMs: number): void;
+  release(): Promise<unknown>;
+}
+
+describe('options that change after the call', () => {
+  let connectString: string;
+  let client: LockClient;
+  let other: LockClient;
+
+  before(async () => {
+    ({ connectString } = await sharedZooKeeper());
+    // Longer than the leases, so that those say what remains.
+    [client, other] = await Promise.all([LockClient.connect(connectString), LockClient.connect(connectString)]);
+  });
+
+  after(() => Promise.all([client.close(), other.close()]));
+
+  for (const [what, acquirer] of locks) {
+    for (const [how, change] of changes) {
+      it(`of an acquire: the object for ${what} is ${how}, and its hold is what was asked for`, async () => {
+        const path = testPath('changed');
+        // Of the same make: other locks' znodes would be refused.
+        const first = (await acquirer(other, path)({})) as Held;
+        const signal = new AbortController();
+        const options: Options = { timeoutMs: 600_000, signal: signal.signal, leaseMs: 15_000, renewEveryMs: 10_000, ...(how.includes('data') && { data: Buffer.from('mine') }) };
+        const waiting = acquirer(client, path)(options);
+        change(options);
+        await first.release();
+        const hold = (await waiting) as Held;
+        expect(hold.isValid).to.equal(true);
+        expect(hold.remainingMs).to.be.within(1, 15_000);
+        expect(() => hold.renew(10_000), 'the pace of its renewal').to.throw(RangeError, 'less than `leaseMs`');
+        const [holder] = await participantsOf(what, other, path);
+        expect(holder?.data.toString() === 'mine').to.equal(how.includes('data'));
+        await hold.release();
+      });
+    }
+  }
+
+  for (const [how, change] of changes.filter(([each]) => /timeoutMs|emptied|getter/.test(each))) {
+    it(`of an acquire: the object is ${how}, and its deadline is what it was`, async () => {
+      const path = testPath('changed');
+      await using hold = await new InterProcessMutex(other, path).acquire();
+      const options: Options = { timeoutMs: 50 };
+      const error = rejection(new InterProcessMutex(client, path).acquire(options));
+      change(options);
+      expect(await error).to.be.instanceOf(LockTimeoutError).with.property('message').that.includes('50 ms');
+      expect(hold.isValid).to.equal(true);
+    });
+  }
+
+  it('of an acquire: its own signal ends the wait, and not one that takes its place', async () => {
+    const path = testPath('changed');
+    await using hold = await new InterProcessMutex(other, path).acquire();
+    const [own, another] = [new AbortController(), new AbortController()];
+    const options = { signal: own.signal };
+    const waiting = rejection(new InterProcessMutex(client, path).acquire(options));
+    options.signal = another.signal;
+    another.abort(new Error('another'));
+    await until('it waits', async () => (await new InterProcessMutex(other, path).participants()).length === 2);
+    own.abort(new Error('own'));
+    expect(await waiting).to.have.property('message', 'own');
+    expect(hold.isValid).to.equal(true);
+  });
+
+  it('of an acquire: its lease is renewed as it was asked to be', async () => {
+    const mutex = new InterProcessMutex(client, testPath('changed'));
+    const options: Options = { leaseMs: 3_000, renewEveryMs: 20 };
+    const acquiring = mutex.acquire(options);
+    Object.assign(options, { leaseMs: 60_000, renewEveryMs: 50_000 });
+    await using hold = await acquiring;
+    const renewed = new Promise<{ remainingMs: number }>((resolve) => mutex.once('renewed', resolve));
+    expect((await renewed).remainingMs).to.be.within(1, 3_000);
+    expect(hold.isValid).to.equal(true);
+  });
+
+  it('of withLock: the lease is what it was', async () => {
+    const options: AcquireOptions & { leaseMs: number } = { leaseMs: 5_000 };
+    const done = new InterProcessMutex(client, testPath('changed')).withLock((hold) => hold.remainingMs, options);
+    options.leaseMs = NaN;
+    expect(await done).to.be.within(1, 5_000);
+  });
+
+  it('of a sticky mutex: it is given up when it has been idle for as long as it was told', async () => {
+    const path = testPath('changed');
+    const sticky = { idleMs: 0 };
+    const options: Options = { sticky };
+    const mutex = new InterProcessMutex(client, path, options);
+    Object.assign(sticky, { idleMs: 3_600_000 });
+    Object.assign(options, { sticky: undefined });
+    await mutex.withLock(() => undefined);
+    await until('it is given up', async () => (await new InterProcessMutex(other, path).participants()).length === 0);
+  });
+
+  it('of a mutex: foreign znodes and its driver stay what they were', async () => {
+    const path = testPath('changed');
+    const options: Options = { foreignNodes: 'reject', driver: new PriorityDriver() };
+    const mutex = new InterProcessMutex(client, path, options);
+    Object.assign(options, { foreignNodes: 'wait', driver: undefined });
+    expect(await mutex.withLock((hold) => hold.isValid, { weight: 2 })).to.equal(true);
+  });
+
+  it('of a read/write lock: both sides write what it was given', async () => {
+    const data = Buffer.from('mine');
+    const options: Options = { data };
+    const { readLock } = new InterProcessReadWriteLock(client, testPath('changed'), options);
+    data.fill(0);
+    Object.assign(options, { data: undefined });
+    await readLock.withLock(async () => expect((await readLock.participants())[0]?.data.toString()).to.equal('mine'));
+  });
+
+  it('of a semaphore: it has as many leases as before', async () => {
+    const options: Options = { maxLeases: 1 };
+    const semaphore = new InterProcessSemaphore(client, testPath('changed'), options as { maxLeases: number });
+    Object.assign(options, { maxLeases: 5 });
+    const lease = await semaphore.acquire();
+    expect(await semaphore.tryAcquire()).to.equal(undefined);
+    await lease.release();
+  });
+
+  it('of a multi-lock: it has the same locks', async () => {
+    const locksOfIt = [new InterProcessMutex(client, testPath('changed'))];
+    const both = new InterProcessMultiLock(locksOfIt);
+    locksOfIt.push(new InterProcessMutex(client, testPath('changed')));
+    await using hold = await both.acquire();
+    expect(hold.holds).to.have.lengthOf(1);
+  });
+
+  it('of a forced release: the participant has the time that was given it', async () => {
+    const hold = await new InterProcessMutex(other, testPath('changed')).acquire();
+    const options: Options = { timeoutMs: 60_000 };
+    const forced = forceRelease(client, hold.path, options);
+    Object.assign(options, { timeoutMs: 0, signal: AbortSignal.abort() });
+    if (!hold.signal.aborted) await once(hold.signal, 'abort');
+    await hold.release();
+    expect(await forced).to.equal('released');
+  });
+
+  it('of a client: its access rights, its policy and its time are what they were', async () => {
+    const acl: AclEntry[] = [{ permissions: 31, scheme: 'world', id: 'anyone' }];
+    const auth = [{ scheme: 'digest', credentials: 'user:secret' }];
+    const options: Options = { sessionTimeoutMs: 10_000, connectionTimeoutMs: 20_000, acl, auth, retryPolicy: undefined, tickTimeMs: undefined, signal: new AbortController().signal };
+    const connecting = LockClient.connect(connectString, options);
+    acl.length = 0;
+    Object.assign(auth[0] as object, { scheme: 5 });
+    Object.assign(options, { sessionTimeoutMs: NaN, connectionTimeoutMs: 0, acl: () => [], auth: 5, retryPolicy: 5, tickTimeMs: NaN, signal: AbortSignal.abort() });
+    await using mine = await connecting;
+    expect(mine.sessionTimeoutMs).to.equal(10_000);
+    expect(await new InterProcessMutex(mine, testPath('changed')).withLock((hold) => hold.remainingMs)).to.be.within(1, 10_000);
+  });
+
+  it('of close: the servers have the time that was given them', async () => {
+    const mine = await LockClient.connect(connectString);
+    const path = testPath('changed');
+    await new InterProcessMutex(mine, path).acquire();
+    const options = { timeoutMs: 10_000 };
+    const closed = mine.close(options);
+    options.timeoutMs = 0;
+    await closed;
+    expect(await new InterProcessMutex(other, path).participants()).to.deep.equal([]);
+  });
+});
+
+async function participantsOf(what: string, client: LockClient, path: string): Promise<{ readonly data: Buffer }[]> {
+  if (what === 'a writer') return new InterProcessReadWriteLock(client, path).writeLock.participants();
+  if (what === 'a mutex with weights') return new InterProcessMutex(client, path, { driver: new PriorityDriver() }).participants();
+  if (what.startsWith('a semaphore')) return new InterProcessSemaphore(client, path, { maxLeases: 1 }).participants();
+  return new InterProcessMutex(client, path).participants();
+}
