@@ -20,7 +20,7 @@ export interface Logger {
  */
 export type AclProvider = readonly AclEntry[] | ((path: string) => readonly AclEntry[]);
 
-/** Options of {@link LockClient.connect}. A bad one is a TypeError or a RangeError that names it, before anything is sent. */
+/** Options of {@link LockClient.connect}: a plain object, which is read once, at the call. A bad option is a TypeError or a RangeError that names it, before anything is sent. */
 export interface LockClientOptions {
   /**
    * The session timeout to ask for, in milliseconds; the server may grant less or more.

@@ -10,7 +10,10 @@ export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How long to wait for a lock, and how long to hold it at most. A bad option is a TypeError or a RangeError that names it, before anything is sent. */
+/**
+ * How long to wait for a lock, and how long to hold it at most: a plain object, which is read once, at the call. A bad option is a TypeError or a RangeError that
+ * names it, before anything is sent.
+ */
 export interface AcquireOptions {
   /**
    * The longest wait in milliseconds, connecting and retrying included; 0 tries once, for as long as an answer takes. Then LockTimeoutError.
