@@ -227,9 +227,9 @@ describe('withLock on the wire', () => {
     [{ signal: new AbortController() }, TypeError, 'Expected `signal` to be an AbortSignal, got an AbortController'],
     [{ signal: null }, TypeError, 'Expected `signal` to be an AbortSignal, got null'],
     [{ timeout: 500 }, TypeError, 'Unknown option `timeout` of withLock: accepted are timeoutMs, signal, leaseMs, renewEveryMs, data, weight'],
-    [null, TypeError, 'Expected `withLock options` to be an object with timeoutMs, signal, leaseMs, renewEveryMs, data, weight, got null'],
-    [500, TypeError, 'Expected `withLock options` to be an object with timeoutMs, signal, leaseMs, renewEveryMs, data, weight, got 500'],
-    [[500], TypeError, 'Expected `withLock options` to be an object with timeoutMs, signal, leaseMs, renewEveryMs, data, weight, got an array'],
+    [null, TypeError, 'Expected `withLock options` to be a plain object with timeoutMs, signal, leaseMs, renewEveryMs, data, weight, got null'],
+    [500, TypeError, 'Expected `withLock options` to be a plain object with timeoutMs, signal, leaseMs, renewEveryMs, data, weight, got 500'],
+    [[500], TypeError, 'Expected `withLock options` to be a plain object with timeoutMs, signal, leaseMs, renewEveryMs, data, weight, got an array'],
   ];
   it('sends nothing for an option that it does not take, and names the option, the value and what it takes', async () => {
     for (const [options, kind, message] of refused) {

@@ -115,7 +115,7 @@ describe('how many leases a semaphore has', () => {
       [{ maxLeases: 1, sharedCount: '/a' }, 'Expected either `maxLeases` or `sharedCount`'],
       [{ sharedCount: 'a' }, 'Path must start with / character'],
       [{ leases: 3 }, 'Unknown option `leases` of InterProcessSemaphore'],
-      [undefined, 'Expected `InterProcessSemaphore options` to be an object'],
+      [undefined, 'Expected `InterProcessSemaphore options` to be a plain object'],
     ] as const) {
       it(`is refused: ${JSON.stringify(options)}`, () => {
         expect(() => new InterProcessSemaphore(test.client, '/a', options as unknown as InterProcessSemaphoreOptions)).to.throw(text);
