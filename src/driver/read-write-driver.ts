@@ -37,13 +37,14 @@ class WriteDriver extends QueueOfBoth {
 
 /**
  * A reader holds if and only if no writer stands before it; else it waits for the first of them, as in Curator. How many readers there are does not
- * matter.
+ * matter. A writer with the reader's own key is not before it: the reader is that writer's downgrade, and both hold together.
  */
 class ReadDriver extends QueueOfBoth {
   readonly lockName = readName;
 
   decide(sorted: readonly string[], ours: string): LockDecision {
-    const watch = sorted.slice(0, placeOf(sorted, ours)).find(isWriter);
+    const key = keyOf(ours);
+    const watch = sorted.slice(0, placeOf(sorted, ours)).find((name) => isWriter(name) && keyOf(name) !== key);
     return watch === undefined ? { held: true } : { held: false, watch };
   }
 }

@@ -108,6 +108,25 @@ describe('who holds a lock', () => {
     await (await behind).release();
   });
 
+  it('is a writer who goes over to reading, and then its reader alone', async () => {
+    const ours = new InterProcessReadWriteLock(test.client, test.path);
+    const theirs = new InterProcessReadWriteLock(test.other, test.path);
+    await lockContext.run(async () => {
+      const writing = await ours.writeLock.acquire();
+      const behind = theirs.writeLock.acquire();
+      await queueReaches(ours.writeLock, 2);
+      const reading = await ours.readLock.acquire();
+      expect((await shownTo(theirs.readLock)).path).to.equal(reading.path);
+      expect((await shownTo(theirs.writeLock)).path).to.equal(writing.path);
+      expect([await theirs.readLock.isLocked(), await theirs.writeLock.isLocked()]).to.deep.equal([true, true]);
+      await writing.release();
+      expect((await shownTo(theirs.readLock)).path).to.equal(reading.path);
+      expect([await theirs.readLock.isLocked(), await theirs.writeLock.isLocked()]).to.deep.equal([true, false]);
+      await reading.release();
+      await (await behind).release();
+    });
+  });
+
   it('is found also when one after another leaves between the list and the look', async () => {
     const { mutex, theirs } = locks();
     const over = new AbortController();
