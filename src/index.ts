@@ -32,6 +32,7 @@ export {
   SessionExpiredError,
   type LockErrorCode,
   type LossReason,
+  type TimedOut,
 } from './client/errors.js';
 export { ZooKeeperError } from './client/zookeeper-error.js';
 export type { LockDecision, LockDriver } from './driver/lock-driver.js';
@@ -49,6 +50,7 @@ export { InterProcessMultiLock, type PartOfMultiLock, type PartHold } from './mu
 export { MultiHold } from './mutex/multi-hold.js';
 export { forceRelease, revoke, type ForceReleaseOptions } from './mutex/revocation.js';
 export { watchQueue, type LockQueue, type WatchQueueOptions } from './mutex/watch-queue.js';
+export type { AskOptions } from './mutex/ask.js';
 export type { AcquireOptions, MutexAcquireOptions } from './mutex/acquire-options.js';
 export { Hold } from './mutex/hold.js';
 export type { HoldEvents } from './mutex/hold-events.js';

@@ -44,14 +44,28 @@ export class LockError extends Error {
   }
 }
 
-/** The lock was not acquired, or not released by force, within `timeoutMs`. The caller's znode is deleted in the background. */
+/** What did not happen within `timeoutMs`; what {@link LockTimeoutError} says of it. */
+export type TimedOut = 'acquired' | 'released' | 'revoked' | 'participants' | 'holder';
+
+const timeoutTexts: Record<TimedOut, (path: string) => string> = {
+  acquired: (path) => `The lock ${path} was not acquired`,
+  released: (path) => `The lock ${path} was not released`,
+  revoked: (path) => `The participant ${path} was not revoked`,
+  participants: (path) => `The participants of ${path} were not read`,
+  holder: (path) => `The holder of ${path} was not read`,
+};
+
+/**
+ * The call did not finish within `timeoutMs`: the lock was not acquired, or not released by force, or the servers did not answer the question. The
+ * znode of an acquire is deleted in the background.
+ */
 export class LockTimeoutError extends LockError {
   static {
     this.prototype.name = 'LockTimeoutError';
   }
 
-  constructor(path: string, timeoutMs: number, what: 'acquired' | 'released' = 'acquired') {
-    super('ERR_LOCK_TIMEOUT', `The lock ${path} was not ${what} within ${timeoutMs} ms`);
+  constructor(path: string, timeoutMs: number, what: TimedOut = 'acquired') {
+    super('ERR_LOCK_TIMEOUT', `${timeoutTexts[what](path)} within ${timeoutMs} ms`);
   }
 }
 

@@ -1,5 +1,5 @@
 import { abortReason } from '../client/abort-signal.js';
-import { ClientClosedError, LockTimeoutError } from '../client/errors.js';
+import { ClientClosedError, LockTimeoutError, type TimedOut } from '../client/errors.js';
 import { Listeners } from '../client/listeners.js';
 import type { LockClient } from '../client/lock-client.js';
 import { onAbort } from './on-abort.js';
@@ -7,8 +7,8 @@ import { onAbort } from './on-abort.js';
 export interface PatienceOptions {
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** What the lock is waited for to be. @default 'acquired' */
-  readonly what?: 'acquired' | 'released';
+  /** What the call waits for. @default 'acquired' */
+  readonly what?: TimedOut;
 }
 
 /** Something that can be taken back. */

@@ -1,4 +1,4 @@
-import { DeadlockError, LockTimeoutError, NotOwnedError } from '../client/errors.js';
+import { DeadlockError, LockTimeoutError, NotOwnedError, type TimedOut } from '../client/errors.js';
 import { Events } from '../client/events.js';
 import { callApplication, inNoContext } from '../support/no-context.js';
 import { requireClient, requireOpen, type LockClient } from '../client/lock-client.js';
@@ -10,6 +10,7 @@ import type { Mode } from '../internals/lock-queue.js';
 import type { Participant } from '../internals/participants.js';
 import { Patience } from '../internals/patience.js';
 import { checkMutexOptions, checkTryOptions, dataOfOptions, leaseTermsOf, weightNames, type MutexAcquireOptions } from './acquire-options.js';
+import { ask, type AskOptions } from './ask.js';
 import { Hold, type HoldKeeper } from './hold.js';
 import { holdEvents, tellNews, type HoldEvents } from './hold-events.js';
 import { currentContext, innermostContext, LockContext } from './lock-context.js';
@@ -193,13 +194,16 @@ export class InterProcessMutex {
    * The queue, the holder first; other processes and Java's Curator included, and go-zookeeper's locks, whose names are alike. With `foreignNodes: 'wait'`
    * kazoo's are there, too, where their names stand in Curator's order.
    *
+   * @throws LockTimeoutError when no server has answered within `timeoutMs`, by default the session timeout
+   * @throws the reason of `signal` when that aborts first
    * @throws RequestFailedError when ZooKeeper refuses
    * @throws ClientClosedError when the client is closed, before or meanwhile
+   * @throws TypeError or RangeError for a bad option
    * @example
    * for (const { path, sessionId, data } of await mutex.participants()) console.log(path, sessionId, data.toString());
    */
-  participants(): Promise<Participant[]> {
-    return this.#ask((patience) => this.#kind.participants(patience));
+  participants(options?: AskOptions): Promise<Participant[]> {
+    return this.#ask('participants', 'participants', options, (patience) => this.#kind.participants(patience));
   }
 
   /**
@@ -213,8 +217,8 @@ export class InterProcessMutex {
    * const holder = await mutex.holder();
    * console.log(holder ? `held by ${holder.owner?.host ?? holder.data.toString()} since ${holder.createdAt}` : 'free');
    */
-  holder(): Promise<Participant | undefined> {
-    return this.#ask((patience) => this.#kind.holder(patience));
+  holder(options?: AskOptions): Promise<Participant | undefined> {
+    return this.#ask('holder', 'holder', options, (patience) => this.#kind.holder(patience));
   }
 
   /**
@@ -225,8 +229,8 @@ export class InterProcessMutex {
    * @example
    * if (await mutex.isLocked()) console.log('busy');
    */
-  async isLocked(): Promise<boolean> {
-    const holder = await this.holder();
+  async isLocked(options?: AskOptions): Promise<boolean> {
+    const holder = await this.#ask('isLocked', 'holder', options, (patience) => this.#kind.holder(patience));
     return holder !== undefined && !holder.isIdle;
   }
 
@@ -274,13 +278,8 @@ export class InterProcessMutex {
     return this;
   }
 
-  async #ask<T>(question: (patience: Patience) => Promise<T>): Promise<T> {
-    const patience = new Patience(this.#client, this.#path, {});
-    try {
-      return await question(patience);
-    } finally {
-      patience.dispose();
-    }
+  #ask<T>(call: string, what: TimedOut, options: AskOptions | undefined, answer: (patience: Patience) => Promise<T>): Promise<T> {
+    return ask(this.#client, { call, what, path: this.#path }, options, answer);
   }
 
   #enter(context: LockContext | undefined, what: 'tryAcquire', options: MutexAcquireOptions): Promise<Hold | undefined>;

@@ -5,6 +5,7 @@ import { expectFunction } from '../client/validate.js';
 import type { Release } from '../internals/grant.js';
 import type { Participant } from '../internals/participants.js';
 import { checkAcquireOptions, checkTryOptions, type AcquireOptions } from './acquire-options.js';
+import type { AskOptions } from './ask.js';
 import type { Hold } from './hold.js';
 import { Leases } from './leases.js';
 import { withHold } from './with-hold.js';
@@ -104,7 +105,7 @@ export class InterProcessSemaphoreMutex {
    *
    * @throws as {@link InterProcessSemaphore.participants}
    */
-  participants(): Promise<Participant[]> {
-    return this.#leases.participants();
+  participants(options?: AskOptions): Promise<Participant[]> {
+    return this.#leases.participants(options);
   }
 }

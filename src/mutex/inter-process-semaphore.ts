@@ -4,6 +4,7 @@ import { expected, expectInteger, expectOptions } from '../client/validate.js';
 import type { Limit } from '../internals/lease-internals.js';
 import type { Participant } from '../internals/participants.js';
 import { checkAcquireOptions, checkTryOptions, type AcquireOptions } from './acquire-options.js';
+import type { AskOptions } from './ask.js';
 import type { Hold } from './hold.js';
 import { Leases } from './leases.js';
 
@@ -123,13 +124,16 @@ export class InterProcessSemaphore {
    * Who has a lease, and after them who waits for the next one; other processes and Java's Curator included. Who stands in line behind that one is
    * not shown, as in Curator: those are the participants of the mutex at `<path>/locks`.
    *
+   * @throws LockTimeoutError when no server has answered within `timeoutMs`, by default the session timeout
+   * @throws the reason of `signal` when that aborts first
    * @throws RequestFailedError when ZooKeeper refuses
    * @throws ClientClosedError when the client is closed, before or meanwhile
+   * @throws TypeError or RangeError for a bad option
    * @example
    * for (const { path, sessionId } of await semaphore.participants()) console.log(path, sessionId);
    */
-  participants(): Promise<Participant[]> {
-    return this.#leases.participants();
+  participants(options?: AskOptions): Promise<Participant[]> {
+    return this.#leases.participants(options);
   }
 }
 

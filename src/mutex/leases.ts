@@ -6,6 +6,7 @@ import { LeaseInternals, type Limit } from '../internals/lease-internals.js';
 import { readParticipants, type Participant } from '../internals/participants.js';
 import { Patience } from '../internals/patience.js';
 import { dataOfOptions, leaseTermsOf, type AcquireOptions } from './acquire-options.js';
+import { ask, type AskOptions } from './ask.js';
 import { Hold, type HoldKeeper } from './hold.js';
 import { usedLimits } from './used-limits.js';
 
@@ -76,12 +77,8 @@ export class Leases {
     }
   }
 
-  async participants(): Promise<Participant[]> {
-    const patience = new Patience(this.#client, this.#path, {});
-    try {
-      return await readParticipants(this.#client, this.#internals.leasesPath, leaseDriver, patience);
-    } finally {
-      patience.dispose();
-    }
+  participants(options?: AskOptions): Promise<Participant[]> {
+    const question = { call: 'participants', what: 'participants', path: this.#path } as const;
+    return ask(this.#client, question, options, (patience) => readParticipants(this.#client, this.#internals.leasesPath, leaseDriver, patience));
   }
 }

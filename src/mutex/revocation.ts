@@ -5,6 +5,7 @@ import type { Mark } from '../internals/mark.js';
 import { MarkedNode } from '../internals/marked-node.js';
 import { Patience, type PatienceOptions } from '../internals/patience.js';
 import { checkWaitOptions } from './acquire-options.js';
+import { ask, type AskOptions } from './ask.js';
 
 /** Options of {@link forceRelease}. */
 export interface ForceReleaseOptions {
@@ -25,16 +26,19 @@ export interface ForceReleaseOptions {
  * Resolves when the request is written, or the participant was found to have let go meanwhile.
  *
  * @param participantPath the znode of a holder or a waiter, as `participants()` and `hold.path` give it
+ * @throws LockTimeoutError when no server has answered within `timeoutMs`, by default the session timeout; the request may have arrived
+ * @throws the reason of `signal` when that aborts first
  * @throws RequestFailedError when it is not there, or ZooKeeper refuses
  * @throws InvalidPathError for a path that ZooKeeper does not take, and for a znode that no session owns
  * @throws ClientClosedError when the client is closed, before or meanwhile
+ * @throws TypeError or RangeError for a bad option
  * @example
  * const [holder] = await mutex.participants();
  * if (holder) await revoke(client, holder.path);
  */
-export async function revoke(client: LockClient, participantPath: string): Promise<void> {
+export async function revoke(client: LockClient, participantPath: string, options?: AskOptions): Promise<void> {
   const node = markedNode(client, participantPath, 'revoke');
-  await within(client, participantPath, {}, (patience) => node.mark(patience));
+  await ask(client, { call: 'revoke', what: 'revoked', path: participantPath }, options, (patience) => node.mark(patience));
 }
 
 /**
