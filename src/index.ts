@@ -23,6 +23,7 @@ export {
   ForeignDataError,
   ForeignNodeError,
   InvalidPathError,
+  LimitMismatchError,
   LockError,
   LockLostError,
   LockTimeoutError,

@@ -9,6 +9,7 @@ export type LockErrorCode =
   | 'ERR_LOCK_INVALID_PATH'
   | 'ERR_LOCK_FOREIGN_NODE'
   | 'ERR_LOCK_FOREIGN_DATA'
+  | 'ERR_LOCK_LIMIT_MISMATCH'
   | 'ERR_LOCK_DEADLOCK'
   | 'ERR_LOCK_SEQUENCE_OVERFLOW'
   | 'ERR_LOCK_REQUEST_FAILED'
@@ -204,6 +205,31 @@ export class ForeignDataError extends LockError {
       `The znode of the lock ${path} says who holds it when the lock has weights, but it says ${found}. ` +
         'Use another path, or delete the znode while nobody uses it',
     );
+  }
+}
+
+/**
+ * More leases of a semaphore than `maxLeases` allows have stayed on the servers for as long as two session timeouts: other clients of its path use a larger
+ * `maxLeases`.
+ */
+export class LimitMismatchError extends LockError {
+  /** The semaphore's path. */
+  readonly path: string;
+  /** What this client goes by. */
+  readonly maxLeases: number;
+
+  static {
+    this.prototype.name = 'LimitMismatchError';
+  }
+
+  constructor(path: string, maxLeases: number, stayed: number, stayedMs: number) {
+    super(
+      'ERR_LOCK_LIMIT_MISMATCH',
+      `The semaphore ${path} has { maxLeases: ${maxLeases} } in this client, but ${stayed} znodes have stayed below ${path}/leases, before that of the waiter, for ${stayedMs} ms. ` +
+        'Use the same maxLeases in all clients of this path. Where it is the same, somebody left a znode there: delete it, or wait until its session ends',
+    );
+    this.path = path;
+    this.maxLeases = maxLeases;
   }
 }
 

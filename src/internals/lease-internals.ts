@@ -1,11 +1,12 @@
-import { ForeignNodeError } from '../client/errors.js';
+import { ForeignNodeError, RequestFailedError } from '../client/errors.js';
 import type { LockClient } from '../client/lock-client.js';
 import { getChildren } from '../client/operations.js';
 import { join } from '../client/path.js';
 import type { Session } from '../client/session.js';
-import { expected } from '../client/validate.js';
+import { ZooKeeperError } from '../client/zookeeper-error.js';
 import { leaseDriver } from '../driver/lease-driver.js';
 import { standardDriver } from '../driver/standard-driver.js';
+import { countFreeLeases, type SemaphoreFolders } from './free-leases.js';
 import type { Grant } from './grant.js';
 import { localAddress } from './local-address.js';
 import type { Place } from './attempt.js';
@@ -14,6 +15,8 @@ import type { Mode } from './lock-queue.js';
 import type { Patience } from './patience.js';
 import { Retries } from './retries.js';
 import { SharedCount } from './shared-count.js';
+import { StandOff } from './stand-off.js';
+import { Surplus } from './surplus.js';
 import { watchChildren } from './watch-children.js';
 
 /** How many leases there are: said by the application, or by a znode that may change. */
@@ -21,13 +24,24 @@ export type Limit = { readonly is: 'fixed'; readonly maxLeases: number } | { rea
 
 type Taken =
   | { readonly is: 'granted'; readonly grants: readonly Grant[] }
+  /** One of its znodes was deleted: the retry policy decides. */
   | { readonly is: 'vanished' }
+  /** The session has ended, or the call gives way: it queues up again. */
   | { readonly is: 'over' };
+
+/** The wait for the leases of one call, in one turn. */
+interface Wait {
+  readonly turn: Grant;
+  /** What it has so far. */
+  readonly grants: readonly Grant[];
+  readonly surplus: Surplus;
+  readonly standOff: StandOff;
+  givesWay: boolean;
+}
 
 /** The folders of Curator's InterProcessSemaphoreV2: its LOCK_PARENT and LEASE_PARENT. */
 const locks = 'locks';
 const leases = 'leases';
-const surplusMs = 1_000;
 
 /**
  * The wait for leases, in Curator's V2 layout: whose turn it is at the mutex `<path>/locks` creates znodes below `<path>/leases` and waits there, alone,
@@ -41,6 +55,7 @@ export class LeaseInternals {
   readonly #count: SharedCount | undefined;
   readonly #mutex: LockInternals;
   readonly #leases: LockInternals;
+  readonly #folders: SemaphoreFolders;
   /** As many as the limit said when it was last asked. */
   #maxLeases = 0;
 
@@ -50,6 +65,7 @@ export class LeaseInternals {
     this.#limit = limit;
     if (limit.is === 'fixed') this.#maxLeases = limit.maxLeases;
     this.#count = limit.is === 'shared' ? new SharedCount(client, limit.path) : undefined;
+    this.#folders = { locks: `${client.chroot}${join(path, locks)}`, leases: `${client.chroot}${this.leasesPath}` };
     const address = Buffer.from(localAddress());
     const common = { foreignNodes: 'reject', data: () => address } as const;
     this.#mutex = new LockInternals(client, join(path, locks), { ...common, driver: standardDriver, maxLeases: 1 });
@@ -76,25 +92,30 @@ export class LeaseInternals {
   }
 
   /**
-   * Without the mutex, which somebody else may have for a moment while leases are free. It is not needed: only the first `maxLeases` hold. Nobody
-   * who waits is overtaken, because who waits has a znode before ours.
+   * Looks before it writes. Then it needs the turn, too: who stands in line at `locks` has asked before. Where two take their turns in one moment, one of them
+   * gets nothing.
    */
   async #tryOnce(quantity: number, patience: Patience, data: Uint8Array | undefined): Promise<readonly Grant[] | undefined> {
     const { session } = this.#client;
     if (!session.isConnected) return undefined;
     this.#refuseStrangers(session, patience);
     if ((await this.#readLimit(session, patience, 'once')) === 'over') return undefined;
-    const grants: Grant[] = [];
+    if ((await this.#countFree(session)) < quantity) return undefined;
+    patience.check();
+    const turn = await this.#mutex.attempt(session, patience, 'once', { data });
+    if (turn.is !== 'granted') return undefined;
+    const taken = await this.#take(quantity, turn.grant, patience, 'once', data);
+    return taken.is === 'granted' ? taken.grants : undefined;
+  }
+
+  async #countFree(session: Session): Promise<number> {
     try {
-      while (grants.length < quantity) {
-        const grant = await this.#leases.acquire(patience, 'once', undefined, data);
-        if (grant === undefined) break;
-        grants.push(grant);
-      }
-    } finally {
-      if (grants.length < quantity) void giveBack(grants);
+      return await countFreeLeases(session, this.#folders, () => this.#maxLeases);
+    } catch (error) {
+      if (!(error instanceof ZooKeeperError)) throw error;
+      if (error.isPassing) return 0;
+      throw new RequestFailedError(`The semaphore ${this.#path} cannot be acquired`, error);
     }
-    return grants.length < quantity ? undefined : grants;
   }
 
   async #run(quantity: number, patience: Patience, data: Uint8Array | undefined): Promise<readonly Grant[]> {
@@ -103,34 +124,34 @@ export class LeaseInternals {
       this.#refuseStrangers(this.#client.session, patience);
       const turn = await this.#mutex.acquire(patience, 'wait', undefined, data);
       if (turn === undefined) continue;
-      const taken = await this.#take(quantity, turn, patience, data);
+      const taken = await this.#take(quantity, turn, patience, 'wait', data);
       if (taken.is === 'granted') return taken.grants;
       if (taken.is === 'vanished') await retries.pause(patience, this.#leases.vanished());
     }
   }
 
   /** Whoever has the turn takes all the leases. If one cannot be had, they are given back before the turn is: who is next finds none of ours. */
-  async #take(quantity: number, turn: Grant, patience: Patience, data: Uint8Array | undefined): Promise<Taken> {
+  async #take(quantity: number, turn: Grant, patience: Patience, mode: Mode, data: Uint8Array | undefined): Promise<Taken> {
     const { session } = this.#client;
     const grants: Grant[] = [];
     const discards: Promise<void>[] = [];
-    const surplus = new Surplus(this.#client, this.#path, this.#limit);
+    const wait: Wait = { turn, grants, surplus: this.#newSurplus(), standOff: new StandOff(this.#client.clock), givesWay: false };
     let taken: Taken = { is: 'vanished' };
     const areHeld = (): boolean => [turn, ...grants].every((grant) => grant.isValid);
     try {
       // Asked again: whoever came to this path since then finds our folders there.
       this.#refuseStrangers(session, patience);
-      while (areHeld() && grants.length < quantity) {
-        if ((await this.#readLimit(session, patience)) === 'over') break;
-        const outcome = await this.#leases.attempt(session, patience, 'wait', {
-          news: (place) => this.#news(place, [turn, ...grants], surplus, patience),
+      while (areHeld() && grants.length < quantity && !wait.givesWay) {
+        if ((await this.#readLimit(session, patience, mode)) === 'over') break;
+        const outcome = await this.#leases.attempt(session, patience, mode, {
+          news: (place) => this.#news(place, wait, patience),
           discarded: (gone) => void discards.push(gone),
           data,
         });
         if (outcome.is === 'granted') grants.push(outcome.grant);
-        else if (outcome.is === 'vanished') return taken;
+        else if (outcome.is === 'vanished' || mode === 'once') return taken;
       }
-      if (session.isEnded) taken = { is: 'over' };
+      if (session.isEnded || wait.givesWay) taken = { is: 'over' };
       else if (grants.length === quantity && areHeld()) taken = { is: 'granted', grants };
       return taken;
     } finally {
@@ -139,21 +160,45 @@ export class LeaseInternals {
     }
   }
 
-  /** `over` when the turn is lost, because somebody else may have it and wait for our znodes to go; or when a lease is that we have already. */
-  async #news({ session, sorted, index }: Place, held: readonly Grant[], surplus: Surplus, patience: Patience): Promise<'look' | 'over'> {
+  /**
+   * `over` when the turn is lost, because somebody else may have it and wait for our znodes to go; or when a lease is that we have already; or when this call
+   * gives way.
+   */
+  async #news(place: Place, wait: Wait, patience: Patience): Promise<'look' | 'over'> {
+    const { session, sorted, index } = place;
+    const held = [wait.turn, ...wait.grants];
+    const surplusInMs = wait.surplus.look(sorted.slice(0, index));
+    const standOffInMs = await this.#standOffIn(place, wait, patience);
+    if (standOffInMs === 'give way') {
+      wait.givesWay = true;
+      return 'over';
+    }
+    const lookInMs = Math.min(surplusInMs, standOffInMs);
     const news = await patience.wait<'look' | 'over'>((wake, fail) => {
       const look = (): void => wake('look');
       const stops = [
         session.onChange(() => session.isEnded && look()),
         ...held.map((grant) => grant.onLost(() => wake('over'))),
-        watchChildren(session, `${this.#client.chroot}${this.leasesPath}`, sorted, { changed: look, failed: fail }),
-        surplus.watch(index, fail),
+        watchChildren(session, this.#folders.leases, sorted, { changed: look, failed: fail }),
       ];
+      if (lookInMs < Infinity) stops.push(this.#client.clock.after(lookInMs, look));
       if (this.#count) stops.push(this.#count.watch(session, this.#maxLeases, look));
       if (held.some((grant) => !grant.isValid)) wake('over');
       return () => stops.forEach((stop) => stop());
     });
     return news === 'look' ? this.#readLimit(session, patience) : news;
+  }
+
+  /** Only a call that has some leases already keeps them from somebody by its wait. */
+  #standOffIn({ session, sorted, index }: Place, { turn, grants, standOff }: Wait, patience: Patience): Promise<number | 'give way'> {
+    if (grants.length === 0) return Promise.resolve(Infinity);
+    const part = { session, ...this.#folders, turn: turn.node.name, sorted, index };
+    return patience.limit(() => standOff.look(part), ignore);
+  }
+
+  #newSurplus(): Surplus {
+    const maxLeases = this.#limit.is === 'fixed' ? this.#limit.maxLeases : Infinity;
+    return new Surplus({ path: this.#path, maxLeases, clock: this.#client.clock, stayMs: () => 2 * this.#client.sessionTimeoutMs });
   }
 
   async #readLimit(session: Session, patience: Patience, mode: Mode = 'wait'): Promise<'look' | 'over'> {
@@ -176,38 +221,10 @@ export class LeaseInternals {
   }
 }
 
-/**
- * More leases on the server than there are, by our count: whoever holds the others counts otherwise. Only if it lasts: a znode may be about to
- * be deleted.
- */
-class Surplus {
-  readonly #client: LockClient;
-  readonly #error: () => RangeError;
-  readonly #maxLeases: number;
-  #since: number | undefined;
-
-  constructor(client: LockClient, path: string, limit: Limit) {
-    this.#client = client;
-    this.#maxLeases = limit.is === 'fixed' ? limit.maxLeases : Infinity;
-    this.#error = () => new RangeError(expected('maxLeases', `what others use for the semaphore ${path}, where more leases are held`, this.#maxLeases));
-  }
-
-  /** @param before how many leases are before the one that waits */
-  watch(before: number, fail: (error: unknown) => void): () => void {
-    const { clock } = this.#client;
-    if (before <= this.#maxLeases) {
-      this.#since = undefined;
-      return () => undefined;
-    }
-    this.#since ??= clock.now();
-    return clock.after(Math.max(0, this.#since + surplusMs - clock.now()), () => fail(this.#error()));
-  }
-}
-
 function giveBack(grants: readonly Grant[]): Promise<unknown> {
   return Promise.all(grants.map((grant) => grant.end()));
 }
 
 function ignore(): void {
-  // Nobody was ever there, or the server could not be asked: the znodes below say more, and the next call asks again.
+  // Nobody was ever there, or the server could not be asked: the znodes below say more, and the next call asks again. Or it came too late.
 }

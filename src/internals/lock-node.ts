@@ -50,7 +50,8 @@ export type Woken = 'look' | 'gone' | 'holder gone' | 'handed over';
 export interface NodePlace {
   readonly root: string;
   readonly lockName: string;
-  readonly isSticky: boolean;
+  /** The names of its znodes tell other clients of this library what {@link stickyUuid} marks. */
+  readonly hasMarkedUuid: boolean;
   /** Who holds is decided by it. */
   readonly driver: LockDriver;
   readonly foreignNodes: 'reject' | 'wait';
@@ -79,7 +80,7 @@ export class LockNode implements Watched {
 
   constructor(session: Session, place: NodePlace) {
     this.session = session;
-    this.#uuid = place.isSticky ? stickyUuid(randomUUID()) : randomUUID();
+    this.#uuid = place.hasMarkedUuid ? stickyUuid(randomUUID()) : randomUUID();
     this.#place = place;
   }
 

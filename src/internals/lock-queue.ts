@@ -4,6 +4,7 @@ import { sync } from '../client/operations.js';
 import { expectDuration } from '../client/validate.js';
 import type { Session } from '../client/session.js';
 import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
+import { leaseDriver } from '../driver/lease-driver.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { isSequenceNearOverflow } from '../driver/names.js';
 import { standardDriver } from '../driver/standard-driver.js';
@@ -54,7 +55,7 @@ export class LockQueue {
     this.path = path;
     this.root = `${client.chroot}${path}`;
     this.options = options;
-    this.#place = { root: this.root, lockName: options.driver.lockName, isSticky: options.isSticky ?? false, driver: options.driver, foreignNodes: options.foreignNodes, tools: client };
+    this.#place = { root: this.root, lockName: options.driver.lockName, hasMarkedUuid: options.isSticky === true || options.driver === leaseDriver, driver: options.driver, foreignNodes: options.foreignNodes, tools: client };
   }
 
   newNode(session: Session): LockNode {

@@ -1,7 +1,10 @@
 import { expect } from 'chai';
-import { InterProcessMutex, InterProcessSemaphore, type InterProcessSemaphoreOptions } from '../../../src/index.ts';
+import { InterProcessMutex, InterProcessSemaphore, LimitMismatchError, LockClient, type InterProcessSemaphoreOptions } from '../../../src/index.ts';
+import { createSequential, openAcl } from '../../../src/client/operations.ts';
+import { sharedZooKeeper } from '../../support/hooks.ts';
 import { testPath } from '../../support/test-path.ts';
 import { rejection } from '../../support/until.ts';
+import { startProxy } from '../../support/zk-proxy.ts';
 import { crowd, isEmpty, returnAll, semaphoreOf, semaphoreOfEachTest, setCount, setData, waits } from './support.ts';
 
 describe('how many leases a semaphore has', () => {
@@ -88,13 +91,43 @@ describe('how many leases a semaphore has', () => {
     await (await semaphoreOf(test.client, test.path, 3).acquire()).release();
   });
 
-  it('is an error where others hold more leases', async () => {
-    const theirs = await semaphoreOf(test.other, test.path, 3).acquireMany(3);
-    const error = await rejection(semaphoreOf(test.client, test.path, 2).acquire({ timeoutMs: 10_000 }));
-    expect(error).to.be.instanceOf(RangeError);
-    expect(error.message).to.contain('`maxLeases`').and.to.contain(test.path).and.to.contain('got 2');
-    await crowd(test.outside, test.path, { leases: 3, locks: 0 });
-    await returnAll(theirs);
+  describe('where others hold more leases', () => {
+    let impatient: LockClient;
+
+    beforeEach(async () => {
+      impatient = await LockClient.connect((await sharedZooKeeper()).connectString, { sessionTimeoutMs: 2_000 });
+    });
+
+    afterEach(() => impatient.close());
+
+    it('is an error when they have stayed for two session timeouts', async function () {
+      this.timeout(30_000);
+      const theirs = await semaphoreOf(test.other, test.path, 3).acquireMany(3);
+      const startedAt = performance.now();
+      const error = await rejection(semaphoreOf(impatient, test.path, 2).acquire({ timeoutMs: 25_000 }));
+      expect(performance.now() - startedAt).to.be.at.least(2 * impatient.sessionTimeoutMs - 1);
+      expect(error).to.be.instanceOf(LimitMismatchError).and.to.include({ code: 'ERR_LOCK_LIMIT_MISMATCH', path: test.path, maxLeases: 2 });
+      expect(error.message).to.contain(`The semaphore ${test.path} has { maxLeases: 2 }`).and.to.contain('3 znodes').and.to.contain('Use the same maxLeases');
+      await crowd(test.outside, test.path, { leases: 3, locks: 0 });
+      await returnAll(theirs);
+    });
+
+    it('is no error where the surplus is of a process that died, and goes with its session', async function () {
+      this.timeout(30_000);
+      const server = await sharedZooKeeper();
+      await using proxy = await startProxy(Number(server.connectString.split(':')[1]));
+      const dying = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 2_000 });
+      const gate = await semaphoreOf(test.other, test.path, 1).acquire();
+      // As a tryAcquire that dies before it has deleted what it could not have.
+      await dying.session.request(createSequential(`${test.path}/leases/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lease-`, new Uint8Array(0), openAcl));
+      const waiting = semaphoreOf(impatient, test.path, 1).acquire();
+      await waits(test.outside, test.path, 3);
+      proxy.silence();
+      await waits(test.outside, test.path, 2);
+      await gate.release();
+      await (await waiting).release();
+      await dying.close({ timeoutMs: 0 });
+    });
   });
 
   it('is no error where one too many is about to go', async () => {

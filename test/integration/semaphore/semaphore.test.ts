@@ -116,13 +116,26 @@ describe('a semaphore', () => {
   });
 
   describe('tryAcquire', () => {
-    it('takes each free lease once, also when all come at once, and then none', async () => {
+    it('takes one free lease after another, and then none', async () => {
       const semaphore = semaphoreOf(test.client, test.path, 3);
       await (await semaphore.acquire()).release();
-      const tries = await Promise.all([1, 2, 3].map(() => semaphore.tryAcquire()));
-      expect(tries.filter((lease) => lease !== undefined)).to.have.length(3);
+      const tries: (Hold | undefined)[] = [];
+      for (let count = 1; count <= 3; count += 1) {
+        tries.push(await semaphore.tryAcquire());
+        await crowd(test.outside, test.path, { leases: count, locks: 0 });
+      }
+      expect(tries.every((lease) => lease?.isValid)).to.equal(true);
       expect(await semaphore.tryAcquire()).to.equal(undefined);
       await returnAll(tries);
+      await isEmpty(test.outside, test.path);
+    });
+
+    it('gives the first one of several at once a lease, and leaves nothing of the others', async () => {
+      const tries = await Promise.all([test.client, test.client, test.other].map((client) => semaphoreOf(client, test.path, 3).tryAcquire()));
+      const leases = tries.filter((lease) => lease !== undefined);
+      expect(leases).to.have.length.greaterThan(0);
+      await crowd(test.outside, test.path, { leases: leases.length, locks: 0 });
+      await returnAll(leases);
       await isEmpty(test.outside, test.path);
     });
 

@@ -1,0 +1,39 @@
+import { ForeignNodeError } from '../client/errors.js';
+import { getChildren, sync, type Operation } from '../client/operations.js';
+import type { Session } from '../client/session.js';
+import { whenNoNode } from '../client/zookeeper-error.js';
+import { leaseDriver } from '../driver/lease-driver.js';
+import { foreignNames } from '../driver/names.js';
+import { standardDriver } from '../driver/standard-driver.js';
+
+/** The two folders of a semaphore on the servers. */
+export interface SemaphoreFolders {
+  readonly locks: string;
+  readonly leases: string;
+}
+
+/**
+ * How many leases are free for an acquire that does not wait: none while anybody stands in line at `locks`, because that one has asked before. One round trip,
+ * which writes nothing, and misses nothing that was written before.
+ *
+ * @throws ForeignNodeError where a folder has children of another kind of lock
+ */
+export async function countFreeLeases(session: Session, { locks, leases }: SemaphoreFolders, maxLeases: () => number): Promise<number> {
+  session.request(sync(leases)).catch(ignore);
+  const [inLine, taken] = await Promise.all([namesIn(session, getChildren(locks)), namesIn(session, getChildren(leases))]);
+  refuseForeign(locks, foreignNames(inLine, standardDriver.lockName));
+  refuseForeign(leases, foreignNames(taken, leaseDriver.lockName));
+  return inLine.length > 0 ? 0 : Math.max(0, maxLeases() - taken.length);
+}
+
+function namesIn(session: Session, list: Operation<string[]>): Promise<string[]> {
+  return session.request(list).then(({ value }) => value, whenNoNode<string[]>([]));
+}
+
+function refuseForeign(path: string, foreign: readonly string[]): void {
+  if (foreign.length > 0) throw new ForeignNodeError(path, foreign);
+}
+
+function ignore(): void {
+  // What failed here fails again where it is awaited.
+}

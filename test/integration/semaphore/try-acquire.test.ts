@@ -1,0 +1,111 @@
+import { expect } from 'chai';
+import { InterProcessMutex, LockClient } from '../../../src/index.ts';
+import { sharedZooKeeper } from '../../support/hooks.ts';
+import { rejection } from '../../support/until.ts';
+import { startProxy, type Frame, type ZkProxy } from '../../support/zk-proxy.ts';
+import { answered, once, sent } from '../curator/support/faults.ts';
+import { reached } from '../curator/support/states.ts';
+import { crowd, isEmpty, returnAll, semaphoreOf, semaphoreOfEachTest, waits } from './support.ts';
+
+describe('an acquire of a semaphore that does not wait', () => {
+  const test = semaphoreOfEachTest('try-acquire');
+  let proxy: ZkProxy;
+  let watched: LockClient;
+
+  beforeEach(async () => {
+    proxy = await startProxy(Number((await sharedZooKeeper()).connectString.split(':')[1]));
+    watched = await LockClient.connect(proxy.connectString);
+  });
+
+  afterEach(async () => {
+    await watched.close({ timeoutMs: 500 });
+    await proxy.close();
+  });
+
+  const below = (folder: 'locks' | 'leases', match: (frame: Frame) => boolean) => (frame: Frame): boolean => match(frame) && frame.path?.startsWith(`${test.path}/${folder}`) === true;
+  const writes = (): string[] => proxy.frames.filter(({ from, op }) => from === 'client' && /^(create|delete|setData)/.test(op)).map(({ op, path }) => `${op} ${path ?? ''}`);
+  /** A try of each kind. */
+  const tries = async (client: LockClient, maxLeases: number): Promise<void> => {
+    const semaphore = semaphoreOf(client, test.path, maxLeases);
+    expect(await semaphore.tryAcquire()).to.equal(undefined);
+    expect((await rejection(semaphore.acquire({ timeoutMs: 0 }))).code).to.equal('ERR_LOCK_TIMEOUT');
+    expect((await rejection(semaphore.acquireMany(maxLeases, { timeoutMs: 0 }))).code).to.equal('ERR_LOCK_TIMEOUT');
+  };
+
+  it('writes nothing while somebody stands in line, though all leases are free', async () => {
+    const inLine = await new InterProcessMutex(test.other, `${test.path}/locks`).acquire();
+    await tries(watched, 2);
+    expect(writes()).to.deep.equal([]);
+    await inLine.release();
+    const leases = await semaphoreOf(watched, test.path, 2).acquireMany(2, { timeoutMs: 0 });
+    expect(leases.map(({ isValid }) => isValid)).to.deep.equal([true, true]);
+    await returnAll(leases);
+  });
+
+  it('writes nothing where fewer leases are free than it wants', async () => {
+    const gate = await semaphoreOf(test.other, test.path, 2).acquire();
+    expect((await rejection(semaphoreOf(watched, test.path, 2).acquireMany(2, { timeoutMs: 0 }))).code).to.equal('ERR_LOCK_TIMEOUT');
+    expect(writes()).to.deep.equal([]);
+    const lease = await semaphoreOf(watched, test.path, 2).tryAcquire();
+    expect(lease?.isValid).to.equal(true);
+    await returnAll([gate, lease]);
+  });
+
+  it('does not overtake somebody who has the turn, and whose lease is free but not yet taken', async () => {
+    const gate = await semaphoreOf(test.other, test.path, 1).acquire();
+    const first = semaphoreOf(test.other, test.path, 1).acquire();
+    await waits(test.outside, test.path, 2);
+    const second = semaphoreOf(watched, test.path, 1).acquire();
+    await crowd(test.outside, test.path, { leases: 2, locks: 2 });
+    let letGo = (): void => undefined;
+    once(proxy, below('leases', sent('create2')), { delayUntil: new Promise<void>((resolve) => (letGo = resolve)) });
+    await gate.release();
+    await (await first).release();
+    await proxy.seen(below('leases', sent('create2')));
+    await crowd(test.outside, test.path, { leases: 0, locks: 1 });
+    await tries(test.client, 1);
+    letGo();
+    await (await second).release();
+    await isEmpty(test.outside, test.path);
+  });
+
+  it('gets nothing, and leaves nothing, where somebody takes the last lease between its look and its turn', async () => {
+    let taken = (): void => undefined;
+    once(proxy, below('locks', sent('create2')), { delayUntil: new Promise<void>((resolve) => (taken = resolve)) });
+    await (await semaphoreOf(test.other, test.path, 1).acquire()).release();
+    const trying = semaphoreOf(watched, test.path, 1).tryAcquire();
+    await proxy.seen(below('locks', sent('create2')));
+    const lease = await semaphoreOf(test.other, test.path, 1).acquire();
+    taken();
+    expect(await trying).to.equal(undefined);
+    await crowd(test.outside, test.path, { leases: 1, locks: 0 });
+    await lease.release();
+  });
+
+  it('gets nothing, and leaves nothing, where somebody queues up between its look and its turn', async () => {
+    let queued = (): void => undefined;
+    once(proxy, below('locks', sent('create2')), { delayUntil: new Promise<void>((resolve) => (queued = resolve)) });
+    await (await semaphoreOf(test.other, test.path, 1).acquire()).release();
+    const trying = semaphoreOf(watched, test.path, 1).tryAcquire();
+    await proxy.seen(below('locks', sent('create2')));
+    const inLine = await new InterProcessMutex(test.other, `${test.path}/locks`).acquire();
+    queued();
+    expect(await trying).to.equal(undefined);
+    await crowd(test.outside, test.path, { leases: 0, locks: 1 });
+    await inLine.release();
+  });
+
+  for (const folder of ['locks', 'leases'] as const) {
+    it(`settles when the answer to its create below ${folder} is lost with the connection, and leaves nothing`, async () => {
+      await (await semaphoreOf(watched, test.path, 1).acquire()).release();
+      const suspended = reached(watched, 'suspended');
+      once(proxy, below(folder, answered('create2')), 'cut');
+      await proxy.refuse();
+      const lease = await semaphoreOf(watched, test.path, 1).tryAcquire();
+      expect(lease).to.equal(undefined);
+      await suspended;
+      await proxy.accept();
+      await isEmpty(test.outside, test.path);
+    });
+  }
+});
