@@ -192,7 +192,7 @@ export class LeaseInternals {
   /** Only a call that has some leases already keeps them from somebody by its wait. */
   #standOffIn({ session, sorted, index }: Place, { turn, grants, standOff }: Wait, patience: Patience): Promise<number | 'give way'> {
     if (grants.length === 0) return Promise.resolve(Infinity);
-    const part = { session, ...this.#folders, turn: turn.node.name, sorted, index };
+    const part = { session, ...this.#folders, turn: turn.node.name, sorted, index, own: grants.map(({ node }) => node.name) };
     return patience.limit(() => standOff.look(part), ignore);
   }
 

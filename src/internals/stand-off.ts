@@ -14,9 +14,10 @@ export interface PartOfLeases {
   readonly leases: string;
   /** The name of the znode in `locks` that is the call's turn. */
   readonly turn: string;
-  /** All leases as listed, and which of them is the one that waits. */
+  /** All leases as listed, which of them is the one that waits, and the names of those that the call has. */
   readonly sorted: readonly string[];
   readonly index: number;
+  readonly own: readonly string[];
 }
 
 /** How long no lease may come or go before it is asked whether any ever will. */
@@ -37,10 +38,10 @@ export class StandOff {
 
   /** @returns in how many milliseconds to look again, Infinity where no wait of this kind can be; or that this call has to give way */
   async look(part: PartOfLeases): Promise<number | 'give way'> {
-    const { sorted, index } = part;
-    // Leases of this library were taken all at once: their owners wait for no more of them.
-    const others = sorted.slice(0, index).filter((name) => !isWholeLeaseName(name));
-    if (others.length === 0) return Infinity;
+    const { sorted, index, own } = part;
+    const others = sorted.slice(0, index).filter((name) => !own.includes(name));
+    // The owner of such a lease waits for no more of them: one comes back by itself, and then there is another look.
+    if (others.length === 0 || others.some(isWholeLeaseName)) return Infinity;
     const now = this.#clock.now();
     const leases = sorted.join();
     if (leases !== this.#leases) this.#since = now;
@@ -52,16 +53,16 @@ export class StandOff {
   }
 }
 
-/** Whether a session that has one of `others` stands in line behind our turn. */
+/** Whether each session that has one of `others` stands in line behind our turn: else one of them comes back by itself. */
 async function isWaitedForBehind({ session, locks, leases, turn }: PartOfLeases, others: readonly string[]): Promise<boolean> {
-  const ownerOf = (path: string): Promise<bigint> => session.request(exists(path)).then(({ value }) => value.ephemeralOwner, whenNoNode(0n));
+  const ownerOf = (path: string): Promise<bigint | undefined> => session.request(exists(path)).then(({ value }) => value.ephemeralOwner, whenNoNode(undefined));
   try {
     const { value } = await session.request(getChildren(locks));
     const line = standardDriver.sort(value);
     const behind = line.slice(line.indexOf(turn) + 1);
     const waiting = new Set(await Promise.all(behind.map((name) => ownerOf(join(locks, name)))));
     const holding = await Promise.all(others.map((name) => ownerOf(join(leases, name))));
-    return holding.some((owner) => owner !== 0n && waiting.has(owner));
+    return holding.every((owner) => owner !== undefined && waiting.has(owner));
   } catch (error) {
     // Nobody can say; it is asked again.
     if (error instanceof ZooKeeperError) return false;

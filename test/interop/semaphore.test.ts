@@ -105,6 +105,50 @@ describe('a semaphore of 3 leases that is shared with Java Curator', () => {
     await until('nothing is left', async () => (await left()).length === 0);
   });
 
+  it('who wants both leases gives way to Java, which has one of both and stands in line for the other: 20 times, and both always get them', async function () {
+    this.timeout(180_000);
+    const both = 'semaphore:2:2';
+    const thread = java.owner('both');
+    for (let round = 0; round < 20; round += 1) {
+      path = `${testPath('both')}-${round}`;
+      semaphore = new InterProcessSemaphore(client, path, { maxLeases: 2 });
+      const [first, last] = await semaphore.acquireMany(2);
+      const theirs = thread.acquire(both, path).then(() => thread.release(both, path));
+      await waitsForLease(3);
+      const ours = semaphore.acquireMany(2, { timeoutMs: 60_000 });
+      await inLine(2);
+      // Java has its first lease now, and its second turn is behind ours.
+      await first?.release();
+      await until('we have the turn, and Java stands behind', async () => {
+        const sessions = (await outside.ephemerals(`${path}/locks`)).sort((a, b) => (a.name.slice(-10) < b.name.slice(-10) ? -1 : 1)).map(({ owner }) => owner === client.session.id);
+        return sessions.length === 2 && sessions[0] === true && sessions[1] === false;
+      });
+      await last?.release();
+      await theirs;
+      const leases = await ours;
+      expect(leases.map(({ isValid }) => isValid)).to.deep.equal([true, true]);
+      await Promise.all(leases.map((lease) => lease.release()));
+      await until('nothing is left', async () => (await left()).length === 0);
+    }
+  });
+
+  it('who wants both leases, and Java, which wants both as well, always get them, in any order', async function () {
+    this.timeout(180_000);
+    const thread = java.owner('both');
+    const theirs = async (): Promise<void> => {
+      for (let round = 0; round < 8; round += 1) {
+        await thread.acquire('semaphore:2:2', path);
+        await thread.release('semaphore:2:2', path);
+      }
+    };
+    const pair = new InterProcessSemaphore(client, path, { maxLeases: 2 });
+    const ours = async (): Promise<void> => {
+      for (let round = 0; round < 8; round += 1) await Promise.all((await pair.acquireMany(2, { timeoutMs: 60_000 })).map((lease) => lease.release()));
+    };
+    await Promise.all([theirs(), ours(), ours()]);
+    await until('nothing is left', async () => (await left()).length === 0);
+  });
+
   it("Java's SharedCount says how many there are, to those who wait, too", async () => {
     const count = `${path}-count`;
     await java.owner('main').setCount(count, 1);

@@ -99,21 +99,23 @@ public class JavaPeer {
     };
   }
 
-  /** `semaphore:3` has three leases. */
+  /** `semaphore:3` has three leases; of `semaphore:3:2` two are taken by one acquire, and released by one release. */
   static Lock leaseOf(String owner, String kind, String path) {
-    int max = Integer.parseInt(kind.substring(kind.indexOf(':') + 1));
+    String[] words = kind.split(":");
+    int max = Integer.parseInt(words[1]);
+    int quantity = words.length > 2 ? Integer.parseInt(words[2]) : 1;
     InterProcessSemaphoreV2 semaphore = semaphores.computeIfAbsent(path, (key) -> new InterProcessSemaphoreV2(client, path, max));
     Deque<Lease> held = leases.computeIfAbsent(owner + " " + path, (key) -> new ArrayDeque<>());
     return new Lock() {
       public String acquire(long timeoutMs) throws Exception {
-        Lease lease = timeoutMs < 0 ? semaphore.acquire() : semaphore.acquire(timeoutMs, TimeUnit.MILLISECONDS);
-        if (lease == null) return "null";
-        held.addLast(lease);
-        return quoted(path + "/leases/" + lease.getNodeName());
+        Collection<Lease> taken = timeoutMs < 0 ? semaphore.acquire(quantity) : semaphore.acquire(quantity, timeoutMs, TimeUnit.MILLISECONDS);
+        if (taken == null) return "null";
+        held.addAll(taken);
+        return quoted(path + "/leases/" + taken.iterator().next().getNodeName());
       }
 
       public void release() {
-        semaphore.returnLease(held.removeFirst());
+        for (int lease = 0; lease < quantity; lease++) semaphore.returnLease(held.removeFirst());
       }
     };
   }

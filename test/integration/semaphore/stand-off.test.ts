@@ -1,0 +1,106 @@
+import { expect } from 'chai';
+import { InterProcessMutex } from '../../../src/index.ts';
+import { createSequential, openAcl } from '../../../src/client/operations.ts';
+import { StandOff, type PartOfLeases } from '../../../src/internals/stand-off.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+import { until } from '../../support/until.ts';
+import { crowd, isEmpty, returnAll, semaphoreOf, semaphoreOfEachTest, waits } from './support.ts';
+
+const standstillMs = 1_500;
+
+describe('a call that has one of its leases, and waits for another', () => {
+  const test = semaphoreOfEachTest('stand-off');
+
+  /** A lease of one session, as Java writes it. */
+  const takeAsJava = async (client = test.other): Promise<string> => {
+    const { value } = await client.session.request(createSequential(`${test.path}/leases/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lease-`, new Uint8Array(0), openAcl));
+    return value.path;
+  };
+
+  it('gives way to a session that has the other one and stands in line behind it, and gets both in the end', async () => {
+    const gate = await semaphoreOf(test.other, test.path, 2).acquire();
+    const java = await takeAsJava();
+    await gate.release();
+    const ours = semaphoreOf(test.client, test.path, 2).acquireMany(2);
+    await waits(test.outside, test.path, 3);
+    const second = await new InterProcessMutex(test.other, `${test.path}/locks`).acquire();
+    // As Java: it has its second turn now, and nobody else has a lease.
+    expect(second.isValid).to.equal(true);
+    await crowd(test.outside, test.path, { leases: 1, locks: 2 });
+    await test.outside.remove(java);
+    await second.release();
+    await returnAll(await ours);
+    await isEmpty(test.outside, test.path);
+  });
+
+  describe('as it stands', () => {
+    let clock: ManualClock;
+    let standOff: StandOff;
+
+    beforeEach(async () => {
+      clock = new ManualClock();
+      standOff = new StandOff(clock);
+      await (await semaphoreOf(test.client, test.path, 2).acquire()).release();
+    });
+
+    const part = async (turn = ''): Promise<PartOfLeases> => {
+      const sorted = [...(await test.outside.children(`${test.path}/leases`)), 'ours'];
+      return { session: test.client.session, locks: `${test.path}/locks`, leases: `${test.path}/leases`, turn, sorted, index: sorted.length - 1, own: [] };
+    };
+    const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+
+    it('never gives way to a client of this library: that one has all that it wants', async () => {
+      const theirs = await semaphoreOf(test.other, test.path, 2).acquire();
+      const turn = await new InterProcessMutex(test.client, `${test.path}/locks`).acquire();
+      const behind = semaphoreOf(test.other, test.path, 2).acquire();
+      await crowd(test.outside, test.path, { leases: 1, locks: 2 });
+      for (let look = 0; look < 3; look += 1) {
+        expect(await standOff.look(await part(nameOf(turn.path)))).to.equal(Infinity);
+        clock.advance(standstillMs);
+      }
+      await turn.release();
+      await returnAll([theirs, await behind]);
+    });
+
+    it('does not give way before no lease has come or gone for a while', async () => {
+      await takeAsJava();
+      const turn = await new InterProcessMutex(test.client, `${test.path}/locks`).acquire();
+      const behind = new InterProcessMutex(test.other, `${test.path}/locks`).acquire();
+      await crowd(test.outside, test.path, { leases: 1, locks: 2 });
+      expect(await standOff.look(await part(nameOf(turn.path)))).to.equal(standstillMs);
+      clock.advance(standstillMs - 1);
+      expect(await standOff.look(await part(nameOf(turn.path)))).to.equal(1);
+      await takeAsJava();
+      expect(await standOff.look(await part(nameOf(turn.path)))).to.equal(standstillMs);
+      clock.advance(standstillMs);
+      expect(await standOff.look(await part(nameOf(turn.path)))).to.equal('give way');
+      await turn.release();
+      await (await behind).release();
+    });
+
+    it('does not give way while somebody has a lease who waits for nothing', async () => {
+      await takeAsJava();
+      await takeAsJava(test.client);
+      const turn = await new InterProcessMutex(test.client, `${test.path}/locks`).acquire();
+      const behind = new InterProcessMutex(test.other, `${test.path}/locks`).acquire();
+      await crowd(test.outside, test.path, { leases: 2, locks: 2 });
+      await standOff.look(await part(nameOf(turn.path)));
+      clock.advance(standstillMs);
+      expect(await standOff.look(await part(nameOf(turn.path)))).to.equal(standstillMs);
+      await turn.release();
+      await (await behind).release();
+    });
+
+    it('does not give way where nobody who stands behind it has a lease', async () => {
+      await takeAsJava();
+      const turn = await new InterProcessMutex(test.client, `${test.path}/locks`).acquire();
+      const behind = new InterProcessMutex(test.client, `${test.path}/locks`).acquire();
+      await until('one is behind', async () => (await test.outside.children(`${test.path}/locks`)).length === 2);
+      await standOff.look(await part(nameOf(turn.path)));
+      clock.advance(standstillMs);
+      expect(await standOff.look(await part(nameOf(turn.path)))).to.equal(standstillMs);
+      await turn.release();
+      await (await behind).release();
+    });
+  });
+});
