@@ -8,6 +8,7 @@ import { nextState, type ConnectionChange, type ConnectionState } from './connec
 import { AuthFailedError, ClientClosedError, ConnectionTimeoutError } from './errors.js';
 import { Events, warnOf } from './events.js';
 import { Listeners } from './listeners.js';
+import { RecentData } from './recent-data.js';
 import { Session, sessionName, type SessionEnd, type SessionOwner } from './session.js';
 import { shuffled } from './shuffled.js';
 import { expectDuration, expectOptions } from './validate.js';
@@ -45,6 +46,8 @@ export class LockClient implements AsyncDisposable {
   #cancelNextSession: CancelTimer = () => undefined;
   /** @internal */
   readonly clock: Clock;
+  /** @internal */
+  readonly recentData = new RecentData();
 
   /**
    * Resolves with a connected client.
@@ -153,6 +156,12 @@ export class LockClient implements AsyncDisposable {
   /** @internal The prefix of every path on the servers, or ''. */
   get chroot(): string {
     return this.#target.chroot;
+  }
+
+  /** @internal The same text for every client of the same hosts and chroot, in whatever order they were given. */
+  get address(): string {
+    const { hosts, chroot } = this.#target;
+    return `${describeHosts({ hosts: hosts.toSorted((a, b) => (a.host < b.host ? -1 : Number(a.host > b.host)) || a.port - b.port) })}${chroot}`;
   }
 
   /** @internal */

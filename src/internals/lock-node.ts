@@ -86,6 +86,8 @@ export class LockNode implements Watched {
 
   /** Set with the grant: from then on, whoever comes right behind it is next when it is gone. */
   wasGranted = false;
+  /** What it was created with. */
+  data: Uint8Array | undefined;
   /** Whether it was somebody of another process whom it waited for last. */
   hasWaited = false;
 
@@ -131,6 +133,7 @@ export class LockNode implements Watched {
   async create(data: Uint8Array, aclFor: (path: string) => readonly AclEntry[]): Promise<LockNode | undefined> {
     const path = join(this.#place.root, protectedPrefix(this.#uuid, this.#place.lockName));
     const creation = createSequential(path, data, aclFor(path));
+    this.data = data;
     const { value, writes } = await this.#created(this.session.request(creation));
     this.#appeared(value.path, value.stat.czxid);
     return rightBefore(this, this.#place.root, writes);
@@ -144,6 +147,7 @@ export class LockNode implements Watched {
   async createBeside(other: LockNode, data: Uint8Array, aclFor: (path: string) => readonly AclEntry[]): Promise<boolean> {
     const name = `${protectedPrefix(this.#uuid, this.#place.lockName)}${sortKey(other.name, other.#place.lockName)}`;
     const path = join(this.#place.root, name);
+    this.data = data;
     // A transaction's create is answered without its Stat, so the answer's zxid has to do: it is the czxid, or a later one.
     const { value, zxid } = await this.#created(this.session.request(multi(checkExists(other.path), createEphemeral(path, data, aclFor(path)))));
     if (value.is === 'done') {

@@ -1,11 +1,12 @@
 import { InvalidPathError, RequestFailedError } from '../client/errors.js';
 import type { LockClient } from '../client/lock-client.js';
-import { exists, remove, setData, sync, type Operation } from '../client/operations.js';
-import { whenNoNode, ZooKeeperError } from '../client/zookeeper-error.js';
+import { exists, getData, remove, setData, sync, type Operation, type Stat } from '../client/operations.js';
+import { isZooKeeperError, whenNoNode, ZooKeeperError } from '../client/zookeeper-error.js';
 import { connectedSession } from './reconnected.js';
 import { dataOf, markIn, type Mark } from './mark.js';
 import type { Patience } from './patience.js';
 import { nextNews } from './plant-watch.js';
+import { shownData } from './shown-data.js';
 
 /** A participant's znode, whoever created it, that is asked for or taken by a mark in its data. */
 export class MarkedNode {
@@ -22,13 +23,14 @@ export class MarkedNode {
   }
 
   /**
-   * Writes the mark; not into what is no participant, because whoever has taken the wrong path must not overwrite what is there.
+   * Writes the mark; not into what is no participant, because whoever has taken the wrong path must not overwrite what is there. The client
+   * remembers what the mark erases.
    *
    * @throws RequestFailedError when it is not there, or ZooKeeper refuses
    * @throws InvalidPathError when no session owns it
    */
   async mark(patience: Patience): Promise<void> {
-    const { ephemeralOwner } = await this.#answer(exists(this.#root), patience, { mustCatchUp: true }).catch(this.#refused);
+    const { ephemeralOwner } = await this.#look(patience).catch(this.#refused);
     if (ephemeralOwner === 0n) throw new InvalidPathError(this.#path, 'no session owns this znode, so nobody holds a lock by it');
     await this.#write(patience);
   }
@@ -45,6 +47,18 @@ export class MarkedNode {
   /** Resolves when it is gone. */
   async delete(patience: Patience): Promise<void> {
     await this.#answer(remove(this.#root), patience).catch(whenNoNode(undefined)).catch(this.#refused);
+  }
+
+  async #look(patience: Patience): Promise<Stat> {
+    try {
+      const read = await this.#answer(getData(this.#root, false), patience, { mustCatchUp: true });
+      shownData(this.#client, this.#client.session, { path: this.#root, ...read });
+      return read.stat;
+    } catch (error) {
+      if (!isZooKeeperError(error, 'NO_AUTH')) throw error;
+      // Who may write and not read can ask all the same.
+      return this.#answer(exists(this.#root), patience);
+    }
   }
 
   /** Who let go meanwhile needs no mark. */

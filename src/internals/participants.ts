@@ -11,6 +11,7 @@ import { isMarkedIdle, withoutMark } from './idle-mark.js';
 import { ownerIn, type LockOwner } from './lock-owner.js';
 import type { Patience } from './patience.js';
 import { connectedSession } from './reconnected.js';
+import { shownData } from './shown-data.js';
 
 /** Somebody in a lock's queue: the holder is the first, the waiters follow. */
 export interface Participant {
@@ -20,7 +21,10 @@ export interface Participant {
   readonly sequence: number;
   /** The ZooKeeper session behind it, as the servers' logs write it: `0x100000a2b3c0001`. */
   readonly sessionId: string;
-  /** What it wrote into its znode: the host's address by default. */
+  /**
+   * What it wrote into its znode: the host's address by default. Where `revoke` or `forceRelease` has written over it, and this client had not read it before,
+   * `__REVOKE__` or `__FORCE__`.
+   */
   readonly data: Buffer;
   /** Which process it is, where it has said so by `data: 'owner'`. */
   readonly owner: LockOwner | undefined;
@@ -42,7 +46,7 @@ export async function readParticipants(client: LockClient, path: string, driver:
     const session = await connectedSession(client, patience);
     try {
       const names = await session.request(getChildren(root)).then(({ value }) => value, whenNoNode<string[]>([]));
-      const read = queueOf(names, driver, shown).map((name) => readParticipant(session, root, path, name, driver));
+      const read = queueOf(names, driver, shown).map((name) => readParticipant(client, session, path, name, driver));
       // Who left between the list and the look is not there any more.
       return (await Promise.all(read)).filter((participant) => participant !== undefined);
     } catch (error) {
@@ -73,7 +77,7 @@ export async function readHolder(client: LockClient, path: string, rule: LockRul
           refuseForeign(path, names, rule);
           return undefined;
         }
-        const participant = await readParticipant(session, root, path, first, rule.driver);
+        const participant = await readParticipant(client, session, path, first, rule.driver);
         if (participant) return participant;
         // It has left since: somebody else of the list holds by now.
         names = names.filter((name) => name !== first);
@@ -110,14 +114,16 @@ export function queueOf(names: readonly string[], driver: LockDriver, shown: Sho
 }
 
 /** Undefined when it has left. */
-export async function readParticipant(session: Session, root: string, path: string, name: string, driver: LockDriver): Promise<Participant | undefined> {
+export async function readParticipant(client: LockClient, session: Session, path: string, name: string, driver: LockDriver): Promise<Participant | undefined> {
   const weighted = weightedChild(name);
-  const reply = await session.request(getData(join(root, name), false)).catch(whenNoNode(undefined));
+  const root = join(`${client.chroot}${path}`, name);
+  const reply = await session.request(getData(root, false)).catch(whenNoNode(undefined));
   if (reply === undefined) return undefined;
   const { stat } = reply.value;
   // Elsewhere the mark is what somebody has written.
   const isIdle = isStickyName(name) && isMarkedIdle(reply.value.data);
-  const data = isIdle ? withoutMark(reply.value.data) : reply.value.data;
+  const shown = shownData(client, session, { path: root, ...reply.value });
+  const data = isStickyName(name) ? withoutMark(shown) : shown;
   const sessionId = sessionName(stat.ephemeralOwner);
   return {
     path: join(path, name),

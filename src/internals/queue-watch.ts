@@ -111,7 +111,7 @@ export class QueueWatch {
     const read = await Promise.all(
       queue.map(async (name, index) => {
         const known = index === 0 ? undefined : this.#known.get(name);
-        const participant = known ?? (await readParticipant(session, this.#root, this.#path, name, standardDriver));
+        const participant = known ?? (await readParticipant(this.#client, session, this.#path, name, standardDriver));
         return participant && ([name, participant] as const);
       }),
     );

@@ -28,7 +28,7 @@ export async function readWeightedHolder(client: LockClient, path: string, patie
 
 async function read(client: LockClient, path: string, patience: Patience, what: 'participants' | 'holder', chosen: (look: WeightedLook) => string[]): Promise<Participant[]> {
   const root = `${client.chroot}${path}`;
-  const readOne = (session: Session, name: string): Promise<Participant | undefined> => readParticipant(session, root, path, name, standardDriver);
+  const readOne = (session: Session, name: string): Promise<Participant | undefined> => readParticipant(client, session, path, name, standardDriver);
   for (;;) {
     const session = await connectedSession(client, patience);
     try {

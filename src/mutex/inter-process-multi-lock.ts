@@ -1,5 +1,6 @@
 import { LockTimeoutError } from '../client/errors.js';
 import { systemClock } from '../client/clock.js';
+import { LockClient } from '../client/lock-client.js';
 import { expected, expectFunction, expectMethod } from '../client/validate.js';
 import type { Release } from '../internals/grant.js';
 import { checkAcquireOptions, checkTryOptions, leaseTermsOf, type AcquireOptions } from './acquire-options.js';
@@ -41,9 +42,10 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
   /**
    * Sends nothing.
    *
-   * @param locks at least one, and no path twice
+   * @param locks at least one, and no path of one client twice. Two clients of different ensembles may have the same path; two clients of one ensemble would
+   *   wait for each other
    * @throws TypeError for something that is no lock
-   * @throws RangeError for no lock at all, or a path that is there twice: the second would wait for the first for ever
+   * @throws RangeError for no lock at all, or a path of one client that is there twice: the second would wait for the first for ever
    * @example
    * const both = new InterProcessMultiLock([mutexA, mutexB]);
    */
@@ -56,8 +58,8 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
       const { path } = lock as { path?: unknown };
       if (typeof path !== 'string') throw new TypeError(expected('path', 'a string, in each of the locks', path));
     }
-    this.#locks = [...locks].sort((a, b) => (a.path < b.path ? -1 : Number(a.path > b.path)));
-    const twice = this.#locks.find(({ path }, index) => path === this.#locks[index + 1]?.path);
+    this.#locks = [...locks].sort(byPlace);
+    const twice = locks.find((lock, index) => locks.slice(index + 1).some((other) => isSame(lock, other)));
     if (twice) throw new RangeError(expected('locks', 'locks of different paths', `${twice.path} twice`));
   }
 
@@ -153,6 +155,26 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
     giveBack(holds);
     return undefined;
   }
+}
+
+/** By the path; of one path, by the servers of the client, which each process knows by the same text. */
+function byPlace(a: PartOfMultiLock, b: PartOfMultiLock): number {
+  return compare(a.path, b.path) || compare(clientOf(a)?.address ?? '', clientOf(b)?.address ?? '');
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}
+
+/** One path of two clients may be two locks of two ensembles. Of a lock of another make nobody knows its client. */
+function isSame(a: PartOfMultiLock, b: PartOfMultiLock): boolean {
+  const [ofA, ofB] = [clientOf(a), clientOf(b)];
+  return a.path === b.path && (ofA === undefined || ofB === undefined || ofA === ofB);
+}
+
+function clientOf(lock: PartOfMultiLock): LockClient | undefined {
+  const { client } = lock as { client?: unknown };
+  return client instanceof LockClient ? client : undefined;
 }
 
 async function acquireOne<Part extends PartHold>(lock: PartOfMultiLock<Part>, { timeoutMs, signal, data }: AcquireOptions, deadline: number): Promise<Part> {

@@ -97,6 +97,11 @@ export class InterProcessMutex {
     return this.#path;
   }
 
+  /** @internal */
+  get client(): LockClient {
+    return this.#client;
+  }
+
   /**
    * Waits for the lock; in a lock context that holds it already, counts up and sends nothing. Outside of every lock context each call is an
    * owner of its own, and waits its turn.

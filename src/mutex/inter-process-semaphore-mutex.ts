@@ -20,6 +20,7 @@ import { withHold } from './with-hold.js';
  * conveyor.once('empty', () => void lock.release());
  */
 export class InterProcessSemaphoreMutex {
+  readonly #client: LockClient;
   readonly #path: string;
   readonly #leases: Leases;
 
@@ -33,6 +34,7 @@ export class InterProcessSemaphoreMutex {
    */
   constructor(client: LockClient, path: string) {
     requireClient(client);
+    this.#client = client;
     this.#path = lockPath(path);
     this.#leases = new Leases(client, this.#path, { is: 'fixed', maxLeases: 1 });
   }
@@ -40,6 +42,11 @@ export class InterProcessSemaphoreMutex {
   /** The lock's znode, as it was given. */
   get path(): string {
     return this.#path;
+  }
+
+  /** @internal */
+  get client(): LockClient {
+    return this.#client;
   }
 
   /**

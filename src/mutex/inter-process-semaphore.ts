@@ -38,6 +38,7 @@ export type InterProcessSemaphoreOptions =
  * await print(page, lease.signal);
  */
 export class InterProcessSemaphore {
+  readonly #client: LockClient;
   readonly #path: string;
   readonly #limit: Limit;
   readonly #leases: Leases;
@@ -53,6 +54,7 @@ export class InterProcessSemaphore {
    */
   constructor(client: LockClient, path: string, options: InterProcessSemaphoreOptions) {
     requireClient(client);
+    this.#client = client;
     this.#path = lockPath(path);
     this.#limit = checkLimit(options);
     this.#leases = new Leases(client, this.#path, this.#limit);
@@ -61,6 +63,11 @@ export class InterProcessSemaphore {
   /** The semaphore's znode, as it was given. */
   get path(): string {
     return this.#path;
+  }
+
+  /** @internal */
+  get client(): LockClient {
+    return this.#client;
   }
 
   /**

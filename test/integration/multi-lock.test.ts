@@ -1,5 +1,16 @@
 import { expect } from 'chai';
-import { InterProcessMultiLock, InterProcessMutex, InterProcessSemaphoreMutex, LockLostError, LockTimeoutError, type Hold, type PartOfMultiLock } from '../../src/index.ts';
+import {
+  InterProcessMultiLock,
+  InterProcessMutex,
+  InterProcessSemaphoreMutex,
+  LockClient,
+  LockLostError,
+  LockTimeoutError,
+  type Hold,
+  type PartOfMultiLock,
+} from '../../src/index.ts';
+import { sessionName } from '../../src/client/session.ts';
+import { sharedZooKeeper } from '../support/hooks.ts';
 import { aborted, rejection, until } from '../support/until.ts';
 import { crowd, semaphoreOfEachTest } from './semaphore/support.ts';
 
@@ -44,6 +55,19 @@ describe('a multi-lock', () => {
     const theirs = new InterProcessMultiLock([mutex('b', test.other), mutex('a', test.other)]);
     await Promise.all([job(multi('a', 'b')), job(theirs), job(multi('b', 'a'))]);
     await areFree('a', 'b');
+  });
+
+  it('takes one path of two clients, in the order of their servers, whatever order they are given in', async () => {
+    const { connectString } = await sharedZooKeeper();
+    const clients = await Promise.all(['/b', '/a'].map((chroot) => LockClient.connect(`${connectString}${test.path}${chroot}`)));
+    const [ofB, ofA] = clients.map((client) => new InterProcessMutex(client, '/account')) as [InterProcessMutex, InterProcessMutex];
+    for (const locks of [[ofB, ofA], [ofA, ofB]]) {
+      const hold = await new InterProcessMultiLock(locks).acquire({ timeoutMs: 5_000 });
+      expect(hold.holds.map(({ owner }) => owner.sessionId)).to.deep.equal([ofA, ofB].map(({ client }) => sessionName(client.session.id)));
+      expect([await ofA.isLocked(), await ofB.isLocked()]).to.deep.equal([true, true]);
+      await hold.release();
+    }
+    await Promise.all(clients.map((client) => client.close()));
   });
 
   it('has one deadline for all, names the lock that it waited for, and gives back the others', async () => {
@@ -180,8 +204,17 @@ describe('a multi-lock', () => {
       expect(() => new InterProcessMultiLock([])).to.throw(RangeError, 'Expected `locks` to be at least one lock');
     });
 
-    it('with a path twice', () => {
+    it('with a path of one client twice', () => {
       expect(() => multi('a', 'b', 'a')).to.throw(RangeError, `${test.path}-a twice`);
+      const between = [mutex('a'), mutex('a', test.other), new InterProcessSemaphoreMutex(test.client, `${test.path}-a`)];
+      expect(() => new InterProcessMultiLock(between)).to.throw(RangeError, `${test.path}-a twice`);
+    });
+
+    it('with a path twice where nobody knows the client of one of both', () => {
+      const foreign: PartOfMultiLock<Hold> = { path: `${test.path}-a`, acquire: () => mutex('b').acquire() };
+      for (const locks of [[foreign, mutex('a')], [mutex('a'), foreign], [foreign, { ...foreign }]]) {
+        expect(() => new InterProcessMultiLock(locks)).to.throw(RangeError, `${test.path}-a twice`);
+      }
     });
 
     for (const wrong of [undefined, 'locks', [undefined], [{}], [{ acquire: () => undefined }]]) {

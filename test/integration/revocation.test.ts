@@ -1,6 +1,7 @@
+import { hostname } from 'node:os';
 import { expect } from 'chai';
-import { forceRelease, InterProcessMutex, InterProcessReadWriteLock, LockClient, LockLostError, lockContext, revoke, type BackgroundEvent, type Hold } from '../../src/index.ts';
-import { sync } from '../../src/client/operations.ts';
+import { forceRelease, InterProcessMutex, InterProcessReadWriteLock, LockClient, LockLostError, lockContext, revoke, watchQueue, type BackgroundEvent, type Hold } from '../../src/index.ts';
+import { createSequential, exists, sync } from '../../src/client/operations.ts';
 import { stranger, type Stranger } from '../support/stranger.ts';
 import { testPath } from '../support/test-path.ts';
 import { aborted, rejection, until } from '../support/until.ts';
@@ -398,6 +399,72 @@ describe('revocation', () => {
       expect(await force({ timeoutMs: -1 })).to.be.instanceOf(RangeError);
       expect(await force({ timeout: 1 })).to.be.instanceOf(TypeError).with.property('message').that.contains('`timeout`');
     });
+  });
+
+  describe('leaves the data of the znode known', () => {
+    const shownBy = async (asker: LockClient, hold: Hold): Promise<[string | undefined, number | undefined]> => {
+      const holder = await new InterProcessMutex(asker, hold.path.slice(0, hold.path.lastIndexOf('/'))).holder();
+      return [holder?.data.toString(), holder?.owner?.pid];
+    };
+    const known: [string, number] = [JSON.stringify({ host: hostname(), pid: process.pid }), process.pid];
+
+    it('to who has revoked, and had never read it', async () => {
+      const hold = await lock('revoker').theirs.acquire({ data: 'owner' });
+      await revoke(client, hold.path);
+      await revoke(client, hold.path);
+      expect(await outside.read(hold.path)).to.equal('__REVOKE__');
+      expect(await shownBy(client, hold)).to.deep.equal(known);
+      await hold.release();
+    });
+
+    it('to who has released it by force', async () => {
+      const hold = await lock('forcer').theirs.acquire({ data: 'owner' });
+      const told = aborted(hold.signal);
+      const forcing = forceRelease(client, hold.path);
+      await told;
+      expect(await outside.read(hold.path)).to.equal('__FORCE__');
+      expect(await shownBy(client, hold)).to.deep.equal(known);
+      await hold.release();
+      await forcing;
+    });
+
+    it('to who had read it before somebody else revoked', async () => {
+      const { theirs, mutex } = lock('reader');
+      const hold = await theirs.acquire({ data: 'owner' });
+      await mutex.participants();
+      await outside.write(hold.path, '__REVOKE__');
+      expect(await shownBy(client, hold)).to.deep.equal(known);
+      const queues = watchQueue(client, mutex.path);
+      expect((await queues.next()).value?.holder?.owner?.pid).to.equal(process.pid);
+      await queues.return();
+      await hold.release();
+    });
+
+    it('to who has written it', async () => {
+      const hold = await lock('writer').mutex.acquire({ data: 'owner' });
+      await outside.write(hold.path, '__REVOKE__');
+      expect(await shownBy(client, hold)).to.deep.equal(known);
+      await hold.release();
+    });
+
+    it('to nobody else: they are shown the mark; and of what is no mark, everybody is shown what was written last', async () => {
+      const hold = await lock('nobody').theirs.acquire({ data: 'owner' });
+      await outside.write(hold.path, '__REVOKE__');
+      expect(await shownBy(client, hold)).to.deep.equal(['__REVOKE__', undefined]);
+      await outside.write(hold.path, 'other');
+      expect(await shownBy(client, hold)).to.deep.equal(['other', undefined]);
+      await hold.release();
+    });
+  });
+
+  it('of a znode that may be written and not read asks all the same', async () => {
+    const { mutex } = lock('unreadable');
+    await (await mutex.acquire()).release();
+    const onlyWrite = [{ permissions: 2, scheme: 'world', id: 'anyone' }];
+    const { value } = await other.session.request(createSequential(`${mutex.path}/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lock-`, new Uint8Array(0), onlyWrite));
+    const version = async (): Promise<number> => (await other.session.request(exists(value.path))).value.version;
+    await revoke(client, value.path);
+    expect(await version()).to.equal(1);
   });
 
   describe('of a sticky lock', () => {

@@ -114,12 +114,12 @@ describe('watchQueue', () => {
     await queueIs(2);
     const queues = watchQueue(client, path);
     const before = await next(queues);
-    await setData(other, hold.path, Buffer.from('__REVOKE__'));
+    await setData(other, hold.path, Buffer.from('told'));
     proxy.clear();
     const following = next(queues);
     waiting.push(lock().acquire());
     const { holder, waiters } = await following;
-    expect(holder?.data.toString()).to.equal('__REVOKE__');
+    expect(holder?.data.toString()).to.equal('told');
     expect(waiters[0]).to.equal(before.waiters[0]);
     const asked = proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'getData').map((frame) => frame.path);
     expect(asked).to.deep.equal([hold.path, waiters[1]?.path]);

@@ -1,0 +1,30 @@
+import { expect } from 'chai';
+import { RecentData } from '../../src/client/recent-data.ts';
+
+describe('the data that a client has read last', () => {
+  it('is recalled by path and transaction, the newest of a znode', () => {
+    const recent = new RecentData();
+    recent.remember('/a', 1n, Buffer.from('first'));
+    recent.remember('/a', 2n, Buffer.from('another znode'));
+    recent.remember('/a', 1n, Buffer.from('second'));
+    expect(recent.recall('/a', 1n)?.toString()).to.equal('second');
+    expect(recent.recall('/a', 2n)?.toString()).to.equal('another znode');
+    expect(recent.recall('/b', 1n)).to.equal(undefined);
+  });
+
+  it('is that of a thousand znodes, those which were read last', () => {
+    const recent = new RecentData();
+    for (let znode = 0n; znode < 1_000n; znode += 1n) recent.remember('/a', znode, Buffer.alloc(1));
+    recent.remember('/a', 0n, Buffer.alloc(1));
+    recent.remember('/a', 1_000n, Buffer.alloc(1));
+    expect([0n, 1n, 2n, 1_000n].map((znode) => recent.recall('/a', znode) !== undefined)).to.deep.equal([true, false, true, true]);
+  });
+
+  it('is of at most four megabytes', () => {
+    const recent = new RecentData();
+    const megabyte = Buffer.alloc(1_024 * 1_024);
+    for (let znode = 0n; znode < 5n; znode += 1n) recent.remember('/a', znode, megabyte);
+    for (let again = 0; again < 10; again += 1) recent.remember('/a', 4n, megabyte);
+    expect([0n, 1n, 4n].map((znode) => recent.recall('/a', znode) !== undefined)).to.deep.equal([false, true, true]);
+  });
+});
