@@ -29,7 +29,8 @@ export interface PartOfMultiLock<Part extends PartHold = PartHold> {
 
 /**
  * Several locks as one: all or none, one deadline, and one hold that is lost when any of them is. They are acquired in the order of their paths, whatever
- * order they are given in, so that two who want the same ones never wait for each other for ever.
+ * order they are given in, so that two who want the same ones never wait for each other for ever. Java's InterProcessMultiLock takes them as they are given: give it
+ * the same order.
  *
  * @example
  * const both = new InterProcessMultiLock([new InterProcessMutex(client, '/accounts/7'), new InterProcessMutex(client, '/accounts/3')]);

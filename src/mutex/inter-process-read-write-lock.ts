@@ -24,7 +24,8 @@ export interface InterProcessReadWriteLockOptions {
  * - Both locks are re-entrant in their context, each on its own. Outside of every context each acquire is an owner of its own: neither a downgrade nor
  *   an upgrade is recognised there.
  *
- * Curator before 5.5 does not keep writers out while one of its own downgraded readers goes on (CURATOR-621).
+ * Curator before 5.5 does not keep writers out while one of its own downgraded readers goes on (CURATOR-621), and `readLock.holder()` does not find that reader: its
+ * znode is like that of a reader who waits.
  *
  * @example
  * const rw = new InterProcessReadWriteLock(client, '/locks/catalogue');

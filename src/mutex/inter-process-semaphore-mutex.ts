@@ -62,7 +62,7 @@ export class InterProcessSemaphoreMutex {
   }
 
   /**
-   * Like `acquire`, but undefined instead of LockTimeoutError. Without an argument it writes nothing when somebody holds the lock.
+   * Like `acquire`, but undefined instead of LockTimeoutError. Without an argument it writes nothing when somebody holds the lock or waits for it.
    *
    * @param options the longest wait in milliseconds, or options; 0, the default, tries once, for as long as an answer takes
    * @throws as {@link InterProcessSemaphore.acquire}, except LockTimeoutError

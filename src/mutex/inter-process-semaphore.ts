@@ -19,7 +19,8 @@ export type InterProcessSemaphoreOptions =
   | {
       /**
        * As many as this znode says, below the client's chroot, in the form of Curator's SharedCount: four bytes, a signed big-endian integer.
-       * Changes count at once, for those who wait, too; below 1 nobody gets a lease. The znode has to be there.
+       * Changes count at once, for those who wait, too; below 1 nobody gets a lease. The znode has to be there: while it is
+       * deleted, every acquire fails with RequestFailedError, those that wait included.
        */
       readonly sharedCount: string;
       /** Not beside `sharedCount`. */
@@ -79,8 +80,8 @@ export class InterProcessSemaphore {
    * @throws RequestFailedError when ZooKeeper refuses, the shared count cannot be read, or the retry policy gives up
    * @throws SequenceOverflowError when all names are used up
    * @throws ClientClosedError when the client is closed, before or meanwhile
-   * @throws RangeError when others use this path with another number of leases: at once within one client, after a second where the servers show
-   *   more leases than there are
+   * @throws RangeError when this client uses the path with another number of leases already
+   * @throws LimitMismatchError when others do: more leases than there are have stayed on the servers for two session timeouts
    * @throws TypeError or RangeError for a bad option
    * @example
    * const lease = await semaphore.acquire({ timeoutMs: 5_000 });
@@ -96,7 +97,8 @@ export class InterProcessSemaphore {
   }
 
   /**
-   * Like `acquire`, but undefined instead of LockTimeoutError. Without an argument it takes a lease only if one is free, and writes nothing if none is.
+   * Like `acquire`, but undefined instead of LockTimeoutError. Without an argument it looks first: it takes a lease only if one is free and nobody waits, and writes
+   * nothing otherwise. While another one takes its turn it may get nothing although a lease is free, as in Curator.
    *
    * @param options the longest wait in milliseconds, or options; 0, the default, tries once, for as long as an answer takes
    * @throws as {@link InterProcessSemaphore.acquire}, except LockTimeoutError
@@ -110,7 +112,8 @@ export class InterProcessSemaphore {
 
   /**
    * Waits for several leases, all or none, with one deadline. Who is behind waits meanwhile, so that two who want several do not each take a
-   * part and wait for each other for ever.
+   * part and wait for each other for ever. Java's `acquire(2)` does take a part: where it waits behind this call for the rest, and no lease has come or gone for
+   * 1.5 seconds, this call gives back what it has and queues up again.
    *
    * @param quantity how many: an integer ≥ 1, and at most `maxLeases`
    * @returns as many holds, each of which is lost and released by itself

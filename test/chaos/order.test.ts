@@ -23,6 +23,15 @@ describe('calls of one process in a history', () => {
 
   it('may overtake a tryAcquire', () => expect(swapped('try').findings).to.deep.equal([]));
 
+  it('must not be overtaken by a tryAcquire of a semaphore, which others may overtake', () => {
+    const trying = (first: CallKind, second: CallKind): readonly string[] =>
+      calm({ '/a': 1 })
+        .hold('c1', 'y', { call: 1_001, granted: 1_100, until: 1_200, token: 10, flow: 'y', kind: second })
+        .hold('c1', 'x', { call: 1_000, granted: 1_300, until: 1_400, token: 11, kind: first }).findings;
+    expect(trying('plain', 'try')).to.deep.equal(['order']);
+    expect(trying('try', 'plain')).to.deep.equal([]);
+  });
+
   it('of two processes are not compared', () => {
     const script = calm().hold('c2', 'y', { call: 1_001, granted: 1_100, until: 1_200, token: 10 }).hold('c1', 'x', { call: 1_000, granted: 1_300, until: 1_400, token: 11 });
     expect(script.findings).to.deep.equal([]);

@@ -108,6 +108,26 @@ const plays: readonly Scenario[] = [
     },
   },
   {
+    name: 'tryAcquire beside somebody who waits elsewhere, and one when nobody does',
+    frames: 18,
+    kind: semaphore(1),
+    isByClock: isWatchOnTurn,
+    begin: async (stage) => {
+      await ready(stage);
+      const first = await stage.held(stage.bystander);
+      const second = stage.acquire(stage.bystander);
+      await stage.wait('a waiter', async () => (await stage.queue('/leases')).length === 2);
+      return async () => {
+        const none = await stage.tryAcquire(stage.subject);
+        if (none) stage.complaints.push('a tryAcquire has overtaken who waits');
+        await stage.release(none);
+        await stage.release(first);
+        await stage.release(await second);
+        await acquireAndRelease(stage, stage.tryAcquire(stage.subject));
+      };
+    },
+  },
+  {
     name: 'a lease more than there were',
     frames: 25,
     kind: sharedSemaphore,
