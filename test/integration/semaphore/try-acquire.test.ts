@@ -76,6 +76,7 @@ describe('an acquire of a semaphore that does not wait', () => {
     const trying = semaphoreOf(watched, test.path, 1).tryAcquire();
     await proxy.seen(below('locks', sent('create2')));
     const lease = await semaphoreOf(test.other, test.path, 1).acquire();
+    await crowd(test.outside, test.path, { leases: 1, locks: 0 });
     taken();
     expect(await trying).to.equal(undefined);
     await crowd(test.outside, test.path, { leases: 1, locks: 0 });
