@@ -53,6 +53,8 @@ export class MarkedNode {
     try {
       const read = await this.#answer(getData(this.#root, false), patience, { mustCatchUp: true });
       shownData(this.#client, this.#client.session, { path: this.#root, ...read });
+      // Asked for in advance: from here on it is one of those that are kept.
+      this.#client.recentData.recall(this.#root, read.stat.czxid);
       return read.stat;
     } catch (error) {
       if (!isZooKeeperError(error, 'NO_AUTH')) throw error;

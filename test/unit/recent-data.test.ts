@@ -20,6 +20,25 @@ describe('the data that a client has read last', () => {
     expect([0n, 1n, 2n, 1_000n].map((znode) => recent.recall('/a', znode) !== undefined)).to.deep.equal([true, false, true, true]);
   });
 
+  it('stays where it was recalled, however much is read after it, until the znode says something new', () => {
+    const recent = new RecentData();
+    recent.remember('/a', 1n, Buffer.from('first'));
+    recent.recall('/a', 1n);
+    for (let znode = 2n; znode < 2_000n; znode += 1n) recent.remember('/a', znode, Buffer.alloc(1));
+    expect(recent.recall('/a', 1n)?.toString()).to.equal('first');
+    recent.remember('/a', 1n, Buffer.from('second'));
+    expect(recent.recall('/a', 1n)?.toString()).to.equal('second');
+  });
+
+  it('is that of a thousand znodes that were recalled, too', () => {
+    const recent = new RecentData();
+    for (let znode = 0n; znode < 3_000n; znode += 1n) {
+      recent.remember('/a', znode, Buffer.alloc(1));
+      recent.recall('/a', znode);
+    }
+    expect([1_999n, 2_000n, 2_999n].map((znode) => recent.recall('/a', znode) !== undefined)).to.deep.equal([false, true, true]);
+  });
+
   it('is of at most four megabytes', () => {
     const recent = new RecentData();
     const megabyte = Buffer.alloc(1_024 * 1_024);
