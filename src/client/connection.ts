@@ -2,8 +2,9 @@ import net from 'node:net';
 import zookeeper, { type ConnectionManager, type Packet } from 'node-zookeeper-client';
 import { inNoContext } from '../support/no-context.js';
 import type { CancelTimer, Clock } from './clock.js';
+import { longestConnectResponse, readConnectResponse } from './connect-response.js';
 import { describeHosts, type Host } from './connect-string.js';
-import { FrameSplitter } from './frames.js';
+import { FrameSplitter, longestFrame } from './frames.js';
 import { lookupShuffled } from './lookup.js';
 import { setWatches, type Operation, type WatchKind } from './operations.js';
 import { Reader, Writer } from './wire.js';
@@ -32,12 +33,23 @@ export interface ConnectionOptions {
   readonly random: () => number;
   /** Attach to this session instead of opening a new one. */
   readonly resume?: SessionIdentity;
+  /** How many rounds over the hosts went unanswered just before, for the length of the first attempts. */
+  readonly unansweredRounds?: number;
+}
+
+/** An attempt to connect that ended without an answer to its ConnectRequest. */
+export interface UnansweredAttempt {
+  readonly startedAt: number;
+  /** A server took the TCP connection: it is there, and refused in silence. */
+  readonly wasAccepted: boolean;
 }
 
 /** Told synchronously, in the order in which things happened on the socket. */
 export interface ConnectionListener {
-  /** How long one server may take to accept and to answer the ConnectRequest. */
-  attemptMs(): number;
+  /** How long one server may take to accept and to answer the ConnectRequest, after so many rounds in which an attempt ran out of time. */
+  attemptMs(unansweredRounds: number): number;
+  /** Told before `disconnected`. */
+  unanswered(attempt: UnansweredAttempt): void;
   connected(connectSentAt: number): void;
   /** Every request that was under way has been failed. The next server is tried by itself. */
   disconnected(): void;
@@ -66,6 +78,7 @@ export interface Reply<T> {
 const states = { disconnected: 0, connecting: 1, connected: 2, closing: -1, closed: -2, expired: -3, authFailed: -4 };
 /** create and createContainer. */
 const makesParents: ReadonlySet<number> = new Set([1, 19]);
+const authFailedError = -115;
 const pingXid = -2;
 const authXid = -4;
 const watchXid = -1;
@@ -84,6 +97,9 @@ export class Connection {
   #connectSentAt = 0;
   #nextHost = 0;
   #failedRounds = 0;
+  /** Rounds over the hosts in which an attempt ran out of time, since a server answered a ConnectRequest. */
+  #unansweredRounds: number;
+  #hasRunOut = false;
   #cancelAttempt: CancelTimer = () => {};
   #corked = false;
   #writes = 0;
@@ -97,6 +113,7 @@ export class Connection {
   constructor(options: ConnectionOptions, listener: ConnectionListener) {
     this.#options = options;
     this.#listener = listener;
+    this.#unansweredRounds = options.unansweredRounds ?? 0;
     // `retries` stays 0: a create repeated after a lost reply leaves an orphan in the live session.
     const client = zookeeper.createClient('127.0.0.1', {
       sessionTimeout: options.sessionTimeoutMs,
@@ -192,18 +209,21 @@ export class Connection {
 
   #harden(): void {
     const manager = this.#manager;
-    const original = {
-      connected: manager.onSocketConnected.bind(manager),
-      data: manager.onSocketData.bind(manager),
-    };
+    const connected = manager.onSocketConnected.bind(manager);
 
     manager.connect = () => this.#tryNextHost();
     manager.onSocketConnected = () => {
-      this.#frames = new FrameSplitter();
+      this.#frames = new FrameSplitter(longestConnectResponse);
       this.#connectSentAt = this.#options.clock.now();
-      original.connected();
+      connected();
     };
-    manager.onSocketData = (chunk) => this.#receive(chunk, original.data);
+    // The library allocates what a length says before it looks whether the bytes are there, and throws past everybody.
+    manager.onSocketData = (chunk) => this.#receive(chunk);
+    // The library's own goes on to the next server only if nothing throws on the way.
+    manager.onSocketClosed = () => {
+      this.#guard('A lost connection was not told to the end', () => manager.setState(states.disconnected));
+      this.#tryNextHost();
+    };
     // A ping keeps the session alive, but nobody looks for its answer; the session sends its own heartbeats.
     manager.onSocketTimeout = () => {};
     this.#wrapXid();
@@ -222,31 +242,46 @@ export class Connection {
     this.#nextHost = index + 1;
     manager.setState(states.connecting);
 
-    const delayMs = index === 0 ? roundDelayMs(this.#failedRounds++, random()) : 0;
+    const delayMs = index === 0 ? this.#beginRound() : 0;
     this.#cancelAttempt = clock.after(delayMs, () => {
+      const attempt = { startedAt: clock.now(), wasAccepted: false };
       const socket = net.connect({ host: host.host, port: host.port, lookup: lookupShuffled(random) });
       manager.socket = socket;
       socket.setNoDelay();
-      socket.on('connect', () => manager.onSocketConnected());
+      socket.on('connect', () => {
+        attempt.wasAccepted = true;
+        this.#guard('The session could not be asked for', () => manager.onSocketConnected());
+      });
       socket.on('data', (chunk) => manager.onSocketData(chunk));
-      socket.on('drain', () => manager.onSocketDrain());
-      socket.on('close', () => this.#socketClosed(socket, name));
+      socket.on('drain', () => this.#guard('A request could not be written', () => manager.onSocketDrain()));
+      socket.on('close', () => this.#socketClosed(socket, name, attempt));
       socket.on('error', () => {
         // 'close' follows, and `socket.errored` keeps it.
       });
       // Covers the ConnectResponse too: a server that accepts and says nothing would hold us for ever.
-      const attemptMs = this.#listener.attemptMs();
+      const attemptMs = this.#listener.attemptMs(this.#unansweredRounds);
       this.#cancelAttempt = clock.after(attemptMs, () => {
+        this.#hasRunOut = true;
         this.drop(new Error(`${name} did not answer within ${Math.round(attemptMs)} ms`));
       });
     });
   }
 
-  #socketClosed(socket: net.Socket, name: string): void {
+  /** How long to wait before it. */
+  #beginRound(): number {
+    if (this.#hasRunOut) this.#unansweredRounds += 1;
+    this.#hasRunOut = false;
+    return roundDelayMs(this.#failedRounds++, this.#options.random());
+  }
+
+  #socketClosed(socket: net.Socket, name: string, attempt: UnansweredAttempt): void {
+    const manager = this.#manager;
     this.#cancelAttempt();
-    if (this.#manager.socket !== socket || this.#manager.state === states.closed) return;
+    if (manager.socket !== socket || manager.state === states.closed) return;
     this.lastError = socket.errored ?? new Error(`${name} closed the connection`);
-    this.#manager.onSocketClosed();
+    if (manager.state === states.connecting) this.#guard('A lost connection was not told to the end', () => this.#listener.unanswered(attempt));
+    // Told of it, the session may have ended.
+    if (this.#manager.state !== states.closed) manager.onSocketClosed();
   }
 
   #stateChanged(state: number): void {
@@ -273,28 +308,44 @@ export class Connection {
     }
   }
 
-  #receive(chunk: Buffer, original: (frame: Buffer) => void): void {
+  #receive(chunk: Buffer): void {
     const manager = this.#manager;
     const socket = manager.socket;
-    try {
+    const what = manager.state === states.connecting ? `What ${this.server} granted cannot be used; trying the next server` : 'A reply could not be read; reconnecting';
+    // What does not parse cannot be answered in order either: only a new connection is in a known state.
+    this.#guard(what, () => {
       for (const frame of this.#frames.push(chunk)) {
         if (socket?.destroyed !== false || manager.state === states.closed) return;
-        if (manager.state === states.connecting) original(frame);
-        else this.#dispatch(frame, original);
+        if (manager.state === states.connecting) this.#granted(frame);
+        else this.#dispatch(frame);
       }
-    } catch (error) {
-      // What does not parse cannot be answered in order either: only a new connection is in a known state.
-      this.#listener.warn('A reply could not be read; reconnecting', error);
-      this.drop(error instanceof Error ? error : new Error(String(error)));
-    }
+    });
   }
 
-  #dispatch(frame: Buffer, original: (frame: Buffer) => void): void {
+  #granted(frame: Buffer): void {
+    const manager = this.#manager;
+    const { timeoutMs, sessionId, password } = readConnectResponse(frame, this.sessionId);
+    this.#unansweredRounds = 0;
+    this.#hasRunOut = false;
+    if (timeoutMs === 0) {
+      manager.setState(states.expired);
+      return;
+    }
+    this.#frames.longest = longestFrame;
+    manager.sessionId.writeBigInt64BE(sessionId);
+    manager.sessionPassword = password;
+    manager.sessionTimeout = timeoutMs;
+    manager.setState(states.connected);
+    // The authentication, and what was asked for while the state was told.
+    manager.onSocketDrain();
+  }
+
+  #dispatch(frame: Buffer): void {
     const manager = this.#manager;
     const header = readReplyHeader(frame);
     if (header.xid === pingXid) return;
     if (header.xid === authXid) {
-      original(frame);
+      if (header.error === authFailedError) manager.setState(states.authFailed);
       return;
     }
     if (header.xid === watchXid) {
@@ -314,6 +365,16 @@ export class Connection {
     this.heardAt = this.#options.clock.now();
     this.#raiseZxid(header.zxid);
     packet.callback(null, frame);
+  }
+
+  /** Nothing that throws in a socket's handler reaches the process: the connection is given up instead, and the next server is tried. */
+  #guard(what: string, run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      this.#listener.warn(what, error);
+      this.drop(error instanceof Error ? error : new Error(String(error)));
+    }
   }
 
   /** An error reply carries -1 or 0. Handed to the next server, it would let one that lags behind accept us. */

@@ -1,4 +1,5 @@
-const longestFrame = 64 * 1024 * 1024;
+/** Far above the servers' own limit for what they read, 1 MB: a list of many names may be longer. */
+export const longestFrame = 64 * 1024 * 1024;
 
 /**
  * Cuts a socket's byte stream into ZooKeeper's frames: an int32 length, then that many bytes. One splitter serves one
@@ -7,6 +8,12 @@ const longestFrame = 64 * 1024 * 1024;
 export class FrameSplitter {
   #chunks: Buffer[] = [];
   #length = 0;
+  /** In bytes; a longer frame is refused as soon as its length is known. */
+  longest: number;
+
+  constructor(longest = longestFrame) {
+    this.longest = longest;
+  }
 
   /**
    * Whole frames, with their length in front, that `chunk` completes.
@@ -24,7 +31,7 @@ export class FrameSplitter {
     let bytes = this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks, this.#length);
     this.#chunks = [];
     this.#length = 0;
-    while (bytes.length >= (wanted = frameLength(bytes))) {
+    while (bytes.length >= (wanted = this.#frameLength(bytes))) {
       yield bytes.subarray(0, wanted);
       bytes = bytes.subarray(wanted);
     }
@@ -37,15 +44,15 @@ export class FrameSplitter {
   #wanted(): number {
     const first = this.#chunks[0];
     if (first === undefined || this.#length < 4) return 4;
-    if (first.length >= 4) return frameLength(first);
+    if (first.length >= 4) return this.#frameLength(first);
     this.#chunks = [Buffer.concat(this.#chunks, this.#length)];
     return this.#wanted();
   }
-}
 
-function frameLength(bytes: Buffer): number {
-  if (bytes.length < 4) return 4;
-  const length = bytes.readInt32BE(0);
-  if (length < 0 || length > longestFrame) throw new RangeError(`A frame of ${length} bytes is not ZooKeeper's`);
-  return 4 + length;
+  #frameLength(bytes: Buffer): number {
+    if (bytes.length < 4) return 4;
+    const length = bytes.readInt32BE(0);
+    if (length < 0 || length > this.longest) throw new RangeError(`A frame of ${length} bytes is not ZooKeeper's`);
+    return 4 + length;
+  }
 }

@@ -1,3 +1,4 @@
+import { attemptMs } from './attempt-time.js';
 import type { CancelTimer, Clock } from './clock.js';
 import { Connection, type ConnectionListener, type ConnectionOptions, type Reply, type SessionIdentity, type WatchEventType } from './connection.js';
 import type { LossReason } from './errors.js';
@@ -44,7 +45,6 @@ export interface SessionOptions extends ConnectionOptions {
   readonly tickTimeMs: number | undefined;
 }
 
-const shortestAttemptMs = 250;
 const heartbeatsPerTimeout = 6;
 const mostChecks = 100;
 
@@ -206,11 +206,12 @@ export class Session implements ConnectionListener {
 
   // ConnectionListener
 
-  attemptMs(): number {
-    const now = this.#clock.now();
+  attemptMs(unansweredRounds: number): number {
     const until = this.epoch === 0 ? this.#options.connectBy : this.deadline;
-    const usualMs = this.#options.sessionTimeoutMs / 3;
-    return until > now ? Math.max(shortestAttemptMs, Math.min(usualMs, (until - now) / 2)) : usualMs;
+    return attemptMs({ sessionTimeoutMs: this.#options.sessionTimeoutMs, unansweredRounds, leftMs: until - this.#clock.now() });
+  }
+
+  unanswered(): void {
   }
 
   connected(connectSentAt: number): void {

@@ -60,7 +60,7 @@ export class Writer {
   }
 }
 
-/** Reads what `Writer` writes; throws a RangeError when a record is cut short. */
+/** Reads what `Writer` writes; throws a RangeError when a record is cut short, or names a length that its frame cannot hold. */
 export class Reader {
   readonly #buffer: Buffer;
   #at: number;
@@ -88,6 +88,15 @@ export class Reader {
     return value === 1;
   }
 
+  /** The next number, which stays unread. */
+  peekInt(): number {
+    return this.#buffer.readInt32BE(this.#at);
+  }
+
+  get isAtEnd(): boolean {
+    return this.#at >= this.#buffer.length;
+  }
+
   text(): string {
     const slice = this.#slice();
     return slice.toString('utf8');
@@ -99,18 +108,25 @@ export class Reader {
   }
 
   texts(): string[] {
-    const count = Math.max(0, this.int());
+    // Each text takes four bytes at least. Checked first: a list of 2^31 texts must fail before it is begun.
+    const count = this.#length(4);
     const values: string[] = [];
     for (let index = 0; index < count; index += 1) values.push(this.text());
     return values;
   }
 
   #slice(): Buffer {
-    const length = Math.max(0, this.int());
-    const end = this.#at + length;
-    if (end > this.#buffer.length) throw new RangeError(`A record of ${length} bytes is cut short`);
-    const slice = this.#buffer.subarray(this.#at, end);
-    this.#at = end;
+    const length = this.#length(1);
+    const slice = this.#buffer.subarray(this.#at, this.#at + length);
+    this.#at += length;
     return slice;
+  }
+
+  /** A count of what takes `bytesEach` or more; -1 stands for null. */
+  #length(bytesEach: number): number {
+    const count = this.int();
+    if (count < -1) throw new RangeError(`A record of length ${count} is not ZooKeeper's`);
+    if (count * bytesEach > this.#buffer.length - this.#at) throw new RangeError(`A record of length ${count} is cut short`);
+    return Math.max(0, count);
   }
 }

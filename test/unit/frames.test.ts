@@ -63,6 +63,16 @@ describe('FrameSplitter', () => {
     }));
   });
 
+  it('takes a limit of its own for the first frame, and another one for those behind it in the same chunk', () => {
+    const [short, long] = [frame(Buffer.alloc(10)), frame(Buffer.alloc(11))];
+    expect(() => [...new FrameSplitter(10).push(long)]).to.throw(RangeError, 'A frame of 11 bytes');
+    const splitter = new FrameSplitter(10);
+    const frames = splitter.push(Buffer.concat([short, long]));
+    expect(frames.next().value).to.deep.equal(short);
+    splitter.longest = 11;
+    expect(frames.next().value).to.deep.equal(long);
+  });
+
   it('joins a long frame once, not at every chunk', () => {
     const whole = frame(Buffer.alloc(4 * 1024 * 1024, 7));
     const chunks = Array.from({ length: whole.length / 4096 }, (_, index) => whole.subarray(index * 4096, (index + 1) * 4096));

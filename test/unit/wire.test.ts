@@ -97,6 +97,23 @@ describe('Writer and Reader', () => {
     }));
   });
 
+  it('refuse a length that the frame cannot hold, and a negative one other than -1, before anything is allocated', () => {
+    for (const length of [2 ** 31 - 1, 5, -2, -(2 ** 31)]) {
+      const frame = new Writer().int(length).int(0).frame();
+      for (const what of ['text', 'bytes', 'texts'] as const) {
+        const before = process.memoryUsage().arrayBuffers;
+        expect(() => new Reader(frame, 4)[what](), `${what} of length ${length}`).to.throw(RangeError, `A record of length ${length}`);
+        expect(process.memoryUsage().arrayBuffers - before).to.be.below(1_000_000);
+      }
+    }
+  });
+
+  it('refuse a list of more texts than its frame has room for before they read the first one', () => {
+    const reader = new Reader(new Writer().int(3).int(0).int(0).frame(), 4);
+    expect(() => reader.texts()).to.throw(RangeError, 'A record of length 3 is cut short');
+    expect(reader.int(), 'nothing was read behind the count').to.equal(0);
+  });
+
   it('hand out bytes that are a copy, so that the frame they came in can be freed', () => {
     const frame = new Writer().bytes(Buffer.from('data')).frame();
     const bytes = new Reader(frame, 4).bytes();

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import zookeeper, { type ConnectionManager } from 'node-zookeeper-client';
 import { systemClock } from '../../../../src/client/clock.ts';
-import { Connection, type ConnectionListener, type ConnectionOptions, type Reply, type WatchEventType } from '../../../../src/client/connection.ts';
+import { Connection, type ConnectionListener, type ConnectionOptions, type Reply, type UnansweredAttempt, type WatchEventType } from '../../../../src/client/connection.ts';
 import type { Operation } from '../../../../src/client/operations.ts';
 
 export type ProbeOptions = Partial<Omit<ConnectionOptions, 'hosts'>> & { readonly attemptMs?: number };
@@ -17,6 +17,7 @@ export class ConnectionProbe implements ConnectionListener, Disposable {
   readonly watched = new Set<string>();
   readonly fired: { readonly path: string; readonly event: WatchEventType }[] = [];
   readonly warnings: unknown[] = [];
+  readonly unansweredAttempts: UnansweredAttempt[] = [];
   readonly #attemptMs: number;
   readonly #news = new EventEmitter();
 
@@ -57,6 +58,10 @@ export class ConnectionProbe implements ConnectionListener, Disposable {
 
   attemptMs(): number {
     return this.#attemptMs;
+  }
+
+  unanswered(attempt: UnansweredAttempt): void {
+    this.unansweredAttempts.push(attempt);
   }
 
   connected(): void {

@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { listen, onFreshPorts } from './free-port.ts';
+
+/** What a fake server does with a connection when its first bytes have come: answers these and ends it, answers these and stays, or lets a real server speak. */
+export type FakeAnswer = { readonly end: Buffer } | { readonly stay: Buffer } | { readonly relayTo: number };
+
+/** Speaks first what a test makes up, in the place of a ConnectResponse. */
+export interface FakeServer extends AsyncDisposable {
+  readonly port: number;
+  readonly connectString: string;
+  /** How many connections have sent something so far. */
+  readonly asked: number;
+}
+
+/**
+ * @example
+ * await using fake = await startFakeServer(() => ({ end: connectResponse({ timeoutMs: 1 }) }));
+ */
+export async function startFakeServer(answer: (connection: number, request: Buffer) => FakeAnswer): Promise<FakeServer> {
+  const sockets = new Set<Socket>();
+  let asked = 0;
+  const keep = (socket: Socket): void => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.once('close', () => sockets.delete(socket));
+  };
+  const server = createServer((socket) => {
+    keep(socket);
+    socket.once('data', (request) => {
+      const what = answer(++asked, request);
+      if ('end' in what) socket.resume().end(what.end);
+      else if ('stay' in what) socket.resume().write(what.stay);
+      else {
+        const real = connect(what.relayTo, '127.0.0.1');
+        keep(real);
+        real.write(request);
+        socket.pipe(real).pipe(socket);
+        socket.once('close', () => real.destroy());
+        real.once('close', () => socket.destroy());
+      }
+    });
+  });
+  const port = await onFreshPorts(1, ([candidate = 0]) => listen(server, candidate));
+  return {
+    port,
+    connectString: `127.0.0.1:${port}`,
+    get asked() {
+      return asked;
+    },
+    [Symbol.asyncDispose]: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+/** A ConnectResponse with its length in front, as a server sends it where nothing else is said. */
+export function connectResponse(fields: { timeoutMs?: number; sessionId?: bigint; passwordLength?: number; password?: Buffer; readOnly?: boolean } = {}): Buffer {
+  const { timeoutMs = 4_000, sessionId = 0x1000_0000_1234n, password = Buffer.alloc(16, 7), passwordLength = password.length, readOnly = false } = fields;
+  const head = Buffer.alloc(4 + 4 + 4 + 8 + 4);
+  head.writeInt32BE(0, 4);
+  head.writeInt32BE(timeoutMs, 8);
+  head.writeBigInt64BE(sessionId, 12);
+  head.writeInt32BE(passwordLength, 20);
+  const frame = Buffer.concat([head, password, Buffer.of(readOnly ? 1 : 0)]);
+  frame.writeInt32BE(frame.length - 4, 0);
+  return frame;
+}
