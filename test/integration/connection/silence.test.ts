@@ -6,6 +6,7 @@ import { testPath } from '../../support/test-path.ts';
 import { rejection, until } from '../../support/until.ts';
 import { startProxy, type Frame, type ZkProxy } from '../../support/zk-proxy.ts';
 import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
+import { ConnectionProbe } from './support/connection-probe.ts';
 import { connectInOrder, nextState } from './support/lock-clients.ts';
 
 /** What a busy machine may add to a timer. */
@@ -94,11 +95,44 @@ describe('silence', () => {
   it('of a server that accepts and never answers costs one attempt, and the healthy one behind it is tried', async () => {
     await using silent = await startSilentServer();
     const startedAt = performance.now();
-    client = await connectInOrder([silent, server], { sessionTimeoutMs: 1_500 });
-    expect(performance.now() - startedAt).to.be.below(1_500 / 3 + slackMs);
+    client = await connectInOrder([silent, server], { sessionTimeoutMs: 24_000 });
+    // A twenty-fourth of the session timeout, where a third of it would be 8 s.
+    expect(performance.now() - startedAt).to.be.within(999, 24_000 / 6);
     const [connection] = silent.connections;
     expect(silent.connections).to.have.length(1);
     if (connection?.destroyed === false) await new Promise((resolve) => connection.once('close', resolve));
+  });
+
+  it('of a server that starts, and leaves its first connections unanswered, is over soon after it answers', async () => {
+    client = await connectInOrder([proxy], { sessionTimeoutMs: 24_000 });
+    const { id } = client.session;
+    const unanswered = (frame: Frame): boolean => frame.from === 'server' && frame.op === 'connect' && frame.connection <= 2;
+    proxy.on((frame) => (unanswered(frame) ? 'drop' : undefined));
+    proxy.cut();
+    expect(await nextState(client)).to.equal('suspended');
+    const startedAt = performance.now();
+    expect(await nextState(client)).to.equal('reconnected');
+    // The server answers on the third connection; one attempt was unanswered.
+    expect(performance.now() - startedAt).to.be.within(999, 24_000 / 6);
+    expect(client.session.id).to.equal(id);
+  });
+
+  it('of servers that accept gets twice the time after each round over them, until one answers a ConnectRequest', async () => {
+    await using silent = await startSilentServer();
+    const first = proxy.on(({ from, op }) => (from === 'server' && op === 'connect' ? 'drop' : undefined));
+    using probe = new ConnectionProbe([silent.port, proxy.port], { attemptMs: 100 });
+    probe.connection.connect();
+    await silent.connected(3);
+    first();
+    await probe.next('connected');
+    const { rounds } = probe;
+    expect(rounds.slice(0, 6)).to.deep.equal([0, 0, 1, 1, 2, 2]);
+    const before = rounds.length;
+    proxy.cut();
+    await probe.next('disconnected');
+    await probe.next('connected');
+    // An attempt that the silent server leaves unanswered counts from the next round on.
+    expect(rounds.slice(before, before + 2)).to.deep.equal([0, 0]);
   });
 
   it('does not follow a heartbeat that the server refused', async () => {

@@ -17,6 +17,8 @@ export class ConnectionProbe implements ConnectionListener, Disposable {
   readonly watched = new Set<string>();
   readonly fired: { readonly path: string; readonly event: WatchEventType }[] = [];
   readonly warnings: unknown[] = [];
+  /** Of each attempt: how many rounds before it went unanswered. */
+  readonly rounds: number[] = [];
   readonly unansweredAttempts: UnansweredAttempt[] = [];
   readonly #attemptMs: number;
   readonly #news = new EventEmitter();
@@ -56,7 +58,8 @@ export class ConnectionProbe implements ConnectionListener, Disposable {
 
   // ConnectionListener
 
-  attemptMs(): number {
+  attemptMs(unansweredRounds: number): number {
+    this.rounds.push(unansweredRounds);
     return this.#attemptMs;
   }
 

@@ -1,0 +1,70 @@
+import { expect } from 'chai';
+import { InterProcessMutex, LockClient } from '../../../src/index.ts';
+import { exists } from '../../../src/client/operations.ts';
+import { connectResponse, startFakeServer } from '../../support/fake-server.ts';
+import { testPath } from '../../support/test-path.ts';
+import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
+import { ConnectionProbe } from './support/connection-probe.ts';
+
+/** What a length promises must not be allocated before the bytes are there. */
+const mostMemory = 32 * 1024 * 1024;
+
+describe('a server that answers the ConnectRequest with something else', () => {
+  let server: ZooKeeperServer;
+
+  before(async () => {
+    server = await startServer();
+  });
+  after(() => server.stop());
+
+  const prefix = (length: number): Buffer => {
+    const bytes = Buffer.alloc(4 + 100);
+    bytes.writeInt32BE(length, 0);
+    return bytes;
+  };
+
+  for (const [what, bytes, complaint] of [
+    ['with a password of 2³¹ - 1 bytes', connectResponse({ passwordLength: 2 ** 31 - 1 }), 'A session password of 2147483647 bytes'],
+    ['with a password of -5 bytes', connectResponse({ passwordLength: -5 }), 'A session password of -5 bytes'],
+    ['with a grant of 1 ms', connectResponse({ timeoutMs: 1 }), 'The server granted a session timeout of 1 ms: at least 100 ms'],
+    ['with session id 0', connectResponse({ sessionId: 0n }), 'The server granted a session without an id'],
+    ['as a read-only server', connectResponse({ readOnly: true }), 'The server is read-only'],
+    ['with a frame of 1 GB', prefix(2 ** 30), 'A frame of 1073741824 bytes'],
+    ['with a frame of 5 KB', prefix(5 * 1024), 'A frame of 5120 bytes'],
+    ['with a frame of -1 bytes', prefix(-1), 'A frame of -1 bytes'],
+    ['with an empty frame', Buffer.alloc(4), 'outside of buffer bounds|out of range'],
+    ['as a web server does', Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'), 'A frame of 1213486160 bytes'],
+  ] as const) {
+    it(`(${what}) is told to the logger once, named by lastError, and left for the next server`, async () => {
+      const warnings: { readonly message: string; readonly error: unknown }[] = [];
+      await using fake = await startFakeServer((connection) => (connection === 1 ? { stay: bytes } : { relayTo: server.port }));
+      const before = process.memoryUsage().arrayBuffers;
+      const logger = { warn: (message: string, error: unknown) => void warnings.push({ message, error }) };
+      await using client = await LockClient.connect(fake.connectString, { sessionTimeoutMs: 4_000, connectionTimeoutMs: 10_000, logger });
+      expect(process.memoryUsage().arrayBuffers - before).to.be.below(mostMemory);
+      expect(warnings.map(({ message }) => message)).to.deep.equal([`What ${fake.connectString} granted cannot be used; trying the next server`]);
+      expect(String(warnings[0]?.error)).to.match(new RegExp(complaint));
+      await new InterProcessMutex(client, testPath('hostile')).withLock(() => undefined);
+      expect(client.sessionTimeoutMs).to.equal(4_000);
+    });
+  }
+
+  it('is named, with what it said, by the error of a connect that finds no other', async () => {
+    await using fake = await startFakeServer(() => ({ stay: connectResponse({ timeoutMs: 1 }) }));
+    const error = await LockClient.connect(fake.connectString, { connectionTimeoutMs: 300 }).then(() => undefined, (reason: unknown) => reason);
+    expect(error).to.have.property('code', 'ERR_LOCK_CONNECTION_TIMEOUT');
+    expect(String(error)).to.contain('The server granted a session timeout of 1 ms: at least 100 ms are needed');
+  });
+
+  it('cannot give the session another id when it is attached to again', async () => {
+    await using fake = await startFakeServer((connection) => (connection === 2 ? { stay: connectResponse({ sessionId: 0x666n }) } : { relayTo: server.port }));
+    using probe = await ConnectionProbe.connect([fake.port]);
+    const session = probe.connection.sessionId;
+    const again = probe.next('connected');
+    probe.connection.drop(new Error('again'));
+    await again;
+    expect(fake.asked).to.equal(3);
+    expect(probe.connection.sessionId).to.equal(session);
+    await probe.send(exists('/'));
+  });
+});
