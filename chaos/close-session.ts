@@ -18,7 +18,7 @@ export async function closeSession(connectString: string, { id, password, lastZx
       connectBy: systemClock.now() + 5_000,
       resume: { id: Buffer.from(id, 'hex'), password: Buffer.from(password, 'hex'), lastZxid: BigInt(lastZxid) },
     },
-    { connected: nobody, suspended: nobody, overdue: nobody, ended: nobody, settled: nobody, warn: nobody },
+    { connected: nobody, suspended: nobody, overdue: nobody, unanswered: nobody, ended: nobody, settled: nobody, warn: nobody },
   );
   await twin.close(5_000);
 }

@@ -24,11 +24,14 @@ export type BackgroundEvent =
       readonly type: 'session-ended';
       /** The session. */
       readonly sessionId: string;
-      /** On the servers' word, at the deadline while something was held, or because the credentials were refused. */
-      readonly why: 'expired' | 'lost' | 'auth-failed';
+      /**
+       * `expired`: the servers said so. `lost`: its deadline passed while something was held. `replaced`: nothing was held, and the servers came
+       * back with data older than what it had seen, so that they would never have answered it. `auth-failed`: they refused the credentials.
+       */
+      readonly why: 'expired' | 'lost' | 'replaced' | 'auth-failed';
     }
   | {
-      /** A session that was lost here lived on at the servers, with its znodes, and is over there now, too. */
+      /** A session that was lost or replaced here may have lived on at the servers, with its znodes. They say that it is over. */
       readonly type: 'lost-session-closed';
       /** The session. */
       readonly sessionId: string;

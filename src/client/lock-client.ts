@@ -7,10 +7,12 @@ import { describeHosts, parseConnectString, type ConnectString } from './connect
 import { nextState, type ConnectionChange, type ConnectionState } from './connection-state.js';
 import { AuthFailedError, ClientClosedError, ConnectionTimeoutError } from './errors.js';
 import { Events, warnOf } from './events.js';
+import { Ghost } from './ghost.js';
 import { Listeners } from './listeners.js';
 import { RecentData } from './recent-data.js';
 import { Session, sessionName, type SessionEnd, type SessionOwner } from './session.js';
 import { shuffled } from './shuffled.js';
+import { Successor } from './successor.js';
 import { expectDuration, expectOptions } from './validate.js';
 
 const defaultCloseTimeoutMs = 5_000;
@@ -38,7 +40,8 @@ export class LockClient implements AsyncDisposable {
   readonly #events = new Events<LockClientEvents>('state', 'background');
   readonly #changes = new Listeners<void>();
   readonly #lostSessions = new Set<Session>();
-  readonly #ghosts = new Set<Session>();
+  readonly #ghosts = new Set<Ghost>();
+  readonly #successor: Successor;
   #session: Session;
   #state: ConnectionState | undefined;
   #closing: Promise<void> | undefined;
@@ -79,6 +82,13 @@ export class LockClient implements AsyncDisposable {
     this.#target = target;
     this.#options = options;
     this.clock = clock;
+    this.#successor = new Successor({
+      clock,
+      sessionTimeoutMs: options.sessionTimeoutMs,
+      open: (unansweredRounds, owner) => new Session({ ...this.#sessionOptions(), connectBy: -Infinity, unansweredRounds }, owner),
+      replace: (old, by) => this.#replaceSession(old, by),
+      warn: (message, error) => this.warn(message, error),
+    });
     this.#session = this.#openSession();
   }
 
@@ -195,7 +205,9 @@ export class LockClient implements AsyncDisposable {
     this.#cancelNextSession();
     this.#changes.tell();
     for (const lost of this.#lostSessions) this.#closeGhost(lost);
-    await Promise.all([this.#session, ...this.#ghosts].map((session) => session.close(timeoutMs)));
+    // Nobody answers it, and it is over by all that is known: there is nothing to wait for.
+    if (this.#session.isUnanswered) this.#session.abandon();
+    await Promise.all([this.#session, this.#successor, ...this.#ghosts].map((each) => each.close(timeoutMs)));
     this.#change('closed');
   }
 
@@ -226,10 +238,19 @@ export class LockClient implements AsyncDisposable {
 
   #openSession(): Session {
     const session = new Session({ ...this.#sessionOptions(), connectBy: this.clock.now() + this.#options.connectionTimeoutMs }, this.#owner());
-    session.onChange(() => {
-      if (this.#session === session) this.#changes.tell();
-    });
+    this.#follow(session);
     return session;
+  }
+
+  #follow(session: Session): void {
+    session.onChange(() => {
+      if (this.#session === session) this.#sessionChanged();
+    });
+  }
+
+  #sessionChanged(): void {
+    this.#changes.tell();
+    for (const ghost of this.#ghosts) ghost.look();
   }
 
   #sessionOptions() {
@@ -247,6 +268,7 @@ export class LockClient implements AsyncDisposable {
   #owner(): SessionOwner {
     return {
       connected: (session) => {
+        this.#successor.answered();
         this.report({ type: 'connected', sessionId: sessionName(session.id), server: session.server });
         this.#change('up');
       },
@@ -255,6 +277,10 @@ export class LockClient implements AsyncDisposable {
         this.#change('down');
       },
       overdue: () => this.#change('lost'),
+      unanswered: (session) => {
+        if (this.isClosing) session.abandon();
+        else if (session.isRefused && session.epoch > 0) this.#successor.refused(session);
+      },
       ended: (session, why) => this.#sessionEnded(session, why),
       settled: (session) => this.#closeGhost(session),
       warn: (message, error) => this.warn(message, error),
@@ -262,10 +288,12 @@ export class LockClient implements AsyncDisposable {
   }
 
   #sessionEnded(session: Session, why: SessionEnd): void {
-    if (why === 'lost') this.#lostSessions.add(session);
+    if (why === 'lost' || why === 'replaced') this.#lostSessions.add(session);
+    this.#successor.answered();
     if (this.isClosing || why === 'closed' || (why === 'auth-failed' && this.#state === undefined)) return;
     this.report({ type: 'session-ended', sessionId: sessionName(session.id), why });
     this.#change('lost');
+    if (why === 'replaced') return;
     if (why === 'auth-failed') this.warn(new AuthFailedError(describeHosts(this.#target)).message, undefined);
     // A server that ends every session at once must not be asked for the next one without a pause.
     this.#unprovenSessions = session.isProven ? 0 : this.#unprovenSessions + 1;
@@ -275,20 +303,35 @@ export class LockClient implements AsyncDisposable {
     });
   }
 
-  /**
-   * A session that was lost here lives on at the servers until it expires, and its znodes block the queue. When no lost job
-   * runs any more it is attached to once more, only to be closed (CURATOR-595).
-   */
+  /** Of servers with older data: they will never know the old session, and have accepted the other one. */
+  #replaceSession(old: Session, by: Session): void {
+    const owner = this.#owner();
+    by.adopt(owner);
+    this.#follow(by);
+    old.replace();
+    this.#session = by;
+    owner.connected(by);
+    this.#sessionChanged();
+  }
+
+  /** A session that was given up here lives on at the servers until it expires, and its znodes block the queue. */
   #closeGhost(lost: Session): void {
     if (!this.#lostSessions.delete(lost) || this.#state === 'closed') return;
-    const ended = (): void => undefined;
-    const owner: SessionOwner = { connected: ended, suspended: ended, overdue: ended, ended, settled: ended, warn: (message, error) => this.warn(message, error) };
-    const ghost = new Session({ ...this.#sessionOptions(), connectBy: this.clock.now() + this.sessionTimeoutMs, resume: lost.identity }, owner);
-    this.#ghosts.add(ghost);
-    void ghost.close(Infinity).then(() => {
-      this.#ghosts.delete(ghost);
-      if (!this.isClosing) this.report({ type: 'lost-session-closed', sessionId: sessionName(ghost.id) });
+    const ghost = new Ghost({
+      identity: lost.identity,
+      timeoutMs: lost.timeoutMs,
+      clock: this.clock,
+      random: Math.random,
+      open: (attempt, owner) => new Session({ ...this.#sessionOptions(), ...attempt, connectBy: -Infinity }, owner),
+      health: () => (this.#session.isConnected ? this.#session : undefined),
+      closed: () => {
+        if (!this.isClosing) this.report({ type: 'lost-session-closed', sessionId: sessionName(lost.id) });
+      },
+      over: () => this.#ghosts.delete(ghost),
+      warn: (message, error) => this.warn(message, error),
     });
+    this.#ghosts.add(ghost);
+    ghost.look();
   }
 
   #change(change: ConnectionChange): void {

@@ -1,14 +1,15 @@
 import { attemptMs } from './attempt-time.js';
 import type { CancelTimer, Clock } from './clock.js';
-import { Connection, type ConnectionListener, type ConnectionOptions, type Reply, type SessionIdentity, type WatchEventType } from './connection.js';
+import { Connection, type ConnectionListener, type ConnectionOptions, type Reply, type SessionIdentity, type UnansweredAttempt, type WatchEventType } from './connection.js';
 import type { LossReason } from './errors.js';
 import { Listeners } from './listeners.js';
 import { check, closeSession, removeWatch, sync, type Operation, type WatchKind } from './operations.js';
 import { deadlineOf, learn, unproven } from './session-clock.js';
+import { UnansweredRound } from './unanswered-round.js';
 import { Watches, type WatchListener } from './watches.js';
 import { ZooKeeperError } from './zookeeper-error.js';
 
-export type SessionEnd = 'expired' | 'lost' | 'closed' | 'auth-failed';
+export type SessionEnd = 'expired' | 'lost' | 'replaced' | 'closed' | 'auth-failed';
 
 export type SessionState =
   | { readonly at: 'connecting' }
@@ -32,8 +33,10 @@ export interface SessionOwner {
   suspended(session: Session): void;
   /** The deadline passed and nothing was held: the session may still be alive on the servers. */
   overdue(session: Session): void;
+  /** Every host was tried since the session was presumed to be over, and none answered. Told again after each further attempt. */
+  unanswered(session: Session): void;
   ended(session: Session, why: SessionEnd): void;
-  /** Every job that lost its hold with this session has let go: nothing needs its znodes any more. */
+  /** Given up while the servers may know it still, and every job that lost its hold with it has let go: nothing needs its znodes any more. */
   settled(session: Session): void;
   warn(message: string, error: unknown): void;
 }
@@ -52,7 +55,8 @@ const mostChecks = 100;
 export class Session implements ConnectionListener {
   readonly #options: SessionOptions;
   readonly #clock: Clock;
-  readonly #owner: SessionOwner;
+  readonly #round: UnansweredRound;
+  #owner: SessionOwner;
   readonly #connection: Connection;
   readonly #watches: Readonly<Record<WatchKind, Watches>> = { data: new Watches(), children: new Watches() };
   readonly #holdings = new Set<Holding>();
@@ -63,13 +67,18 @@ export class Session implements ConnectionListener {
   #isOverdue = false;
   #heartbeatAt = Infinity;
   #checkedUpTo = 0;
+  /** When the newest request that was answered was sent, ConnectRequests included. */
+  #answeredSentAt = -Infinity;
   #cancelTick: CancelTimer = () => {};
   /** Counts the connections of this session: what one server said is not what another one says. */
   epoch = 0;
+  /** When the last connection was made; monotonic milliseconds. */
+  connectedAt = -Infinity;
 
   constructor(options: SessionOptions, owner: SessionOwner) {
     this.#options = options;
     this.#clock = options.clock;
+    this.#round = new UnansweredRound(options.hosts.length);
     this.#owner = owner;
     this.#connection = new Connection(options, this);
     this.#connection.connect();
@@ -129,6 +138,16 @@ export class Session implements ConnectionListener {
     return this.#connection.lastError;
   }
 
+  /** Every host was tried since the session was presumed to be over, and none answered. */
+  get isUnanswered(): boolean {
+    return this.#round.isComplete;
+  }
+
+  /** As `isUnanswered`, and one of the hosts took the connection: a server is there, and refuses in silence. */
+  get isRefused(): boolean {
+    return this.#round.isRefused;
+  }
+
   /** Rejects with a ZooKeeperError: the server's, or CONNECTION_LOSS when there is no connection or it ends first. */
   request<T>(operation: Operation<T>): Promise<Reply<T>> {
     return this.#connection.send(operation);
@@ -167,7 +186,7 @@ export class Session implements ConnectionListener {
   /** The hold was released, or its loss was noticed by the job it belonged to. */
   settle(holding: Holding): void {
     this.#holdings.delete(holding);
-    if (this.#holdings.size === 0 && this.#state.at === 'ended' && this.#state.why === 'lost') this.#owner.settled(this);
+    if (this.#holdings.size === 0 && this.#state.at === 'ended' && mayLiveOn(this.#state.why)) this.#owner.settled(this);
   }
 
   /** Calls `run` when the deadline that is known now has passed; returns what takes it back. */
@@ -204,6 +223,16 @@ export class Session implements ConnectionListener {
     this.#end('closed');
   }
 
+  /** Ends it here: the servers have older data and will never answer it, and a new session takes its place. */
+  replace(): void {
+    this.#end('replaced');
+  }
+
+  /** Another owner keeps it from now on. */
+  adopt(owner: SessionOwner): void {
+    this.#owner = owner;
+  }
+
   // ConnectionListener
 
   attemptMs(unansweredRounds: number): number {
@@ -211,11 +240,17 @@ export class Session implements ConnectionListener {
     return attemptMs({ sessionTimeoutMs: this.#options.sessionTimeoutMs, unansweredRounds, leftMs: until - this.#clock.now() });
   }
 
-  unanswered(): void {
+  unanswered({ startedAt, wasAccepted }: UnansweredAttempt): void {
+    if (startedAt < this.#presumedUntil) return;
+    this.#round.add(wasAccepted);
+    if (this.#round.isComplete) this.#owner.unanswered(this);
   }
 
   connected(connectSentAt: number): void {
     this.epoch += 1;
+    this.connectedAt = this.#clock.now();
+    this.#answeredSentAt = connectSentAt;
+    this.#round.reset();
     this.#proof = learn(this.#proof, { is: 'granted', sentAt: connectSentAt, timeoutMs: this.#connection.timeoutMs });
     if (this.#state.at === 'closing') {
       this.#askToClose();
@@ -250,6 +285,7 @@ export class Session implements ConnectionListener {
       if (new ZooKeeperError(error, operation.name, operation.path).isPassing) this.#connection.drop(new Error(`error ${error} for ${operation.name}`));
       return;
     }
+    this.#answeredSentAt = Math.max(this.#answeredSentAt, sentAt);
     const before = this.#proof;
     this.#proof = learn(this.#proof, { is: 'answered', kind: operation.kind, sentAt, answeredAt: this.#clock.now() }, this.#options.tickTimeMs);
     if (before.provenAt === -Infinity && this.#proof.provenAt !== -Infinity) this.#changes.tell();
@@ -331,6 +367,16 @@ export class Session implements ConnectionListener {
     this.#scheduleTick();
   }
 
+  /**
+   * From then on the session is presumed to be over, though a new leader may still give it its whole timeout anew. It says nothing of a hold:
+   * see `deadline`.
+   */
+  get #presumedUntil(): number {
+    // Never connected, or attached to only to be closed.
+    if (this.epoch === 0 || this.#options.resume) return -Infinity;
+    return this.#answeredSentAt + this.timeoutMs;
+  }
+
   #isSilent(now: number): boolean {
     const since = this.#connection.unansweredSince;
     return since !== undefined && now - since >= this.#silenceLimitMs();
@@ -391,7 +437,7 @@ export class Session implements ConnectionListener {
     this.#connection.abandon();
     this.#changes.tell();
     this.#owner.ended(this, why);
-    if (why === 'lost' && this.#holdings.size === 0) this.#owner.settled(this);
+    if (mayLiveOn(why) && this.#holdings.size === 0) this.#owner.settled(this);
   }
 
   #become(state: SessionState): void {
@@ -409,6 +455,11 @@ function loseAll(holdings: readonly Holding[], reason: LossReason): void {
 /** A session id as the servers' logs write it: `0x100000a2b3c0001`. */
 export function sessionName(id: bigint): string {
   return `0x${BigInt.asUintN(64, id).toString(16)}`;
+}
+
+/** Whether the servers may know a session still that ended like this. */
+function mayLiveOn(why: SessionEnd): boolean {
+  return why === 'lost' || why === 'replaced';
 }
 
 function ignore(): void {

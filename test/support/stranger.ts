@@ -49,7 +49,7 @@ async function endSession(connectString: string, victim: LockClient): Promise<vo
   const nobody = (): undefined => undefined;
   const twin = new Session(
     { hosts, auth: [], tickTimeMs: undefined, clock: systemClock, random: Math.random, sessionTimeoutMs: victim.sessionTimeoutMs, connectBy: systemClock.now() + 5_000, resume: victim.session.identity },
-    { connected: nobody, suspended: nobody, overdue: nobody, ended: nobody, settled: nobody, warn: nobody },
+    { connected: nobody, suspended: nobody, overdue: nobody, unanswered: nobody, ended: nobody, settled: nobody, warn: nobody },
   );
   await twin.close(5_000);
 }

@@ -1,0 +1,119 @@
+import type { Clock } from './clock.js';
+import type { Session, SessionOwner } from './session.js';
+
+export interface SuccessorOptions {
+  readonly clock: Clock;
+  /** What the client asks the servers for. */
+  readonly sessionTimeoutMs: number;
+  /** Opens a new session, which nobody else hears of. */
+  open(unansweredRounds: number, owner: SessionOwner): Session;
+  /** The servers have older data than `old` has seen: `by` is connected, and takes its place. */
+  replace(old: Session, by: Session): void;
+  warn(message: string, error: unknown): void;
+}
+
+const firstPauseMs = 1_000;
+/** How long `close()` waits for a session that a server may be granting at this moment. */
+const grantMs = 250;
+
+/**
+ * Finds out why no server answers a session any more. A server that was wiped, or restored from an older backup, refuses a client whose
+ * zxid is newer than its own: it closes the connection and says nothing, for ever. A server in an election refuses in the same silence,
+ * and knows the session afterwards. So a new session is opened beside the old one, and replaces it only if the servers' own zxid is below
+ * what the old one has seen.
+ */
+export class Successor {
+  readonly #options: SuccessorOptions;
+  readonly #live = new Set<Session>();
+  #candidate: Session | undefined;
+  #fruitless = 0;
+  #notBefore = -Infinity;
+  #isClosed = false;
+
+  constructor(options: SuccessorOptions) {
+    this.#options = options;
+  }
+
+  /** Every host was tried, and none answered `old`, though nobody can presume any more that it is alive. */
+  refused(old: Session): void {
+    if (this.#isClosed || this.#candidate || this.#options.clock.now() < this.#notBefore) return;
+    const candidate = this.#options.open(this.#fruitless, {
+      connected: ignore,
+      overdue: ignore,
+      settled: ignore,
+      suspended: (session) => this.#dismiss(session),
+      unanswered: (session) => this.#dismiss(session),
+      ended: (session) => {
+        this.#live.delete(session);
+        this.#dismiss(session);
+      },
+      warn: (message, error) => this.#options.warn(message, error),
+    });
+    this.#candidate = candidate;
+    this.#live.add(candidate);
+    candidate.onChange(() => {
+      if (candidate === this.#candidate && candidate.isProven) this.#judge(old, candidate);
+    });
+  }
+
+  /** A server answered the client's session. */
+  answered(): void {
+    if (this.#candidate) this.#dismiss(this.#candidate);
+    this.#fruitless = 0;
+    this.#notBefore = -Infinity;
+  }
+
+  /** Leaves no session behind, unless the servers do not answer in time. */
+  async close(timeoutMs: number): Promise<void> {
+    this.#isClosed = true;
+    const candidate = this.#candidate;
+    this.#candidate = undefined;
+    if (candidate?.epoch === 0) await this.#granted(candidate, Math.min(timeoutMs, grantMs));
+    await Promise.all([...this.#live].map((session) => session.close(timeoutMs)));
+  }
+
+  /**
+   * Judged by the first answer, which is that of a quorum write: a follower that lags behind shows an old zxid in a read, and a leader
+   * that was deposed answers no write.
+   */
+  #judge(old: Session, candidate: Session): void {
+    if (old.isConnected || old.isEnded || candidate.lastZxid >= old.lastZxid) {
+      this.#dismiss(candidate);
+      return;
+    }
+    this.#candidate = undefined;
+    this.#live.delete(candidate);
+    this.#fruitless = 0;
+    this.#options.replace(old, candidate);
+  }
+
+  #dismiss(candidate: Session): void {
+    if (candidate !== this.#candidate) return;
+    const { clock, sessionTimeoutMs } = this.#options;
+    this.#candidate = undefined;
+    this.#notBefore = clock.now() + probePauseMs(this.#fruitless, sessionTimeoutMs);
+    this.#fruitless += 1;
+    void candidate.close(sessionTimeoutMs);
+  }
+
+  #granted(candidate: Session, withinMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const settle = (): void => {
+        cancel();
+        stop();
+        resolve();
+      };
+      const cancel = this.#options.clock.after(withinMs, settle);
+      const stop = candidate.onChange(settle);
+    });
+  }
+}
+
+/** After so many new sessions that came to nothing: each costs the servers two transactions. */
+export function probePauseMs(fruitless: number, sessionTimeoutMs: number): number {
+  return Math.min(firstPauseMs * 2 ** fruitless, sessionTimeoutMs);
+}
+
+function ignore(): void {
+  // It is only a candidate.
+}
