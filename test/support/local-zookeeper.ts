@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -32,6 +32,10 @@ export interface ZooKeeperServer extends AsyncDisposable {
   kill(): Promise<void>;
   /** Starts again on the same port and data. Resolves when it serves. */
   start(): Promise<void>;
+  /** Deletes its data, while it does not run: it starts again as a new one. */
+  wipe(): void;
+  /** Copies its data, while it does not run. Returns what puts them back, while it does not run. */
+  backUp(): () => void;
   /** SIGSTOP: it keeps its connections and answers nothing. */
   pause(): void;
   resume(): void;
@@ -101,6 +105,21 @@ export class LocalZooKeeper implements ZooKeeperServer {
     await this.#state.process.kill();
   }
 
+  wipe(): void {
+    this.#notRunning('cannot be wiped');
+    rmSync(join(this.#dataDirectory, 'version-2'), { recursive: true, force: true });
+  }
+
+  backUp(): () => void {
+    this.#notRunning('cannot be copied');
+    const copy = mkdtempSync(join(this.#directory, 'backup-'));
+    cpSync(this.#dataDirectory, copy, { recursive: true });
+    return () => {
+      this.wipe();
+      cpSync(copy, this.#dataDirectory, { recursive: true });
+    };
+  }
+
   pause(): void {
     this.#running('cannot be paused').pause();
   }
@@ -150,6 +169,10 @@ export class LocalZooKeeper implements ZooKeeperServer {
 
   get #dataDirectory(): string {
     return join(this.#directory, 'data');
+  }
+
+  #notRunning(complaint: string): void {
+    if (this.#state.at === 'started' && !this.#state.process.hasEnded) throw new Error(`${this.connectString} ${complaint}: it is running`);
   }
 
   #running(complaint: string): ZooKeeperProcess {

@@ -1,0 +1,266 @@
+import { expect } from 'chai';
+import { InterProcessMutex, LockClient, type BackgroundEvent, type ConnectionState, type Hold } from '../../../src/index.ts';
+import { exists } from '../../../src/client/operations.ts';
+import { sessionName } from '../../../src/client/session.ts';
+import { stranger } from '../../support/stranger.ts';
+import { testPath } from '../../support/test-path.ts';
+import { aborted, until } from '../../support/until.ts';
+import { startProxy, type Frame, type ZkProxy } from '../../support/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
+import { ConnectionProbe } from './support/connection-probe.ts';
+
+const sessionTimeoutMs = 2_000;
+
+/** What a client has told of itself. */
+class Told {
+  readonly states: ConnectionState[] = [];
+  readonly events: BackgroundEvent[] = [];
+
+  constructor(client: LockClient) {
+    client.on('state', (state) => this.states.push(state));
+    client.on('background', (event) => this.events.push(event));
+  }
+
+  ends(): readonly BackgroundEvent[] {
+    return this.events.filter(({ type }) => type === 'session-ended');
+  }
+}
+
+/** A ConnectRequest: whether it asks for a new session. */
+const asksAnew = ({ body }: Frame): boolean => body.readBigInt64BE(16) === 0n;
+const isConnect = (frame: Frame): boolean => frame.from === 'client' && frame.op === 'connect';
+
+describe('servers that come back with older data', function () {
+  this.timeout(60_000);
+  let server: ZooKeeperServer;
+
+  beforeEach(async () => {
+    server = await startServer();
+  });
+  afterEach(() => server.stop());
+
+  /** So that no server with empty data reaches its zxid by itself. */
+  const writeMuch = async (): Promise<void> => {
+    await using outside = await stranger(server.connectString);
+    const path = testPath('').slice(0, -1);
+    await outside.create(path);
+    for (let left = 200; left > 0; left -= 1) await outside.touch(path);
+  };
+
+  it('(wiped) replace the session of a waiter without a timeout, which then acquires', async () => {
+    await writeMuch();
+    await using holder = await LockClient.connect(server.connectString, { sessionTimeoutMs });
+    await using client = await LockClient.connect(server.connectString, { sessionTimeoutMs });
+    const path = testPath('wiped');
+    const held = await new InterProcessMutex(holder, path).acquire();
+    const waiting = new InterProcessMutex(client, path).acquire();
+    await using outside = await LockClient.connect(server.connectString, { sessionTimeoutMs });
+    await until('it waits', async () => (await new InterProcessMutex(outside, path).participants()).length === 2);
+    const told = new Told(client);
+    const sessionId = sessionName(client.session.id);
+
+    await server.kill();
+    server.wipe();
+    await server.start();
+    const hold = await waiting;
+    expect(hold.isValid).to.equal(true);
+    expect(held.isValid).to.equal(false);
+    expect(told.states).to.deep.equal(['suspended', 'lost', 'reconnected']);
+    expect(told.ends()).to.deep.equal([{ type: 'session-ended', sessionId, why: 'replaced' }]);
+    expect(told.events.map(({ type }) => type)).to.include.members(['connected']);
+    await held.release();
+    await hold.release();
+  });
+
+  it('(wiped) replace the session of a client that does nothing, and its next acquire is granted', async () => {
+    await writeMuch();
+    await using client = await LockClient.connect(server.connectString, { sessionTimeoutMs });
+    const before = client.session.id;
+    await server.kill();
+    server.wipe();
+    await server.start();
+    await new InterProcessMutex(client, testPath('idle')).withLock((hold) => expect(hold.isValid).to.equal(true));
+    expect(client.session.id).not.to.equal(before);
+  });
+
+  it('(wiped) cost a hold at its deadline, and the lock is acquired again in the next session', async () => {
+    await writeMuch();
+    await using client = await LockClient.connect(server.connectString, { sessionTimeoutMs });
+    const told = new Told(client);
+    const mutex = new InterProcessMutex(client, testPath('held'));
+    const hold = await mutex.acquire();
+    await server.kill();
+    server.wipe();
+    await server.start();
+    expect(await aborted(hold.signal)).to.have.property('reason', 'session-deadline');
+    await hold.release();
+    await using next = await mutex.acquire();
+    expect(next.isValid).to.equal(true);
+    await until('the servers say that the lost session is over', () => told.events.some(({ type }) => type === 'lost-session-closed'));
+  });
+
+  it('(restored from a backup) replace the session of a waiter, and close what the backup knows of the old one', async () => {
+    await using holder = await LockClient.connect(server.connectString, { sessionTimeoutMs });
+    await using client = await LockClient.connect(server.connectString, { sessionTimeoutMs });
+    const path = testPath('backup');
+    const held = await new InterProcessMutex(holder, path).acquire();
+    const waiting = new InterProcessMutex(client, path).acquire();
+    await using outside = await LockClient.connect(server.connectString, { sessionTimeoutMs });
+    const queue = new InterProcessMutex(outside, path);
+    await until('it waits', async () => (await queue.participants()).length === 2);
+    await server.kill();
+    const restore = server.backUp();
+    await server.start();
+    await until('all are back', () => [holder, client, outside].every(({ session }) => session.isConnected));
+    await writeMuch();
+    await until('the waiter has seen it', () => client.session.lastZxid > 200n);
+
+    const told = new Told(client);
+    await server.kill();
+    restore();
+    await server.start();
+    expect(await aborted(held.signal)).to.have.property('reason', 'session-deadline');
+    await held.release();
+    const hold = await waiting;
+    expect(hold.isValid).to.equal(true);
+    expect(told.ends()).to.have.length(1).and.to.have.nested.property('[0].why', 'replaced');
+    await until('the servers have closed the old session', () => told.events.some(({ type }) => type === 'lost-session-closed'));
+    expect((await queue.participants()).map((participant) => participant.path)).to.deep.equal([hold.path]);
+    await hold.release();
+  });
+});
+
+describe('a server that refuses a session in silence, and has no older data', function () {
+  this.timeout(60_000);
+  let server: ZooKeeperServer;
+  let proxy: ZkProxy;
+  let client: LockClient;
+  let accept: () => void;
+
+  before(async () => {
+    server = await startServer();
+  });
+  after(() => server.stop());
+  beforeEach(async () => {
+    proxy = await startProxy(server.port);
+    client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs });
+  });
+  afterEach(async () => {
+    accept();
+    await client.close();
+    await proxy.close();
+  });
+
+  const refuse = (): void => {
+    proxy.clear();
+    accept = proxy.on((frame) => (isConnect(frame) && !asksAnew(frame) ? 'cut' : undefined));
+    proxy.cut();
+  };
+  const isProbe = (frame: Frame): boolean => isConnect(frame) && asksAnew(frame);
+  /** Named on a line of its own by the session tracker. */
+  const sessions = async (): Promise<string[]> => {
+    const lines = (await server.command('dump')).split('\n').map((line) => line.trim());
+    return lines.slice(0, lines.findIndex((line) => line.startsWith('ephemeral nodes'))).filter((line) => /^0x[0-9a-f]+$/.test(line));
+  };
+
+  it('is asked for new sessions, which are closed again, and the old one goes on with its waiters in their places', async () => {
+    await using holder = await LockClient.connect(server.connectString, { sessionTimeoutMs: 20_000 });
+    const path = testPath('refused');
+    const held = await new InterProcessMutex(holder, path).acquire();
+    const waiting = new InterProcessMutex(client, path).acquire();
+    const queue = new InterProcessMutex(holder, path);
+    await until('it waits', async () => (await queue.participants()).length === 2);
+    const place = (await queue.participants())[1]?.path;
+    const { id } = client.session;
+    const told = new Told(client);
+
+    // Keeps the session alive at the server, as a leader does that was elected after a long time.
+    using twin = await ConnectionProbe.connect([server.port], { resume: client.session.identity, sessionTimeoutMs });
+    refuse();
+    let keepsAlive = true;
+    const alive = until('the test is over', async () => {
+      await twin.send(exists('/')).catch(() => undefined);
+      return !keepsAlive;
+    }, 60_000);
+    await proxy.seen(isProbe, 1);
+    const closed = (frame: Frame): boolean => frame.from === 'server' && frame.op === 'closeSession';
+    await proxy.seen(closed, 2);
+    expect(proxy.frames.filter(isProbe)).to.have.length(2);
+    expect(told.states).to.deep.equal(['suspended', 'lost']);
+    expect(client.session.id).to.equal(id);
+    await until('no session is left of them', async () => (await sessions()).length === 2);
+
+    keepsAlive = false;
+    await alive;
+    twin.connection.abandon();
+    accept();
+    await until('it is back', () => client.state === 'reconnected');
+    expect(client.session.id).to.equal(id);
+    expect(told.ends()).to.deep.equal([]);
+    await held.release();
+    const hold: Hold = await waiting;
+    expect(hold.path).to.equal(place);
+    await hold.release();
+  });
+
+  it('is asked with longer and longer pauses, a session timeout at most', async () => {
+    refuse();
+    await proxy.seen(isProbe, 1);
+    const startedAt = performance.now();
+    await proxy.seen(isProbe, 4);
+    // 1, 2 and 2 s.
+    expect(performance.now() - startedAt).to.be.at.least(4_900);
+  });
+
+  it('does not keep close() waiting, and no session is left', async () => {
+    refuse();
+    // While the new session is there, and has not been judged.
+    const probed = new Promise<void>((resolve) => {
+      const remove = proxy.on((frame) => {
+        if (frame.from !== 'client' || frame.op !== 'multi') return undefined;
+        remove();
+        resolve();
+        return 'hold';
+      });
+    });
+    await probed;
+    const startedAt = performance.now();
+    const closing = client.close({ timeoutMs: 10_000 });
+    proxy.speak();
+    await closing;
+    expect(performance.now() - startedAt).to.be.below(1_000);
+    await until('no session is left', async () => (await sessions()).length === 0);
+  });
+
+  it('does not keep close() waiting while it grants the new session', async () => {
+    refuse();
+    const old = `0x${client.session.id.toString(16)}`;
+    const others = async (): Promise<string[]> => (await sessions()).filter((name) => name !== old);
+    const remove = proxy.on((frame) => (frame.from === 'server' && frame.op === 'connect' ? 'hold' : undefined));
+    await until('a session is granted', async () => (await others()).length > 0);
+    const startedAt = performance.now();
+    const closing = client.close({ timeoutMs: 10_000 });
+    remove();
+    proxy.speak();
+    await closing;
+    expect(performance.now() - startedAt).to.be.below(1_000);
+    // Long before it would expire.
+    await until('no session is left', async () => (await others()).length === 0, 1_000);
+  });
+
+  it('is left alone by a client whose servers are not there at all', async () => {
+    accept = () => undefined;
+    await proxy.refuse();
+    proxy.cut();
+    await until('it is lost', () => client.state === 'lost');
+    const { id } = client.session;
+    proxy.clear();
+    await until('every host was tried since', () => client.session.isUnanswered);
+    await proxy.accept();
+    await until('it is back', () => client.state === 'reconnected');
+    // The server has expired the session meanwhile, and says so.
+    expect(client.session.id).not.to.equal(id);
+    const [first] = proxy.frames.filter(isConnect);
+    expect(first && asksAnew(first)).to.equal(false);
+  });
+});
