@@ -289,8 +289,8 @@ export class LockClient implements AsyncDisposable {
 
   #sessionEnded(session: Session, why: SessionEnd): void {
     if (why === 'lost' || why === 'replaced') this.#lostSessions.add(session);
-    this.#successor.answered();
     if (this.isClosing || why === 'closed' || (why === 'auth-failed' && this.#state === undefined)) return;
+    this.#successor.answered();
     this.report({ type: 'session-ended', sessionId: sessionName(session.id), why });
     this.#change('lost');
     if (why === 'replaced') return;
