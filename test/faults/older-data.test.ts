@@ -1,0 +1,92 @@
+import { expect } from 'chai';
+import { LockClient, type BackgroundEvent, type Hold } from '../../src/index.ts';
+import { stranger, type Stranger } from '../support/stranger.ts';
+import { testPath } from '../support/test-path.ts';
+import { aborted, until } from '../support/until.ts';
+import { startServer } from '../support/zookeeper-server.ts';
+import { mutex, readWrite, semaphore, weighted, type Kind } from './kinds.ts';
+
+const sessionTimeoutMs = 2_000;
+const kinds: Readonly<Record<string, Kind>> = { mutex, 'read/write lock': readWrite, semaphore: semaphore(2), 'mutex with weights': weighted };
+
+/** What the servers come back with, after the locks were acquired and waited for. */
+const returns = ['nothing', 'a backup from before the locks were there', 'a backup in which the locks are held'] as const;
+
+describe('a waiter without a timeout acquires, and everything is left empty, when the servers come back with', function () {
+  this.timeout(120_000);
+  const opened: LockClient[] = [];
+
+  afterEach(() => Promise.all(opened.splice(0).map((client) => client.close({ timeoutMs: 0 }))));
+
+  for (const what of returns) {
+    it(`${what}: ${Object.keys(kinds).join(', ')}`, async () => {
+      await using server = await startServer();
+      const connect = async (): Promise<LockClient> => {
+        const client = await LockClient.connect(server.connectString, { sessionTimeoutMs });
+        opened.push(client);
+        return client;
+      };
+      const outside = await stranger(server.connectString);
+      const holder = await connect();
+      const waits = await Promise.all(
+        Object.values(kinds).map(async (kind) => {
+          const client = await connect();
+          const ends: unknown[] = [];
+          client.on('background', (event: BackgroundEvent) => event.type === 'session-ended' && ends.push(event.why));
+          return { kind, path: testPath('older'), client, ends };
+        }),
+      );
+      const clients = [holder, ...waits.map(({ client }) => client)];
+
+      const backUp = async (): Promise<() => void> => {
+        await server.kill();
+        const restore = server.backUp();
+        await server.start();
+        await until('all are back', () => clients.every(({ session }) => session.isConnected), 20_000);
+        return restore;
+      };
+      let restore = what === returns[1] ? await backUp() : () => server.wipe();
+      const held = (await Promise.all(waits.map(({ kind, path }) => kind.acquireAll(holder, path, {})))).flat();
+      const waiting = waits.map(({ kind, path, client }) => kind.acquireAll(client, path, {}));
+      for (const { kind, path, client } of waits) await until('it waits', () => hasZnode(outside, kind, path, client.session.id));
+      if (what === returns[2]) restore = await backUp();
+      const seen = Math.max(...clients.map(({ session }) => Number(session.lastZxid)));
+      await write(outside, 100);
+      await until('all have seen what the backup has not', () => clients.every(({ session }) => session.lastZxid > seen + 50));
+      await outside[Symbol.asyncDispose]();
+      expect(held.every((hold) => hold.isValid)).to.equal(true);
+
+      await server.kill();
+      restore();
+      await server.start();
+      const losses = await Promise.all(held.map((hold) => aborted(hold.signal)));
+      expect(losses.map((reason) => (reason as { reason?: string }).reason)).to.deep.equal(held.map(() => 'session-deadline'));
+      await Promise.all(held.map((hold) => hold.release()));
+      const next: Hold[] = (await Promise.all(waiting)).flat();
+      expect(next.every((hold) => hold.isValid)).to.equal(true);
+      // Who waits for leases holds the turn to create them.
+      expect(waits.map(({ ends }) => ends)).to.deep.equal(waits.map(({ kind }) => [kind.folders.length > 1 ? 'lost' : 'replaced']));
+      await Promise.all(next.map((hold) => hold.release()));
+      await Promise.all(waits.map(({ client }) => client.close()));
+
+      await using after = await stranger(server.connectString);
+      for (const { kind, path } of waits) await until(`${path} is empty`, async () => (await znodes(after, kind, path)) === 0);
+    });
+  }
+});
+
+async function hasZnode(outside: Stranger, kind: Kind, path: string, owner: bigint): Promise<boolean> {
+  const all = await Promise.all(kind.folders.map((folder) => outside.ephemerals(`${path}${folder}`)));
+  return all.flat().some((znode) => znode.owner === owner);
+}
+
+async function znodes(outside: Stranger, kind: Kind, path: string): Promise<number> {
+  const all = await Promise.all(kind.folders.map((folder) => outside.ephemerals(`${path}${folder}`)));
+  return all.flat().length;
+}
+
+async function write(outside: Stranger, times: number): Promise<void> {
+  const path = testPath('').slice(0, -1);
+  await outside.create(path);
+  for (let left = times; left > 0; left -= 1) await outside.touch(path);
+}
