@@ -852,6 +852,13 @@ export const mutants = [
     tests: tests('unit/wire', 'refuse a list of more texts'),
   },
   {
+    name: 'what a handler of the socket throws reaches the process',
+    file: 'src/client/connection.ts',
+    find: 'this.drop(error instanceof Error ? error : new Error(String(error)));',
+    replace: 'throw error;',
+    tests: tests('integration/connection/throwing', '(connect) ends the connection', '(close) does not keep'),
+  },
+  {
     name: 'a slow server never gets more time',
     file: 'src/client/connection.ts',
     find: 'if (this.#hasRunOut) this.#unansweredRounds += 1;',

@@ -1,0 +1,71 @@
+import { expect } from 'chai';
+import { exists } from '../../../src/client/operations.ts';
+import { startProxy, type ZkProxy } from '../../support/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
+import { ConnectionProbe } from './support/connection-probe.ts';
+
+describe('a handler of the socket that throws', () => {
+  const thrown = new Error('from a handler');
+  let server: ZooKeeperServer;
+  let proxy: ZkProxy;
+  let probe: ConnectionProbe;
+
+  before(async () => {
+    server = await startServer();
+  });
+  after(() => server.stop());
+  beforeEach(async () => {
+    proxy = await startProxy(server.port);
+    probe = await ConnectionProbe.connect([proxy.port]);
+  });
+  afterEach(async () => {
+    probe[Symbol.dispose]();
+    await proxy.close();
+  });
+
+  /** The library's own handler throws, the next time that it runs. */
+  const breakOnce = (name: 'onSocketConnected' | 'onSocketDrain'): void => {
+    const original = probe.manager[name];
+    probe.manager[name] = () => {
+      probe.manager[name] = original;
+      throw thrown;
+    };
+  };
+
+  const goesOn = async (): Promise<void> => {
+    await probe.next('connected');
+    await probe.send(exists('/'));
+    expect(probe.warnings).to.deep.equal([thrown]);
+  };
+
+  it('(connect) ends the connection, and the next one is made', async () => {
+    breakOnce('onSocketConnected');
+    proxy.cut();
+    await goesOn();
+  });
+
+  it('(drain) ends the connection, and the next one is made', async () => {
+    breakOnce('onSocketDrain');
+    probe.manager.socket?.emit('drain');
+    await goesOn();
+  });
+
+  it('(data) ends the connection, and the next one is made', async () => {
+    breakOnce('onSocketDrain');
+    proxy.cut();
+    // When it is told that the session is granted.
+    await probe.next('connected');
+    await goesOn();
+  });
+
+  it('(close) does not keep the next connection from being made', async () => {
+    let isFirst = true;
+    probe.on('disconnected', () => {
+      if (!isFirst) return;
+      isFirst = false;
+      throw thrown;
+    });
+    proxy.cut();
+    await goesOn();
+  });
+});
