@@ -6,7 +6,7 @@ import { leaseDriver } from '../driver/lease-driver.js';
 import { foreignNames } from '../driver/names.js';
 import { standardDriver } from '../driver/standard-driver.js';
 
-/** The two folders of a semaphore on the servers. */
+/** The two folders of a semaphore. */
 export interface SemaphoreFolders {
   readonly locks: string;
   readonly leases: string;
@@ -16,11 +16,12 @@ export interface SemaphoreFolders {
  * How many leases are free for an acquire that does not wait: none while anybody stands in line at `locks`, because that one has asked before. One round trip,
  * which writes nothing, and misses nothing that was written before.
  *
+ * @param folders below the chroot
  * @throws ForeignNodeError where a folder has children of another kind of lock
  */
-export async function countFreeLeases(session: Session, { locks, leases }: SemaphoreFolders, maxLeases: () => number): Promise<number> {
-  session.request(sync(leases)).catch(ignore);
-  const [inLine, taken] = await Promise.all([namesIn(session, getChildren(locks)), namesIn(session, getChildren(leases))]);
+export async function countFreeLeases(session: Session, chroot: string, { locks, leases }: SemaphoreFolders, maxLeases: () => number): Promise<number> {
+  session.request(sync(`${chroot}${leases}`)).catch(ignore);
+  const [inLine, taken] = await Promise.all([namesIn(session, getChildren(`${chroot}${locks}`)), namesIn(session, getChildren(`${chroot}${leases}`))]);
   refuseForeign(locks, foreignNames(inLine, standardDriver.lockName));
   refuseForeign(leases, foreignNames(taken, leaseDriver.lockName));
   return inLine.length > 0 ? 0 : Math.max(0, maxLeases() - taken.length);

@@ -110,7 +110,8 @@ export class LeaseInternals {
 
   async #countFree(session: Session): Promise<number> {
     try {
-      return await countFreeLeases(session, this.#folders, () => this.#maxLeases);
+      const folders = { locks: join(this.#path, locks), leases: this.leasesPath };
+      return await countFreeLeases(session, this.#client.chroot, folders, () => this.#maxLeases);
     } catch (error) {
       if (!(error instanceof ZooKeeperError)) throw error;
       if (error.isPassing) return 0;

@@ -96,6 +96,17 @@ describe('an acquire of a semaphore that does not wait', () => {
     await inLine.release();
   });
 
+  it('refuses a folder with children of another kind of lock, by its path below the chroot, and writes nothing', async () => {
+    const { connectString } = await sharedZooKeeper();
+    await using below = await LockClient.connect(`${connectString}${test.path}`);
+    await (await semaphoreOf(below, '/inner', 2).acquire()).release();
+    await test.outside.create(`${test.path}/inner/leases/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lock-0000000000`);
+    const error = await rejection(semaphoreOf(below, '/inner', 2).tryAcquire());
+    expect(error.code).to.equal('ERR_LOCK_FOREIGN_NODE');
+    expect(error.message).to.contain('The lock /inner/leases has children');
+    expect(await test.outside.children(`${test.path}/inner/locks`)).to.deep.equal([]);
+  });
+
   for (const folder of ['locks', 'leases'] as const) {
     it(`settles when the answer to its create below ${folder} is lost with the connection, and leaves nothing`, async () => {
       await (await semaphoreOf(watched, test.path, 1).acquire()).release();
