@@ -1,3 +1,5 @@
+import { callApplication, inNoContext } from '../support/no-context.js';
+
 /**
  * What an AbortSignal aborted with. A polyfill's may give no reason: then it is what Node's own would be.
  *
@@ -27,9 +29,10 @@ export function listenForAbort(signal: AbortSignal, heard: (reason: unknown) => 
     isOver = true;
     heard(reason);
   };
-  const listener = (): void => tell(abortReason(signal));
+  // The application may abort it in another job's context, which has nothing to do with what is given up here.
+  const listener = (): void => inNoContext(tell, abortReason(signal));
   try {
-    signal.addEventListener('abort', listener, { once: true });
+    callApplication(() => signal.addEventListener('abort', listener, { once: true }));
     // It may have aborted since it was looked at last, and tells nobody of that any more.
     if (signal.aborted) listener();
   } catch (error) {
@@ -37,7 +40,7 @@ export function listenForAbort(signal: AbortSignal, heard: (reason: unknown) => 
   }
   return () => {
     try {
-      signal.removeEventListener('abort', listener);
+      callApplication(() => signal.removeEventListener('abort', listener));
       return true;
     } catch {
       // It has no such method, for one.

@@ -1,4 +1,5 @@
 import { listenForAbort, throwIfAborted } from './abort-signal.js';
+import { inNoContext } from '../support/no-context.js';
 import type { BackgroundEvent } from './background-event.js';
 import { checkClientOptions, type CheckedClientOptions, type LockClientOptions } from './client-options.js';
 import { systemClock, type CancelTimer, type Clock } from './clock.js';
@@ -331,7 +332,8 @@ export class LockClient implements AsyncDisposable {
       warn: (message, error) => this.warn(message, error),
     });
     this.#ghosts.add(ghost);
-    ghost.look();
+    // Whoever let go of the last lost hold must not live on in it.
+    inNoContext(() => ghost.look());
   }
 
   #change(change: ConnectionChange): void {

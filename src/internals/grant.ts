@@ -1,3 +1,4 @@
+import { inNoContext } from '../support/no-context.js';
 import { LockLostError, SessionExpiredError, type LossReason } from '../client/errors.js';
 import { Listeners } from '../client/listeners.js';
 import { sessionName, type Holding } from '../client/session.js';
@@ -107,7 +108,8 @@ export class Grant implements Holding {
     }
     this.#state = { at: 'released' };
     const left = this.leave();
-    return left ? this.#until(left) : released;
+    // In an outage it is pending until the deadline, also where the caller does not wait for it.
+    return left ? inNoContext(() => this.#until(left)) : released;
   }
 
   #until(left: Promise<void>): Promise<Release> {

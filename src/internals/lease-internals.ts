@@ -1,3 +1,4 @@
+import { inNoContext } from '../support/no-context.js';
 import { ForeignNodeError, RequestFailedError } from '../client/errors.js';
 import type { LockClient } from '../client/lock-client.js';
 import { getChildren } from '../client/operations.js';
@@ -157,7 +158,7 @@ export class LeaseInternals {
       return taken;
     } finally {
       if (taken.is === 'granted') void turn.end();
-      else void Promise.all([giveBack(grants), ...discards]).then(() => turn.end());
+      else void inNoContext(() => Promise.all([giveBack(grants), ...discards]).then(() => turn.end()));
     }
   }
 

@@ -11,10 +11,10 @@ describe('work in no async context', () => {
     const seen = await storage.run('a request', () =>
       Promise.all(
         [inNoContext, callApplication].flatMap((outside) => [
-          outside(() => storage.getStore()),
+          Promise.resolve(outside(() => storage.getStore())),
           outside(() => new Promise((resolve) => setImmediate(() => resolve(storage.getStore())))),
           outside(async () => {
-            await null;
+            await Promise.resolve();
             return storage.getStore();
           }),
         ]),

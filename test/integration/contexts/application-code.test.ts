@@ -15,6 +15,9 @@ import { CriticalSection } from './critical-section.ts';
 /** A store of the application, such as a request's. */
 const request = new AsyncLocalStorage<string>();
 
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
 describe('application code that the library calls', () => {
   let connectString: string;
   let outside: Stranger;
@@ -143,9 +146,38 @@ describe('application code that the library calls', () => {
     expect(section).to.deep.include({ visits: 2, most: 1 });
   });
 
+  it('does not keep the context of a request alive whose signal gives up a wait, or that releases a hold, while no server answers', async () => {
+    const proxy = await startProxy(Number(connectString.split(':').at(-1)));
+    const stores = new AsyncLocalStorage<object>();
+    const path = testPath('given-up');
+    const theirs = await new InterProcessMutex(await connect(), path).acquire();
+    const client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 20_000 });
+    const aborter = new AbortController();
+    try {
+      const hold = await new InterProcessMutex(client, `${path}-own`).acquire();
+      const waiting = new InterProcessMutex(client, path).acquire({ signal: aborter.signal }).catch(() => 'given up');
+      await until('it waits', async () => (await outside.children(path)).length === 2);
+      proxy.silence();
+      const store = stores.run({ payload: Buffer.alloc(1_000_000) }, () => {
+        aborter.abort();
+        void hold.release();
+        return new WeakRef(stores.getStore() as object);
+      });
+      expect(await waiting).to.equal('given up');
+      await until('the store of the request is collected', () => {
+        collectGarbage();
+        return store.deref() === undefined;
+      });
+      expect(await outside.children(path), 'the znode is still to be deleted').to.have.length(2);
+    } finally {
+      proxy.speak();
+      await client.close();
+      await proxy.close();
+      await theirs.release();
+    }
+  });
+
   it('does not keep the context of the request in which a client was connected, or a lock acquired, alive', async () => {
-    setFlagsFromString('--expose-gc');
-    const gc = runInNewContext('gc') as () => void;
     const stores = new AsyncLocalStorage<object>();
     const mutexes: InterProcessMutex[] = [];
     const holds: Hold[] = [];
@@ -164,7 +196,7 @@ describe('application code that the library calls', () => {
     const kept = await serve();
     // Several heartbeats later: each is armed by the one before.
     await until('the store of the request is collected', () => {
-      gc();
+      collectGarbage();
       return kept.deref() === undefined;
     });
     expect(holds.slice(0, 1).every((hold) => hold.isValid)).to.equal(true);
