@@ -24,7 +24,7 @@ interface Question {
 
 /** What `answer` resolves to. Settles at the deadline, when the signal aborts, or when the client closes, even if no server ever answers. */
 export async function ask<T>(client: LockClient, { call, what, path }: Question, options: AskOptions | undefined, answer: (patience: Patience) => Promise<T>): Promise<T> {
-  const { timeoutMs = client.sessionTimeoutMs, signal } = checkWaitOptions(call, options ?? {});
+  const { timeoutMs = client.sessionTimeoutMs, signal } = checkWaitOptions(call, options === undefined ? {} : options);
   const patience = new Patience(client, path, { timeoutMs, signal, what });
   try {
     return await patience.limit(() => answer(patience), ignore);

@@ -8,6 +8,7 @@ import {
   InterProcessSemaphoreMutex,
   LockClient,
   PriorityDriver,
+  revoke,
   watchQueue,
 } from '../../../src/index.ts';
 import { testPath } from '../../support/test-path.ts';
@@ -57,6 +58,22 @@ function lockCalls(name: string, create: (tools: Tools) => { acquire(options: ob
     entry('tryAcquire', async (lock, given) => (await lock.tryAcquire(given))?.release()),
     ...(name === 'InterProcessSemaphore' ? [] : [withLock]),
   ];
+}
+
+/** The calls of a lock that ask the servers, and acquire nothing. */
+function questions<Lock>(name: string, create: (tools: Tools) => Lock, ...methods: readonly (keyof Lock & string)[]): EntryPoint[] {
+  return methods.map((method) => ({
+    name: `${name}.${method}`,
+    what: method,
+    options: waiting,
+    takesSignal: true,
+    async call(tools, given: object, called) {
+      const lock = create(tools);
+      const asked = (lock[method] as (options: object) => Promise<unknown>).call(lock, given);
+      called();
+      await asked;
+    },
+  }));
 }
 
 export const entryPoints: readonly EntryPoint[] = [
@@ -154,6 +171,21 @@ export const entryPoints: readonly EntryPoint[] = [
   },
   ...lockCalls('InterProcessSemaphoreMutex', ({ client }) => new InterProcessSemaphoreMutex(client, testPath('of-options'))),
   ...lockCalls('InterProcessMultiLock', ({ client }) => new InterProcessMultiLock([new InterProcessMutex(client, testPath('of-options')), new InterProcessMutex(client, testPath('of-options'))])),
+  ...questions('InterProcessMutex', ({ client }) => new InterProcessMutex(client, testPath('of-options')), 'participants', 'holder', 'isLocked'),
+  ...questions('InterProcessSemaphore', ({ client }) => new InterProcessSemaphore(client, testPath('of-options'), { maxLeases: 2 }), 'participants'),
+  ...questions('InterProcessSemaphoreMutex', ({ client }) => new InterProcessSemaphoreMutex(client, testPath('of-options')), 'participants'),
+  {
+    name: 'revoke',
+    what: 'revoke',
+    options: waiting,
+    takesSignal: true,
+    async call({ client }, options, called) {
+      await using hold = await new InterProcessMutex(client, testPath('of-options')).acquire();
+      const revoked = revoke(client, hold.path, options);
+      called();
+      await revoked;
+    },
+  },
   {
     name: 'forceRelease',
     what: 'forceRelease',
