@@ -31,7 +31,7 @@ const asksAnew = ({ body }: Frame): boolean => body.readBigInt64BE(16) === 0n;
 const isConnect = (frame: Frame): boolean => frame.from === 'client' && frame.op === 'connect';
 
 describe('servers that come back with older data', function () {
-  this.timeout(60_000);
+  this.timeout(30_000);
   let server: ZooKeeperServer;
 
   beforeEach(async () => {
@@ -131,7 +131,7 @@ describe('servers that come back with older data', function () {
 });
 
 describe('a server that refuses a session in silence, and has no older data', function () {
-  this.timeout(60_000);
+  this.timeout(30_000);
   let server: ZooKeeperServer;
   let proxy: ZkProxy;
   let client: LockClient;
