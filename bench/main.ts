@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { startServer, type ZooKeeperServer } from '../test/support/zookeeper-server.ts';
+import { startServer, type ZooKeeperServer } from '../harness/zookeeper-server.ts';
 import { measure, summary, type Run } from './measure.ts';
 import { readOptions } from './options.ts';
 import { Curator } from './peers/curator.ts';

@@ -1,4 +1,4 @@
-import type { ZooKeeperServer } from '../test/support/zookeeper-server.ts';
+import type { ZooKeeperServer } from '../harness/zookeeper-server.ts';
 import type { Outcome, Peer, Scenario } from './peers/peer.ts';
 import { median, quantile } from './statistics.ts';
 

@@ -3,10 +3,9 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { complaints } from './checks/complaints.ts';
 import { figuresOf, type Figures } from './checks/figures.ts';
 import type { History } from './checks/folded-history.ts';
-import { latches } from './checks/latches.ts';
+import { grantedInvalid } from './checks/granted-invalid.ts';
 import { leases } from './checks/leases.ts';
 import { leftovers } from './checks/leftovers.ts';
 import { losses } from './checks/losses.ts';
@@ -15,17 +14,18 @@ import { overlaps } from './checks/overlaps.ts';
 import { progress } from './checks/progress.ts';
 import { register } from './checks/register.ts';
 import { report } from './checks/report.ts';
+import { runWithoutGrants } from './checks/run-without-grants.ts';
 import { settled } from './checks/settled.ts';
-import { stillborn } from './checks/stillborn.ts';
 import { strangers } from './checks/strangers.ts';
 import { tokens } from './checks/tokens.ts';
-import { vacuity } from './checks/vacuity.ts';
+import { validAfterLost } from './checks/valid-after-lost.ts';
 import type { Check, Violation } from './checks/violation.ts';
+import { warnings } from './checks/warnings.ts';
 import { weights } from './checks/weights.ts';
 import { picture } from './picture.ts';
 import { readHistory } from './read-history.ts';
 
-const checks: readonly Check[] = [overlaps, leases, strangers, stillborn, latches, register, tokens, order, weights, settled, losses, complaints, leftovers, progress, vacuity];
+const checks: readonly Check[] = [overlaps, leases, strangers, grantedInvalid, validAfterLost, register, tokens, order, weights, settled, losses, warnings, leftovers, progress, runWithoutGrants];
 
 export interface Verdict {
   /** In the order of time. */

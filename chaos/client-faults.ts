@@ -51,8 +51,8 @@ export const clientFaults: Readonly<Record<string, FaultKind>> = {
     const ms = lasting(world);
     return { target: client.name, clients: [client.name], isStopped: true, lastsMs: 0, begin: () => client.stall(ms), heal: () => undefined };
   },
-  'delete-znode': async ({ stranger, folders, random, clients }) => {
-    const places = await Promise.all(folders.map(async (folder) => (await stranger.children(folder)).map((name) => `${folder}/${name}`)));
+  'delete-znode': async ({ observer, folders, random, clients }) => {
+    const places = await Promise.all(folders.map(async (folder) => (await observer.children(folder)).map((name) => `${folder}/${name}`)));
     const [first, ...others] = places.flat();
     if (first === undefined) return undefined;
     const znode = random.pick([first, ...others]);
@@ -60,7 +60,7 @@ export const clientFaults: Readonly<Record<string, FaultKind>> = {
       target: znode,
       clients: clients.map(({ name }) => name),
       lastsMs: 0,
-      begin: () => stranger.remove(znode).catch(() => undefined), // gone by itself meanwhile
+      begin: () => observer.remove(znode).catch(() => undefined), // gone by itself meanwhile
       heal: () => undefined,
     };
   },

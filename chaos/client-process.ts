@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { whenProcessEnds } from '../test/support/process-end.ts';
+import { whenProcessEnds } from '../harness/process-end.ts';
 import { Link } from './link.ts';
 import type { Identity, Order } from './messages.ts';
 import type { Program } from './program.ts';

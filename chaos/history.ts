@@ -56,7 +56,7 @@ export type ClientEvent =
   | { readonly client: string; readonly type: 'started'; readonly incarnation: number }
   | { readonly client: string; readonly type: 'session'; readonly sessionId: string }
   | { readonly client: string; readonly type: 'state'; readonly state: string }
-  | { readonly client: string; readonly type: 'complaint'; readonly what: 'unhandledRejection' | 'uncaughtException' | 'warning'; readonly error: string }
+  | { readonly client: string; readonly type: 'warning'; readonly what: 'unhandledRejection' | 'uncaughtException' | 'warning'; readonly error: string }
   | { readonly client: string; readonly type: 'left' };
 
 /** The register of one path accepts a token that is at least the largest it has seen. */

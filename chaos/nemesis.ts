@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { clientFaults } from './client-faults.ts';
 import { now, type HistoryEvent } from './history.ts';
 import { serverFaults } from './server-faults.ts';
-import { strandings } from './strandings.ts';
+import { clientWithOneFollower } from './client-with-one-follower.ts';
 import type { Fault, FaultKind, World } from './world.ts';
 
-/** Strandings twice: one in four shows a deadline that is too late. */
-const kinds = [serverFaults, clientFaults, strandings, strandings].flatMap((faults) => Object.entries(faults));
+/** The faults of a client with one follower are drawn twice as often: one in four of them shows a deadline that is too late. */
+const kinds = [serverFaults, clientFaults, clientWithOneFollower, clientWithOneFollower].flatMap((faults) => Object.entries(faults));
 
 /** Breaks something, heals it, and breaks again, with quiet stretches in between. Each kind comes about as often as every other. */
 export class Nemesis {

@@ -1,9 +1,9 @@
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Trio } from '../test/ensemble/support/trio.ts';
-import { Random } from '../test/model/random.ts';
-import { stranger, type Stranger } from '../test/support/stranger.ts';
+import { Trio } from '../harness/trio.ts';
+import { Random } from '../harness/random.ts';
+import { connectObserver, type Observer } from '../harness/observer.ts';
 import { ClientProcess } from './client-process.ts';
 import { now, type EndEvent, type HistoryEvent } from './history.ts';
 import { JavaProgram } from './java-program.ts';
@@ -40,9 +40,9 @@ export async function run(options: ChaosOptions): Promise<string> {
 
   await using trio = await Trio.start({ tickTimeMs, syncLimit });
   await using register = await Register.start(record);
-  await using outside = await stranger(trio.connectString);
+  await using observer = await connectObserver(trio.connectString);
   // A container would be removed when it is empty, and its numbers would begin at zero again.
-  for (const path of ['/chaos', ...lockPlans.flatMap(({ is, path }) => (is === 'weighted' ? [path] : []))]) await outside.create(path);
+  for (const path of ['/chaos', ...lockPlans.flatMap(({ is, path }) => (is === 'weighted' ? [path] : []))]) await observer.create(path);
   const common = { sessionTimeoutMs, registerPort: register.port };
   const programs = [
     ...ours.map((client, index) => {
@@ -54,12 +54,12 @@ export async function run(options: ChaosOptions): Promise<string> {
   ];
   const clients = await Promise.all(programs.map((program) => ClientProcess.start(program, trio.servers.map(({ port }) => port))));
   try {
-    const world = { trio, clients, stranger: outside, folders: lockPlans.flatMap(foldersOf), random: new Random(seed, 0), sessionTimeoutMs };
+    const world = { trio, clients, observer, folders: lockPlans.flatMap(foldersOf), random: new Random(seed, 0), sessionTimeoutMs };
     await new Nemesis(world, record).rage(now() + minutes * 60_000);
     await trio.whole();
     for (const client of clients) client.order({ is: 'drain' });
     await Promise.all(clients.map(goodbye));
-    record({ t: now(), ...(await whatIsLeft(outside, trio)) });
+    record({ t: now(), ...(await whatIsLeft(observer, trio)) });
   } finally {
     await Promise.all(clients.map((client) => client.close()));
   }
@@ -94,13 +94,13 @@ function isSticky(sticky: ChaosOptions['sticky'], index: number): boolean {
 }
 
 /** Waits a little longer than it may take, so that the checker has something to say. */
-async function whatIsLeft(outside: Stranger, trio: Trio): Promise<EndEvent> {
+async function whatIsLeft(observer: Observer, trio: Trio): Promise<EndEvent> {
   const leftAt = now();
   const emptyAfterMs: Record<string, number> = {};
   const left: Record<string, string[]> = {};
   do {
     for (const plan of lockPlans) {
-      const names = await participantsOf(plan, outside);
+      const names = await participantsOf(plan, observer);
       left[plan.path] = names;
       if (names.length === 0) emptyAfterMs[plan.path] ??= now() - leftAt;
     }
@@ -111,8 +111,8 @@ async function whatIsLeft(outside: Stranger, trio: Trio): Promise<EndEvent> {
   return { type: 'end', left: Object.fromEntries(Object.entries(left).filter(([, names]) => names.length > 0)), watches: watches.reduce((a, b) => a + b, 0), emptyAfterMs };
 }
 
-async function participantsOf(plan: LockPlan, outside: Stranger): Promise<string[]> {
-  const folders = await Promise.all(foldersOf(plan).map(async (folder) => (await outside.children(folder)).map((name) => `${folder}/${name}`)));
+async function participantsOf(plan: LockPlan, observer: Observer): Promise<string[]> {
+  const folders = await Promise.all(foldersOf(plan).map(async (folder) => (await observer.children(folder)).map((name) => `${folder}/${name}`)));
   return folders.flat();
 }
 

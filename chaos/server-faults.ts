@@ -1,5 +1,5 @@
-import type { Cut } from '../test/support/firewall.ts';
-import type { ZooKeeperServer } from '../test/support/zookeeper-server.ts';
+import type { Cut } from '../harness/firewall.ts';
+import type { ZooKeeperServer } from '../harness/zookeeper-server.ts';
 import type { Fault, FaultKind, World } from './world.ts';
 
 const everybody = ({ clients }: World): string[] => clients.map(({ name }) => name);

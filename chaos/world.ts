@@ -1,6 +1,6 @@
-import type { Roles, Trio } from '../test/ensemble/support/trio.ts';
-import type { Random } from '../test/model/random.ts';
-import type { Stranger } from '../test/support/stranger.ts';
+import type { Roles, Trio } from '../harness/trio.ts';
+import type { Random } from '../harness/random.ts';
+import type { Observer } from '../harness/observer.ts';
 import type { ClientProcess } from './client-process.ts';
 
 /** What faults are made in. */
@@ -8,7 +8,7 @@ export interface World {
   readonly trio: Trio;
   readonly clients: readonly ClientProcess[];
   /** Somebody with a connection of its own, whom no fault of a client's link meets. */
-  readonly stranger: Stranger;
+  readonly observer: Observer;
   /** Where the znodes of the locks are. */
   readonly folders: readonly string[];
   readonly random: Random;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { findZooKeeper, type FoundZooKeeper } from '../test/support/find-zookeeper.ts';
+import { findZooKeeper, type FoundZooKeeper } from '../harness/find-zookeeper.ts';
 import { aborted, interruption } from './interruption.ts';
 import { Screen } from './screen.ts';
 import { Shift, type Ending } from './shift.ts';

@@ -1,6 +1,6 @@
-import type { InterProcessMutex } from '../../../src/index.ts';
-import { until } from '../../support/until.ts';
-import { queueOf } from './lock-of-each-test.ts';
+import type { InterProcessMutex } from '../src/index.ts';
+import { until } from './until.ts';
+import { queueOf } from './queue.ts';
 
 /**
  * What a lock protects. It counts who is inside at once, and each visit stays long enough for a wrong one to be seen: until all

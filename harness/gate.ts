@@ -1,5 +1,5 @@
-/** A CountDownLatch of one. */
-export function gate(): { readonly opened: Promise<void>; open(): void } {
+/** A CountDownLatch of one: `opened` waits until `open` is called. */
+export function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => (open = resolve));
   return { opened, open: () => open() };

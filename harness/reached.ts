@@ -1,4 +1,4 @@
-import type { ConnectionState, LockClient } from '../../../../src/index.ts';
+import type { ConnectionState, LockClient } from '../src/index.ts';
 
 /** Resolves when a client reaches a state from now on. */
 export function reached(client: LockClient, state: ConnectionState): Promise<void> {

@@ -1,8 +1,8 @@
-import { serverMode } from '../../support/four-letter-word.ts';
-import { cutLinks, ensureFirewall, type Cut, type Link } from '../../support/firewall.ts';
-import { until } from '../../support/until.ts';
-import { startEnsemble, type Ensemble } from '../../support/zookeeper-ensemble.ts';
-import type { ZooKeeperServer } from '../../support/zookeeper-server.ts';
+import { serverMode } from './four-letter-word.ts';
+import { cutLinks, ensureFirewall, type Cut, type Link } from './firewall.ts';
+import { until } from './until.ts';
+import { startEnsemble, type Ensemble } from './zookeeper-ensemble.ts';
+import type { ZooKeeperServer } from './zookeeper-server.ts';
 import { connectionsOf } from './tcp-connections.ts';
 
 export interface Roles {

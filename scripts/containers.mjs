@@ -6,11 +6,11 @@ bootstrap();
 const { register } = await import('tsx/esm/api');
 register();
 const [{ openEngine }, { ensureImage }, { ComposeEnsemble }, { sharedServerTests }, { AdviceError }] = await Promise.all([
-  import('../test/support/docker/engine.ts'),
-  import('../test/support/docker/image.ts'),
-  import('../test/support/docker/compose-ensemble.ts'),
-  import('../test/support/docker/shared-server-tests.ts'),
-  import('../test/support/docker/advice.ts'),
+  import('../harness/docker/engine.ts'),
+  import('../harness/docker/image.ts'),
+  import('../harness/docker/compose-ensemble.ts'),
+  import('../harness/docker/shared-server-tests.ts'),
+  import('../harness/docker/advice.ts'),
 ]);
 
 const args = process.argv.slice(2);

@@ -1,7 +1,7 @@
 import { root } from './bootstrap.mjs';
 import { run } from './run.mjs';
 
-const fastSuites = ['unit', 'properties', 'chaos', 'integration'].map((name) => `test/${name}/**/*.test.ts`);
+const fastSuites = ['unit', 'properties', 'harness', 'demo', 'chaos', 'integration'].map((name) => `test/${name}/**/*.test.ts`);
 
 /** Runs the fast suites, or the test files that are named in `args`, on the given Node. Resolves with mocha's exit code. */
 export function runMocha(node, args) {

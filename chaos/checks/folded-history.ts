@@ -129,7 +129,7 @@ export function fold(events: readonly HistoryEvent[]): History {
       case 'state':
         known(latest, event.client, event).upsets.push(event.t);
         break;
-      case 'complaint':
+      case 'warning':
         break;
       case 'call': {
         const { id, path, kind, flow, role = 'owner', weight, timeoutMs, t: calledAt, client } = event;

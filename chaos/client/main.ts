@@ -1,6 +1,6 @@
 // One client process of a run: owners that take locks until they are told to stop.
 import { LockClient } from '../../src/index.ts';
-import { Random } from '../../test/model/random.ts';
+import { Random } from '../../harness/random.ts';
 import type { ClientSetup, Order } from '../messages.ts';
 import { lockOf } from './lock.ts';
 import { Owner } from './owner.ts';
@@ -16,7 +16,7 @@ let isDraining = false;
 let ids = 0;
 
 for (const what of ['unhandledRejection', 'uncaughtException', 'warning'] as const) {
-  process.on(what, (error: unknown) => recorder.record({ type: 'complaint', what, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }));
+  process.on(what, (error: unknown) => recorder.record({ type: 'warning', what, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }));
 }
 recorder.record({ type: 'started', incarnation: setup.incarnation });
 

@@ -15,7 +15,7 @@ export interface ComposeMember {
   readonly connectString: string;
 }
 
-const file = fileURLToPath(new URL('../../../docker-compose.yml', import.meta.url));
+const file = fileURLToPath(new URL('../../docker-compose.yml', import.meta.url));
 const services = ['zoo1', 'zoo2', 'zoo3'] as const;
 const commandLimitMs = 60_000;
 const healthLimitMs = 60_000;

@@ -1,4 +1,4 @@
-import { InterProcessMultiLock, InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphore, InterProcessSemaphoreMutex, type LockClient, type PartHold } from '../../../src/index.ts';
+import { InterProcessMultiLock, InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphore, InterProcessSemaphoreMutex, type LockClient, type PartHold } from '../../src/index.ts';
 
 /** That of several locks at once has no znode, and no token. */
 export interface AnyHold extends PartHold {

@@ -3,7 +3,7 @@ import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { LockClient } from '../../../src/index.ts';
+import { LockClient } from '../../src/index.ts';
 import { NodeLocks, type AnyHold } from './node-locks.ts';
 
 const [connectString = '', sessionTimeoutMs = '30000'] = process.argv.slice(2);

@@ -19,6 +19,21 @@ export async function ensurePeers(): Promise<void> {
   if (missing().length > 0) throw new Error(`${packages.join(', ')} are installed, but there is no ${missing().join(', ')}`);
 }
 
+const starters = { java: startJava, kazoo: startKazoo };
+
+/** Peers that all tests of a suite share. Without names, the suite starts those it needs, which are installed by then. */
+export function peersOfSuite<Name extends keyof typeof starters = never>(...names: readonly Name[]): Readonly<Record<Name, Peer>> {
+  const peers = {} as Record<Name, Peer>;
+  before(async function () {
+    // Packages may have to be installed.
+    this.timeout(300_000);
+    await ensurePeers();
+    await Promise.all(names.map(async (name) => (peers[name] = await starters[name]())));
+  });
+  after(() => Promise.all(names.map((name) => peers[name].close())));
+  return peers;
+}
+
 export interface PeerOptions {
   /** @default 30000 */
   readonly sessionTimeoutMs?: number;

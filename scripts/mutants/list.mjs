@@ -461,8 +461,8 @@ export const mutants = [
   {
     name: 'the mutex of a semaphore is kept by who gives up',
     file: 'src/internals/lease-internals.ts',
-    find: '...discards]).then(() => turn.end());',
-    replace: '...discards]);',
+    find: '...discards]).then(() => turn.end()));',
+    replace: '...discards]));',
     tests: tests('integration/semaphore/semaphore', 'settles at once when the time is over'),
   },
   {

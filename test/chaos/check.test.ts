@@ -55,8 +55,8 @@ describe('the checker', () => {
 
 describe('a verdict', () => {
   it('has its violations in the order of time', () => {
-    const { violations } = check(overlapping().say(500, { type: 'complaint', client: 'c1', what: 'warning', error: 'late' }).history);
-    expect(violations.map((violation) => violation.check)).to.deep.equal(['complaints', 'overlaps']);
+    const { violations } = check(overlapping().say(500, { type: 'warning', client: 'c1', what: 'warning', error: 'late' }).history);
+    expect(violations.map((violation) => violation.check)).to.deep.equal(['warnings', 'overlaps']);
   });
 });
 
@@ -81,7 +81,7 @@ describe('what happened around a violation', () => {
   });
 
   it('is everything, when it is about no acquire', () => {
-    const lines = surroundings({ check: 'complaints', t: 1_015, text: '', ids: [] }, busy().history);
+    const lines = surroundings({ check: 'warnings', t: 1_015, text: '', ids: [] }, busy().history);
     expect(lines.filter((line) => line.includes('"client":"c2"'))).to.have.length.above(5);
   });
 

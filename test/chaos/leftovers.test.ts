@@ -32,9 +32,9 @@ describe('the end of a history', () => {
   it('must be there', () => expect(calm().without(({ type }) => type === 'end').findings).to.deep.equal(['leftovers']));
 });
 
-describe('a complaint in a history', () => {
+describe('a warning in a history', () => {
   for (const what of ['unhandledRejection', 'uncaughtException', 'warning'] as const) {
-    it(`is a violation: ${what}`, () => expect(calm().say(1_000, { type: 'complaint', client: 'c1', what, error: 'Error: no' }).findings).to.deep.equal(['complaints']));
+    it(`is a violation: ${what}`, () => expect(calm().say(1_000, { type: 'warning', client: 'c1', what, error: 'Error: no' }).findings).to.deep.equal(['warnings']));
   }
 });
 
@@ -44,6 +44,6 @@ describe('a history in which nothing happens', () => {
   });
 
   it('tests nothing of a client that was never granted', () => {
-    expect(calm().without((event) => 'id' in event && event.client === 'c1').findings).to.deep.equal(['vacuity']);
+    expect(calm().without((event) => 'id' in event && event.client === 'c1').findings).to.deep.equal(['run-without-grants']);
   });
 });

@@ -57,7 +57,7 @@ describe('holds in a history', () => {
   it('that are not valid when they come to their code claim nothing, and should not have been given', () => {
     const script = open().fault('stop-client', 'c1', 900, 2_900).without((event) => event.type === 'granted' && event.id === 'x');
     script.own('c1', 'x', 3_500, { type: 'granted', path: '/a', hold: '/a/lock-10', token: '10', valid: false });
-    expect(withNext(script.lose('c1', 'x', 3_501)).findings).to.deep.equal(['stillborn']);
+    expect(withNext(script.lose('c1', 'x', 3_501)).findings).to.deep.equal(['granted-invalid']);
   });
 
   it('of one znode and two flows are a stranger let in', () => {
@@ -67,9 +67,9 @@ describe('holds in a history', () => {
 
   it('are not valid again once they were not', () => {
     const script = open().fault('silent-link', 'c1', 900, 5_000).look('c1', 'x', 1_100, false).look('c1', 'x', 1_200, true).lose('c1', 'x', 1_300);
-    expect(script.findings).to.deep.equal(['latches']);
+    expect(script.findings).to.deep.equal(['valid-after-lost']);
     const afterLoss = open().fault('silent-link', 'c1', 900, 5_000).look('c1', 'x', 1_250, true).lose('c1', 'x', 1_200);
-    expect(afterLoss.without((event) => event.type === 'releasing' && event.id === 'x').findings).to.deep.equal(['latches']);
+    expect(afterLoss.without((event) => event.type === 'releasing' && event.id === 'x').findings).to.deep.equal(['valid-after-lost']);
   });
 });
 

@@ -45,7 +45,7 @@ describe('tokens in a history', () => {
     const script = granted(calm(), 'c2', 'y', 8_000, 11).fault('stop-client', 'c1', 1_000, 9_000);
     script.own('c1', 'x', 990, { type: 'call', path: '/a', kind: 'plain', flow: 'x' });
     script.own('c1', 'x', 9_001, { type: 'granted', path: '/a', hold: '/a/lock-10', token: '10', valid: false });
-    expect(script.lose('c1', 'x', 9_002).findings).to.deep.equal(['stillborn']);
+    expect(script.lose('c1', 'x', 9_002).findings).to.deep.equal(['granted-invalid']);
   });
 
   it('of a grant whose znode a third party had just deleted may be smaller', () => {

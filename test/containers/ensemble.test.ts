@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { serverMode } from '../support/four-letter-word.ts';
-import { sharedZooKeeper } from '../support/hooks.ts';
-import { testPath } from '../support/test-path.ts';
-import { until } from '../support/until.ts';
+import { serverMode } from '../../harness/four-letter-word.ts';
+import { sharedZooKeeper } from '../../harness/hooks.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { until } from '../../harness/until.ts';
 
 describe('the ensemble of docker-compose.yml', () => {
   let members: string[];

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient, type Hold } from '../../src/index.ts';
-import { ComposeEnsemble, type ComposeMember } from '../support/docker/compose-ensemble.ts';
-import { fourLetterWord } from '../support/four-letter-word.ts';
-import { testPath } from '../support/test-path.ts';
-import { until } from '../support/until.ts';
+import { ComposeEnsemble, type ComposeMember } from '../../harness/docker/compose-ensemble.ts';
+import { fourLetterWord } from '../../harness/four-letter-word.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { until } from '../../harness/until.ts';
 
 const minuteMs = 60_000;
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { zooKeeperImage } from '../support/choose-zookeeper.ts';
-import { askEngine } from '../support/docker/engine-api.ts';
-import { serverMode } from '../support/four-letter-word.ts';
-import { sharedZooKeeper } from '../support/hooks.ts';
+import { zooKeeperImage } from '../../harness/choose-zookeeper.ts';
+import { askEngine } from '../../harness/docker/engine-api.ts';
+import { serverMode } from '../../harness/four-letter-word.ts';
+import { sharedZooKeeper } from '../../harness/hooks.ts';
 
 interface Port {
   readonly IP?: string;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RemoteRivals } from './support/remote-rivals.ts';
 import { longTimeoutMs, shortTimeoutMs } from './support/rivals.ts';
-import { useTrio } from './support/trio.ts';
+import { useTrio } from '../../harness/trio.ts';
 
 /** A little over the quarter of the long timeout that a server may be silent for, and less than what is always left until the deadline. */
 const pauseMs = 2_700;

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { exists } from '../../src/client/operations.ts';
-import { ConnectionProbe } from '../integration/connection/support/connection-probe.ts';
-import { serverMode } from '../support/four-letter-word.ts';
+import { ConnectionProbe } from '../../harness/connection-probe.ts';
+import { serverMode } from '../../harness/four-letter-word.ts';
 import { Contest, longTimeoutMs, shortTimeoutMs } from './support/rivals.ts';
-import { useTrio } from './support/trio.ts';
+import { useTrio } from '../../harness/trio.ts';
 
 describe('a follower that is cut off from its leader', function () {
   this.timeout(60_000);

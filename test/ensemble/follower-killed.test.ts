@@ -1,6 +1,6 @@
 import { exists } from '../../src/client/operations.ts';
 import { Contest, longTimeoutMs, shortTimeoutMs } from './support/rivals.ts';
-import { tickTimeMs, useTrio } from './support/trio.ts';
+import { tickTimeMs, useTrio } from '../../harness/trio.ts';
 
 const rounds = 3;
 

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient, type BackgroundEvent } from '../../src/index.ts';
-import { testPath } from '../support/test-path.ts';
-import { aborted, until } from '../support/until.ts';
-import { startProxy, type Frame } from '../support/zk-proxy.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { aborted, until } from '../../harness/until.ts';
+import { startProxy, type Frame } from '../../harness/zk-proxy.ts';
 import { shortTimeoutMs } from './support/rivals.ts';
-import { useTrio } from './support/trio.ts';
+import { useTrio } from '../../harness/trio.ts';
 
 describe('an election that lasts longer than the session timeout', function () {
   this.timeout(90_000);

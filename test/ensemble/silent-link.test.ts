@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import type { LockClient } from '../../src/index.ts';
 import { exists } from '../../src/client/operations.ts';
-import { connectInOrder } from '../integration/connection/support/lock-clients.ts';
-import { until } from '../support/until.ts';
+import { connectInOrder } from '../../harness/lock-clients.ts';
+import { until } from '../../harness/until.ts';
 import { Contest, longTimeoutMs, shortTimeoutMs } from './support/rivals.ts';
-import { tickTimeMs, useTrio } from './support/trio.ts';
+import { tickTimeMs, useTrio } from '../../harness/trio.ts';
 
 /** What a busy machine may add to a timer. */
 const slackMs = 400;

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { testPath } from '../support/test-path.ts';
-import { rejection, until } from '../support/until.ts';
-import { tickTimeMs, useTrio, type Trio } from './support/trio.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { rejection, until } from '../../harness/until.ts';
+import { tickTimeMs, useTrio, type Trio } from '../../harness/trio.ts';
 
 /** By how much a promise may settle later than a timer would run. */
 const slackMs = 50;

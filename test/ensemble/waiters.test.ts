@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { InterProcessMutex, type Hold, type LockClient } from '../../src/index.ts';
-import { connectInOrder } from '../integration/connection/support/lock-clients.ts';
-import { testPath } from '../support/test-path.ts';
-import { until } from '../support/until.ts';
-import type { ZooKeeperServer } from '../support/zookeeper-server.ts';
+import { connectInOrder } from '../../harness/lock-clients.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { until } from '../../harness/until.ts';
+import type { ZooKeeperServer } from '../../harness/zookeeper-server.ts';
 import { longTimeoutMs, shortTimeoutMs } from './support/rivals.ts';
-import { tickTimeMs, useTrio } from './support/trio.ts';
+import { tickTimeMs, useTrio } from '../../harness/trio.ts';
 
 describe('a waiter whose server is down', function () {
   this.timeout(60_000);

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { sharedZooKeeper } from '../support/hooks.ts';
-import { testPath } from '../support/test-path.ts';
+import { sharedZooKeeper } from '../../harness/hooks.ts';
+import { testPath } from '../../harness/test-path.ts';
 import { Example, exampleFiles } from './support/example.ts';
 
 /** Those that need company or a signal; every other one is run as it is. */

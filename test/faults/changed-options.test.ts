@@ -14,9 +14,9 @@ import {
   type AcquireOptions,
   type Hold,
 } from '../../src/index.ts';
-import { sharedZooKeeper } from '../support/hooks.ts';
-import { testPath } from '../support/test-path.ts';
-import { rejection, until } from '../support/until.ts';
+import { sharedZooKeeper } from '../../harness/hooks.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { rejection, until } from '../../harness/until.ts';
 
 type Options = Record<string, unknown>;
 

@@ -1,5 +1,5 @@
 import { ZooKeeperError } from '../../src/index.ts';
-import type { Frame } from '../support/zk-proxy.ts';
+import type { Frame } from '../../harness/zk-proxy.ts';
 import type { Fault, FrameFact } from './fault.ts';
 import type { FrameKey } from './frame-key.ts';
 
@@ -25,9 +25,9 @@ export const codeFaults: readonly Fault[] = numbers.flatMap((number) => {
       lastsMs: 0,
       ...refuses,
       excludes: (fact: FrameFact) => notForReplies('client', fact) ?? lieAbout(number, fact.key.op) ?? (number === noNode && fact.key.op === 'delete' ? thereIsOne : undefined),
-      strike: (request, stage) => {
+      strike: (request, run) => {
         const isItsReply = ({ from, connection, xid }: Frame): boolean => from === 'server' && connection === request.connection && xid === request.xid;
-        stage.wire.proxy.on((frame) => (isItsReply(frame) ? { replaceError: number } : undefined));
+        run.wire.proxy.on((frame) => (isItsReply(frame) ? { replaceError: number } : undefined));
         return { replaceWith: existsRoot(request.xid) };
       },
     },

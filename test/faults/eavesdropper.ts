@@ -8,12 +8,12 @@ export function asRequest<T>(name: string, run: () => T): T {
   return inCase.run(name, run);
 }
 
-/** Listens to all that a client and its holds tell, and complains where a listener is called in somebody's async context: there it could own somebody's lock. */
+/** Listens to all that a client and its holds tell, and warns where a listener is called in somebody's async context: there it could own somebody's lock. */
 export class Eavesdropper {
-  readonly #complain: (complaint: string) => void;
+  readonly #warn: (warning: string) => void;
 
-  constructor(complain: (complaint: string) => void) {
-    this.#complain = complain;
+  constructor(warn: (warning: string) => void) {
+    this.#warn = warn;
   }
 
   listenTo(client: LockClient): void {
@@ -24,12 +24,12 @@ export class Eavesdropper {
   follow(hold: Hold): void {
     hold.signal.addEventListener('abort', () => {
       this.#heard(`the end of ${hold.path}`);
-      if (hold.isValid) this.#complain(`${hold.path} is valid after its signal has aborted`);
+      if (hold.isValid) this.#warn(`${hold.path} is valid after its signal has aborted`);
     });
   }
 
   #heard(what: string): void {
     const of = inCase.getStore();
-    if (of !== undefined) this.#complain(`a listener hears of ${what} in the context of ${of}`);
+    if (of !== undefined) this.#warn(`a listener hears of ${what} in the context of ${of}`);
   }
 }

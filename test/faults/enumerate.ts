@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Frame } from '../support/zk-proxy.ts';
+import type { Frame } from '../../harness/zk-proxy.ts';
 import { codeFaults } from './code-faults.ts';
 import type { Fault, FrameFact, PlaceFact } from './fault.ts';
 import { deletedBy, FrameCounter, keyName } from './frame-key.ts';
@@ -8,8 +8,8 @@ import { linkFaults } from './link-faults.ts';
 import { within, type Case } from './run-case.ts';
 import type { Scenario } from './scenario.ts';
 import { serverFaults, turnFaults } from './server-faults.ts';
-import { Stage } from './stage.ts';
-import { sessionTimeoutMs, type Theatre } from './theatre.ts';
+import { CaseRun } from './case-run.ts';
+import { sessionTimeoutMs, type Fixture } from './fixture.ts';
 import { isAnswered } from './wire.ts';
 
 const dryRuns = 5;
@@ -42,10 +42,10 @@ export function enumerate(scenario: Scenario, facts: readonly FrameFact[]): { re
 }
 
 /** What a scenario's frames are, once two plays without a fault agree: on a machine that stands still for a moment a client may reconnect. */
-export async function factsOf(theatre: Theatre, scenario: Scenario): Promise<FrameFact[]> {
-  let last = await dryRun(theatre, scenario);
+export async function factsOf(fixture: Fixture, scenario: Scenario): Promise<FrameFact[]> {
+  let last = await dryRun(fixture, scenario);
   for (let left = dryRuns; left > 0; left -= 1) {
-    const next = await dryRun(theatre, scenario);
+    const next = await dryRun(fixture, scenario);
     if (isDeepStrictEqual(namesOf(last), namesOf(next))) return next;
     last = next;
   }
@@ -58,38 +58,38 @@ function namesOf(facts: readonly FrameFact[]): string[] {
 }
 
 /** Plays a scenario without a fault, and looks at every frame of it what there is on the server. */
-async function dryRun(theatre: Theatre, scenario: Scenario): Promise<FrameFact[]> {
-  await using stage = await Stage.open(theatre, scenario);
-  const play = await within(5 * sessionTimeoutMs, stage, scenario.begin(stage));
+async function dryRun(fixture: Fixture, scenario: Scenario): Promise<FrameFact[]> {
+  await using run = await CaseRun.open(fixture, scenario);
+  const play = await within(5 * sessionTimeoutMs, run, scenario.begin(run));
   const facts: FrameFact[] = [];
-  const past = stage.wire.frames.length;
+  const past = run.wire.frames.length;
   const begun: Frame[] = [];
   const counter = new FrameCounter(scenario);
-  stage.wire.strike = (frame) => {
+  run.wire.strike = (frame) => {
     const key = counter.key(frame);
     if (!key) return undefined;
     const index = facts.length;
-    facts.push({ key, hasSession: stage.hasSubject, places: [] });
+    facts.push({ key, hasSession: run.hasSubject, places: [] });
     // Held here by our looks, and elsewhere executed by now.
-    const arrived = stage.wire.frames.slice(past);
+    const arrived = run.wire.frames.slice(past);
     const leaving = [...begun, ...arrived.filter(isLeaving)].filter((one) => one !== frame && !isAnswered(one, arrived));
     if (isLeaving(frame)) begun.push(frame);
     const placeIn = async (folder: string): Promise<PlaceFact> => {
-      const queue = await stage.queue(folder);
+      const queue = await run.queue(folder);
       const stays = queue.map(({ path }) => !leaving.some((one) => one.op === 'closeSession' || deletedBy(one) === path));
       const own = queue.findLastIndex(({ isSubjects }, at) => isSubjects && stays[at]);
       return { hasOwnNode: own >= 0, hasPredecessor: own > 0 && stays[own - 1] === true };
     };
-    const looked = Promise.all(stage.kind.folders.map(placeIn)).then((places) => {
-      facts[index] = { key, hasSession: stage.hasSubject, places };
+    const looked = Promise.all(run.kind.folders.map(placeIn)).then((places) => {
+      facts[index] = { key, hasSession: run.hasSubject, places };
     });
-    return { delayUntil: stage.freezes(looked) };
+    return { delayUntil: run.freezes(looked) };
   };
-  await within(5 * sessionTimeoutMs, stage, play());
-  await within(sessionTimeoutMs, stage, stage.wait('every answer', () => stage.wire.isQuiet(past)));
-  await stage.healed();
-  stage.wire.strike = () => undefined;
-  const problems = [...stage.complaints, ...stage.misses];
+  await within(5 * sessionTimeoutMs, run, play());
+  await within(sessionTimeoutMs, run, run.wait('every answer', () => run.wire.isQuiet(past)));
+  await run.healed();
+  run.wire.strike = () => undefined;
+  const problems = [...run.warnings, ...run.misses];
   if (problems.length > 0) throw new Error(`"${scenario.name}" fails without a fault: ${problems.join('; ')}`);
   return facts;
 }

@@ -1,6 +1,6 @@
-import type { Frame, FrameAction } from '../support/zk-proxy.ts';
+import type { Frame, FrameAction } from '../../harness/zk-proxy.ts';
 import type { FrameKey } from './frame-key.ts';
-import type { Stage } from './stage.ts';
+import type { CaseRun } from './case-run.ts';
 
 /** A frame of a scenario's dry run, and what there was on the server when it passed. */
 export interface FrameFact {
@@ -27,6 +27,6 @@ export interface Fault {
   readonly refuses?: true;
   /** Why it cannot happen to this frame. */
   excludes(fact: FrameFact): string | undefined;
-  /** Happens: once a case, when the frame's turn has come. Things that take longer than the frame are handed to `stage.heals`. */
-  strike(frame: Frame, stage: Stage): FrameAction;
+  /** Happens: once a case, when the frame's turn has come. Things that take longer than the frame are handed to `run.heals`. */
+  strike(frame: Frame, run: CaseRun): FrameAction;
 }

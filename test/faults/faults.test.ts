@@ -1,12 +1,12 @@
 import { expect } from 'chai';
-import { until } from '../support/until.ts';
+import { until } from '../../harness/until.ts';
 import { Alarms } from './alarms.ts';
 import { enumerate, factsOf, faultsOf, type Unreachable } from './enumerate.ts';
 import type { FrameFact } from './fault.ts';
 import { Pool } from './pool.ts';
 import { caseName, runCase, type Case, type Outcome } from './run-case.ts';
 import { scenarios } from './scenarios.ts';
-import { openTheatre, type Theatre } from './theatre.ts';
+import { openFixture, type Fixture } from './fixture.ts';
 
 /** Cases that wait for a fault to pass cost nothing; the others cost processor time, and must not keep each other from being in time. */
 const waitingAtOnce = 40;
@@ -27,15 +27,15 @@ describe('every fault at every frame', function () {
   const plans = new Map<string, Plan>();
   const problems: unknown[] = [];
   const outcomes = new Map<Case, Promise<Outcome>>();
-  let theatre: Theatre;
+  let fixture: Fixture;
   let alarms: Alarms;
 
   before(async () => {
     alarms = new Alarms();
-    theatre = await openTheatre();
+    fixture = await openFixture();
     const [waiting, busy] = [new Pool(waitingAtOnce), new Pool(busyAtOnce)];
     const enumerating = scenarios.map(async (scenario) => {
-      const facts = await busy.run(() => factsOf(theatre, scenario));
+      const facts = await busy.run(() => factsOf(fixture, scenario));
       return { scenario, facts, faults: faultsOf(scenario).length, ...enumerate(scenario, facts) };
     });
     for (const plan of await Promise.allSettled(enumerating)) {
@@ -43,13 +43,13 @@ describe('every fault at every frame', function () {
       else problems.push(plan.reason);
     }
     for (const each of [...plans.values()].flatMap(({ cases }) => cases)) {
-      const play = (): Promise<Outcome> => runCase(theatre, each).finally(alarms.during(caseName(each)));
+      const play = (): Promise<Outcome> => runCase(fixture, each).finally(alarms.during(caseName(each)));
       outcomes.set(each, (each.fault.lastsMs > 0 ? waiting : busy).run(play));
     }
   });
 
   after(async () => {
-    await theatre[Symbol.asyncDispose]();
+    await fixture[Symbol.asyncDispose]();
     await until('no socket is left', () => !process.getActiveResourcesInfo().includes('TCPSocketWrap'));
     alarms.stop();
     expect(alarms.heard, alarms.heard.join('\n')).to.deep.equal([]);
@@ -64,7 +64,7 @@ describe('every fault at every frame', function () {
       for (const fault of faultsOf(scenario)) {
         it(fault.name, async () => {
           const cases = plans.get(scenario.name)?.cases.filter((each) => each.fault === fault) ?? [];
-          const failures = await Promise.all(cases.map(async (each) => ((await outcomes.get(each))?.complaints ?? ['not played']).map((what) => `${caseName(each)}: ${what}`)));
+          const failures = await Promise.all(cases.map(async (each) => ((await outcomes.get(each))?.warnings ?? ['not played']).map((what) => `${caseName(each)}: ${what}`)));
           expect(failures.flat(), failures.flat().join('\n')).to.deep.equal([]);
         });
       }

@@ -1,4 +1,4 @@
-import type { Frame, Op } from '../support/zk-proxy.ts';
+import type { Frame, Op } from '../../harness/zk-proxy.ts';
 import type { Scenario } from './scenario.ts';
 
 /** One frame of a scenario, told by its place among its like: runs differ in time, not in the order in which one side sends one op. */

@@ -10,31 +10,31 @@ export const leaseScenarios: readonly Scenario[] = [
   {
     name: 'a lease that passes while its job hangs, and somebody waits',
     frames: 7,
-    begin: async (stage) => {
-      await ready(stage);
+    begin: async (run) => {
+      await ready(run);
       return async () => {
-        const hung = await stage.acquire(stage.subject, { leaseMs: longMs });
-        const next = stage.acquire(stage.bystander);
-        await queued(stage, next);
+        const hung = await run.acquire(run.subject, { leaseMs: longMs });
+        const next = run.acquire(run.bystander);
+        await queued(run, next);
         if (hung?.isValid) hung.renew(leaseMs);
-        await stage.release(await next);
-        await stage.release(hung);
+        await run.release(await next);
+        await run.release(hung);
       };
     },
   },
   {
     name: 'a lease that passes while the next one waits in its process',
     frames: 10,
-    begin: async (stage) => {
-      await ready(stage);
+    begin: async (run) => {
+      await ready(run);
       return async () => {
-        const hung = await stage.acquire(stage.subject, { leaseMs: longMs });
+        const hung = await run.acquire(run.subject, { leaseMs: longMs });
         let isSettled = false;
-        const next = stage.acquire(stage.subject).finally(() => (isSettled = true));
-        await stage.wait('a waiter behind it', async () => isSettled || !hung?.isValid || (await stage.queue()).length === 2);
+        const next = run.acquire(run.subject).finally(() => (isSettled = true));
+        await run.wait('a waiter behind it', async () => isSettled || !hung?.isValid || (await run.queue()).length === 2);
         if (hung?.isValid) hung.renew(leaseMs);
-        await stage.release(await next);
-        await stage.release(hung);
+        await run.release(await next);
+        await run.release(hung);
       };
     },
   },

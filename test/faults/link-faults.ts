@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Fault, FrameFact } from './fault.ts';
-import type { Stage } from './stage.ts';
-import { sessionTimeoutMs } from './theatre.ts';
+import type { CaseRun } from './case-run.ts';
+import { sessionTimeoutMs } from './fixture.ts';
 
 /** Longer than the server may be silent, shorter than the session lives. */
 const shortMs = sessionTimeoutMs * 0.35;
@@ -24,7 +24,7 @@ export const linkFaults: readonly Fault[] = [
     name: 'delayed past the deadline',
     lastsMs: longMs,
     excludes: always,
-    strike: (_frame, stage) => ({ delayUntil: stage.heals(delay(longMs)) }),
+    strike: (_frame, run) => ({ delayUntil: run.heals(delay(longMs)) }),
   },
   silence('a short silence', shortMs),
   silence('silence past the deadline', longMs),
@@ -35,17 +35,17 @@ function silence(name: string, lastsMs: number): Fault {
     name,
     lastsMs,
     excludes: always,
-    strike: (_frame, stage) => {
-      stage.wire.proxy.silence();
-      void stage.heals(speakLater(stage, lastsMs));
+    strike: (_frame, run) => {
+      run.wire.proxy.silence();
+      void run.heals(speakLater(run, lastsMs));
       return 'hold';
     },
   };
 }
 
-async function speakLater(stage: Stage, afterMs: number): Promise<void> {
+async function speakLater(run: CaseRun, afterMs: number): Promise<void> {
   await delay(afterMs);
-  stage.wire.proxy.speak();
+  run.wire.proxy.speak();
 }
 
 function always(_fact: FrameFact): undefined {

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { LockClient, type BackgroundEvent, type Hold } from '../../src/index.ts';
-import { stranger, type Stranger } from '../support/stranger.ts';
-import { testPath } from '../support/test-path.ts';
-import { aborted, until } from '../support/until.ts';
-import { startServer } from '../support/zookeeper-server.ts';
+import { connectObserver as stranger, type Observer as Stranger } from '../../harness/observer.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { aborted, until } from '../../harness/until.ts';
+import { startServer } from '../../harness/zookeeper-server.ts';
 import { mutex, readWrite, semaphore, weighted, type Kind } from './kinds.ts';
 
 const sessionTimeoutMs = 2_000;

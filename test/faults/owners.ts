@@ -1,5 +1,5 @@
 import type { Hold } from '../../src/index.ts';
-import { until } from '../support/until.ts';
+import { until } from '../../harness/until.ts';
 import { longestStallMs } from './alarms.ts';
 import type { Kind } from './kinds.ts';
 
@@ -19,20 +19,20 @@ export class Owners {
   readonly #open = new Map<Hold, string>();
   readonly #doneByOthers = new Map<string, keyof typeof newsMs>();
   readonly #excludes: Kind['excludes'];
-  readonly #complain: (complaint: string) => void;
+  readonly #warn: (warning: string) => void;
   readonly #follow: (hold: Hold) => void;
 
-  constructor({ most, excludes }: Kind, complain: (complaint: string) => void, follow: (hold: Hold) => void) {
+  constructor({ most, excludes }: Kind, warn: (warning: string) => void, follow: (hold: Hold) => void) {
     this.most = most;
     this.#excludes = excludes;
-    this.#complain = complain;
+    this.#warn = warn;
     this.#follow = follow;
   }
 
   /** To be called in the very turn in which an acquire resolves. */
   granted(who: string, hold: Hold): void {
     const { signal } = hold; // made now, so that it aborts in time
-    if (signal.aborted) this.#complain(`${who} was granted ${hold.path}, which was lost already: ${String(signal.reason)}`);
+    if (signal.aborted) this.#warn(`${who} was granted ${hold.path}, which was lost already: ${String(signal.reason)}`);
     // Asked in this order: looking at isValid may be what notices a loss.
     // A server that was told to end its session may have answered before: as to one who holds it already, the news comes later.
     const isEnded = this.#doneByOthers.get(hold.path) === 'session ended';
@@ -66,15 +66,15 @@ export class Owners {
     }
     if (byClock.length < this.most) return;
     const rest = `${story} while ${byClock.join(' and ')}`;
-    if (areAllValid) this.#complain(`${rest}: all valid, and at most ${this.most} may be`);
-    else if (longestStallMs() < toleratedStallMs) this.#complain(`${rest}: lost, and not told before`);
+    if (areAllValid) this.#warn(`${rest}: all valid, and at most ${this.most} may be`);
+    else if (longestStallMs() < toleratedStallMs) this.#warn(`${rest}: lost, and not told before`);
   }
 
   async #toldOf(deed: keyof typeof newsMs, hold: Hold, story: string): Promise<void> {
     try {
       await until('told', () => hold.signal.aborted || !this.#open.has(hold), newsMs[deed] + longestStallMs());
     } catch {
-      this.#complain(`${story} (${deed} by others), and was not told in time`);
+      this.#warn(`${story} (${deed} by others), and was not told in time`);
     }
   }
 }

@@ -2,102 +2,102 @@ import { InterProcessReadWriteLock, lockContext, type Hold, type LockClient } fr
 import { isDowngrade } from './frame-key.ts';
 import { readWrite, type Lock } from './kinds.ts';
 import type { Scenario } from './scenario.ts';
-import type { Stage } from './stage.ts';
+import type { CaseRun } from './case-run.ts';
 import { acquireAndRelease, queued, ready } from './steps.ts';
 
 const plays: readonly Scenario[] = [
   {
     name: 'a reader beside another one',
     frames: 9,
-    begin: async (stage) => {
-      await ready(stage);
-      const other = await stage.held(stage.bystander, readLock(stage, stage.bystander));
+    begin: async (run) => {
+      await ready(run);
+      const other = await run.held(run.bystander, readLock(run, run.bystander));
       return async () => {
-        await acquireAndRelease(stage, stage.acquire(stage.subject, {}, readLock(stage, stage.subject)));
-        await stage.release(other);
+        await acquireAndRelease(run, run.acquire(run.subject, {}, readLock(run, run.subject)));
+        await run.release(other);
       };
     },
   },
   {
     name: 'a reader behind a writer',
     frames: 14,
-    begin: async (stage) => {
-      await ready(stage);
-      const writer = await stage.held(stage.bystander);
+    begin: async (run) => {
+      await ready(run);
+      const writer = await run.held(run.bystander);
       return async () => {
-        const acquiring = stage.acquire(stage.subject, {}, readLock(stage, stage.subject));
-        await stage.parked(acquiring, [writer.path]);
-        await stage.release(writer);
-        await stage.release(await acquiring);
+        const acquiring = run.acquire(run.subject, {}, readLock(run, run.subject));
+        await run.parked(acquiring, [writer.path]);
+        await run.release(writer);
+        await run.release(await acquiring);
       };
     },
   },
   {
     name: 'a writer behind two readers',
     frames: 19,
-    begin: async (stage) => {
-      await ready(stage);
-      const lock = readLock(stage, stage.bystander);
-      const [first, second] = [await stage.held(stage.bystander, lock), await stage.held(stage.bystander, lock)];
+    begin: async (run) => {
+      await ready(run);
+      const lock = readLock(run, run.bystander);
+      const [first, second] = [await run.held(run.bystander, lock), await run.held(run.bystander, lock)];
       return async () => {
-        const acquiring = stage.acquire(stage.subject);
-        await stage.parked(acquiring, [second.path, first.path]);
-        await stage.release(second);
-        await stage.parked(acquiring, [first.path], { past: 0 });
-        await stage.release(first);
-        await stage.release(await acquiring);
+        const acquiring = run.acquire(run.subject);
+        await run.parked(acquiring, [second.path, first.path]);
+        await run.release(second);
+        await run.parked(acquiring, [first.path], { past: 0 });
+        await run.release(first);
+        await run.release(await acquiring);
       };
     },
   },
   {
     name: 'a reader before a writer elsewhere',
     frames: 3,
-    begin: async (stage) => {
-      await ready(stage);
-      const reader = await stage.held(stage.subject, readLock(stage, stage.subject));
-      const next = stage.acquire(stage.bystander);
-      await queued(stage, next);
+    begin: async (run) => {
+      await ready(run);
+      const reader = await run.held(run.subject, readLock(run, run.subject));
+      const next = run.acquire(run.bystander);
+      await queued(run, next);
       return async () => {
-        await stage.release(reader);
-        await stage.release(await next);
+        await run.release(reader);
+        await run.release(await next);
       };
     },
   },
   {
     name: 'a writer before readers here and elsewhere',
     frames: 14,
-    begin: async (stage) => {
-      await ready(stage);
-      const writer = await stage.held(stage.subject);
-      const elsewhere = stage.acquire(stage.bystander, {}, readLock(stage, stage.bystander));
-      await queued(stage, elsewhere);
+    begin: async (run) => {
+      await ready(run);
+      const writer = await run.held(run.subject);
+      const elsewhere = run.acquire(run.bystander, {}, readLock(run, run.bystander));
+      await queued(run, elsewhere);
       return async () => {
-        const here = stage.acquire(stage.subject, {}, readLock(stage, stage.subject));
-        await stage.parked(here, [], { places: 2 });
-        await stage.release(writer);
-        await stage.release(await here);
-        await stage.release(await elsewhere);
+        const here = run.acquire(run.subject, {}, readLock(run, run.subject));
+        await run.parked(here, [], { places: 2 });
+        await run.release(writer);
+        await run.release(await here);
+        await run.release(await elsewhere);
       };
     },
   },
   {
     name: 'a writer that goes over to reading, before a writer elsewhere',
     frames: 16,
-    begin: async (stage) => {
-      await ready(stage);
-      const rw = new InterProcessReadWriteLock(stage.subject, stage.path);
+    begin: async (run) => {
+      await ready(run);
+      const rw = new InterProcessReadWriteLock(run.subject, run.path);
       return () =>
         lockContext.run(async () => {
-          const writing = await stage.acquire(stage.subject, {}, rw.writeLock);
-          await stage.watched(writing);
-          const next = stage.acquire(stage.bystander);
-          await queued(stage, next);
-          if (writing) stopsWhenLost(stage, writing);
-          const reading = writing && (await stage.acquire(stage.subject, {}, rw.readLock));
-          await stage.watched(reading);
-          await stage.release(writing);
-          await stage.release(reading);
-          await stage.release(await next);
+          const writing = await run.acquire(run.subject, {}, rw.writeLock);
+          await run.watched(writing);
+          const next = run.acquire(run.bystander);
+          await queued(run, next);
+          if (writing) stopsWhenLost(run, writing);
+          const reading = writing && (await run.acquire(run.subject, {}, rw.readLock));
+          await run.watched(reading);
+          await run.release(writing);
+          await run.release(reading);
+          await run.release(await next);
         });
     },
   },
@@ -105,24 +105,24 @@ const plays: readonly Scenario[] = [
     name: 'a writer that goes over to reading, whose answer was lost',
     frames: 20,
     heartbeats: 2,
-    begin: async (stage) => {
-      await ready(stage);
-      const rw = new InterProcessReadWriteLock(stage.subject, stage.path);
-      const cut = new Promise<void>((resolve) => stage.wire.onceAnswered(isDowngrade, () => (resolve(), 'cut')));
+    begin: async (run) => {
+      await ready(run);
+      const rw = new InterProcessReadWriteLock(run.subject, run.path);
+      const cut = new Promise<void>((resolve) => run.wire.onceAnswered(isDowngrade, () => (resolve(), 'cut')));
       const both = lockContext.run(async () => {
-        const writing = await stage.held(stage.subject, rw.writeLock);
-        stopsWhenLost(stage, writing);
-        const next = stage.acquire(stage.bystander);
-        await queued(stage, next);
-        return { writing, next, reading: await stage.acquire(stage.subject, {}, rw.readLock) };
+        const writing = await run.held(run.subject, rw.writeLock);
+        stopsWhenLost(run, writing);
+        const next = run.acquire(run.bystander);
+        await queued(run, next);
+        return { writing, next, reading: await run.acquire(run.subject, {}, rw.readLock) };
       });
-      await stage.track('the cut', cut);
+      await run.track('the cut', cut);
       return async () => {
         const { writing, next, reading } = await both;
-        await stage.watched(reading);
-        await stage.release(writing);
-        await stage.release(reading);
-        await stage.release(await next);
+        await run.watched(reading);
+        await run.release(writing);
+        await run.release(reading);
+        await run.release(await next);
       };
     },
   },
@@ -131,12 +131,12 @@ const plays: readonly Scenario[] = [
 export const readWriteScenarios: readonly Scenario[] = plays.map((play) => ({ ...play, kind: readWrite }));
 
 /** What it protects has to stop: there is nothing to go over from. */
-function stopsWhenLost(stage: Stage, writing: Hold): void {
-  const isLost = (): void => void stage.permitted.add('ERR_LOCK_LOST');
+function stopsWhenLost(run: CaseRun, writing: Hold): void {
+  const isLost = (): void => void run.permitted.add('ERR_LOCK_LOST');
   writing.signal.addEventListener('abort', isLost);
   if (!writing.isValid) isLost();
 }
 
-function readLock(stage: Stage, client: LockClient): Lock {
-  return new InterProcessReadWriteLock(client, stage.path).readLock;
+function readLock(run: CaseRun, client: LockClient): Lock {
+  return new InterProcessReadWriteLock(client, run.path).readLock;
 }

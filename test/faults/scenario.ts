@@ -1,6 +1,6 @@
-import type { Frame } from '../support/zk-proxy.ts';
+import type { Frame } from '../../harness/zk-proxy.ts';
 import type { Kind } from './kinds.ts';
-import type { Stage } from './stage.ts';
+import type { CaseRun } from './case-run.ts';
 
 export interface Scenario {
   readonly name: string;
@@ -17,5 +17,5 @@ export interface Scenario {
   /** The lock's path behind the test's own root. */
   readonly depth?: string;
   /** What has to be there first; returns what the faults happen to. */
-  begin(stage: Stage): Promise<() => Promise<void>>;
+  begin(run: CaseRun): Promise<() => Promise<void>>;
 }

@@ -6,7 +6,7 @@ import type { Scenario } from './scenario.ts';
 import { semaphoreScenarios } from './semaphore-scenarios.ts';
 import { stickyScenarios } from './sticky-scenarios.ts';
 import { acquireAndRelease, deleted, heldBeforeWaiter, ready, waitingBehindHolder } from './steps.ts';
-import { sessionTimeoutMs } from './theatre.ts';
+import { sessionTimeoutMs } from './fixture.ts';
 import { weightedScenarios } from './weighted-scenarios.ts';
 
 const plays: readonly Scenario[] = [
@@ -14,162 +14,162 @@ const plays: readonly Scenario[] = [
     name: 'connect',
     frames: 6,
     heartbeats: 2,
-    begin: async (stage) => async () => {
+    begin: async (run) => async () => {
       try {
-        await stage.connect({ connectionTimeoutMs: 3 * sessionTimeoutMs });
+        await run.connect({ connectionTimeoutMs: 3 * sessionTimeoutMs });
       } catch (error) {
-        if (!(error instanceof LockError) || error.code !== 'ERR_LOCK_CONNECTION_TIMEOUT') stage.complaints.push(`connect rejected: ${String(error)}`);
+        if (!(error instanceof LockError) || error.code !== 'ERR_LOCK_CONNECTION_TIMEOUT') run.warnings.push(`connect rejected: ${String(error)}`);
         return;
       }
-      await stage.wait('a heartbeat', () => stage.wire.saw('server', 'sync') > 0);
+      await run.wait('a heartbeat', () => run.wire.saw('server', 'sync') > 0);
     },
   },
   {
     name: 'first acquire, parents missing',
     frames: 19,
     depth: 'a/b',
-    begin: async (stage) => {
-      await stage.connect();
-      return () => acquireAndRelease(stage, stage.acquire(stage.subject));
+    begin: async (run) => {
+      await run.connect();
+      return () => acquireAndRelease(run, run.acquire(run.subject));
     },
   },
   {
     name: 'acquire and release',
     frames: 9,
-    begin: async (stage) => {
-      await ready(stage);
-      return () => acquireAndRelease(stage, stage.acquire(stage.subject));
+    begin: async (run) => {
+      await ready(run);
+      return () => acquireAndRelease(run, run.acquire(run.subject));
     },
   },
   {
     name: 'acquire with a timeout',
     frames: 9,
-    begin: async (stage) => {
-      await ready(stage);
-      return () => acquireAndRelease(stage, stage.acquire(stage.subject, { timeoutMs: sessionTimeoutMs / 2 }));
+    begin: async (run) => {
+      await ready(run);
+      return () => acquireAndRelease(run, run.acquire(run.subject, { timeoutMs: sessionTimeoutMs / 2 }));
     },
   },
   {
     name: 'acquire behind a holder',
     frames: 12,
-    begin: async (stage) => {
-      await ready(stage);
-      const gate = await stage.held(stage.bystander);
+    begin: async (run) => {
+      await ready(run);
+      const gate = await run.held(run.bystander);
       return async () => {
-        const acquiring = stage.acquire(stage.subject);
-        await stage.parked(acquiring, [gate.path]);
-        await stage.release(gate);
-        await stage.release(await acquiring);
+        const acquiring = run.acquire(run.subject);
+        await run.parked(acquiring, [gate.path]);
+        await run.release(gate);
+        await run.release(await acquiring);
       };
     },
   },
   {
     name: 'acquire behind a waiter that gives up',
     frames: 17,
-    begin: async (stage) => {
-      await ready(stage);
-      const gate = await stage.held(stage.bystander);
+    begin: async (run) => {
+      await ready(run);
+      const gate = await run.held(run.bystander);
       const controller = new AbortController();
-      const middle = stage.acquire(stage.bystander, { signal: controller.signal });
-      await stage.wait('a waiter', async () => (await stage.queue()).length === 2);
-      const [, waiter] = await stage.queue();
+      const middle = run.acquire(run.bystander, { signal: controller.signal });
+      await run.wait('a waiter', async () => (await run.queue()).length === 2);
+      const [, waiter] = await run.queue();
       return async () => {
-        const acquiring = stage.acquire(stage.subject);
-        await stage.parked(acquiring, [waiter?.path ?? '', gate.path]);
+        const acquiring = run.acquire(run.subject);
+        await run.parked(acquiring, [waiter?.path ?? '', gate.path]);
         controller.abort();
         await middle;
-        await stage.parked(acquiring, [gate.path], { past: 0 });
-        await stage.release(gate);
-        await stage.release(await acquiring);
+        await run.parked(acquiring, [gate.path], { past: 0 });
+        await run.release(gate);
+        await run.release(await acquiring);
       };
     },
   },
   {
     name: 'tryAcquire of a free lock',
     frames: 13,
-    begin: async (stage) => {
-      await ready(stage);
-      return () => acquireAndRelease(stage, stage.tryAcquire(stage.subject));
+    begin: async (run) => {
+      await ready(run);
+      return () => acquireAndRelease(run, run.tryAcquire(run.subject));
     },
   },
   {
     name: 'tryAcquire of a held lock',
     frames: 4,
-    begin: async (stage) => {
-      await ready(stage);
-      const gate = await stage.held(stage.bystander);
+    begin: async (run) => {
+      await ready(run);
+      const gate = await run.held(run.bystander);
       return async () => {
-        await stage.release(await stage.tryAcquire(stage.subject));
-        await stage.release(gate);
+        await run.release(await run.tryAcquire(run.subject));
+        await run.release(gate);
       };
     },
   },
   {
     name: 'tryAcquire, overtaken after its look',
     frames: 10,
-    begin: async (stage) => {
-      await ready(stage);
+    begin: async (run) => {
+      await ready(run);
       return async () => {
         let overtaking: Promise<Hold | undefined> = Promise.resolve(undefined);
-        stage.wire.once('client', 'create2', () => ({ delayUntil: (overtaking = stage.acquire(stage.bystander)) }));
-        await stage.release(await stage.tryAcquire(stage.subject));
-        await stage.release(await overtaking);
-        await deleted(stage);
+        run.wire.once('client', 'create2', () => ({ delayUntil: (overtaking = run.acquire(run.bystander)) }));
+        await run.release(await run.tryAcquire(run.subject));
+        await run.release(await overtaking);
+        await deleted(run);
       };
     },
   },
   {
     name: 'acquire that times out',
     frames: 13,
-    begin: async (stage) => {
-      await ready(stage);
-      const gate = await stage.held(stage.bystander);
+    begin: async (run) => {
+      await ready(run);
+      const gate = await run.held(run.bystander);
       return async () => {
-        await stage.release(await stage.acquire(stage.subject, { timeoutMs: sessionTimeoutMs / 8 }));
-        await deleted(stage);
-        await stage.release(gate);
+        await run.release(await run.acquire(run.subject, { timeoutMs: sessionTimeoutMs / 8 }));
+        await deleted(run);
+        await run.release(gate);
       };
     },
   },
   {
     name: 'acquire that is aborted before its create is answered',
     frames: 6,
-    begin: async (stage) => {
-      await ready(stage);
+    begin: async (run) => {
+      await ready(run);
       return async () => {
         const controller = new AbortController();
-        const sent = stage.wire.proxy.seen((frame) => frame.from === 'client' && frame.op === 'create2', stage.wire.saw('client', 'create2') + 1);
-        const acquiring = stage.acquire(stage.subject, { signal: controller.signal });
-        await stage.track('its create', sent);
+        const sent = run.wire.proxy.seen((frame) => frame.from === 'client' && frame.op === 'create2', run.wire.saw('client', 'create2') + 1);
+        const acquiring = run.acquire(run.subject, { signal: controller.signal });
+        await run.track('its create', sent);
         controller.abort();
-        await stage.release(await acquiring);
-        await deleted(stage);
+        await run.release(await acquiring);
+        await deleted(run);
       };
     },
   },
   {
     name: 'hand-over to another client',
     frames: 3,
-    begin: async (stage) => {
-      await ready(stage);
-      const { hold, next } = await heldBeforeWaiter(stage);
+    begin: async (run) => {
+      await ready(run);
+      const { hold, next } = await heldBeforeWaiter(run);
       return async () => {
-        await stage.release(hold);
-        await stage.release(await next);
+        await run.release(hold);
+        await run.release(await next);
       };
     },
   },
   {
     name: 'hand-over inside one process',
     frames: 12,
-    begin: async (stage) => {
-      await ready(stage);
-      const hold = await stage.held(stage.subject);
+    begin: async (run) => {
+      await ready(run);
+      const hold = await run.held(run.subject);
       return async () => {
-        const next = stage.acquire(stage.subject);
-        await stage.parked(next, [], { places: 2 });
-        await stage.release(hold);
-        await stage.release(await next);
+        const next = run.acquire(run.subject);
+        await run.parked(next, [], { places: 2 });
+        await run.release(hold);
+        await run.release(await next);
       };
     },
   },
@@ -177,16 +177,16 @@ const plays: readonly Scenario[] = [
     name: 'heartbeats while held, with a waiter behind',
     frames: 11,
     heartbeats: 2,
-    begin: async (stage) => {
-      await ready(stage);
-      const { hold, next } = await heldBeforeWaiter(stage);
-      const past = stage.wire.saw('server', 'sync');
-      await stage.wait('the end of a heartbeat', () => stage.wire.saw('server', 'sync') > past);
-      const before = stage.wire.saw('server', 'sync');
+    begin: async (run) => {
+      await ready(run);
+      const { hold, next } = await heldBeforeWaiter(run);
+      const past = run.wire.saw('server', 'sync');
+      await run.wait('the end of a heartbeat', () => run.wire.saw('server', 'sync') > past);
+      const before = run.wire.saw('server', 'sync');
       return async () => {
-        await stage.wait('two heartbeats', () => stage.wire.saw('server', 'sync') >= before + 2);
-        await stage.release(hold);
-        await stage.release(await next);
+        await run.wait('two heartbeats', () => run.wire.saw('server', 'sync') >= before + 2);
+        await run.release(hold);
+        await run.release(await next);
       };
     },
   },
@@ -194,13 +194,13 @@ const plays: readonly Scenario[] = [
     name: 'close while held',
     frames: 3,
     isPrompt: true,
-    begin: async (stage) => {
-      await ready(stage);
-      const { hold, next } = await heldBeforeWaiter(stage);
+    begin: async (run) => {
+      await ready(run);
+      const { hold, next } = await heldBeforeWaiter(run);
       return async () => {
-        await stage.close();
-        await stage.release(await next);
-        await stage.release(hold);
+        await run.close();
+        await run.release(await next);
+        await run.release(hold);
       };
     },
   },
@@ -208,13 +208,13 @@ const plays: readonly Scenario[] = [
     name: 'close while waiting',
     frames: 5,
     isPrompt: true,
-    begin: async (stage) => {
-      await ready(stage);
-      const { gate, acquiring } = await waitingBehindHolder(stage);
+    begin: async (run) => {
+      await ready(run);
+      const { gate, acquiring } = await waitingBehindHolder(run);
       return async () => {
-        await stage.close();
-        await stage.release(await acquiring);
-        await stage.release(gate);
+        await run.close();
+        await run.release(await acquiring);
+        await run.release(gate);
       };
     },
   },

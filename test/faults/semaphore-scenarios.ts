@@ -1,10 +1,10 @@
 import { InterProcessSemaphore, type Hold } from '../../src/index.ts';
-import type { Frame } from '../support/zk-proxy.ts';
+import type { Frame } from '../../harness/zk-proxy.ts';
 import { countPath, semaphore, sharedSemaphore } from './kinds.ts';
 import type { Scenario } from './scenario.ts';
-import type { Stage } from './stage.ts';
+import type { CaseRun } from './case-run.ts';
 import { acquireAndRelease, ready } from './steps.ts';
-import { sessionTimeoutMs } from './theatre.ts';
+import { sessionTimeoutMs } from './fixture.ts';
 
 const plays: readonly Scenario[] = [
   {
@@ -12,12 +12,12 @@ const plays: readonly Scenario[] = [
     frames: 19,
     kind: semaphore(2),
     isByClock: isWatchOnTurn,
-    begin: async (stage) => {
-      await ready(stage);
-      const other = await stage.held(stage.bystander);
+    begin: async (run) => {
+      await ready(run);
+      const other = await run.held(run.bystander);
       return async () => {
-        await acquireAndRelease(stage, stage.acquire(stage.subject));
-        await stage.release(other);
+        await acquireAndRelease(run, run.acquire(run.subject));
+        await run.release(other);
       };
     },
   },
@@ -26,14 +26,14 @@ const plays: readonly Scenario[] = [
     frames: 30,
     kind: semaphore(2),
     isByClock: isWatchOnTurn,
-    begin: async (stage) => {
-      await ready(stage);
-      const other = await stage.held(stage.bystander);
+    begin: async (run) => {
+      await ready(run);
+      const other = await run.held(run.bystander);
       return async () => {
-        const both = stage.acquireAll(stage.subject, {}, () => new InterProcessSemaphore(stage.subject, stage.path, { maxLeases: 2 }).acquireMany(2));
-        await waits(stage, both, 2);
-        await stage.release(other);
-        await releaseAll(stage, await both);
+        const both = run.acquireAll(run.subject, {}, () => new InterProcessSemaphore(run.subject, run.path, { maxLeases: 2 }).acquireMany(2));
+        await waits(run, both, 2);
+        await run.release(other);
+        await releaseAll(run, await both);
       };
     },
   },
@@ -41,23 +41,23 @@ const plays: readonly Scenario[] = [
     name: 'a lease, behind somebody whose turn it is',
     frames: 30,
     kind: semaphore(1),
-    begin: async (stage) => {
-      await ready(stage);
-      const first = await stage.held(stage.bystander);
-      const second = stage.acquire(stage.bystander);
-      await stage.wait('a waiter', async () => (await stage.queue('/leases')).length === 2);
-      const [turn] = await stage.queue('/locks');
+    begin: async (run) => {
+      await ready(run);
+      const first = await run.held(run.bystander);
+      const second = run.acquire(run.bystander);
+      await run.wait('a waiter', async () => (await run.queue('/leases')).length === 2);
+      const [turn] = await run.queue('/locks');
       return async () => {
-        const acquiring = stage.acquire(stage.subject);
-        await stage.parked(acquiring, [turn?.path ?? '', `${stage.path}/leases`], { folder: '/locks' });
-        const past = stage.wire.frames.length;
-        await stage.release(first);
+        const acquiring = run.acquire(run.subject);
+        await run.parked(acquiring, [turn?.path ?? '', `${run.path}/leases`], { folder: '/locks' });
+        const past = run.wire.frames.length;
+        await run.release(first);
         // Whose turn is taken away comes after the client.
         const released = second.then(async (hold) => {
-          await waits(stage, acquiring, 1, past);
-          await stage.release(hold);
+          await waits(run, acquiring, 1, past);
+          await run.release(hold);
         });
-        await acquireAndRelease(stage, acquiring);
+        await acquireAndRelease(run, acquiring);
         await released;
       };
     },
@@ -67,14 +67,14 @@ const plays: readonly Scenario[] = [
     frames: 3,
     kind: semaphore(1),
     isByClock: isWatchOnTurn,
-    begin: async (stage) => {
-      await ready(stage);
-      const hold = await stage.held(stage.subject);
-      const next = stage.acquire(stage.bystander);
-      await stage.wait('a waiter', async () => (await stage.queue()).length === 2);
+    begin: async (run) => {
+      await ready(run);
+      const hold = await run.held(run.subject);
+      const next = run.acquire(run.bystander);
+      await run.wait('a waiter', async () => (await run.queue()).length === 2);
       return async () => {
-        await stage.release(hold);
-        await stage.release(await next);
+        await run.release(hold);
+        await run.release(await next);
       };
     },
   },
@@ -83,13 +83,13 @@ const plays: readonly Scenario[] = [
     frames: 18,
     kind: semaphore(1),
     isByClock: isWatchOnTurn,
-    begin: async (stage) => {
-      await ready(stage);
-      const other = await stage.held(stage.bystander);
+    begin: async (run) => {
+      await ready(run);
+      const other = await run.held(run.bystander);
       return async () => {
-        await stage.release(await stage.acquire(stage.subject, { timeoutMs: sessionTimeoutMs / 8 }));
-        await stage.wait('its own znodes are gone', async () => [...(await stage.queue('/leases')), ...(await stage.queue('/locks'))].every(({ isSubjects }) => !isSubjects));
-        await stage.release(other);
+        await run.release(await run.acquire(run.subject, { timeoutMs: sessionTimeoutMs / 8 }));
+        await run.wait('its own znodes are gone', async () => [...(await run.queue('/leases')), ...(await run.queue('/locks'))].every(({ isSubjects }) => !isSubjects));
+        await run.release(other);
       };
     },
   },
@@ -98,12 +98,12 @@ const plays: readonly Scenario[] = [
     frames: 15,
     kind: semaphore(2),
     isByClock: isWatchOnTurn,
-    begin: async (stage) => {
-      await ready(stage);
-      const other = await stage.held(stage.bystander);
+    begin: async (run) => {
+      await ready(run);
+      const other = await run.held(run.bystander);
       return async () => {
-        await acquireAndRelease(stage, stage.tryAcquire(stage.subject));
-        await stage.release(other);
+        await acquireAndRelease(run, run.tryAcquire(run.subject));
+        await run.release(other);
       };
     },
   },
@@ -119,7 +119,7 @@ const plays: readonly Scenario[] = [
       await stage.wait('a waiter', async () => (await stage.queue('/leases')).length === 2);
       return async () => {
         const none = await stage.tryAcquire(stage.subject);
-        if (none) stage.complaints.push('a tryAcquire has overtaken who waits');
+        if (none) stage.warnings.push('a tryAcquire has overtaken a waiter');
         await stage.release(none);
         await stage.release(first);
         await stage.release(await second);
@@ -132,22 +132,22 @@ const plays: readonly Scenario[] = [
     frames: 25,
     kind: sharedSemaphore,
     isByClock: isWatchOnTurn,
-    begin: async (stage) => {
-      const { outside } = stage.theatre;
-      const count = countPath(stage.path);
-      await outside.create(count.slice(0, count.lastIndexOf('/')));
-      await outside.create(count);
-      await outside.write(count, countOf(1));
-      stage.owners.most = 1;
-      await ready(stage);
-      const other = await stage.held(stage.bystander);
+    begin: async (run) => {
+      const { observer } = run.fixture;
+      const count = countPath(run.path);
+      await observer.create(count.slice(0, count.lastIndexOf('/')));
+      await observer.create(count);
+      await observer.write(count, countOf(1));
+      run.owners.most = 1;
+      await ready(run);
+      const other = await run.held(run.bystander);
       return async () => {
-        const acquiring = stage.acquire(stage.subject);
-        await waits(stage, acquiring, 1);
-        stage.owners.most = 2;
-        await outside.write(count, countOf(2));
-        await acquireAndRelease(stage, acquiring);
-        await stage.release(other);
+        const acquiring = run.acquire(run.subject);
+        await waits(run, acquiring, 1);
+        run.owners.most = 2;
+        await observer.write(count, countOf(2));
+        await acquireAndRelease(run, acquiring);
+        await run.release(other);
       };
     },
   },
@@ -161,17 +161,17 @@ const recoveries: readonly Scenario[] = [
     heartbeats: 2,
     kind: semaphore(1),
     isByClock: isWatchOnTurn,
-    begin: async (stage) => {
-      await ready(stage);
-      const { other, acquiring } = await waitingForLease(stage);
-      stage.wire.proxy.cut();
-      const before = stage.wire.saw('server', 'sync');
+    begin: async (run) => {
+      await ready(run);
+      const { other, acquiring } = await waitingForLease(run);
+      run.wire.proxy.cut();
+      const before = run.wire.saw('server', 'sync');
       return async () => {
         let isSettled = false;
         void acquiring.then(() => (isSettled = true));
-        await stage.wait('the new connection proven', () => isSettled || stage.wire.saw('server', 'sync') > before);
-        await stage.release(other);
-        await acquireAndRelease(stage, acquiring);
+        await run.wait('the new connection proven', () => isSettled || run.wire.saw('server', 'sync') > before);
+        await run.release(other);
+        await acquireAndRelease(run, acquiring);
       };
     },
   },
@@ -181,18 +181,18 @@ const recoveries: readonly Scenario[] = [
     heartbeats: 2,
     kind: semaphore(1),
     isByClock: isWatchOnTurn,
-    begin: async (stage) => {
-      await ready(stage);
-      const { other, acquiring } = await waitingForLease(stage);
-      await stage.wire.proxy.refuse();
-      await stage.theatre.outside.endSession(stage.subject);
-      await stage.wait('its znode is gone', async () => (await stage.queue()).length === 1);
+    begin: async (run) => {
+      await ready(run);
+      const { other, acquiring } = await waitingForLease(run);
+      await run.wire.proxy.refuse();
+      await run.fixture.observer.endSession(run.subject);
+      await run.wait('its znode is gone', async () => (await run.queue()).length === 1);
       return async () => {
-        const past = stage.wire.frames.length;
-        await stage.wire.proxy.accept();
-        await waits(stage, acquiring, 1, past);
-        await stage.release(other);
-        await acquireAndRelease(stage, acquiring);
+        const past = run.wire.frames.length;
+        await run.wire.proxy.accept();
+        await waits(run, acquiring, 1, past);
+        await run.release(other);
+        await acquireAndRelease(run, acquiring);
       };
     },
   },
@@ -206,23 +206,23 @@ function isWatchOnTurn({ op, path }: Frame): boolean {
 }
 
 /** Waits until the client under test has so many leases, the last of which it may not have yet, or has settled. */
-async function waits(stage: Stage, acquiring: Promise<unknown>, leases: number, past = stage.wire.frames.length): Promise<void> {
-  await stage.parked(acquiring, [`${stage.path}/leases`], { past, places: leases });
+async function waits(run: CaseRun, acquiring: Promise<unknown>, leases: number, past = run.wire.frames.length): Promise<void> {
+  await run.parked(acquiring, [`${run.path}/leases`], { past, places: leases });
 }
 
-async function waitingForLease(stage: Stage): Promise<{ readonly other: Hold; readonly acquiring: Promise<Hold | undefined> }> {
-  const other = await stage.held(stage.bystander);
-  const acquiring = stage.acquire(stage.subject);
-  await waits(stage, acquiring, 1);
+async function waitingForLease(run: CaseRun): Promise<{ readonly other: Hold; readonly acquiring: Promise<Hold | undefined> }> {
+  const other = await run.held(run.bystander);
+  const acquiring = run.acquire(run.subject);
+  await waits(run, acquiring, 1);
   // Else the next connection may have one watch less to ask for.
-  const [turn] = await stage.queue('/locks');
-  await stage.parked(acquiring, [turn?.path ?? ''], { past: 0, folder: '/locks' });
+  const [turn] = await run.queue('/locks');
+  await run.parked(acquiring, [turn?.path ?? ''], { past: 0, folder: '/locks' });
   return { other, acquiring };
 }
 
-async function releaseAll(stage: Stage, holds: readonly Hold[]): Promise<void> {
-  for (const hold of holds) await stage.watched(hold);
-  for (const hold of holds) await stage.release(hold);
+async function releaseAll(run: CaseRun, holds: readonly Hold[]): Promise<void> {
+  for (const hold of holds) await run.watched(hold);
+  for (const hold of holds) await run.release(hold);
 }
 
 /** As Curator's SharedCount writes it. */

@@ -1,42 +1,42 @@
 import type { Hold } from '../../src/index.ts';
-import type { Stage } from './stage.ts';
+import type { CaseRun } from './case-run.ts';
 
 /** Connected, the parents of the path there, and nothing under way. */
-export async function ready(stage: Stage, options: { readonly knowsTick?: boolean } = {}): Promise<void> {
-  await stage.connect(options);
-  await stage.release(await stage.held(stage.subject));
+export async function ready(run: CaseRun, options: { readonly knowsTick?: boolean } = {}): Promise<void> {
+  await run.connect(options);
+  await run.release(await run.held(run.subject));
 }
 
-export async function acquireAndRelease(stage: Stage, acquiring: Promise<Hold | undefined>): Promise<void> {
+export async function acquireAndRelease(run: CaseRun, acquiring: Promise<Hold | undefined>): Promise<void> {
   const hold = await acquiring;
-  await stage.watched(hold);
-  await stage.release(hold);
+  await run.watched(hold);
+  await run.release(hold);
 }
 
 /** The client under test holds, and somebody waits behind it. */
-export async function heldBeforeWaiter(stage: Stage): Promise<{ readonly hold: Hold; readonly next: Promise<Hold | undefined> }> {
-  const hold = await stage.held(stage.subject);
-  const next = stage.acquire(stage.bystander);
-  await stage.wait('a waiter', async () => (await stage.queue()).length === 2);
+export async function heldBeforeWaiter(run: CaseRun): Promise<{ readonly hold: Hold; readonly next: Promise<Hold | undefined> }> {
+  const hold = await run.held(run.subject);
+  const next = run.acquire(run.bystander);
+  await run.wait('a waiter', async () => (await run.queue()).length === 2);
   return { hold, next };
 }
 
 /** Somebody else holds, and the client under test waits behind. */
-export async function waitingBehindHolder(stage: Stage): Promise<{ readonly gate: Hold; readonly acquiring: Promise<Hold | undefined> }> {
-  const gate = await stage.held(stage.bystander);
-  const acquiring = stage.acquire(stage.subject);
-  await stage.parked(acquiring, [gate.path]);
+export async function waitingBehindHolder(run: CaseRun): Promise<{ readonly gate: Hold; readonly acquiring: Promise<Hold | undefined> }> {
+  const gate = await run.held(run.bystander);
+  const acquiring = run.acquire(run.subject);
+  await run.parked(acquiring, [gate.path]);
   return { gate, acquiring };
 }
 
 /** What was given up is deleted in the background. */
-export async function deleted(stage: Stage): Promise<void> {
-  await stage.wait('its own znodes are gone', async () => (await stage.queue()).every(({ isSubjects }) => !isSubjects));
+export async function deleted(run: CaseRun): Promise<void> {
+  await run.wait('its own znodes are gone', async () => (await run.queue()).every(({ isSubjects }) => !isSubjects));
 }
 
 /** Somebody else stands in the queue, or has got what it asked for. */
-export async function queued(stage: Stage, acquiring: Promise<Hold | undefined>): Promise<void> {
+export async function queued(run: CaseRun, acquiring: Promise<Hold | undefined>): Promise<void> {
   let isSettled = false;
   void acquiring.then(() => (isSettled = true));
-  await stage.wait('a waiter', async () => isSettled || (await stage.queue()).some(({ isSubjects }) => !isSubjects));
+  await run.wait('a waiter', async () => isSettled || (await run.queue()).some(({ isSubjects }) => !isSubjects));
 }

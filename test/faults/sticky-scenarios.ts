@@ -1,6 +1,6 @@
 import { InterProcessMutex } from '../../src/index.ts';
 import type { Scenario } from './scenario.ts';
-import type { Stage } from './stage.ts';
+import type { CaseRun } from './case-run.ts';
 import { acquireAndRelease, queued, ready } from './steps.ts';
 
 /** A lock that stays with its process until somebody else wants it. */
@@ -8,36 +8,36 @@ export const stickyScenarios: readonly Scenario[] = [
   {
     name: 'a sticky lock that is granted again, and then wanted',
     frames: 12,
-    begin: async (stage) => {
-      await ready(stage);
+    begin: async (run) => {
+      await ready(run);
       return async () => {
-        const mutex = sticky(stage);
-        await acquireAndRelease(stage, stage.acquire(stage.subject, {}, mutex));
-        const hold = await stage.acquire(stage.subject, {}, mutex);
-        const next = stage.acquire(stage.bystander);
-        await queued(stage, next);
-        await stage.release(hold);
-        await stage.release(await next);
+        const mutex = sticky(run);
+        await acquireAndRelease(run, run.acquire(run.subject, {}, mutex));
+        const hold = await run.acquire(run.subject, {}, mutex);
+        const next = run.acquire(run.bystander);
+        await queued(run, next);
+        await run.release(hold);
+        await run.release(await next);
       };
     },
   },
   {
     name: 'a sticky lock that is idle, and then wanted',
     frames: 17,
-    begin: async (stage) => {
-      await ready(stage);
-      const before = stage.wire.saw('client', 'connect');
+    begin: async (run) => {
+      await ready(run);
+      const before = run.wire.saw('client', 'connect');
       return async () => {
-        await acquireAndRelease(stage, stage.acquire(stage.subject, {}, sticky(stage)));
+        await acquireAndRelease(run, run.acquire(run.subject, {}, sticky(run)));
         // The mark may get lost: it decides nothing, and is not repeated.
-        const isMarked = (): boolean => stage.wire.saw('client', 'setData') > 0 && (stage.wire.saw('server', 'setData') > 0 || stage.wire.saw('client', 'connect') > before);
-        await stage.wait('the mark, or the end of its turn', async () => isMarked() || (await stage.queue()).length === 0);
-        await stage.release(await stage.acquire(stage.bystander));
+        const isMarked = (): boolean => run.wire.saw('client', 'setData') > 0 && (run.wire.saw('server', 'setData') > 0 || run.wire.saw('client', 'connect') > before);
+        await run.wait('the mark, or the end of its turn', async () => isMarked() || (await run.queue()).length === 0);
+        await run.release(await run.acquire(run.bystander));
       };
     },
   },
 ];
 
-function sticky(stage: Stage): InterProcessMutex {
-  return new InterProcessMutex(stage.subject, stage.path, { sticky: { idleMs: 60_000 } });
+function sticky(run: CaseRun): InterProcessMutex {
+  return new InterProcessMutex(run.subject, run.path, { sticky: { idleMs: 60_000 } });
 }

@@ -6,22 +6,22 @@ const plays: readonly Scenario[] = [
   {
     name: 'a weighted acquire and release',
     frames: 12,
-    begin: async (stage) => {
-      await ready(stage);
-      return () => acquireAndRelease(stage, stage.acquire(stage.subject));
+    begin: async (run) => {
+      await ready(run);
+      return () => acquireAndRelease(run, run.acquire(run.subject));
     },
   },
   {
     name: 'a weighted acquire behind a holder',
     frames: 16,
-    begin: async (stage) => {
-      await ready(stage);
-      const gate = await stage.held(stage.bystander);
+    begin: async (run) => {
+      await ready(run);
+      const gate = await run.held(run.bystander);
       return async () => {
-        const acquiring = stage.acquire(stage.subject);
-        await stage.parked(acquiring, [gate.path]);
-        await stage.release(gate);
-        await stage.release(await acquiring);
+        const acquiring = run.acquire(run.subject);
+        await run.parked(acquiring, [gate.path]);
+        await run.release(gate);
+        await run.release(await acquiring);
       };
     },
   },

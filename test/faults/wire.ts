@@ -1,4 +1,4 @@
-import type { Frame, FrameAction, FrameRule, ZkProxy } from '../support/zk-proxy.ts';
+import type { Frame, FrameAction, FrameRule, ZkProxy } from '../../harness/zk-proxy.ts';
 
 /** The line of the client under test: what has passed, what the scenario does to it, and where the fault strikes. */
 export class Wire {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { chooseLocal, chooseZooKeeper, type Facts } from '../../support/choose-zookeeper.ts';
+import { chooseLocal, chooseZooKeeper, type Facts } from '../../harness/choose-zookeeper.ts';
 
 const everything: Facts = { env: {}, dockerHasImage: true, jarsPresent: true, javaPresent: true, isDebian: true, isRoot: true };
 const bareDebian: Facts = { ...everything, dockerHasImage: false, jarsPresent: false, javaPresent: false };

@@ -5,9 +5,9 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { until } from '../../support/until.ts';
+import { until } from '../../harness/until.ts';
 
-const module = new URL('../../support/docker/after-this-process.ts', import.meta.url).href;
+const module = new URL('../../harness/docker/after-this-process.ts', import.meta.url).href;
 
 describe('what is left to be done after a process', () => {
   let folder: string;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { chooseEngine, chooseImage } from '../../support/docker/choose.ts';
-import { missingPackages } from '../../support/docker/debian.ts';
+import { chooseEngine, chooseImage } from '../../harness/docker/choose.ts';
+import { missingPackages } from '../../harness/docker/debian.ts';
 
 const rootOnDebian = { env: {}, isDebian: true, isRoot: true };
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { command } from '../../support/docker/command.ts';
-import { rejection } from '../../support/until.ts';
+import { command } from '../../harness/docker/command.ts';
+import { rejection } from '../../harness/until.ts';
 
 describe('a command of the Docker scripts', () => {
   it('may say what it likes while it succeeds', async () => {

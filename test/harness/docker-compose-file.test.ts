@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 
 describe('docker-compose.yml', () => {
-  const text = readFileSync(new URL('../../../docker-compose.yml', import.meta.url), 'utf8');
+  const text = readFileSync(new URL('../../docker-compose.yml', import.meta.url), 'utf8');
   const published = [...text.matchAll(/^ +ports: \['(.*)'\]$/gm)].map(([, port]) => port);
 
   it('publishes on this machine only, and by default on the ports that its first lines name', () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const entrypoint = fileURLToPath(new URL('../../support/docker/entrypoint', import.meta.url));
+const entrypoint = fileURLToPath(new URL('../../harness/docker/entrypoint', import.meta.url));
 
 describe('the entrypoint of the image that is built', () => {
   let folder: string;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { basename } from 'node:path';
-import { sharedServerTests } from '../../support/docker/shared-server-tests.ts';
+import { sharedServerTests } from '../../harness/docker/shared-server-tests.ts';
 
 describe('the tests that run against containers', () => {
   const names = sharedServerTests().map((file) => basename(file));

@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { dockerHasImage } from '../../support/docker-zookeeper.ts';
-import { findZooKeeper } from '../../support/find-zookeeper.ts';
-import { sharedConnectString, sharedZooKeeper } from '../../support/hooks.ts';
-import { startSilentServer } from '../../support/silent-server.ts';
+import { dockerHasImage } from '../../harness/docker-zookeeper.ts';
+import { findZooKeeper } from '../../harness/find-zookeeper.ts';
+import { sharedConnectString, sharedZooKeeper } from '../../harness/hooks.ts';
+import { startSilentServer } from '../../harness/silent-server.ts';
 
 describe('findZooKeeper', () => {
   const saved = { ...process.env };

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { freePorts, isFree, onFreshPorts, PortTakenError } from '../../support/free-port.ts';
-import { startSilentServer } from '../../support/silent-server.ts';
+import { freePorts, isFree, onFreshPorts, PortTakenError } from '../../harness/free-port.ts';
+import { startSilentServer } from '../../harness/silent-server.ts';
 
 describe('free ports', () => {
   it('are different, and below the ephemeral range', async () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { startSilentServer } from '../../support/silent-server.ts';
+import { startSilentServer } from '../../harness/silent-server.ts';
 import { RawClient } from './raw-client.ts';
 
 describe('SilentServer', () => {

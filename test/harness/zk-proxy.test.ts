@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { connect, createServer } from 'node:net';
 import { EventEmitter, once } from 'node:events';
-import { isFree } from '../../support/free-port.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
-import { startProxy, type Frame, type FrameAction, type FrameRule, type ZkProxy } from '../../support/zk-proxy.ts';
-import { withError } from '../../support/zk-frame.ts';
-import { testPath } from '../../support/test-path.ts';
+import { isFree } from '../../harness/free-port.ts';
+import { startServer, type ZooKeeperServer } from '../../harness/zookeeper-server.ts';
+import { startProxy, type Frame, type FrameAction, type FrameRule, type ZkProxy } from '../../harness/zk-proxy.ts';
+import { withError } from '../../harness/zk-frame.ts';
+import { testPath } from '../../harness/test-path.ts';
 import { RawClient } from './raw-client.ts';
 
 const reply = (op: Frame['op']) => (frame: Frame) => frame.from === 'server' && frame.op === op;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { fourLetterWord } from '../../support/four-letter-word.ts';
-import { startEnsemble } from '../../support/zookeeper-server.ts';
+import { fourLetterWord } from '../../harness/four-letter-word.ts';
+import { startEnsemble } from '../../harness/zookeeper-server.ts';
 import { RawClient } from './raw-client.ts';
 
 describe('Ensemble', () => {

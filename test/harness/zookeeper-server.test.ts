@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { fourLetterWord } from '../../support/four-letter-word.ts';
-import { PortTakenError } from '../../support/free-port.ts';
-import { LocalZooKeeper } from '../../support/local-zookeeper.ts';
-import { startSilentServer } from '../../support/silent-server.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
+import { fourLetterWord } from '../../harness/four-letter-word.ts';
+import { PortTakenError } from '../../harness/free-port.ts';
+import { LocalZooKeeper } from '../../harness/local-zookeeper.ts';
+import { startSilentServer } from '../../harness/silent-server.ts';
+import { startServer, type ZooKeeperServer } from '../../harness/zookeeper-server.ts';
 import { RawClient } from './raw-client.ts';
 
 describe('ZooKeeperServer', () => {
@@ -125,7 +125,7 @@ interface Started {
 
 async function startedBy(code: string): Promise<Started> {
   const program = `
-    import { startServer } from ${JSON.stringify(new URL('../../support/zookeeper-server.ts', import.meta.url).href)};
+    import { startServer } from ${JSON.stringify(new URL('../../harness/zookeeper-server.ts', import.meta.url).href)};
     const server = await startServer();
     const directory = /^dataDir=(.*)\\/version-2$/m.exec(await server.command('conf'))[1];
     console.log(JSON.stringify({ port: server.port, directory }));

@@ -10,11 +10,11 @@ import {
   type AskOptions,
   type Hold,
 } from '../../src/index.ts';
-import { sharedZooKeeper } from '../support/hooks.ts';
-import { testPath } from '../support/test-path.ts';
-import { rejection } from '../support/until.ts';
-import { startProxy, type ZkProxy } from '../support/zk-proxy.ts';
-import { reached } from './curator/support/states.ts';
+import { sharedZooKeeper } from '../../harness/hooks.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { rejection } from '../../harness/until.ts';
+import { startProxy, type ZkProxy } from '../../harness/zk-proxy.ts';
+import { reached } from '../../harness/reached.ts';
 
 interface Question {
   readonly name: string;

@@ -1,19 +1,15 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { sharedZooKeeper } from '../support/hooks.ts';
-import { testPath } from '../support/test-path.ts';
-import { rejection } from '../support/until.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { rejection } from '../../harness/until.ts';
 
 describe('a client', () => {
-  let connectString: string;
-
-  before(async () => {
-    ({ connectString } = await sharedZooKeeper());
-  });
+  const lab = labOfEachTest('client', { client: 'none' });
 
   it('that is closed with a bad option rejects, and stays open', async () => {
-    const client = await LockClient.connect(connectString);
+    const client = await LockClient.connect(lab.connectString);
     const close = (options: unknown): Promise<Error> => rejection(client.close(options as Record<string, never>));
     expect(await close({ timeoutMs: -1 })).to.be.instanceOf(RangeError).with.property('message', 'Expected `timeoutMs` to be a finite number of milliseconds ≥ 0, got -1');
     expect(await close({ timeoutMs: '5' })).to.be.instanceOf(TypeError);
@@ -28,7 +24,7 @@ describe('a client', () => {
       const warn = (): never => {
         throw thrown;
       };
-      const client = await LockClient.connect(connectString, { logger: { warn } });
+      const client = await LockClient.connect(lab.connectString, { logger: { warn } });
       const warned = once(process, 'warning');
       client.warn('something happened', undefined);
       const [warning] = (await warned) as [Error];
@@ -38,7 +34,7 @@ describe('a client', () => {
     });
 
     it(`whose listener throws ${what} reports it as a process warning, and tells the others`, async () => {
-      const client = await LockClient.connect(connectString);
+      const client = await LockClient.connect(lab.connectString);
       const heard: string[] = [];
       client.on('state', () => {
         throw thrown;

@@ -1,10 +1,9 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient, StandardDriver, type LockDecision, type LockDriver } from '../../src/index.ts';
-import { sharedZooKeeper } from '../support/hooks.ts';
-import { testPath } from '../support/test-path.ts';
-import { rejection } from '../support/until.ts';
-import { CriticalSection } from './contexts/critical-section.ts';
-import { queueReaches } from './contexts/lock-of-each-test.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { rejection } from '../../harness/until.ts';
+import { CriticalSection } from '../../harness/critical-section.ts';
+import { queueReaches } from '../../harness/queue.ts';
 
 const standard = new StandardDriver();
 
@@ -30,16 +29,7 @@ const watchTheFirst: LockDriver = {
 };
 
 describe('a driver', () => {
-  let clients: LockClient[];
-
-  before(() => sharedZooKeeper());
-
-  beforeEach(async () => {
-    const { connectString } = await sharedZooKeeper();
-    clients = await Promise.all([1, 2, 3].map(() => LockClient.connect(connectString)));
-  });
-
-  afterEach(() => Promise.all(clients.map((client) => client.close())));
+  const lab = labOfEachTest('drivers');
 
   const drivers: Record<string, LockDriver> = {
     'whose newcomers may stand first': lastIsNext,
@@ -48,8 +38,8 @@ describe('a driver', () => {
   for (const [what, driver] of Object.entries(drivers)) {
     for (const [where, numbers] of Object.entries({ 'several sessions': [0, 1, 2], 'one session': [0, 0, 0] })) {
       it(`${what} lets one of ${where} in at a time`, async () => {
-        const path = testPath('drivers');
-        const [holder, ...waiters] = numbers.map((number) => new InterProcessMutex(clients[number] as LockClient, path, { driver })) as [InterProcessMutex, InterProcessMutex];
+        const clients = [lab.client, lab.other, await lab.connect()];
+        const [holder, ...waiters] = numbers.map((number) => new InterProcessMutex(clients[number] as LockClient, lab.path, { driver })) as [InterProcessMutex, InterProcessMutex];
         const section = new CriticalSection(holder, waiters.length);
         const hold = await holder.acquire();
         const visits: Promise<void>[] = [];
@@ -68,15 +58,13 @@ describe('a driver', () => {
 
   it('that throws is the error of the call', async () => {
     const failure = new Error('no order');
-    const path = testPath('throws');
     const sort = (): never => {
       throw failure;
     };
-    const [client] = clients as [LockClient];
-    const mutex = new InterProcessMutex(client, path, { driver: { ...watchTheFirst, sort } });
+    const mutex = new InterProcessMutex(lab.client, lab.path, { driver: { ...watchTheFirst, sort } });
     expect(await rejection(mutex.participants())).to.equal(failure);
     expect(await rejection(mutex.acquire())).to.equal(failure);
-    await queueReaches(new InterProcessMutex(client, path), 0);
+    await queueReaches(lab.mutex, 0);
   });
 
   for (const [lockName, accepted] of [
@@ -87,7 +75,7 @@ describe('a driver', () => {
     ['a\0b', 'a part of a name, without slashes'],
   ] as const) {
     it(`is refused with the lock name ${JSON.stringify(lockName)}`, () => {
-      const make = (): unknown => new InterProcessMutex(clients[0] as LockClient, '/a', { driver: { ...watchTheFirst, lockName } as LockDriver });
+      const make = (): unknown => new InterProcessMutex(lab.client, '/a', { driver: { ...watchTheFirst, lockName } as LockDriver });
       expect(make).to.throw(TypeError, `Expected \`driver.lockName\` to be ${accepted}, got`);
     });
   }

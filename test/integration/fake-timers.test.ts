@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { mock } from 'node:test';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { sharedZooKeeper } from '../support/hooks.ts';
-import { testPath } from '../support/test-path.ts';
-import { rejection } from '../support/until.ts';
+import { sharedZooKeeper } from '../../harness/hooks.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { rejection } from '../../harness/until.ts';
 
 describe('fake timers of a test library', () => {
   let connectString: string;

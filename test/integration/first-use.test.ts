@@ -1,47 +1,28 @@
 import { expect } from 'chai';
 import { setImmediate } from 'node:timers/promises';
-import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { testPath } from '../support/test-path.ts';
-import { startProxy, type ZkProxy } from '../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
+import { InterProcessMutex } from '../../src/index.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { testPath } from '../../harness/test-path.ts';
 
 describe('the first use of a path', () => {
-  let server: ZooKeeperServer;
-  let proxy: ZkProxy;
-  let client: LockClient;
-
-  before(async () => {
-    server = await startServer();
-  });
-
-  beforeEach(async () => {
-    proxy = await startProxy(server.port);
-    client = await LockClient.connect(proxy.connectString);
-  });
-
-  afterEach(async () => {
-    await client.close();
-    await proxy.close();
-  });
-
-  after(() => server.stop());
+  const lab = labOfEachTest('first-use', { server: 'own', proxy: true });
 
   for (const [whose, isFirst] of [
     ['of a client that has created nothing yet', true],
     ['of a client that knows containers', false],
   ] as const) {
     it(`${whose} keeps the order of the calls, also if one comes while the refusal of another is under way`, async () => {
-      if (!isFirst) await (await new InterProcessMutex(client, testPath('known')).acquire()).release();
-      const mutex = new InterProcessMutex(client, testPath('first-use'));
+      if (!isFirst) await (await new InterProcessMutex(lab.client, testPath('known')).acquire()).release();
+      const mutex = new InterProcessMutex(lab.client, testPath('first-use'));
       const order: string[] = [];
       const job = (name: string): Promise<void> => mutex.withLock(() => void order.push(name));
       let arrive = (): void => undefined;
       const delayUntil = new Promise<void>((resolve) => (arrive = resolve));
       let refusals = 0;
-      proxy.on((frame) => (frame.from === 'server' && frame.op === 'create2' && (refusals += 1) === 2 ? { delayUntil } : undefined));
-      proxy.clear();
+      lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'create2' && (refusals += 1) === 2 ? { delayUntil } : undefined));
+      lab.proxy.clear();
       const both = [job('first'), job('second')];
-      await proxy.seen((frame) => frame.from === 'client' && frame.op === 'createContainer');
+      await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'createContainer');
       const third = job('third');
       // What it may send, it sends in this tick.
       for (const _ of [1, 2, 3]) await setImmediate();

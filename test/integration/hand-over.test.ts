@@ -1,40 +1,13 @@
 import { expect } from 'chai';
-import { InterProcessMutex, LockClient, type Hold } from '../../src/index.ts';
-import { stranger, type Stranger } from '../support/stranger.ts';
-import { testPath } from '../support/test-path.ts';
-import { aborted, rejection, until } from '../support/until.ts';
-import { startProxy, type Frame, type ZkProxy } from '../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
-import { queueReaches } from './contexts/lock-of-each-test.ts';
+import { InterProcessMutex, type Hold } from '../../src/index.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { aborted, rejection, until } from '../../harness/until.ts';
+import { type Frame } from '../../harness/zk-proxy.ts';
+import { queueReaches } from '../../harness/queue.ts';
 
 describe('a hand-over within a process', () => {
-  let server: ZooKeeperServer;
-  let proxy: ZkProxy;
-  let client: LockClient;
-  let other: LockClient;
-  let outside: Stranger;
-
-  before(async () => {
-    server = await startServer();
-    outside = await stranger(server.connectString);
-    other = await LockClient.connect(server.connectString);
-  });
-
-  beforeEach(async () => {
-    proxy = await startProxy(server.port);
-    client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 10_000 });
-  });
-
-  afterEach(async () => {
-    await client.close();
-    await proxy.close();
-  });
-
-  after(async () => {
-    await outside[Symbol.asyncDispose]();
-    await other.close();
-    await server.stop();
-  });
+  const lab = labOfEachTest('hand-over', { server: 'own', proxy: true, client: { sessionTimeoutMs: 10_000 } });
 
   /** One transaction about both znodes; heartbeats are about the holder's alone. */
   const handsOver = (side: Frame['from']) => (frame: Frame): boolean => frame.from === side && frame.op === 'multi' && handOvers.has(frame.xid);
@@ -43,12 +16,12 @@ describe('a hand-over within a process', () => {
   /** A holder, and one who waits right behind it and is parked. */
   const pair = async (name: string): Promise<{ mutex: InterProcessMutex; hold: Hold; waiting: Promise<Hold>; next: string }> => {
     handOvers.clear();
-    const mutex = new InterProcessMutex(client, testPath(name));
+    const mutex = new InterProcessMutex(lab.client, testPath(name));
     const hold = await mutex.acquire();
     const waiting = mutex.acquire();
     await queueReaches(mutex, 2);
     const next = (await mutex.participants())[1]?.path ?? '';
-    proxy.on((frame) => {
+    lab.proxy.on((frame) => {
       if (frame.from === 'client' && frame.op === 'multi' && frame.body.includes(hold.path) && frame.body.includes(next)) handOvers.add(frame.xid);
       return undefined;
     });
@@ -57,69 +30,69 @@ describe('a hand-over within a process', () => {
 
   it('grants the next one at once, and deletes the znode in one transaction that checks the next one’s', async () => {
     const { mutex, hold, waiting, next } = await pair('at-once');
-    proxy.on((frame) => (handsOver('server')(frame) ? 'hold' : undefined));
-    proxy.clear();
+    lab.proxy.on((frame) => (handsOver('server')(frame) ? 'hold' : undefined));
+    lab.proxy.clear();
     let isReleased = false;
     const releasing = hold.release().finally(() => (isReleased = true));
     const following = await waiting;
     expect(following.path).to.equal(next);
     expect(following.isValid).to.equal(true);
     expect(hold.isValid).to.equal(false);
-    await proxy.seen(handsOver('server'));
+    await lab.proxy.seen(handsOver('server'));
     expect(isReleased, 'released before the servers have answered').to.equal(false);
-    proxy.speak();
+    lab.proxy.speak();
     expect(await releasing).to.equal('released');
-    expect(proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'delete')).to.have.length(0);
+    expect(lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'delete')).to.have.length(0);
     expect((await mutex.participants()).map(({ path }) => path)).to.deep.equal([next]);
     await following.release();
   });
 
   it('whose next one turns out to be deleted by somebody takes the lock from it, and goes on with the one after', async () => {
     const { mutex, hold, waiting, next } = await pair('deleted');
-    const third = new InterProcessMutex(other, mutex.path).acquire();
+    const third = new InterProcessMutex(lab.other, mutex.path).acquire();
     await queueReaches(mutex, 3);
     // The news of the deletion would come first, and its znode is watched only after a while.
-    proxy.on((frame) => (frame.from === 'server' && frame.op === 'watch' ? 'drop' : undefined));
-    const deleted = proxy.seen(handsOver('client')).then(() => outside.remove(next));
-    proxy.on((frame) => (handsOver('client')(frame) ? { delayUntil: deleted } : undefined));
+    lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'watch' ? 'drop' : undefined));
+    const deleted = lab.proxy.seen(handsOver('client')).then(() => lab.observer.remove(next));
+    lab.proxy.on((frame) => (handsOver('client')(frame) ? { delayUntil: deleted } : undefined));
     const releasing = hold.release();
     const following = await waiting;
     expect(await aborted(following.signal)).to.have.property('reason', 'node-deleted');
     expect(await releasing).to.equal('released');
     await (await third).release();
     expect(await following.release()).to.equal('lost');
-    expect(await outside.children(mutex.path)).to.deep.equal([]);
+    expect(await lab.observer.children(mutex.path)).to.deep.equal([]);
   });
 
   for (const side of ['client', 'server'] as const) {
     it(`that loses its ${side === 'client' ? 'way' : 'answer'} keeps the next one’s hold, and leaves nothing behind`, async () => {
       const { mutex, hold, waiting } = await pair('cut');
-      proxy.on((frame) => (handsOver(side)(frame) ? 'cut' : undefined));
+      lab.proxy.on((frame) => (handsOver(side)(frame) ? 'cut' : undefined));
       const releasing = hold.release();
       const following = await waiting;
       expect(await releasing).to.equal('released');
       expect(following.isValid).to.equal(true);
-      await until('the first znode is gone', async () => (await outside.children(mutex.path)).length === 1);
+      await until('the first znode is gone', async () => (await lab.observer.children(mutex.path)).length === 1);
       expect(following.isValid).to.equal(true);
       expect(await following.release()).to.equal('released');
-      expect(await outside.children(mutex.path)).to.deep.equal([]);
+      expect(await lab.observer.children(mutex.path)).to.deep.equal([]);
     });
   }
 
   it('that the servers refuse ends in a delete of its own', async () => {
     const { mutex, hold, waiting } = await pair('refused');
-    proxy.on((frame) => (handsOver('server')(frame) ? { replaceError: -5 } : undefined));
+    lab.proxy.on((frame) => (handsOver('server')(frame) ? { replaceError: -5 } : undefined));
     expect(await hold.release()).to.equal('released');
     await (await waiting).release();
-    expect(await outside.children(mutex.path)).to.deep.equal([]);
+    expect(await lab.observer.children(mutex.path)).to.deep.equal([]);
   });
 
   it('passes nobody by: who waits between in another process comes first', async () => {
     const path = testPath('between');
-    const mutex = new InterProcessMutex(client, path);
+    const mutex = new InterProcessMutex(lab.client, path);
     const order: string[] = [];
     const hold = await mutex.acquire();
-    const foreign = new InterProcessMutex(other, path).acquire().then((one) => (order.push('other process'), one));
+    const foreign = new InterProcessMutex(lab.other, path).acquire().then((one) => (order.push('other process'), one));
     await queueReaches(mutex, 2);
     const own = mutex.acquire().then((one) => (order.push('own process'), one));
     await queueReaches(mutex, 3);
@@ -131,7 +104,7 @@ describe('a hand-over within a process', () => {
 
   it('does not go to one who has given up', async () => {
     const path = testPath('given-up');
-    const mutex = new InterProcessMutex(client, path);
+    const mutex = new InterProcessMutex(lab.client, path);
     const hold = await mutex.acquire();
     const aborter = new AbortController();
     const impatient = rejection(mutex.acquire({ signal: aborter.signal }));
@@ -143,11 +116,11 @@ describe('a hand-over within a process', () => {
     expect((await impatient).message).to.equal('enough');
     await (await patient).release();
     expect(await releasing).to.equal('released');
-    await until('nothing is left', async () => (await outside.children(path)).length === 0);
+    await until('nothing is left', async () => (await lab.observer.children(path)).length === 0);
   });
 
   it('that meets the abort of the next one, which has been woken and has not looked yet, leaves nothing behind', async () => {
-    const mutex = new InterProcessMutex(client, testPath('met-by-abort'));
+    const mutex = new InterProcessMutex(lab.client, testPath('met-by-abort'));
     const hold = await mutex.acquire();
     const aborter = new AbortController();
     const waiting = mutex.acquire({ signal: aborter.signal });
@@ -156,12 +129,12 @@ describe('a hand-over within a process', () => {
     aborter.abort(new Error('enough'));
     expect((await rejection(waiting)).message).to.equal('enough');
     await released;
-    await until('the queue is empty', async () => (await outside.children(mutex.path)).length === 0);
+    await until('the queue is empty', async () => (await lab.observer.children(mutex.path)).length === 0);
     expect(await (await mutex.acquire()).release()).to.equal('released');
   });
 
   it('of a hundred in a row keeps their order, and takes one transaction each', async () => {
-    const mutex = new InterProcessMutex(client, testPath('row'));
+    const mutex = new InterProcessMutex(lab.client, testPath('row'));
     const hold = await mutex.acquire();
     const tokens: bigint[] = [];
     const all = Array.from({ length: 100 }, async () => {
@@ -170,11 +143,11 @@ describe('a hand-over within a process', () => {
       await one.release();
     });
     await queueReaches(mutex, 101);
-    proxy.clear();
+    lab.proxy.clear();
     await hold.release();
     await Promise.all(all);
     expect(tokens).to.deep.equal([...tokens].sort((a, b) => (a < b ? -1 : 1)));
-    const deletes = proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'delete');
+    const deletes = lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'delete');
     expect(deletes, 'of the last one, which has nobody behind it').to.have.length(1);
   });
 });

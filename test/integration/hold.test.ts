@@ -1,14 +1,15 @@
 import { expect } from 'chai';
 import { lockContext, LockLostError, NotOwnedError, type Hold, type LockClient } from '../../src/index.ts';
 import { exists } from '../../src/client/operations.ts';
-import { aborted, rejection } from '../support/until.ts';
-import { lockOfEachTest, queueOf, queueReaches, takeAway } from './contexts/lock-of-each-test.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { aborted, rejection } from '../../harness/until.ts';
+import { queueOf, queueReaches, takeAway } from '../../harness/queue.ts';
 
 describe('a hold', () => {
-  const lock = lockOfEachTest('hold');
+  const lab = labOfEachTest('hold');
 
   it('is named by its znode, as the queue shows it', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const hold = await mutex.acquire();
     expect(hold.path.slice(0, mutex.path.length)).to.equal(mutex.path);
     expect(hold.path.slice(mutex.path.length)).to.match(/^\/_c_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-lock-\d{10}$/);
@@ -17,7 +18,7 @@ describe('a hold', () => {
   });
 
   it('has the czxid of its znode as fencing token, and 0n as grant', async () => {
-    const { client, mutex } = lock;
+    const { client, mutex } = lab;
     const hold = await mutex.acquire();
     const { value: stat } = await client.session.request(exists(hold.path));
     expect(hold.fencingToken).to.equal(stat.czxid);
@@ -26,7 +27,7 @@ describe('a hold', () => {
   });
 
   it('has a greater fencing token than every earlier holder, in this process or another', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const tokens: bigint[] = [];
     for (const owner of [mutex, theirs, theirs, mutex]) tokens.push(await owner.withLock((hold) => hold.fencingToken));
     expect(tokens).to.deep.equal([...new Set(tokens)].sort((a, b) => (a < b ? -1 : 1)));
@@ -35,7 +36,7 @@ describe('a hold', () => {
 
   describe('signal', () => {
     it('is one and the same each time, and made when it is first read', async () => {
-      const { mutex } = lock;
+      const { mutex } = lab;
       const { AbortController: Original } = globalThis;
       let made = 0;
       globalThis.AbortController = class extends Original {
@@ -58,24 +59,24 @@ describe('a hold', () => {
     });
 
     it('is not aborted by a normal release', async () => {
-      const hold = await lock.mutex.acquire();
+      const hold = await lab.mutex.acquire();
       const { signal } = hold;
       expect(await hold.release()).to.equal('released');
       expect(signal.aborted).to.equal(false);
     });
 
     it('aborts with the LockLostError that says what happened', async () => {
-      const { mutex, outside } = lock;
+      const { mutex, observer } = lab;
       const hold = await mutex.acquire();
       const told = aborted(hold.signal);
-      await outside.remove(hold.path);
+      await observer.remove(hold.path);
       expect(await told).to.be.instanceOf(LockLostError).and.to.include({ code: 'ERR_LOCK_LOST', reason: 'node-deleted', path: hold.path });
       expect(hold.isValid).to.equal(false);
       expect(await hold.release()).to.equal('lost');
     });
 
     it('aborts with reason client-closed when the client is closed', async () => {
-      const { client, mutex } = lock;
+      const { client, mutex } = lab;
       const hold = await mutex.acquire();
       const { signal } = hold;
       await client.close();
@@ -84,7 +85,7 @@ describe('a hold', () => {
     });
 
     it('is aborted already when it is first read after the loss', async () => {
-      const { client, mutex } = lock;
+      const { client, mutex } = lab;
       const hold = await mutex.acquire();
       await client.close();
       expect(hold.signal.aborted).to.equal(true);
@@ -92,7 +93,7 @@ describe('a hold', () => {
     });
 
     it('is aborted already when it is first read after the release of what was lost', async () => {
-      const { client, mutex } = lock;
+      const { client, mutex } = lab;
       const hold = await mutex.acquire();
       await client.close();
       expect(await hold.release()).to.equal('lost');
@@ -100,7 +101,7 @@ describe('a hold', () => {
     });
 
     it('is not aborted when it is first read after a normal release, even if the client was closed since', async () => {
-      const { client, mutex } = lock;
+      const { client, mutex } = lab;
       const hold = await mutex.acquire();
       expect(await hold.release()).to.equal('released');
       await client.close();
@@ -110,7 +111,7 @@ describe('a hold', () => {
 
   describe('isValid and assertValid', () => {
     it('are fine until the release, and say NotOwnedError after it', async () => {
-      const { mutex } = lock;
+      const { mutex } = lab;
       const hold = await mutex.acquire();
       expect(hold.isValid).to.equal(true);
       hold.assertValid();
@@ -121,9 +122,9 @@ describe('a hold', () => {
     });
 
     it('are false, and throw the error that the signal aborted with, after a loss, also when it was released since', async () => {
-      const { mutex, outside } = lock;
+      const { mutex, observer } = lab;
       const hold = await mutex.acquire();
-      await takeAway(hold, outside);
+      await takeAway(hold, observer);
       expect(hold.isValid).to.equal(false);
       expect(() => hold.assertValid()).to.throw(LockLostError).that.equals(hold.signal.reason);
       await hold.release();
@@ -131,7 +132,7 @@ describe('a hold', () => {
     });
 
     it('judge by the clock at their first look after a stall, and never take it back', async () => {
-      const { client, mutex } = lock;
+      const { client, mutex } = lab;
       const hold = await mutex.acquire();
       expect(afterStall(client, () => hold.isValid)).to.equal(false);
       expect(hold.isValid).to.equal(false);
@@ -143,7 +144,7 @@ describe('a hold', () => {
 
   describe('release', () => {
     it('is idempotent: each call returns the same promise', async () => {
-      const hold = await lock.mutex.acquire();
+      const hold = await lab.mutex.acquire();
       const releasing = hold.release();
       expect(hold.release()).to.equal(releasing);
       expect(await releasing).to.equal('released');
@@ -151,26 +152,26 @@ describe('a hold', () => {
     });
 
     it('has settled only when the znode is gone, and lets the next one in', async () => {
-      const { mutex, theirs, outside } = lock;
+      const { mutex, theirs, observer } = lab;
       const hold = await mutex.acquire();
       const next = theirs.acquire();
       await queueReaches(theirs, 2);
       await hold.release();
-      expect(await outside.exists(hold.path)).to.equal(false);
+      expect(await observer.exists(hold.path)).to.equal(false);
       expect((await next).isValid).to.equal(true);
       await (await next).release();
     });
 
     it('decides its outcome when it is called: what is deleted afterwards was released', async () => {
-      const { mutex, outside } = lock;
+      const { mutex, observer } = lab;
       const hold = await mutex.acquire();
       const releasing = hold.release();
-      await outside.remove(hold.path).catch(() => undefined);
+      await observer.remove(hold.path).catch(() => undefined);
       expect(await releasing).to.equal('released');
     });
 
     it('says lost when the clock says so only now, and the signal hears of it first', async () => {
-      const { client, mutex } = lock;
+      const { client, mutex } = lab;
       const hold = await mutex.acquire();
       const { signal } = hold;
       expect(await afterStall(client, () => hold.release())).to.equal('lost');
@@ -178,7 +179,7 @@ describe('a hold', () => {
     });
 
     it('by who hears of the loss during the release is the same release', async () => {
-      const { client, mutex, theirs } = lock;
+      const { client, mutex, theirs } = lab;
       await lockContext.run(async () => {
         const first = await mutex.acquire();
         const second = await mutex.acquire();
@@ -199,7 +200,7 @@ describe('a hold', () => {
 
   describe('declared with await using', () => {
     it('is released at the end of its block', async () => {
-      const { mutex, theirs } = lock;
+      const { mutex, theirs } = lab;
       let seen: Hold | undefined;
       {
         await using hold = await mutex.acquire();
@@ -211,7 +212,7 @@ describe('a hold', () => {
     });
 
     it('is released when its block throws, and the error comes through', async () => {
-      const { mutex, theirs } = lock;
+      const { mutex, theirs } = lab;
       const failure = new Error('the job failed');
       const job = async (): Promise<void> => {
         await using hold = await mutex.acquire();
@@ -223,7 +224,7 @@ describe('a hold', () => {
     });
 
     it('may be undefined, as tryAcquire returns it', async () => {
-      const { mutex, theirs } = lock;
+      const { mutex, theirs } = lab;
       await using theirHold = await theirs.acquire();
       {
         await using hold = await mutex.tryAcquire();
@@ -233,15 +234,15 @@ describe('a hold', () => {
     });
 
     it('may have been lost: the end of its block does not throw', async () => {
-      const { mutex, outside } = lock;
+      const { mutex, observer } = lab;
       await using hold = await mutex.acquire();
-      await takeAway(hold, outside);
+      await takeAway(hold, observer);
     });
   });
 
   describe('of which one owner has two handles', () => {
     it('stays valid until both are released, however often one of them is', async () => {
-      const { mutex, theirs } = lock;
+      const { mutex, theirs } = lab;
       await lockContext.run(async () => {
         const first = await mutex.acquire();
         const second = await mutex.acquire();
@@ -255,13 +256,13 @@ describe('a hold', () => {
     });
 
     it('is lost for both: each has a signal of its own, and they abort with one error', async () => {
-      const { mutex, outside } = lock;
+      const { mutex, observer } = lab;
       await lockContext.run(async () => {
         const first = await mutex.acquire();
         const second = await mutex.acquire();
         expect(first.signal).to.not.equal(second.signal);
         const told = Promise.all([aborted(first.signal), aborted(second.signal)]);
-        await outside.remove(first.path);
+        await observer.remove(first.path);
         const [ofFirst, ofSecond] = await told;
         expect(ofFirst).to.be.instanceOf(LockLostError);
         expect(ofSecond).to.equal(ofFirst);
@@ -270,13 +271,13 @@ describe('a hold', () => {
     });
 
     it('is not lost for the one that was released before the loss', async () => {
-      const { mutex, outside } = lock;
+      const { mutex, observer } = lab;
       await lockContext.run(async () => {
         const first = await mutex.acquire();
         const second = await mutex.acquire();
         const { signal } = first;
         expect(await first.release()).to.equal('released');
-        await takeAway(second, outside);
+        await takeAway(second, observer);
         expect(signal.aborted).to.equal(false);
         expect(() => first.assertValid()).to.throw(NotOwnedError);
         expect(() => second.assertValid()).to.throw(LockLostError);

@@ -2,9 +2,9 @@ import { hostname } from 'node:os';
 import { expect } from 'chai';
 import { InterProcessMutex, InterProcessReadWriteLock, lockContext, lockKey, type Participant } from '../../src/index.ts';
 import { localAddress } from '../../src/internals/local-address.ts';
-import { rejection, until } from '../support/until.ts';
-import { queueReaches } from './contexts/lock-of-each-test.ts';
-import { semaphoreOfEachTest } from './semaphore/support.ts';
+import { rejection, until } from '../../harness/until.ts';
+import { queueReaches } from '../../harness/queue.ts';
+import { semaphoreOfEachTest } from '../../harness/semaphores.ts';
 
 describe('who holds a lock', () => {
   const test = semaphoreOfEachTest('holder');

@@ -8,27 +8,21 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { stranger } from '../support/stranger.ts';
-import { testPath } from '../support/test-path.ts';
-import { until } from '../support/until.ts';
-import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { connectObserver } from '../../harness/observer.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { until } from '../../harness/until.ts';
 
 const megabyte = 1024 * 1024;
 const owners = fileURLToPath(new URL('processes/owners.ts', import.meta.url));
 
 describe('a long life', () => {
-  let server: ZooKeeperServer;
-
-  before(async () => {
-    server = await startServer();
-  });
-
-  after(() => server.stop());
+  const lab = labOfEachTest('limits', { server: 'own', client: 'none' });
 
   it('10,000 cycles leave the heap within 5 MB, no watch on the server, and no child', async function () {
     this.timeout(120_000);
-    const client = await LockClient.connect(server.connectString);
-    const outside = await stranger(server.connectString);
+    const client = await LockClient.connect(lab.server.connectString);
+    const outside = await connectObserver(lab.server.connectString);
     const path = testPath('cycles');
     const mutexes = Array.from({ length: 25 }, (_, index) => new InterProcessMutex(client, `${path}/${index}`));
     const cycles = async (count: number): Promise<void> => {
@@ -46,7 +40,7 @@ describe('a long life', () => {
     await cycles(10_000);
     const grown = settledHeap() - before;
     expect(grown, `${grown} bytes`).to.be.lessThan(5 * megabyte);
-    await until('no watch is left', async () => (await server.command('wchs')).includes('Total watches:0'));
+    await until('no watch is left', async () => (await lab.server.command('wchs')).includes('Total watches:0'));
     for (const mutex of mutexes) expect(await outside.children(mutex.path)).to.deep.equal([]);
     await client.close();
     await outside[Symbol.asyncDispose]();
@@ -60,7 +54,7 @@ describe('a long life', () => {
     writeFileSync(file, '0');
     try {
       const children = Array.from({ length: 4 }, () =>
-        fork(owners, [server.connectString, path, file, '25', '20'], { execArgv: ['--import=tsx'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
+        fork(owners, [lab.server.connectString, path, file, '25', '20'], { execArgv: ['--import=tsx'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
       );
       await Promise.all(children.map((child) => once(child, 'message')));
       for (const child of children) child.send('go');

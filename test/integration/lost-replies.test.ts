@@ -1,126 +1,90 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { stranger, type Stranger } from '../support/stranger.ts';
-import { testPath } from '../support/test-path.ts';
-import { rejection, until } from '../support/until.ts';
-import { startProxy, type Frame, type ZkProxy } from '../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
-
-const from = (side: Frame['from'], op: Frame['op']) => (frame: Frame): boolean => frame.from === side && frame.op === op;
+import { from, once } from '../../harness/frame-matches.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { rejection, until } from '../../harness/until.ts';
 
 describe('a lost reply', () => {
-  let server: ZooKeeperServer;
-  let proxy: ZkProxy;
-  let client: LockClient;
-  let outside: Stranger;
-
-  before(async () => {
-    server = await startServer();
-    outside = await stranger(server.connectString);
-  });
-
-  beforeEach(async () => {
-    proxy = await startProxy(server.port);
-    client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 4_000 });
-  });
-
-  afterEach(async () => {
-    await client.close();
-    await proxy.close();
-  });
-
-  after(async () => {
-    await outside[Symbol.asyncDispose]();
-    await server.stop();
-  });
-
-  /** Does something to the first frame that matches, and to no other. */
-  const once = (match: (frame: Frame) => boolean, action: 'cut' | 'cut-inside' | 'drop'): void => {
-    let isDone = false;
-    proxy.on((frame) => {
-      if (isDone || !match(frame)) return undefined;
-      isDone = true;
-      return action;
-    });
-  };
+  const lab = labOfEachTest('lost-replies', { server: 'own', proxy: true, client: { sessionTimeoutMs: 4_000 } });
 
   for (const action of ['cut', 'cut-inside'] as const) {
     it(`of a create (${action}): the znode is found again by its uuid, and is the one that is granted`, async () => {
       const path = testPath('create-reply');
-      const mutex = new InterProcessMutex(client, path);
+      const mutex = new InterProcessMutex(lab.client, path);
       await (await mutex.acquire()).release();
-      once(from('server', 'create2'), action);
+      once(lab.proxy, from('server', 'create2'), action);
       const hold = await mutex.acquire();
       expect(hold.isValid).to.equal(true);
       expect(hold.path.slice(-10)).to.equal('0000000001');
-      expect((await outside.children(path)).map((name) => `${path}/${name}`)).to.deep.equal([hold.path]);
+      expect((await lab.observer.children(path)).map((name) => `${path}/${name}`)).to.deep.equal([hold.path]);
       await hold.release();
-      expect(await outside.children(path)).to.deep.equal([]);
+      expect(await lab.observer.children(path)).to.deep.equal([]);
     });
   }
 
   it('of a create that was never executed: it is created again, once', async () => {
     const path = testPath('create-request');
-    const mutex = new InterProcessMutex(client, path);
+    const mutex = new InterProcessMutex(lab.client, path);
     await (await mutex.acquire()).release();
-    once(from('client', 'create2'), 'cut');
+    once(lab.proxy, from('client', 'create2'), 'cut');
     const hold = await mutex.acquire();
-    expect((await outside.children(path)).map((name) => `${path}/${name}`)).to.deep.equal([hold.path]);
+    expect((await lab.observer.children(path)).map((name) => `${path}/${name}`)).to.deep.equal([hold.path]);
     await hold.release();
   });
 
   it('of a create whose caller has given up: the znode is searched and deleted', async () => {
     const path = testPath('create-given-up');
-    const mutex = new InterProcessMutex(client, path);
+    const mutex = new InterProcessMutex(lab.client, path);
     await (await mutex.acquire()).release();
     const controller = new AbortController();
-    once(from('server', 'create2'), 'cut');
-    const cut = proxy.seen((frame) => frame.from === 'server' && frame.op === 'create2', 2);
+    once(lab.proxy, from('server', 'create2'), 'cut');
+    const cut = lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'create2', 2);
     const acquiring = rejection(mutex.acquire({ signal: controller.signal }));
     await cut;
     controller.abort(new Error('enough'));
     expect((await acquiring).message).to.equal('enough');
-    await until('the znode is gone', async () => proxy.frames.some(from('client', 'delete')) && (await outside.children(path)).length === 0);
+    await until('the znode is gone', async () => lab.proxy.frames.some(from('client', 'delete')) && (await lab.observer.children(path)).length === 0);
   });
 
   for (const action of ['cut', 'cut-inside'] as const) {
     it(`of a list (${action}): it is asked again, and the place is kept`, async () => {
       const path = testPath('list-reply');
-      const mutex = new InterProcessMutex(client, path);
+      const mutex = new InterProcessMutex(lab.client, path);
       await (await mutex.acquire()).release();
-      once(from('server', 'getChildren2'), action);
+      once(lab.proxy, from('server', 'getChildren2'), action);
       const hold = await mutex.acquire();
       expect(hold.path.slice(-10)).to.equal('0000000001');
       await hold.release();
-      expect(await outside.children(path)).to.deep.equal([]);
+      expect(await lab.observer.children(path)).to.deep.equal([]);
     });
   }
 
   it('of a delete: it is repeated until the znode is gone', async () => {
     const path = testPath('delete-request');
-    const hold = await new InterProcessMutex(client, path).acquire();
-    once(from('client', 'delete'), 'cut');
+    const hold = await new InterProcessMutex(lab.client, path).acquire();
+    once(lab.proxy, from('client', 'delete'), 'cut');
     expect(await hold.release()).to.equal('released');
-    expect(await outside.children(path)).to.deep.equal([]);
-    expect(proxy.frames.filter(from('client', 'delete')).length).to.be.greaterThan(1);
+    expect(await lab.observer.children(path)).to.deep.equal([]);
+    expect(lab.proxy.frames.filter(from('client', 'delete')).length).to.be.greaterThan(1);
   });
 
   it('of a delete that was executed: NoNode is as good', async () => {
     const path = testPath('delete-reply');
-    const hold = await new InterProcessMutex(client, path).acquire();
-    once(from('server', 'delete'), 'cut');
+    const hold = await new InterProcessMutex(lab.client, path).acquire();
+    once(lab.proxy, from('server', 'delete'), 'cut');
     expect(await hold.release()).to.equal('released');
-    expect(await outside.children(path)).to.deep.equal([]);
+    expect(await lab.observer.children(path)).to.deep.equal([]);
   });
 
   for (const op of ['getData', 'watch'] as const) {
     it(`of a waiter (${op}): it is woken all the same when the lock becomes free`, async () => {
       const path = testPath('waiter');
-      const other = await LockClient.connect(server.connectString);
+      const other = await LockClient.connect(lab.server.connectString);
       const hold = await new InterProcessMutex(other, path).acquire();
-      once((frame) => frame.from === 'server' && frame.op === op && frame.path === hold.path, 'cut');
-      const waiting = new InterProcessMutex(client, path).acquire({ timeoutMs: 10_000 });
-      await proxy.seen((frame) => frame.from === 'server' && frame.op === 'getData' && frame.path === hold.path);
+      once(lab.proxy, (frame) => frame.from === 'server' && frame.op === op && frame.path === hold.path, 'cut');
+      const waiting = new InterProcessMutex(lab.client, path).acquire({ timeoutMs: 10_000 });
+      await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getData' && frame.path === hold.path);
       await hold.release();
       const next = await waiting;
       expect(next.path.slice(-10)).to.equal('0000000001');
@@ -131,27 +95,27 @@ describe('a lost reply', () => {
 
   it('a waiter keeps its place across a cut connection, and needs a list only when it is woken', async () => {
     const path = testPath('keeps-place');
-    const other = await LockClient.connect(server.connectString);
+    const other = await LockClient.connect(lab.server.connectString);
     const hold = await new InterProcessMutex(other, path).acquire();
-    const waiting = new InterProcessMutex(client, path).acquire({ timeoutMs: 10_000 });
-    await proxy.seen((frame) => frame.from === 'server' && frame.op === 'getData' && frame.path === hold.path);
-    const reconnected = new Promise((resolve) => client.on('state', (state) => state === 'reconnected' && resolve(state)));
-    proxy.cut();
+    const waiting = new InterProcessMutex(lab.client, path).acquire({ timeoutMs: 10_000 });
+    await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getData' && frame.path === hold.path);
+    const reconnected = new Promise((resolve) => lab.client.on('state', (state) => state === 'reconnected' && resolve(state)));
+    lab.proxy.cut();
     await reconnected;
-    await proxy.seen(from('server', 'setWatches'));
-    proxy.clear();
+    await lab.proxy.seen(from('server', 'setWatches'));
+    lab.proxy.clear();
     await hold.release();
     await (await waiting).release();
-    expect(proxy.frames.filter(from('client', 'getChildren2'))).to.have.length(1);
+    expect(lab.proxy.frames.filter(from('client', 'getChildren2'))).to.have.length(1);
     await other.close();
   });
 
   it('an unknown error to a create is an error of the acquire, and the znode that may be there is searched and deleted', async () => {
     const path = testPath('unknown-error');
-    const mutex = new InterProcessMutex(client, path);
+    const mutex = new InterProcessMutex(lab.client, path);
     await (await mutex.acquire()).release();
     let isDone = false;
-    proxy.on((frame) => {
+    lab.proxy.on((frame) => {
       if (isDone || !from('server', 'create2')(frame)) return undefined;
       isDone = true;
       return { replaceError: -999 };
@@ -159,6 +123,6 @@ describe('a lost reply', () => {
     const error = await rejection(mutex.acquire());
     expect(error.code).to.equal('ERR_LOCK_REQUEST_FAILED');
     expect(error.message).to.contain('-999');
-    await until('its znode is gone', async () => (await outside.children(path)).length === 0);
+    await until('its znode is gone', async () => (await lab.observer.children(path)).length === 0);
   });
 });

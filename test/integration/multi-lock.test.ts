@@ -10,9 +10,9 @@ import {
   type PartOfMultiLock,
 } from '../../src/index.ts';
 import { sessionName } from '../../src/client/session.ts';
-import { sharedZooKeeper } from '../support/hooks.ts';
-import { aborted, rejection, until } from '../support/until.ts';
-import { crowd, semaphoreOfEachTest } from './semaphore/support.ts';
+import { sharedZooKeeper } from '../../harness/hooks.ts';
+import { aborted, rejection, until } from '../../harness/until.ts';
+import { crowd, semaphoreOfEachTest } from '../../harness/semaphores.ts';
 
 describe('a multi-lock', () => {
   const test = semaphoreOfEachTest('multi');

@@ -1,29 +1,16 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient, LockError, ZooKeeperError, type Hold } from '../../src/index.ts';
-import { sharedZooKeeper } from '../support/hooks.ts';
-import { stranger, type Stranger } from '../support/stranger.ts';
-import { testPath } from '../support/test-path.ts';
-import { rejection, until } from '../support/until.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { rejection, until } from '../../harness/until.ts';
 
 describe('InterProcessMutex', () => {
-  let client: LockClient;
-  let other: LockClient;
-  let outside: Stranger;
-  let connectString: string;
-
-  before(async () => {
-    ({ connectString } = await sharedZooKeeper());
-    client = await LockClient.connect(connectString);
-    other = await LockClient.connect(connectString);
-    outside = await stranger(connectString);
-  });
-
-  after(() => Promise.all([client.close(), other.close(), outside[Symbol.asyncDispose]()]));
+  const lab = labOfEachTest('mutex');
 
   it('is held by one of two clients at a time, and passes on when it is released', async () => {
     const path = testPath('pass-on');
-    const mine = new InterProcessMutex(client, path);
-    const theirs = new InterProcessMutex(other, path);
+    const mine = new InterProcessMutex(lab.client, path);
+    const theirs = new InterProcessMutex(lab.other, path);
     const first = await mine.acquire();
     let isTheirs = false;
     const second = theirs.acquire().then((hold) => {
@@ -37,12 +24,12 @@ describe('InterProcessMutex', () => {
     expect(hold.isValid).to.equal(true);
     expect(hold.fencingToken > first.fencingToken).to.equal(true);
     await hold.release();
-    expect(await outside.children(path)).to.deep.equal([]);
+    expect(await lab.observer.children(path)).to.deep.equal([]);
   });
 
   it('grants in the order in which the znodes were created', async () => {
     const path = testPath('order');
-    const mutexes = [new InterProcessMutex(client, path), new InterProcessMutex(other, path)] as const;
+    const mutexes = [new InterProcessMutex(lab.client, path), new InterProcessMutex(lab.other, path)] as const;
     const gate = await mutexes[0].acquire();
     const granted: Hold[] = [];
     const all = Array.from({ length: 20 }, async (_, index) => {
@@ -59,34 +46,34 @@ describe('InterProcessMutex', () => {
 
   it('times out with an error that names the lock and the time, and leaves no znode', async () => {
     const path = testPath('timeout');
-    const hold = await new InterProcessMutex(client, path).acquire();
-    const error = await rejection(new InterProcessMutex(other, path).acquire({ timeoutMs: 60 }));
+    const hold = await new InterProcessMutex(lab.client, path).acquire();
+    const error = await rejection(new InterProcessMutex(lab.other, path).acquire({ timeoutMs: 60 }));
     expect(error).to.be.instanceOf(LockError);
     expect(error.code).to.equal('ERR_LOCK_TIMEOUT');
     expect(error.message).to.contain(path).and.to.contain('60 ms');
-    await until('its znode is gone', async () => (await outside.children(path)).length === 1);
+    await until('its znode is gone', async () => (await lab.observer.children(path)).length === 1);
     expect(hold.isValid).to.equal(true);
     await hold.release();
   });
 
   it('a waiter behind one that gives up moves up, and does not overtake the holder', async () => {
     const path = testPath('moves-up');
-    const hold = await new InterProcessMutex(client, path).acquire();
-    const mutex = new InterProcessMutex(other, path);
+    const hold = await new InterProcessMutex(lab.client, path).acquire();
+    const mutex = new InterProcessMutex(lab.other, path);
     const controller = new AbortController();
     const impatient = rejection(mutex.acquire({ signal: controller.signal }));
     await until('it waits', async () => (await mutex.participants()).length === 2);
     let isThird = false;
-    const third = new InterProcessMutex(client, path).acquire().then((granted) => {
+    const third = new InterProcessMutex(lab.client, path).acquire().then((granted) => {
       isThird = true;
       return granted;
     });
     await until('the third waits', async () => (await mutex.participants()).length === 3);
     controller.abort();
     await impatient;
-    await until('its znode is gone', async () => (await outside.children(path)).length === 2);
+    await until('its znode is gone', async () => (await lab.observer.children(path)).length === 2);
     // Answered behind the news that the third's predecessor is gone.
-    await new InterProcessMutex(client, path).participants();
+    await new InterProcessMutex(lab.client, path).participants();
     expect(isThird).to.equal(false);
     await hold.release();
     await (await third).release();
@@ -94,22 +81,22 @@ describe('InterProcessMutex', () => {
 
   it('an aborted acquire rejects with the reason, and leaves no znode', async () => {
     const path = testPath('abort');
-    const hold = await new InterProcessMutex(client, path).acquire();
+    const hold = await new InterProcessMutex(lab.client, path).acquire();
     const controller = new AbortController();
-    const waiting = rejection(new InterProcessMutex(other, path).acquire({ signal: controller.signal }));
-    await until('it waits', async () => (await outside.children(path)).length === 2);
+    const waiting = rejection(new InterProcessMutex(lab.other, path).acquire({ signal: controller.signal }));
+    await until('it waits', async () => (await lab.observer.children(path)).length === 2);
     const reason = new Error('changed my mind');
     controller.abort(reason);
     expect(await waiting).to.equal(reason);
-    await until('its znode is gone', async () => (await outside.children(path)).length === 1);
+    await until('its znode is gone', async () => (await lab.observer.children(path)).length === 1);
     await hold.release();
   });
 
   it('an acquire with an aborted signal sends nothing', async () => {
     const path = testPath('aborted');
     const reason = new Error('too late');
-    expect(await rejection(new InterProcessMutex(client, path).acquire({ signal: AbortSignal.abort(reason) }))).to.equal(reason);
-    expect(await outside.exists(path)).to.equal(false);
+    expect(await rejection(new InterProcessMutex(lab.client, path).acquire({ signal: AbortSignal.abort(reason) }))).to.equal(reason);
+    expect(await lab.observer.exists(path)).to.equal(false);
   });
 
   it('a hundred waiters on one signal cause no warning, and all leave', async () => {
@@ -118,14 +105,14 @@ describe('InterProcessMutex', () => {
     const warned = (warning: Error): void => void warnings.push(warning);
     process.on('warning', warned);
     try {
-      const hold = await new InterProcessMutex(client, path).acquire();
+      const hold = await new InterProcessMutex(lab.client, path).acquire();
       const controller = new AbortController();
-      const mutex = new InterProcessMutex(other, path);
+      const mutex = new InterProcessMutex(lab.other, path);
       const waiting = Array.from({ length: 100 }, () => rejection(mutex.acquire({ signal: controller.signal })));
-      await until('all wait', async () => (await outside.children(path)).length === 101);
+      await until('all wait', async () => (await lab.observer.children(path)).length === 101);
       controller.abort();
       await Promise.all(waiting);
-      await until('all have left', async () => (await outside.children(path)).length === 1);
+      await until('all have left', async () => (await lab.observer.children(path)).length === 1);
       await hold.release();
       expect(warnings.map(String)).to.deep.equal([]);
     } finally {
@@ -136,59 +123,59 @@ describe('InterProcessMutex', () => {
   describe('tryAcquire', () => {
     it('takes a free lock, and gives undefined for a held one', async () => {
       const path = testPath('try');
-      const mutex = new InterProcessMutex(client, path);
+      const mutex = new InterProcessMutex(lab.client, path);
       const hold = await mutex.tryAcquire();
       expect(hold?.isValid).to.equal(true);
-      expect(await new InterProcessMutex(other, path).tryAcquire()).to.equal(undefined);
+      expect(await new InterProcessMutex(lab.other, path).tryAcquire()).to.equal(undefined);
       await hold?.release();
     });
 
     it('writes nothing when somebody is there', async () => {
       const path = testPath('try-writes-nothing');
-      const hold = await new InterProcessMutex(client, path).acquire();
+      const hold = await new InterProcessMutex(lab.client, path).acquire();
       const before = hold.fencingToken;
-      for (let tries = 0; tries < 5; tries += 1) await new InterProcessMutex(other, path).tryAcquire();
+      for (let tries = 0; tries < 5; tries += 1) await new InterProcessMutex(lab.other, path).tryAcquire();
       await hold.release();
-      const next = await new InterProcessMutex(client, path).acquire();
+      const next = await new InterProcessMutex(lab.client, path).acquire();
       expect(next.path.slice(-10), `the sequence after ${String(before)}`).to.equal('0000000001');
       await next.release();
     });
 
     it('with a time waits that long', async () => {
       const path = testPath('try-time');
-      const hold = await new InterProcessMutex(client, path).acquire();
-      const waiting = new InterProcessMutex(other, path).tryAcquire(10_000);
-      await until('it waits', async () => (await outside.children(path)).length === 2);
+      const hold = await new InterProcessMutex(lab.client, path).acquire();
+      const waiting = new InterProcessMutex(lab.other, path).tryAcquire(10_000);
+      await until('it waits', async () => (await lab.observer.children(path)).length === 2);
       await hold.release();
       await (await waiting)?.release();
-      const again = await new InterProcessMutex(client, path).acquire();
-      expect(await new InterProcessMutex(other, path).tryAcquire(30)).to.equal(undefined);
+      const again = await new InterProcessMutex(lab.client, path).acquire();
+      expect(await new InterProcessMutex(lab.other, path).tryAcquire(30)).to.equal(undefined);
       await again.release();
     });
   });
 
   it('acquire with a timeout of 0 tries once', async () => {
     const path = testPath('zero');
-    const hold = await new InterProcessMutex(client, path).acquire({ timeoutMs: 0 });
-    expect((await rejection(new InterProcessMutex(other, path).acquire({ timeoutMs: 0 }))).code).to.equal('ERR_LOCK_TIMEOUT');
+    const hold = await new InterProcessMutex(lab.client, path).acquire({ timeoutMs: 0 });
+    expect((await rejection(new InterProcessMutex(lab.other, path).acquire({ timeoutMs: 0 }))).code).to.equal('ERR_LOCK_TIMEOUT');
     await hold.release();
   });
 
   it('a timeout beyond 2^31 ms waits', async () => {
     const path = testPath('long');
-    const hold = await new InterProcessMutex(client, path).acquire();
-    const waiting = new InterProcessMutex(other, path).acquire({ timeoutMs: 2 ** 40 });
-    await until('it waits', async () => (await outside.children(path)).length === 2);
+    const hold = await new InterProcessMutex(lab.client, path).acquire();
+    const waiting = new InterProcessMutex(lab.other, path).acquire({ timeoutMs: 2 ** 40 });
+    await until('it waits', async () => (await lab.observer.children(path)).length === 2);
     await hold.release();
     await (await waiting).release();
   });
 
   it('names its znode as Curator does, and writes the address of the host into it', async () => {
     const path = testPath('names');
-    const hold = await new InterProcessMutex(client, path).acquire();
+    const hold = await new InterProcessMutex(lab.client, path).acquire();
     expect(hold.path.startsWith(`${path}/`)).to.equal(true);
     expect(hold.path.slice(path.length + 1)).to.match(/^_c_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-lock-\d{10}$/);
-    const [participant] = await new InterProcessMutex(other, path).participants();
+    const [participant] = await new InterProcessMutex(lab.other, path).participants();
     expect(participant?.path).to.equal(hold.path);
     expect(participant?.sequence).to.equal(0);
     expect(participant?.data.toString()).to.match(/^[\d.:a-f]+$/);
@@ -198,68 +185,68 @@ describe('InterProcessMutex', () => {
   });
 
   it('has no participants where nobody ever was', async () => {
-    expect(await new InterProcessMutex(client, testPath('nobody')).participants()).to.deep.equal([]);
+    expect(await new InterProcessMutex(lab.client, testPath('nobody')).participants()).to.deep.equal([]);
   });
 
   it('a sibling with a foreign name is an error that names it, and no znode stays', async () => {
     const path = testPath('foreign');
-    const hold = await new InterProcessMutex(client, path).acquire();
-    await outside.create(`${path}/0-somebody`);
+    const hold = await new InterProcessMutex(lab.client, path).acquire();
+    await lab.observer.create(`${path}/0-somebody`);
     await hold.release();
-    const error = await rejection(new InterProcessMutex(client, path).acquire());
+    const error = await rejection(new InterProcessMutex(lab.client, path).acquire());
     expect(error.code).to.equal('ERR_LOCK_FOREIGN_NODE');
     expect(error.message).to.contain('0-somebody').and.to.contain(path);
-    expect((await rejection(new InterProcessMutex(client, path).tryAcquire())).code).to.equal('ERR_LOCK_FOREIGN_NODE');
-    await until('only the foreign one is left', async () => (await outside.children(path)).length === 1);
-    await outside.remove(`${path}/0-somebody`);
+    expect((await rejection(new InterProcessMutex(lab.client, path).tryAcquire())).code).to.equal('ERR_LOCK_FOREIGN_NODE');
+    await until('only the foreign one is left', async () => (await lab.observer.children(path)).length === 1);
+    await lab.observer.remove(`${path}/0-somebody`);
   });
 
   it("with foreignNodes: 'wait' it stands behind a foreign sibling that sorts before it", async () => {
     const path = testPath('foreign-wait');
-    const mutex = new InterProcessMutex(client, path, { foreignNodes: 'wait' });
+    const mutex = new InterProcessMutex(lab.client, path, { foreignNodes: 'wait' });
     await (await mutex.acquire()).release();
-    await outside.create(path).catch(() => undefined);
-    await outside.create(`${path}/!somebody`);
+    await lab.observer.create(path).catch(() => undefined);
+    await lab.observer.create(`${path}/!somebody`);
     let isGranted = false;
     const waiting = mutex.acquire().then((hold) => {
       isGranted = true;
       return hold;
     });
-    await until('it waits', async () => (await outside.children(path)).length === 2);
+    await until('it waits', async () => (await lab.observer.children(path)).length === 2);
     expect(await mutex.tryAcquire()).to.equal(undefined);
     expect(isGranted).to.equal(false);
-    await outside.remove(`${path}/!somebody`);
+    await lab.observer.remove(`${path}/!somebody`);
     await (await waiting).release();
   });
 
   it('a parent that forbids create is an error with the ZooKeeper error as its cause, and leaves nothing behind', async () => {
     const path = testPath('forbidden');
     const parent = path.slice(0, path.lastIndexOf('/'));
-    await outside.create(parent, [{ permissions: 1, scheme: 'world', id: 'anyone' }]);
-    const error = await rejection(new InterProcessMutex(client, path).acquire());
+    await lab.observer.create(parent, [{ permissions: 1, scheme: 'world', id: 'anyone' }]);
+    const error = await rejection(new InterProcessMutex(lab.client, path).acquire());
     expect(error.code).to.equal('ERR_LOCK_REQUEST_FAILED');
     expect(error.message).to.contain(path);
     expect(error.cause).to.be.instanceOf(ZooKeeperError);
     expect((error.cause as ZooKeeperError).code).to.equal('NO_AUTH');
-    expect(await outside.children(parent)).to.deep.equal([]);
+    expect(await lab.observer.children(parent)).to.deep.equal([]);
   });
 
   it('an ephemeral parent is an error, not a wait', async () => {
     const path = testPath('ephemeral-parent');
-    const hold = await new InterProcessMutex(client, path).acquire();
-    const error = await rejection(new InterProcessMutex(client, `${hold.path}/below`).acquire({ timeoutMs: 5_000 }));
+    const hold = await new InterProcessMutex(lab.client, path).acquire();
+    const error = await rejection(new InterProcessMutex(lab.client, `${hold.path}/below`).acquire({ timeoutMs: 5_000 }));
     expect((error.cause as ZooKeeperError).code).to.equal('NO_CHILDREN_FOR_EPHEMERALS');
     await hold.release();
   });
 
   it('starts over at the back of the queue when its waiting znode is deleted by somebody else', async () => {
     const path = testPath('deleted-waiter');
-    const hold = await new InterProcessMutex(client, path).acquire();
-    const mutex = new InterProcessMutex(other, path);
+    const hold = await new InterProcessMutex(lab.client, path).acquire();
+    const mutex = new InterProcessMutex(lab.other, path);
     const waiting = mutex.acquire();
-    await until('it waits', async () => (await outside.children(path)).length === 2);
+    await until('it waits', async () => (await lab.observer.children(path)).length === 2);
     const mine = (await mutex.participants())[1];
-    await outside.remove(mine?.path ?? '');
+    await lab.observer.remove(mine?.path ?? '');
     await until('it waits again', async () => (await mutex.participants())[1]?.sequence === 2);
     await hold.release();
     expect((await waiting).path.endsWith('2')).to.equal(true);
@@ -268,11 +255,11 @@ describe('InterProcessMutex', () => {
 
   it('a holder whose znode is deleted by somebody else is told, and the next one gets the lock', async () => {
     const path = testPath('deleted-holder');
-    const hold = await new InterProcessMutex(client, path).acquire();
+    const hold = await new InterProcessMutex(lab.client, path).acquire();
     const told = new Promise((resolve) => hold.signal.addEventListener('abort', () => resolve(hold.signal.reason)));
-    const next = new InterProcessMutex(other, path).acquire();
-    await until('it waits', async () => (await outside.children(path)).length === 2);
-    await outside.remove(hold.path);
+    const next = new InterProcessMutex(lab.other, path).acquire();
+    await until('it waits', async () => (await lab.observer.children(path)).length === 2);
+    await lab.observer.remove(hold.path);
     const reason = (await told) as LockError & { reason: string };
     expect(reason.code).to.equal('ERR_LOCK_LOST');
     expect(reason.reason).to.equal('node-deleted');
@@ -286,7 +273,7 @@ describe('InterProcessMutex', () => {
 
   it('bad input is refused before anything is sent, with an error that names option, value and what is accepted', async () => {
     const make = (path: unknown, options?: unknown): InterProcessMutex =>
-      new InterProcessMutex(client, path as string, options as Record<string, never>);
+      new InterProcessMutex(lab.client, path as string, options as Record<string, never>);
     expect(() => make('locks')).to.throw(LockError, 'Path must start with / character');
     expect(() => make('/locks/')).to.throw(LockError, 'Path must not end with / character');
     for (const path of ['', '/', '/a//b', '/a/./b', '/a/../b', '/a\u0000', null, undefined, 7]) {
@@ -306,11 +293,11 @@ describe('InterProcessMutex', () => {
     expect((await acquire({ timeout: 5 })).message).to.contain('`timeout`').and.to.contain('timeoutMs');
     expect((await acquire({ signal: {} })).message).to.contain('`signal`').and.to.contain('AbortSignal');
     expect(await rejection(mutex.tryAcquire(-5))).to.be.instanceOf(RangeError);
-    expect(await outside.exists(path)).to.equal(false);
+    expect(await lab.observer.exists(path)).to.equal(false);
   });
 
   it('after close every call is refused at once', async () => {
-    const short = await LockClient.connect(connectString);
+    const short = await LockClient.connect(lab.connectString);
     const mutex = new InterProcessMutex(short, testPath('closed'));
     await short.close();
     expect((await rejection(mutex.acquire())).code).to.equal('ERR_LOCK_CLIENT_CLOSED');
@@ -320,17 +307,17 @@ describe('InterProcessMutex', () => {
 
   it('close rejects who waits, tells who holds, and deletes both znodes', async () => {
     const path = testPath('close');
-    const short = await LockClient.connect(connectString);
+    const short = await LockClient.connect(lab.connectString);
     const mutex = new InterProcessMutex(short, path);
     const hold = await mutex.acquire();
     const { signal } = hold;
     const waiting = rejection(mutex.acquire());
-    await until('it waits', async () => (await outside.children(path)).length === 2);
+    await until('it waits', async () => (await lab.observer.children(path)).length === 2);
     await short.close();
     expect((await waiting).code).to.equal('ERR_LOCK_CLIENT_CLOSED');
     expect((signal.reason as { reason: string }).reason).to.equal('client-closed');
     expect(await hold.release()).to.equal('lost');
-    expect(await outside.children(path)).to.deep.equal([]);
+    expect(await lab.observer.children(path)).to.deep.equal([]);
     expect(short.state).to.equal('closed');
   });
 });

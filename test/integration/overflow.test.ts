@@ -1,45 +1,18 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { stranger, type Stranger } from '../support/stranger.ts';
-import { testPath } from '../support/test-path.ts';
-import { rejection, until } from '../support/until.ts';
-import { startProxy, type ZkProxy } from '../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { rejection, until } from '../../harness/until.ts';
 
 /** A real server, whose sequence numbers begin elsewhere for who looks through the proxy: 2^31 creations take weeks. */
 describe('the last sequence numbers', () => {
-  let server: ZooKeeperServer;
-  let proxy: ZkProxy;
-  let client: LockClient;
-  let outside: Stranger;
+  const lab = labOfEachTest('overflow', { server: 'own', proxy: true, client: { logger: { warn: (message) => void warnings.push(message) } } });
   let warnings: string[];
-  let mutex: InterProcessMutex;
 
-  before(async () => {
-    server = await startServer();
-    outside = await stranger(server.connectString);
-  });
-
-  beforeEach(async () => {
-    warnings = [];
-    proxy = await startProxy(server.port);
-    client = await LockClient.connect(proxy.connectString, { logger: { warn: (message) => void warnings.push(message) } });
-    mutex = new InterProcessMutex(client, testPath('overflow'));
-  });
-
-  afterEach(async () => {
-    await client.close();
-    await proxy.close();
-  });
-
-  after(async () => {
-    await outside[Symbol.asyncDispose]();
-    await server.stop();
-  });
+  beforeEach(() => void (warnings = []));
 
   /** `0000000042` on the server is `<digits>042` here. */
   const count = (digits: string): void => {
-    proxy.on(({ from, body }) => {
+    lab.proxy.on(({ from, body }) => {
       const [here, there] = [`-lock-${digits}`, '-lock-0000000'];
       replaceAll(body, ...(from === 'server' ? ([there, here] as const) : ([here, there] as const)));
       return undefined;
@@ -48,30 +21,30 @@ describe('the last sequence numbers', () => {
 
   it('are warned of, once for each mutex', async () => {
     count('2147480');
-    for (let round = 0; round < 3; round += 1) await (await mutex.acquire()).release();
+    for (let round = 0; round < 3; round += 1) await (await lab.mutex.acquire()).release();
     expect(warnings).to.have.length(1);
-    expect(warnings[0]).to.contain(mutex.path).and.to.contain('-lock-2147480000').and.to.contain('close to its last sequence number');
+    expect(warnings[0]).to.contain(lab.mutex.path).and.to.contain('-lock-2147480000').and.to.contain('close to its last sequence number');
   });
 
   it('are not enough for a grant without a list', async () => {
     count('2147480');
-    const other = await LockClient.connect(server.connectString);
-    const hold = await new InterProcessMutex(other, mutex.path).acquire();
-    const waiting = mutex.acquire();
-    await proxy.seen((frame) => frame.from === 'server' && frame.op === 'getData' && frame.path?.endsWith('2147480000') === true);
-    proxy.clear();
+    const other = await LockClient.connect(lab.server.connectString);
+    const hold = await new InterProcessMutex(other, lab.mutex.path).acquire();
+    const waiting = lab.mutex.acquire();
+    await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getData' && frame.path?.endsWith('2147480000') === true);
+    lab.proxy.clear();
     await hold.release();
     await (await waiting).release();
-    expect(proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'getChildren2')).to.have.length(1);
+    expect(lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'getChildren2')).to.have.length(1);
     await other.close();
   });
 
   it('are followed by an error that says what to do, and no znode stays', async () => {
     count('-214748');
-    const error = await rejection(mutex.acquire());
+    const error = await rejection(lab.mutex.acquire());
     expect(error).to.have.property('code', 'ERR_LOCK_SEQUENCE_OVERFLOW');
-    expect(error.message).to.contain(mutex.path).and.to.contain('-lock--214748000').and.to.contain('Delete');
-    await until('its znode is gone', async () => (await outside.children(mutex.path)).length === 0);
+    expect(error.message).to.contain(lab.mutex.path).and.to.contain('-lock--214748000').and.to.contain('Delete');
+    await until('its znode is gone', async () => (await lab.observer.children(lab.mutex.path)).length === 0);
   });
 });
 

@@ -1,41 +1,22 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { stranger } from '../support/stranger.ts';
-import { testPath } from '../support/test-path.ts';
-import { until } from '../support/until.ts';
-import { startProxy, type ZkProxy } from '../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { connectObserver } from '../../harness/observer.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { until } from '../../harness/until.ts';
 
 describe("a lock's parents", () => {
-  let server: ZooKeeperServer;
-  let proxy: ZkProxy;
-  let client: LockClient;
-
-  before(async () => {
-    server = await startServer({ containerCheckMs: 10 });
-  });
-
-  beforeEach(async () => {
-    proxy = await startProxy(server.port);
-    client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 10_000 });
-  });
-
-  afterEach(async () => {
-    await client.close();
-    await proxy.close();
-  });
-
-  after(() => server.stop());
+  const lab = labOfEachTest('parents', { server: { containerCheckMs: 10 }, proxy: true, client: { sessionTimeoutMs: 10_000 } });
 
   it('are created by one acquire, and those that come meanwhile do not pass it', async () => {
-    const mutex = new InterProcessMutex(client, testPath('cold'));
+    const mutex = new InterProcessMutex(lab.client, testPath('cold'));
     let letGo = (): void => undefined;
     const delayUntil = new Promise<void>((resolve) => (letGo = resolve));
-    proxy.on((frame) => (frame.from === 'server' && frame.op === 'createContainer' ? { delayUntil } : undefined));
+    lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'createContainer' ? { delayUntil } : undefined));
     const order: string[] = [];
     const job = (name: string): Promise<void> => mutex.withLock(() => void order.push(name));
     const first = job('first');
-    await proxy.seen((frame) => frame.from === 'client' && frame.op === 'createContainer');
+    await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'createContainer');
     const others = ['second', 'third', 'fourth'].map(job);
     letGo();
     await Promise.all([first, ...others]);
@@ -45,7 +26,7 @@ describe("a lock's parents", () => {
   it('are missing for a whole burst of acquires: all are served in the order of their calls', async () => {
     const inOrder = Array.from({ length: 50 }, (_, index) => index);
     for (let round = 0; round < 10; round += 1) {
-      await using fresh = await LockClient.connect(server.connectString);
+      await using fresh = await LockClient.connect(lab.server.connectString);
       const mutex = new InterProcessMutex(fresh, testPath('burst'));
       const served: number[] = [];
       await Promise.all(inOrder.map((index) => mutex.withLock(() => void served.push(index))));
@@ -55,8 +36,8 @@ describe("a lock's parents", () => {
 
   it('go when the lock was used and is free, and come again with the next acquire, however often', async () => {
     const path = testPath('reaped');
-    const mutex = new InterProcessMutex(client, path);
-    await using outside = await stranger(server.connectString);
+    const mutex = new InterProcessMutex(lab.client, path);
+    await using outside = await connectObserver(lab.server.connectString);
     for (let round = 0; round < 5; round += 1) {
       await mutex.withLock((hold) => expect(hold.isValid).to.equal(true));
       await until('the server has removed the empty container', async () => !(await outside.exists(path)));
@@ -64,7 +45,7 @@ describe("a lock's parents", () => {
   });
 
   it('may be reaped between their creation and ours: nobody fails', async () => {
-    const mutex = new InterProcessMutex(client, testPath('reaped-in-between'));
+    const mutex = new InterProcessMutex(lab.client, testPath('reaped-in-between'));
     let inside = 0;
     let most = 0;
     await Promise.all(
@@ -83,17 +64,17 @@ describe("a lock's parents", () => {
   });
 
   it('are persistent where the server does not know containers, which is asked once', async () => {
-    proxy.on((frame) => {
+    lab.proxy.on((frame) => {
       if (frame.op !== 'createContainer') return undefined;
       // Such a server answers UNIMPLEMENTED and closes the connection.
       return frame.from === 'client' ? undefined : { replaceError: -6 };
     });
-    const closeAfter = proxy.seen((frame) => frame.from === 'server' && frame.op === 'createContainer').then(() => proxy.cut());
+    const closeAfter = lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'createContainer').then(() => lab.proxy.cut());
     const path = testPath('old-server');
-    await (await new InterProcessMutex(client, `${path}/one`).acquire()).release();
+    await (await new InterProcessMutex(lab.client, `${path}/one`).acquire()).release();
     await closeAfter;
-    await (await new InterProcessMutex(client, `${path}/two`).acquire()).release();
-    const created = proxy.frames.filter((frame) => frame.from === 'client' && frame.op.startsWith('create') && frame.op !== 'create2');
+    await (await new InterProcessMutex(lab.client, `${path}/two`).acquire()).release();
+    const created = lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op.startsWith('create') && frame.op !== 'create2');
     expect(created.filter((frame) => frame.op === 'createContainer')).to.have.length(1);
     expect(created.filter((frame) => frame.op === 'create').map((frame) => frame.path)).to.include(`${path}/one`).and.to.include(`${path}/two`);
   });

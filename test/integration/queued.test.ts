@@ -1,18 +1,18 @@
 import { expect } from 'chai';
 import { InterProcessMutex, watchQueue } from '../../src/index.ts';
-import { queueReaches } from './contexts/lock-of-each-test.ts';
-import { rejection, until } from '../support/until.ts';
-import { semaphoreOfEachTest } from './semaphore/support.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { queueReaches } from '../../harness/queue.ts';
+import { rejection, until } from '../../harness/until.ts';
 
 const kazoos = '9d3a40af0a1b4c2d8e3f405162738495__lock__0000000004';
 const kazoosReader = 'ad3a40af0a1b4c2d8e3f405162738495__rlock__0000000005';
 const goZookeepers = '_c_9d3a40af0a1b4c2d8e3f405162738495-lock-0000000000';
 
 describe("'queued'", () => {
-  const test = semaphoreOfEachTest('queued');
+  const lab = labOfEachTest('queued');
 
   it('is told with the position and the znode, once for each, and not to who need not wait', async () => {
-    const mutex = new InterProcessMutex(test.client, test.path);
+    const mutex = new InterProcessMutex(lab.client, lab.path);
     const told: { position: number; path: string }[] = [];
     mutex.on('queued', (event) => told.push(event));
     const hold = await mutex.acquire();
@@ -31,8 +31,8 @@ describe("'queued'", () => {
   });
 
   it('is not told again to who moves up', async () => {
-    const hold = await new InterProcessMutex(test.other, test.path).acquire();
-    const mutex = new InterProcessMutex(test.client, test.path);
+    const hold = await new InterProcessMutex(lab.other, lab.path).acquire();
+    const mutex = new InterProcessMutex(lab.client, lab.path);
     const told: number[] = [];
     mutex.on('queued', ({ position }) => told.push(position));
     const controller = new AbortController();
@@ -42,20 +42,20 @@ describe("'queued'", () => {
     const [holder] = await mutex.participants();
     controller.abort();
     await leaving;
-    await until('it watches the holder', () => test.client.session.watchedPaths('data').includes(holder?.path ?? ''));
+    await until('it watches the holder', () => lab.client.session.watchedPaths('data').includes(holder?.path ?? ''));
     await hold.release();
     await (await moving).release();
     expect(told).to.deep.equal([1, 2]);
   });
 
   it('is told again when a waiter queues up with another znode', async () => {
-    const mutex = new InterProcessMutex(test.client, test.path);
-    const hold = await new InterProcessMutex(test.other, test.path).acquire();
+    const mutex = new InterProcessMutex(lab.client, lab.path);
+    const hold = await new InterProcessMutex(lab.other, lab.path).acquire();
     const told: string[] = [];
     mutex.on('queued', ({ path }) => told.push(path));
     const waiting = mutex.acquire();
     await until('it waits', () => told.length === 1);
-    await test.outside.remove(told[0] ?? '');
+    await lab.observer.remove(told[0] ?? '');
     await until('it waits again', () => told.length === 2);
     await hold.release();
     const next = await waiting;
@@ -64,7 +64,7 @@ describe("'queued'", () => {
   });
 
   it('is taken back by off, and told one time with once', async () => {
-    const mutex = new InterProcessMutex(test.client, test.path);
+    const mutex = new InterProcessMutex(lab.client, lab.path);
     const hold = await mutex.acquire();
     const told: string[] = [];
     const listener = (): void => void told.push('on');
@@ -85,16 +85,16 @@ describe("'queued'", () => {
 });
 
 describe("other clients' nodes", () => {
-  const test = semaphoreOfEachTest('foreign');
+  const lab = labOfEachTest('foreign');
 
   beforeEach(async () => {
-    await test.outside.create(test.path.slice(0, test.path.lastIndexOf('/')));
-    await test.outside.create(test.path);
-    for (const name of [kazoos, kazoosReader, goZookeepers, 'config']) await test.outside.create(`${test.path}/${name}`);
+    await lab.observer.create(lab.path.slice(0, lab.path.lastIndexOf('/')));
+    await lab.observer.create(lab.path);
+    for (const name of [kazoos, kazoosReader, goZookeepers, 'config']) await lab.observer.create(`${lab.path}/${name}`);
   });
 
   const shown = async (mutex: InterProcessMutex): Promise<(string | number)[][]> =>
-    (await mutex.participants()).map(({ path, sequence }) => [path.slice(test.path.length + 1), sequence]);
+    (await mutex.participants()).map(({ path, sequence }) => [path.slice(lab.path.length + 1), sequence]);
 
   it("are participants with foreignNodes: 'wait', each with its number, where Curator's order has them", async () => {
     const all = [
@@ -102,12 +102,12 @@ describe("other clients' nodes", () => {
       [kazoos, 4],
       [kazoosReader, 5],
     ];
-    expect(await shown(new InterProcessMutex(test.client, test.path, { foreignNodes: 'wait' }))).to.deep.equal(all);
-    expect(await shown(new InterProcessMutex(test.client, test.path))).to.deep.equal([all[0]]);
+    expect(await shown(new InterProcessMutex(lab.client, lab.path, { foreignNodes: 'wait' }))).to.deep.equal(all);
+    expect(await shown(new InterProcessMutex(lab.client, lab.path))).to.deep.equal([all[0]]);
   });
 
   it('are shown by watchQueue', async () => {
-    for await (const { holder, waiters } of watchQueue(test.client, test.path)) {
+    for await (const { holder, waiters } of watchQueue(lab.client, lab.path)) {
       expect([holder, ...waiters].map((participant) => participant?.sequence)).to.deep.equal([0, 4, 5]);
       expect(holder?.sessionId).to.equal('0x0');
       break;
@@ -115,13 +115,13 @@ describe("other clients' nodes", () => {
   });
 
   it("go-zookeeper's are waited for in any case", async () => {
-    await test.outside.remove(`${test.path}/config`);
-    await test.outside.remove(`${test.path}/${kazoos}`);
-    await test.outside.remove(`${test.path}/${kazoosReader}`);
-    const mutex = new InterProcessMutex(test.client, test.path);
+    await lab.observer.remove(`${lab.path}/config`);
+    await lab.observer.remove(`${lab.path}/${kazoos}`);
+    await lab.observer.remove(`${lab.path}/${kazoosReader}`);
+    const mutex = new InterProcessMutex(lab.client, lab.path);
     const waiting = mutex.acquire();
     await until('it waits', async () => (await mutex.participants()).length === 2);
-    await test.outside.remove(`${test.path}/${goZookeepers}`);
+    await lab.observer.remove(`${lab.path}/${goZookeepers}`);
     await (await waiting).release();
   });
 });

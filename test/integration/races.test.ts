@@ -1,130 +1,92 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient, type ConnectionState } from '../../src/index.ts';
 import { systemClock } from '../../src/client/clock.ts';
-import { stranger, type Stranger } from '../support/stranger.ts';
-import { testPath } from '../support/test-path.ts';
-import { aborted, rejection, until } from '../support/until.ts';
-import { startProxy, type Frame, type FrameAction, type ZkProxy } from '../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
+import { from, once } from '../../harness/frame-matches.ts';
+import { gate } from '../../harness/gate.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { aborted, rejection, until } from '../../harness/until.ts';
 
 const sessionTimeoutMs = 2_000;
 
 describe('between a request and its answer', () => {
-  let server: ZooKeeperServer;
-  let proxy: ZkProxy;
-  let client: LockClient;
-  let outside: Stranger;
-
-  before(async () => {
-    server = await startServer();
-    outside = await stranger(server.connectString);
-  });
-
-  beforeEach(async () => {
-    proxy = await startProxy(server.port);
-    client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs });
-  });
-
-  afterEach(async () => {
-    await client.close({ timeoutMs: 500 });
-    await proxy.close();
-  });
-
-  after(async () => {
-    await outside[Symbol.asyncDispose]();
-    await server.stop();
-  });
-
-  const gate = (): { delayUntil: Promise<void>; open: () => void } => {
-    let open = (): void => undefined;
-    const delayUntil = new Promise<void>((resolve) => (open = resolve));
-    return { delayUntil, open };
-  };
-
-  const first = (from: Frame['from'], op: Frame['op'], action: FrameAction): void => {
-    let isDone = false;
-    proxy.on((frame) => {
-      if (isDone || frame.from !== from || frame.op !== op) return undefined;
-      isDone = true;
-      return action;
-    });
-  };
+  const lab = labOfEachTest('races', { server: 'own', proxy: true, client: { sessionTimeoutMs } });
 
   it('a znode that is deleted while its session proves itself is not granted', async () => {
     const path = testPath('deleted-before-grant');
-    const mutex = new InterProcessMutex(client, path);
+    const mutex = new InterProcessMutex(lab.client, path);
     await (await mutex.acquire()).release();
     const created = gate();
     const proven = gate();
-    first('server', 'create2', { delayUntil: created.delayUntil });
+    once(lab.proxy, from('server', 'create2'), { delayUntil: created.opened });
     const acquiring = mutex.acquire();
-    await until('its znode is there', async () => (await outside.children(path)).length === 1);
-    const [name = ''] = await outside.children(path);
-    await until('the session must prove itself before a grant', () => client.session.deadline - systemClock.now() < sessionTimeoutMs / 4);
-    proxy.on((frame) => (frame.from === 'server' && frame.op === 'multi' ? { delayUntil: proven.delayUntil } : undefined));
+    await until('its znode is there', async () => (await lab.observer.children(path)).length === 1);
+    const [name = ''] = await lab.observer.children(path);
+    await until('the session must prove itself before a grant', () => lab.client.session.deadline - systemClock.now() < sessionTimeoutMs / 4);
+    lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'multi' ? { delayUntil: proven.opened } : undefined));
     created.open();
-    await proxy.seen((frame) => frame.from === 'server' && frame.op === 'getChildren2', 2);
-    await outside.remove(`${path}/${name}`);
+    await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getChildren2', 2);
+    await lab.observer.remove(`${path}/${name}`);
     proven.open();
     const hold = await acquiring;
     expect(hold.path).not.to.contain(name);
-    expect(await outside.exists(hold.path)).to.equal(true);
+    expect(await lab.observer.exists(hold.path)).to.equal(true);
     await hold.release();
   });
 
   it('a znode that is taken by force while its session proves itself is not granted', async () => {
     const path = testPath('forced-before-grant');
-    const mutex = new InterProcessMutex(client, path);
+    const mutex = new InterProcessMutex(lab.client, path);
     await (await mutex.acquire()).release();
     const created = gate();
-    first('server', 'create2', { delayUntil: created.delayUntil });
+    once(lab.proxy, from('server', 'create2'), { delayUntil: created.opened });
     const acquiring = mutex.acquire();
-    await until('its znode is there', async () => (await outside.children(path)).length === 1);
-    const [name = ''] = await outside.children(path);
-    await outside.write(`${path}/${name}`, '__FORCE__');
-    await until('the session must prove itself before a grant', () => client.session.deadline - systemClock.now() < sessionTimeoutMs / 4);
+    await until('its znode is there', async () => (await lab.observer.children(path)).length === 1);
+    const [name = ''] = await lab.observer.children(path);
+    await lab.observer.write(`${path}/${name}`, '__FORCE__');
+    await until('the session must prove itself before a grant', () => lab.client.session.deadline - systemClock.now() < sessionTimeoutMs / 4);
     created.open();
     const hold = await acquiring;
     expect(hold.path).not.to.contain(name);
-    await until('the znode that was taken is gone', async () => !(await outside.exists(`${path}/${name}`)));
+    await until('the znode that was taken is gone', async () => !(await lab.observer.exists(`${path}/${name}`)));
     await hold.release();
   });
 
   it('a znode that is deleted while it is searched by its uuid is created again', async () => {
     const path = testPath('deleted-while-searched');
-    const mutex = new InterProcessMutex(client, path);
+    const mutex = new InterProcessMutex(lab.client, path);
     await (await mutex.acquire()).release();
-    first('server', 'create2', 'cut');
+    once(lab.proxy, from('server', 'create2'), 'cut');
     const searched = gate();
-    first('client', 'exists', { delayUntil: searched.delayUntil });
+    once(lab.proxy, from('client', 'exists'), { delayUntil: searched.opened });
     const acquiring = mutex.acquire();
-    await proxy.seen((frame) => frame.from === 'client' && frame.op === 'exists');
-    const [name = ''] = await outside.children(path);
-    await outside.remove(`${path}/${name}`);
+    await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'exists');
+    const [name = ''] = await lab.observer.children(path);
+    await lab.observer.remove(`${path}/${name}`);
     searched.open();
     const hold = await acquiring;
-    expect(await outside.exists(hold.path)).to.equal(true);
+    expect(await lab.observer.exists(hold.path)).to.equal(true);
     await hold.release();
   });
 
   it('a parent that goes between the creation of two parents is created again', async () => {
     const path = testPath('parent-goes');
     const parent = path.slice(0, path.lastIndexOf('/'));
-    await (await new InterProcessMutex(client, testPath('first-container')).acquire()).release();
-    await outside.create(parent);
+    await (await new InterProcessMutex(lab.client, testPath('first-container')).acquire()).release();
+    await lab.observer.create(parent);
     const gone = gate();
-    proxy.on((frame) => (frame.from === 'client' && frame.op === 'createContainer' && frame.path === path ? { delayUntil: gone.delayUntil } : undefined));
-    const acquiring = new InterProcessMutex(client, path).acquire();
-    await proxy.seen((frame) => frame.from === 'server' && frame.op === 'createContainer' && frame.path === parent);
-    await outside.remove(parent);
+    lab.proxy.on((frame) => (frame.from === 'client' && frame.op === 'createContainer' && frame.path === path ? { delayUntil: gone.opened } : undefined));
+    const acquiring = new InterProcessMutex(lab.client, path).acquire();
+    await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'createContainer' && frame.path === parent);
+    await lab.observer.remove(parent);
     gone.open();
     await (await acquiring).release();
   });
 
   it('an answer that says that the session has expired is acted on, and proves nothing', async () => {
-    const hold = await new InterProcessMutex(client, testPath('expired-answers')).acquire();
-    proxy.on((frame) => (frame.from === 'server' && frame.op !== 'connect' ? { replaceError: -112 } : undefined));
-    await proxy.seen((frame) => frame.from === 'client' && frame.op === 'connect', 2);
+    const hold = await new InterProcessMutex(lab.client, testPath('expired-answers')).acquire();
+    lab.proxy.on((frame) => (frame.from === 'server' && frame.op !== 'connect' ? { replaceError: -112 } : undefined));
+    await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'connect', 2);
     expect(hold.signal.aborted, 'the next server is asked before the deadline').to.equal(false);
     const reason = (await aborted(hold.signal)) as { reason: string };
     expect(reason.reason).to.equal('session-deadline');
@@ -133,58 +95,58 @@ describe('between a request and its answer', () => {
   });
 
   it('one heartbeat that is answered with an error is not the last one', async () => {
-    const hold = await new InterProcessMutex(client, testPath('heartbeat-error')).acquire();
-    first('server', 'multi', { replaceError: -127 });
-    proxy.clear();
-    await proxy.seen((frame) => frame.from === 'server' && frame.op === 'multi', 4);
+    const hold = await new InterProcessMutex(lab.client, testPath('heartbeat-error')).acquire();
+    once(lab.proxy, from('server', 'multi'), { replaceError: -127 });
+    lab.proxy.clear();
+    await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'multi', 4);
     expect(hold.isValid).to.equal(true);
-    expect(client.state).to.equal('connected');
+    expect(lab.client.state).to.equal('connected');
     await hold.release();
   });
 
   it('a release that the server refuses settles at the deadline, and does not hang', async () => {
     const path = testPath('no-delete');
     const parent = path.slice(0, path.lastIndexOf('/'));
-    await outside.create(parent);
+    await lab.observer.create(parent);
     // Read, write, create and admin, but not delete.
-    await outside.create(path, [{ permissions: 23, scheme: 'world', id: 'anyone' }]);
+    await lab.observer.create(path, [{ permissions: 23, scheme: 'world', id: 'anyone' }]);
     const warnings: string[] = [];
-    const own = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 1_000, logger: { warn: (message) => void warnings.push(message) } });
+    const own = await LockClient.connect(lab.proxy.connectString, { sessionTimeoutMs: 1_000, logger: { warn: (message) => void warnings.push(message) } });
     expect(await new InterProcessMutex(own, path).withLock(() => 'done')).to.equal('done');
     expect(warnings.join('\n')).to.contain(path).and.to.contain('could not be deleted');
     await own.close();
-    expect(await outside.children(path)).to.deep.equal([]);
+    expect(await lab.observer.children(path)).to.deep.equal([]);
   });
 
   it('a close whose request is lost is asked again', async () => {
     const path = testPath('close-lost');
-    await new InterProcessMutex(client, path).acquire();
-    first('client', 'closeSession', 'drop');
-    await client.close({ timeoutMs: 10_000 });
-    expect(proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'closeSession')).to.have.length(2);
-    expect(await outside.children(path)).to.deep.equal([]);
+    await new InterProcessMutex(lab.client, path).acquire();
+    once(lab.proxy, from('client', 'closeSession'), 'drop');
+    await lab.client.close({ timeoutMs: 10_000 });
+    expect(lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'closeSession')).to.have.length(2);
+    expect(await lab.observer.children(path)).to.deep.equal([]);
   });
 
   it('refused credentials fail the first connection, and open no second session', async () => {
-    proxy.clear();
-    const error = await rejection(LockClient.connect(proxy.connectString, { auth: [{ scheme: 'no-such-scheme', credentials: 'user:secret' }] }));
+    lab.proxy.clear();
+    const error = await rejection(LockClient.connect(lab.proxy.connectString, { auth: [{ scheme: 'no-such-scheme', credentials: 'user:secret' }] }));
     expect(error.code).to.equal('ERR_LOCK_AUTH_FAILED');
     expect(error.message).not.to.contain('secret');
-    expect(proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'connect')).to.have.length(1);
+    expect(lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'connect')).to.have.length(1);
   });
 
   it('every listener hears the states in one order, also when one of them causes the next', async () => {
-    const hold = await new InterProcessMutex(client, testPath('state-order')).acquire();
+    const hold = await new InterProcessMutex(lab.client, testPath('state-order')).acquire();
     const heard: [ConnectionState[], ConnectionState[]] = [[], []];
-    client.on('state', (state) => {
+    lab.client.on('state', (state) => {
       heard[0].push(state);
       if (state !== 'suspended') return;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, sessionTimeoutMs);
       expect(hold.isValid).to.equal(false);
     });
-    client.on('state', (state) => void heard[1].push(state));
-    const again = new Promise<void>((resolve) => client.on('state', (state) => state === 'reconnected' && resolve()));
-    proxy.cut();
+    lab.client.on('state', (state) => void heard[1].push(state));
+    const again = new Promise<void>((resolve) => lab.client.on('state', (state) => state === 'reconnected' && resolve()));
+    lab.proxy.cut();
     await again;
     expect(heard[0].slice(0, 2)).to.deep.equal(['suspended', 'lost']);
     expect(heard[1]).to.deep.equal(heard[0]);
@@ -193,14 +155,14 @@ describe('between a request and its answer', () => {
 
   it("tryAcquire with foreignNodes: 'wait' takes what acquire would be granted at once", async () => {
     const path = testPath('foreign-after');
-    const mutex = new InterProcessMutex(client, path, { foreignNodes: 'wait' });
+    const mutex = new InterProcessMutex(lab.client, path, { foreignNodes: 'wait' });
     const gatekeeper = await mutex.acquire();
-    await outside.create(`${path}/zzz`);
+    await lab.observer.create(`${path}/zzz`);
     await gatekeeper.release();
     const hold = await mutex.tryAcquire();
     expect(hold?.isValid).to.equal(true);
     expect(await mutex.tryAcquire()).to.equal(undefined);
     await hold?.release();
-    await outside.remove(`${path}/zzz`);
+    await lab.observer.remove(`${path}/zzz`);
   });
 });

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { DeadlockError, InterProcessMutex, InterProcessReadWriteLock, LockClient, LockLostError, lockContext, type Hold } from '../../src/index.ts';
-import { stranger, type Stranger } from '../support/stranger.ts';
-import { testPath } from '../support/test-path.ts';
-import { aborted, rejection, until } from '../support/until.ts';
-import { startProxy, type Frame, type ZkProxy } from '../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
+import { connectObserver as stranger, type Observer as Stranger } from '../../harness/observer.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { aborted, rejection, until } from '../../harness/until.ts';
+import { startProxy, type Frame, type ZkProxy } from '../../harness/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../../harness/zookeeper-server.ts';
 
 describe('readers and writers', () => {
   let server: ZooKeeperServer;

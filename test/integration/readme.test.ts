@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { sharedZooKeeper } from '../support/hooks.ts';
+import { sharedZooKeeper } from '../../harness/hooks.ts';
 
 const root = new URL('../../', import.meta.url);
 

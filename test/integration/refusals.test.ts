@@ -1,63 +1,38 @@
 import { expect } from 'chai';
-import { InterProcessMutex, LockClient, retryNTimes, type AclEntry } from '../../src/index.ts';
-import { stranger, type Stranger } from '../support/stranger.ts';
-import { testPath } from '../support/test-path.ts';
-import { rejection } from '../support/until.ts';
-import { startProxy, type ZkProxy } from '../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
-import { anyone, permission } from './accounts/support/account.ts';
+import { InterProcessMutex, retryNTimes, type AclEntry } from '../../src/index.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { rejection } from '../../harness/until.ts';
+import { anyone, permission } from '../../harness/account.ts';
 
 describe('a refusal', () => {
-  let server: ZooKeeperServer;
-  let proxy: ZkProxy;
-  let outside: Stranger;
-  let client: LockClient | undefined;
-
-  before(async () => {
-    server = await startServer();
-    outside = await stranger(server.connectString);
-  });
-
-  beforeEach(async () => {
-    proxy = await startProxy(server.port);
-  });
-
-  afterEach(async () => {
-    await client?.close({ timeoutMs: 500 });
-    client = undefined;
-    await proxy.close();
-  });
-
-  after(async () => {
-    await outside[Symbol.asyncDispose]();
-    await server.stop();
-  });
+  const lab = labOfEachTest('refusals', { server: 'own', proxy: true, client: 'none' });
 
   const parentOf = (path: string): string => path.slice(0, path.lastIndexOf('/'));
 
   it('of a znode whose parent is reaped again and again ends the acquire when the retry policy gives up', async () => {
-    client = await LockClient.connect(proxy.connectString, { retryPolicy: retryNTimes(2, 1) });
-    proxy.on((frame) => (frame.from === 'server' && frame.op === 'create2' ? { replaceError: -101 } : undefined));
+    const client = await lab.connect({ retryPolicy: retryNTimes(2, 1) });
+    lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'create2' ? { replaceError: -101 } : undefined));
     const error = await rejection(new InterProcessMutex(client, testPath('reaped')).acquire());
     expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
     expect(error.cause).to.have.property('code', 'NO_NODE');
     // Without its parents, with them, and twice again.
-    expect(proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'create2')).to.have.length(4);
+    expect(lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'create2')).to.have.length(4);
   });
 
   it('of a container, by a server of an ensemble whose others know them, is the last: persistent parents follow', async () => {
-    client = await LockClient.connect(proxy.connectString);
+    const client = await lab.connect();
     const acquire = async (path: string): Promise<void> => {
-      await (await new InterProcessMutex(client as LockClient, path).acquire()).release();
+      await (await new InterProcessMutex(client, path).acquire()).release();
     };
     await acquire(testPath('known'));
-    const know = proxy.on((frame) => (frame.from === 'server' && frame.op === 'createContainer' ? { replaceError: -6 } : undefined));
+    const know = lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'createContainer' ? { replaceError: -6 } : undefined));
     await acquire(testPath('refused'));
     know();
-    proxy.clear();
+    lab.proxy.clear();
     const path = testPath('persistent');
     await acquire(path);
-    const created = proxy.frames.filter(({ from, op }) => from === 'client' && op.startsWith('create') && op !== 'create2');
+    const created = lab.proxy.frames.filter(({ from, op }) => from === 'client' && op.startsWith('create') && op !== 'create2');
     expect(created.map(({ op, path: of }) => [op, of])).to.deep.equal([
       ['create', parentOf(path)],
       ['create', path],
@@ -71,7 +46,7 @@ describe('a refusal', () => {
       if (of === parentOf(path)) throw failure;
       return [anyone(permission.all)];
     };
-    client = await LockClient.connect(proxy.connectString, { acl });
+    const client = await lab.connect({ acl });
     const mutex = new InterProcessMutex(client, path);
     expect(await rejection(mutex.acquire())).to.equal(failure);
     // The first container of a client goes alone; all others are asked for together.
@@ -79,14 +54,14 @@ describe('a refusal', () => {
     expect(await rejection(mutex.acquire())).to.equal(failure);
     // Nobody waits for ever behind the one who was to create the parents.
     expect(await rejection(mutex.acquire())).to.equal(failure);
-    expect(await outside.exists(parentOf(path))).to.equal(false);
+    expect(await lab.observer.exists(parentOf(path))).to.equal(false);
   });
 
   it('to show a znode in the queue is an error of participants()', async () => {
     const path = testPath('unreadable');
-    await outside.create(parentOf(path));
-    await outside.create(path);
-    client = await LockClient.connect(proxy.connectString, { acl: [anyone(permission.write)] });
+    await lab.observer.create(parentOf(path));
+    await lab.observer.create(path);
+    const client = await lab.connect({ acl: [anyone(permission.write)] });
     const mutex = new InterProcessMutex(client, path);
     const hold = await mutex.acquire();
     const error = await rejection(mutex.participants());

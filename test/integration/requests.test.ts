@@ -1,46 +1,32 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { testPath } from '../support/test-path.ts';
-import { rejection } from '../support/until.ts';
-import { startProxy, type Frame, type ZkProxy } from '../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { rejection } from '../../harness/until.ts';
+import { type Frame } from '../../harness/zk-proxy.ts';
 
 /** What the session sends by itself, to stay alive. */
 const heartbeats = new Set(['multi', 'sync', 'ping', 'connect']);
 
 describe('what goes over the wire', () => {
-  let server: ZooKeeperServer;
-  let proxy: ZkProxy;
-  let client: LockClient;
-  let other: LockClient;
+  const lab = labOfEachTest('requests', { server: 'own', proxy: true });
 
-  before(async () => {
-    server = await startServer();
-    proxy = await startProxy(server.port);
-    client = await LockClient.connect(proxy.connectString);
-    other = await LockClient.connect(server.connectString);
+  beforeEach(async () => {
     // The first container of a client goes alone; what is counted here comes after it.
-    await (await new InterProcessMutex(client, testPath('first')).acquire()).release();
+    await (await new InterProcessMutex(lab.client, testPath('first')).acquire()).release();
+    lab.proxy.clear();
   });
-
-  after(async () => {
-    await Promise.all([client.close(), other.close()]);
-    await proxy.close();
-    await server.stop();
-  });
-
-  beforeEach(() => proxy.clear());
 
   const requests = (): string[] => frames((frame) => frame.from === 'client');
   const frames = (match: (frame: Frame) => boolean): string[] =>
-    proxy.frames.filter((frame) => match(frame) && !heartbeats.has(frame.op)).map((frame) => (frame.from === 'client' ? frame.op : `${frame.op} answered`));
-  const answered = (op: Frame['op'], count?: number): Promise<Frame> => proxy.seen((frame) => frame.from === 'server' && frame.op === op, count);
+    lab.proxy.frames.filter((frame) => match(frame) && !heartbeats.has(frame.op)).map((frame) => (frame.from === 'client' ? frame.op : `${frame.op} answered`));
+  const answered = (op: Frame['op'], count?: number): Promise<Frame> => lab.proxy.seen((frame) => frame.from === 'server' && frame.op === op, count);
 
   const ready = async (name: string): Promise<InterProcessMutex> => {
-    const mutex = new InterProcessMutex(client, testPath(name));
+    const mutex = new InterProcessMutex(lab.client, testPath(name));
     await (await mutex.acquire()).release();
     await answered('delete');
-    proxy.clear();
+    lab.proxy.clear();
     return mutex;
   };
 
@@ -56,14 +42,14 @@ describe('what goes over the wire', () => {
     const mutex = await ready('release');
     const hold = await mutex.acquire();
     await answered('getData');
-    proxy.clear();
+    lab.proxy.clear();
     await hold.release();
     expect(requests()).to.deep.equal(['delete']);
   });
 
   it('three missing parents take three round trips in all with a first container, which goes alone', async () => {
-    const fresh = await LockClient.connect(proxy.connectString);
-    proxy.clear();
+    const fresh = await LockClient.connect(lab.proxy.connectString);
+    lab.proxy.clear();
     const hold = await new InterProcessMutex(fresh, `${testPath('a')}/b`).acquire();
     await answered('getData');
     expect(requests().slice(0, 7)).to.deep.equal([
@@ -72,21 +58,21 @@ describe('what goes over the wire', () => {
       ...['createContainer', 'createContainer', 'create2', 'getChildren2'],
     ]);
     const isContainer = (frame: Frame): boolean => frame.op === 'createContainer';
-    const containers = proxy.frames.filter(isContainer).map((frame) => frame.from);
+    const containers = lab.proxy.frames.filter(isContainer).map((frame) => frame.from);
     expect(containers).to.deep.equal(['client', 'server', 'client', 'client', 'server', 'server']);
-    const last = proxy.frames.findLastIndex((frame) => frame.from === 'client' && frame.op === 'getChildren2');
-    expect(last, 'the list is sent before the last container is answered').to.be.lessThan(proxy.frames.findLastIndex(isContainer));
+    const last = lab.proxy.frames.findLastIndex((frame) => frame.from === 'client' && frame.op === 'getChildren2');
+    expect(last, 'the list is sent before the last container is answered').to.be.lessThan(lab.proxy.frames.findLastIndex(isContainer));
     await hold.release();
     await fresh.close();
   });
 
   it('a waiter sends two round trips until it is parked, and nothing but its delete after it was woken at index 1', async () => {
     const mutex = await ready('hand-over');
-    const gate = await new InterProcessMutex(other, mutex.path).acquire();
+    const gate = await new InterProcessMutex(lab.other, mutex.path).acquire();
     const waiting = mutex.acquire();
     await answered('getData', 2);
     expect(requests()).to.deep.equal(['create2', 'getChildren2', 'getData', 'getData']);
-    proxy.clear();
+    lab.proxy.clear();
     await gate.release();
     const hold = await waiting;
     expect(requests()).to.deep.equal([]);
@@ -98,7 +84,7 @@ describe('what goes over the wire', () => {
     const mutex = await ready('in-process');
     const hold = await mutex.acquire();
     await answered('getData');
-    proxy.clear();
+    lab.proxy.clear();
     const waiting = mutex.acquire();
     await answered('getData');
     expect(requests()).to.deep.equal(['create2', 'getData']);
@@ -123,15 +109,15 @@ describe('what goes over the wire', () => {
 
   it('one deletion wakes one waiter of five in five sessions', async () => {
     const mutex = await ready('no-herd');
-    const gate = await new InterProcessMutex(other, mutex.path).acquire();
-    const clients = await Promise.all(Array.from({ length: 5 }, () => LockClient.connect(proxy.connectString)));
-    proxy.clear();
+    const gate = await new InterProcessMutex(lab.other, mutex.path).acquire();
+    const clients = await Promise.all(Array.from({ length: 5 }, () => LockClient.connect(lab.proxy.connectString)));
+    lab.proxy.clear();
     const waiting = clients.map((one) => new InterProcessMutex(one, mutex.path).acquire());
     await answered('getData', 10);
-    proxy.clear();
+    lab.proxy.clear();
     await gate.release();
     const first = await Promise.race(waiting);
-    expect(proxy.frames.filter((frame) => frame.op === 'watch')).to.have.length(1);
+    expect(lab.proxy.frames.filter((frame) => frame.op === 'watch')).to.have.length(1);
     expect(requests()).to.deep.equal([]);
     await first.release();
     await Promise.all(waiting.map((one) => one.then((hold) => hold.release())));
@@ -140,11 +126,11 @@ describe('what goes over the wire', () => {
 
   it('a waiter that gives up takes its watch from the server and deletes its znode', async () => {
     const mutex = await ready('gives-up');
-    const gate = await new InterProcessMutex(other, mutex.path).acquire();
+    const gate = await new InterProcessMutex(lab.other, mutex.path).acquire();
     const controller = new AbortController();
     const waiting = rejection(mutex.acquire({ signal: controller.signal }));
     await answered('getData', 2);
-    proxy.clear();
+    lab.proxy.clear();
     controller.abort();
     await waiting;
     await answered('delete');
@@ -154,9 +140,9 @@ describe('what goes over the wire', () => {
 
   it('tryAcquire of a held lock takes one round trip and no write', async () => {
     const mutex = await ready('try');
-    const gate = await new InterProcessMutex(other, mutex.path).acquire();
+    const gate = await new InterProcessMutex(lab.other, mutex.path).acquire();
     expect(await mutex.tryAcquire()).to.equal(undefined);
-    const sent = proxy.frames.filter((frame) => frame.path === mutex.path).map((frame) => `${frame.from} ${frame.op}`);
+    const sent = lab.proxy.frames.filter((frame) => frame.path === mutex.path).map((frame) => `${frame.from} ${frame.op}`);
     expect(sent).to.deep.equal(['client sync', 'client getChildren2', 'server sync', 'server getChildren2']);
     await gate.release();
   });
@@ -165,7 +151,7 @@ describe('what goes over the wire', () => {
     const mutex = await ready('re-entry');
     await mutex.withLock(async () => {
       await answered('getData');
-      proxy.clear();
+      lab.proxy.clear();
       await mutex.withLock(async () => (await mutex.acquire()).release());
       expect(requests()).to.deep.equal([]);
     });

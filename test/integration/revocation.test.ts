@@ -2,12 +2,13 @@ import { hostname } from 'node:os';
 import { expect } from 'chai';
 import { forceRelease, InterProcessMutex, InterProcessReadWriteLock, LockClient, LockLostError, lockContext, revoke, watchQueue, type BackgroundEvent, type Hold } from '../../src/index.ts';
 import { createSequential, exists, sync } from '../../src/client/operations.ts';
-import { stranger, type Stranger } from '../support/stranger.ts';
-import { testPath } from '../support/test-path.ts';
-import { aborted, rejection, until } from '../support/until.ts';
-import { startProxy, type Frame, type ZkProxy } from '../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
-import { gate, queueReaches } from './contexts/lock-of-each-test.ts';
+import { connectObserver as stranger, type Observer as Stranger } from '../../harness/observer.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { aborted, rejection, until } from '../../harness/until.ts';
+import { startProxy, type Frame, type ZkProxy } from '../../harness/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../../harness/zookeeper-server.ts';
+import { gate } from '../../harness/gate.ts';
+import { queueReaches } from '../../harness/queue.ts';
 
 describe('revocation', () => {
   let server: ZooKeeperServer;

@@ -1,34 +1,17 @@
 import { expect } from 'chai';
-import { InterProcessMutex, InterProcessReadWriteLock, LockClient, type Hold } from '../../src/index.ts';
+import { InterProcessMutex, InterProcessReadWriteLock, type Hold } from '../../src/index.ts';
 import { remove } from '../../src/client/operations.ts';
-import { testPath } from '../support/test-path.ts';
-import { aborted, rejection, until } from '../support/until.ts';
-import { startProxy, type ZkProxy } from '../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
-import { queueReaches } from './contexts/lock-of-each-test.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { aborted, rejection, until } from '../../harness/until.ts';
+import { queueReaches } from '../../harness/queue.ts';
 
 const heartbeats = new Set(['multi', 'sync', 'ping', 'connect']);
 
 describe('a znode with the next number after another one of this process', () => {
-  let server: ZooKeeperServer;
-  let proxy: ZkProxy;
-  let client: LockClient;
-  let other: LockClient;
+  const lab = labOfEachTest('right-behind', { server: 'own', proxy: true });
 
-  before(async () => {
-    server = await startServer();
-    proxy = await startProxy(server.port);
-    client = await LockClient.connect(proxy.connectString);
-    other = await LockClient.connect(server.connectString);
-  });
-
-  after(async () => {
-    await Promise.all([client.close(), other.close()]);
-    await proxy.close();
-    await server.stop();
-  });
-
-  const requests = (): string[] => proxy.frames.filter(({ from, op }) => from === 'client' && !heartbeats.has(op)).map(({ op }) => op);
+  const requests = (): string[] => lab.proxy.frames.filter(({ from, op }) => from === 'client' && !heartbeats.has(op)).map(({ op }) => op);
 
   const cycles = async (mutex: InterProcessMutex, count: number): Promise<void> => {
     for (const _ of Array.from({ length: count })) await (await mutex.acquire()).release();
@@ -37,10 +20,10 @@ describe('a znode with the next number after another one of this process', () =>
   /** Both sides' mutexes; ours was taken three times by then, and has learned that nobody comes between. */
   const scene = async (name: string): Promise<{ ours: InterProcessMutex; theirs: InterProcessMutex }> => {
     const path = testPath(name);
-    const ours = new InterProcessMutex(client, path);
+    const ours = new InterProcessMutex(lab.client, path);
     await cycles(ours, 3);
-    proxy.clear();
-    return { ours, theirs: new InterProcessMutex(other, path) };
+    lab.proxy.clear();
+    return { ours, theirs: new InterProcessMutex(lab.other, path) };
   };
 
   /** Ours is not granted while `hold` is there, and is when it has gone. */
@@ -49,7 +32,7 @@ describe('a znode with the next number after another one of this process', () =>
     const waiting = ours.acquire().finally(() => (isGranted = true));
     await queueReaches(ours, inQueue);
     // One connection answers in order: by then the list, where one is asked for, and the watch have been answered.
-    await proxy.seen((frame) => isGranted || (frame.from === 'server' && frame.op === 'getData' && frame.path === hold.path));
+    await lab.proxy.seen((frame) => isGranted || (frame.from === 'server' && frame.op === 'getData' && frame.path === hold.path));
     expect(isGranted).to.equal(false);
     expect(hold.isValid).to.equal(true);
     await hold.release();
@@ -100,14 +83,14 @@ describe('a znode with the next number after another one of this process', () =>
     controller.abort();
     await Promise.all(impatient);
     await queueReaches(ours, 1);
-    await proxy.seen((frame) => frame.from === 'server' && frame.op === 'delete', 2);
-    proxy.clear();
+    await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'delete', 2);
+    lab.proxy.clear();
     await waitsFor(hold, ours, 2);
   });
 
   it('does need one when the numbers are those of a parent that was removed and created anew', async () => {
     const { ours, theirs } = await scene('anew');
-    await other.session.request(remove(ours.path));
+    await lab.other.session.request(remove(ours.path));
     await cycles(theirs, 2);
     const hold = await theirs.acquire();
     expect(hold.path).to.match(/0000000002$/);
@@ -116,10 +99,10 @@ describe('a znode with the next number after another one of this process', () =>
 
   it('does need one behind a reader of this process, which is not alone', async () => {
     const { ours } = await scene('reader');
-    const [theirs, own] = [other, client].map((one) => new InterProcessReadWriteLock(one, `${ours.path}-of-readers`).readLock) as [InterProcessMutex, InterProcessMutex];
+    const [theirs, own] = [lab.other, lab.client].map((one) => new InterProcessReadWriteLock(one, `${ours.path}-of-readers`).readLock) as [InterProcessMutex, InterProcessMutex];
     const reading = await theirs.acquire();
     const hold = await own.acquire();
-    const error = await rejection(new InterProcessMutex(client, own.path).acquire());
+    const error = await rejection(new InterProcessMutex(lab.client, own.path).acquire());
     expect(error.code).to.equal('ERR_LOCK_FOREIGN_NODE');
     await Promise.all([hold.release(), reading.release()]);
   });
@@ -138,10 +121,10 @@ describe('a znode with the next number after another one of this process', () =>
     await queueReaches(ours, 2);
     const waitingPath = (await ours.participants())[1]?.path ?? '';
     const queuedAt = performance.now();
-    await other.session.request(remove(waitingPath));
+    await lab.other.session.request(remove(waitingPath));
     await until('it has waited for longer than a hold goes without a watch', () => performance.now() - queuedAt > 50);
     const told = aborted(hold.signal);
-    await other.session.request(remove(hold.path));
+    await lab.other.session.request(remove(hold.path));
     await told;
     const next = await waiting;
     expect(next.path).not.to.equal(waitingPath);
@@ -155,16 +138,16 @@ describe('a znode with the next number after another one of this process', () =>
     const waiting = ours.acquire();
     await queueReaches(theirs, 2);
     const waitingPath = (await theirs.participants())[1]?.path ?? '';
-    await until('both are watched', () => [hold.path, waitingPath].every((path) => client.session.watchedPaths('data').includes(path)));
+    await until('both are watched', () => [hold.path, waitingPath].every((path) => lab.client.session.watchedPaths('data').includes(path)));
     await ours.participants(); // answered behind the watches
     let arrive = (): void => undefined;
     const delayUntil = new Promise<void>((resolve) => (arrive = resolve));
-    proxy.on((frame) => (frame.op === 'watch' && frame.path === waitingPath ? { delayUntil } : undefined));
+    lab.proxy.on((frame) => (frame.op === 'watch' && frame.path === waitingPath ? { delayUntil } : undefined));
     const told = aborted(hold.signal);
-    await proxy.refuse();
-    proxy.cut();
-    for (const path of [waitingPath, hold.path]) await other.session.request(remove(path));
-    await proxy.accept();
+    await lab.proxy.refuse();
+    lab.proxy.cut();
+    for (const path of [waitingPath, hold.path]) await lab.other.session.request(remove(path));
+    await lab.proxy.accept();
     await told;
     arrive();
     const next = await waiting;

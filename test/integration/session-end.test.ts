@@ -1,9 +1,8 @@
 import { expect } from 'chai';
-import { InterProcessMultiLock, InterProcessMutex, LockClient, LockLostError, type Hold } from '../../src/index.ts';
-import { sharedZooKeeper } from '../support/hooks.ts';
-import { stranger, type Stranger } from '../support/stranger.ts';
-import { testPath } from '../support/test-path.ts';
-import { aborted, rejection } from '../support/until.ts';
+import { InterProcessMultiLock, InterProcessMutex, LockLostError, type Hold } from '../../src/index.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { aborted, rejection } from '../../harness/until.ts';
 
 /** What somebody sees who looks at one hold while another one's loss is told. */
 interface Seen {
@@ -14,19 +13,11 @@ interface Seen {
 }
 
 describe('in the middle of a session’s end', () => {
-  let client: LockClient;
-  let outside: Stranger;
-
-  beforeEach(async () => {
-    const { connectString } = await sharedZooKeeper();
-    [client, outside] = await Promise.all([LockClient.connect(connectString), stranger(connectString)]);
-  });
-
-  afterEach(() => Promise.all([client.close(), outside[Symbol.asyncDispose]()]));
+  const lab = labOfEachTest('session-end');
 
   const ends: Record<string, () => Promise<void>> = {
-    'the server has ended it': () => outside.endSession(client),
-    'the client is closed': () => client.close(),
+    'the server has ended it': () => lab.observer.endSession(lab.client),
+    'the client is closed': () => lab.client.close(),
   };
 
   /** The first to be told looks at the one that is told after it. */
@@ -42,7 +33,7 @@ describe('in the middle of a session’s end', () => {
 
   for (const [why, end] of Object.entries(ends)) {
     it(`every hold is lost when the first is told, and says so: ${why}`, async () => {
-      const mutexes = ['a', 'b', 'c'].map((name) => new InterProcessMutex(client, testPath(name)));
+      const mutexes = ['a', 'b', 'c'].map((name) => new InterProcessMutex(lab.client, testPath(name)));
       const news: string[] = [];
       for (const mutex of mutexes) for (const event of ['lost', 'released'] as const) mutex.on(event, () => news.push(event));
       const holds = await Promise.all(mutexes.map((mutex) => mutex.acquire()));
@@ -58,8 +49,8 @@ describe('in the middle of a session’s end', () => {
     });
 
     it(`withLock rejects with the loss, not with NotOwnedError, where a listener has looked at its hold first: ${why}`, async () => {
-      const first = await new InterProcessMutex(client, testPath('first')).acquire();
-      const second = new InterProcessMutex(client, testPath('second'));
+      const first = await new InterProcessMutex(lab.client, testPath('first')).acquire();
+      const second = new InterProcessMutex(lab.client, testPath('second'));
       let error: Promise<Error> | undefined;
       await new Promise<void>((started) => {
         error = rejection(
@@ -76,7 +67,7 @@ describe('in the middle of a session’s end', () => {
     });
 
     it(`a hold of several locks is lost as soon as one of them is told: ${why}`, async () => {
-      const lock = new InterProcessMultiLock(['x', 'y'].map((name) => new InterProcessMutex(client, testPath(name))));
+      const lock = new InterProcessMultiLock(['x', 'y'].map((name) => new InterProcessMutex(lab.client, testPath(name))));
       const both = await lock.acquire();
       const [x] = both.holds;
       const seen: boolean[] = [];

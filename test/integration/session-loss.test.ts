@@ -1,54 +1,28 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient, LockLostError, SessionExpiredError, type ConnectionState, type Hold } from '../../src/index.ts';
-import { stranger, type Stranger } from '../support/stranger.ts';
-import { testPath } from '../support/test-path.ts';
-import { aborted, rejection, until } from '../support/until.ts';
-import { startProxy, type ZkProxy } from '../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
+import { reached } from '../../harness/reached.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { aborted, rejection, until } from '../../harness/until.ts';
+import { startServer } from '../../harness/zookeeper-server.ts';
 
 const sessionTimeoutMs = 1_500;
 
 describe('the loss of a session', () => {
-  let server: ZooKeeperServer;
-  let proxy: ZkProxy;
-  let client: LockClient;
-  let outside: Stranger;
-
-  before(async () => {
-    server = await startServer();
-    outside = await stranger(server.connectString);
-  });
-
-  beforeEach(async () => {
-    proxy = await startProxy(server.port);
-    client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs });
-  });
-
-  afterEach(async () => {
-    await client.close({ timeoutMs: 500 });
-    await proxy.close();
-  });
-
-  after(async () => {
-    await outside[Symbol.asyncDispose]();
-    await server.stop();
-  });
-
-  const reached = (state: ConnectionState): Promise<void> =>
-    new Promise((resolve) => client.on('state', (now) => now === state && resolve()));
+  const lab = labOfEachTest('session-loss', { server: 'own', proxy: true, client: { sessionTimeoutMs } });
 
   it('by the word of the server: the holder is told, and the client goes on in a new session by itself', async () => {
     const path = testPath('expired');
-    const mutex = new InterProcessMutex(client, path);
+    const mutex = new InterProcessMutex(lab.client, path);
     const hold = await mutex.acquire();
     const told = aborted(hold.signal);
     const states: ConnectionState[] = [];
-    client.on('state', (state) => void states.push(state));
-    const again = reached('reconnected');
+    lab.client.on('state', (state) => void states.push(state));
+    const again = reached(lab.client, 'reconnected');
     // Otherwise the client may attach to its session once more before it is ended.
-    await proxy.refuse();
-    await outside.endSession(client);
-    await proxy.accept();
+    await lab.proxy.refuse();
+    await lab.observer.endSession(lab.client);
+    await lab.proxy.accept();
     const reason = (await told) as LockLostError;
     expect(reason).to.be.instanceOf(LockLostError);
     expect(reason.reason).to.equal('session-expired');
@@ -66,44 +40,44 @@ describe('the loss of a session', () => {
 
   it('by the word of the server: who waits starts over in the new session, and is granted there', async () => {
     const path = testPath('expired-waiter');
-    const other = await LockClient.connect(server.connectString);
+    const other = await LockClient.connect(lab.server.connectString);
     const gate = await new InterProcessMutex(other, path).acquire();
-    const mutex = new InterProcessMutex(client, path);
+    const mutex = new InterProcessMutex(lab.client, path);
     const waiting = mutex.acquire();
-    await until('it waits', async () => (await outside.children(path)).length === 2);
-    const before = client.session.id;
-    await proxy.refuse();
-    await outside.endSession(client);
-    await proxy.accept();
-    await until('it waits again, in another session', async () => (await outside.children(path)).length === 2 && client.session.id !== before);
+    await until('it waits', async () => (await lab.observer.children(path)).length === 2);
+    const before = lab.client.session.id;
+    await lab.proxy.refuse();
+    await lab.observer.endSession(lab.client);
+    await lab.proxy.accept();
+    await until('it waits again, in another session', async () => (await lab.observer.children(path)).length === 2 && lab.client.session.id !== before);
     await gate.release();
     const hold = await waiting;
     const [participant] = await mutex.participants();
     expect(participant?.path).to.equal(hold.path);
-    expect(participant?.sessionId).to.equal(`0x${client.session.id.toString(16)}`);
+    expect(participant?.sessionId).to.equal(`0x${lab.client.session.id.toString(16)}`);
     await hold.release();
     await other.close();
   });
 
   it('by silence: the holder is told before anybody else can be granted the lock', async () => {
     const path = testPath('silence');
-    const hold = await new InterProcessMutex(client, path).acquire();
+    const hold = await new InterProcessMutex(lab.client, path).acquire();
     let toldAt = Infinity;
     const told = aborted(hold.signal).then((reason) => {
       toldAt = performance.now();
       return reason as LockLostError;
     });
-    const other = await LockClient.connect(server.connectString);
+    const other = await LockClient.connect(lab.server.connectString);
     const waiting = new InterProcessMutex(other, path).acquire();
-    await until('it waits', async () => (await outside.children(path)).length === 2);
-    proxy.silence();
+    await until('it waits', async () => (await lab.observer.children(path)).length === 2);
+    lab.proxy.silence();
     const next = await waiting;
     const grantedAt = performance.now();
     expect((await told).reason).to.equal('session-deadline');
     expect(toldAt).to.be.lessThan(grantedAt);
     expect(next.fencingToken > hold.fencingToken).to.equal(true);
-    proxy.speak();
-    await reached('reconnected');
+    lab.proxy.speak();
+    await reached(lab.client, 'reconnected');
     expect(await hold.release()).to.equal('lost');
     expect(next.isValid).to.equal(true);
     await next.release();
@@ -112,33 +86,33 @@ describe('the loss of a session', () => {
 
   it('by silence: the znode of the lost hold stays while its job runs, and goes as soon as it lets go', async () => {
     const path = testPath('ghost');
-    const hold = await new InterProcessMutex(client, path).acquire();
+    const hold = await new InterProcessMutex(lab.client, path).acquire();
     // Its requests arrive, so the session lives on the server; nothing comes back, so it is lost here.
-    const hear = proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
-    const lost = reached('lost');
-    const again = reached('reconnected');
+    const hear = lab.proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
+    const lost = reached(lab.client, 'lost');
+    const again = reached(lab.client, 'reconnected');
     await aborted(hold.signal);
     await lost;
     hear();
     await again;
-    expect(await outside.children(path)).to.have.length(1);
+    expect(await lab.observer.children(path)).to.have.length(1);
     const old = hold.path;
     expect(await hold.release()).to.equal('lost');
     const releasedAt = performance.now();
-    await until('its session is closed', async () => !(await outside.exists(old)));
+    await until('its session is closed', async () => !(await lab.observer.exists(old)));
     expect(performance.now() - releasedAt).to.be.lessThan(sessionTimeoutMs / 2);
   });
 
   it('by silence: who waits in the same session starts over at once in the new one', async () => {
     const path = testPath('silence-waiter');
-    const hold = await new InterProcessMutex(client, testPath('silence-holder')).acquire();
-    const waiting = new InterProcessMutex(client, path);
-    const other = await LockClient.connect(server.connectString);
+    const hold = await new InterProcessMutex(lab.client, testPath('silence-holder')).acquire();
+    const waiting = new InterProcessMutex(lab.client, path);
+    const other = await LockClient.connect(lab.server.connectString);
     const gate = await new InterProcessMutex(other, path).acquire();
     const next = waiting.acquire();
-    await until('it waits', async () => (await outside.children(path)).length === 2);
-    const hear = proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
-    const again = reached('reconnected');
+    await until('it waits', async () => (await lab.observer.children(path)).length === 2);
+    const hear = lab.proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
+    const again = reached(lab.client, 'reconnected');
     await aborted(hold.signal);
     hear();
     await again;
@@ -146,15 +120,15 @@ describe('the loss of a session', () => {
     const granted = await next;
     const [holder] = await waiting.participants();
     expect(granted.isValid).to.equal(true);
-    expect(holder?.sessionId).to.equal(`0x${client.session.id.toString(16)}`);
+    expect(holder?.sessionId).to.equal(`0x${lab.client.session.id.toString(16)}`);
     await hold.release();
     await granted.release();
-    await until('nothing is left', async () => (await outside.children(path)).length === 0);
+    await until('nothing is left', async () => (await lab.observer.children(path)).length === 0);
     await other.close();
   });
 
   it('is seen by isValid at the first look after the event loop was blocked, whatever timers have not run', async () => {
-    const hold = await new InterProcessMutex(client, testPath('blocked')).acquire();
+    const hold = await new InterProcessMutex(lab.client, testPath('blocked')).acquire();
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, sessionTimeoutMs + 100);
     expect(hold.isValid).to.equal(false);
     expect(() => hold.assertValid()).to.throw(LockLostError);
@@ -188,49 +162,49 @@ describe('the loss of a session', () => {
   });
 
   it('an acquire made while nothing answers waits for the connection, and times out without one', async () => {
-    const mutex = new InterProcessMutex(client, testPath('suspended'));
-    await proxy.refuse();
-    const suspended = reached('suspended');
-    proxy.cut();
+    const mutex = new InterProcessMutex(lab.client, testPath('suspended'));
+    await lab.proxy.refuse();
+    const suspended = reached(lab.client, 'suspended');
+    lab.proxy.cut();
     await suspended;
     expect((await rejection(mutex.acquire({ timeoutMs: 50 }))).code).to.equal('ERR_LOCK_TIMEOUT');
     expect(await mutex.tryAcquire()).to.equal(undefined);
     const waiting = mutex.acquire();
-    await proxy.accept();
+    await lab.proxy.accept();
     await (await waiting).release();
   });
 
   it('a release while nothing answers is decided at once, settles at the deadline, and is done when a server answers again', async () => {
     const path = testPath('release-suspended');
-    const hold = await new InterProcessMutex(client, path).acquire();
-    await proxy.refuse();
-    const suspended = reached('suspended');
-    const overdue = reached('lost');
-    proxy.cut();
+    const hold = await new InterProcessMutex(lab.client, path).acquire();
+    await lab.proxy.refuse();
+    const suspended = reached(lab.client, 'suspended');
+    const overdue = reached(lab.client, 'lost');
+    lab.proxy.cut();
     await suspended;
     const releasing = hold.release();
     expect(hold.isValid).to.equal(false);
     expect(await releasing).to.equal('released');
     await overdue;
-    await proxy.accept();
-    await until('the znode is gone', async () => (await outside.children(path)).length === 0);
+    await lab.proxy.accept();
+    await until('the znode is gone', async () => (await lab.observer.children(path)).length === 0);
   });
 
   it('a session that held nothing is not given up at its deadline: its waiters keep their place', async () => {
     const path = testPath('nothing-held');
-    const other = await LockClient.connect(server.connectString);
+    const other = await LockClient.connect(lab.server.connectString);
     const gate = await new InterProcessMutex(other, path).acquire();
-    const mutex = new InterProcessMutex(client, path);
+    const mutex = new InterProcessMutex(lab.client, path);
     const waiting: Promise<Hold> = mutex.acquire();
-    await until('it waits', async () => (await outside.children(path)).length === 2);
+    await until('it waits', async () => (await lab.observer.children(path)).length === 2);
     const place = (await mutex.participants())[1]?.path;
-    const { id } = client.session;
-    const hear = proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
-    const again = reached('reconnected');
-    await reached('lost');
+    const { id } = lab.client.session;
+    const hear = lab.proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
+    const again = reached(lab.client, 'reconnected');
+    await reached(lab.client, 'lost');
     hear();
     await again;
-    expect(client.session.id).to.equal(id);
+    expect(lab.client.session.id).to.equal(id);
     await gate.release();
     expect((await waiting).path).to.equal(place);
     await (await waiting).release();

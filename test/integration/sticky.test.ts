@@ -1,69 +1,40 @@
 import { expect } from 'chai';
-import { InterProcessMutex, LockClient, type Hold } from '../../src/index.ts';
-import { stranger, type Stranger } from '../support/stranger.ts';
-import { testPath } from '../support/test-path.ts';
-import { aborted, rejection, until } from '../support/until.ts';
-import { startProxy, type Frame, type ZkProxy } from '../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
-import { queueReaches } from './contexts/lock-of-each-test.ts';
-
-const from = (side: Frame['from'], op: Frame['op']) => (frame: Frame): boolean => frame.from === side && frame.op === op;
+import { InterProcessMutex, type Hold } from '../../src/index.ts';
+import { from } from '../../harness/frame-matches.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { aborted, rejection, until } from '../../harness/until.ts';
+import { queueReaches } from '../../harness/queue.ts';
 
 describe('a sticky lock', () => {
-  let server: ZooKeeperServer;
-  let proxy: ZkProxy;
-  let client: LockClient;
-  let other: LockClient;
-  let outside: Stranger;
+  const lab = labOfEachTest('sticky', { server: 'own', proxy: true, client: { sessionTimeoutMs: 4_000 } });
 
-  before(async () => {
-    server = await startServer();
-    outside = await stranger(server.connectString);
-    other = await LockClient.connect(server.connectString);
-  });
-
-  beforeEach(async () => {
-    proxy = await startProxy(server.port);
-    client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 4_000 });
-  });
-
-  afterEach(async () => {
-    await client.close();
-    await proxy.close();
-  });
-
-  after(async () => {
-    await outside[Symbol.asyncDispose]();
-    await other.close();
-    await server.stop();
-  });
-
-  const sticky = (path = testPath('sticky'), idleMs = 60_000): InterProcessMutex => new InterProcessMutex(client, path, { sticky: { idleMs } });
+  const sticky = (path = testPath('sticky'), idleMs = 60_000): InterProcessMutex => new InterProcessMutex(lab.client, path, { sticky: { idleMs } });
   const once = async (mutex: InterProcessMutex): Promise<Hold> => {
     const hold = await mutex.acquire();
     await hold.release();
     return hold;
   };
-  const writes = (): string[] => proxy.frames.filter(({ from: side, op }) => side === 'client' && ['create2', 'delete'].includes(op)).map(({ op }) => op);
+  const writes = (): string[] => lab.proxy.frames.filter(({ from: side, op }) => side === 'client' && ['create2', 'delete'].includes(op)).map(({ op }) => op);
 
   /** Idle, and known to be by everybody. */
   const idle = async (mutex: InterProcessMutex): Promise<Hold> => {
     const hold = await once(mutex);
-    await until('it is marked idle', async () => (await new InterProcessMutex(other, mutex.path).participants())[0]?.isIdle === true);
+    await until('it is marked idle', async () => (await new InterProcessMutex(lab.other, mutex.path).participants())[0]?.isIdle === true);
     return hold;
   };
 
   it('keeps its znode after a release, and grants it again without a request: one token, counted grants', async () => {
     const mutex = sticky();
     const first = await idle(mutex);
-    proxy.clear();
+    lab.proxy.clear();
     const again = await mutex.acquire();
     expect([again.path, again.fencingToken]).to.deep.equal([first.path, first.fencingToken]);
     expect([first.grant, again.grant]).to.deep.equal([0n, 1n]);
     expect([first.isValid, again.isValid]).to.deep.equal([false, true]);
     expect(await again.release()).to.equal('released');
     expect(writes()).to.deep.equal([]);
-    expect(await outside.children(mutex.path)).to.have.length(1);
+    expect(await lab.observer.children(mutex.path)).to.have.length(1);
   });
 
   it('serves many of its process in the order of their calls, by one znode', async () => {
@@ -87,18 +58,18 @@ describe('a sticky lock', () => {
   it('gives it up at the release when the list shows somebody else', async () => {
     const mutex = sticky();
     const hold = await mutex.acquire();
-    const waiting = new InterProcessMutex(other, mutex.path).acquire();
-    await queueReaches(new InterProcessMutex(other, mutex.path), 2);
+    const waiting = new InterProcessMutex(lab.other, mutex.path).acquire();
+    await queueReaches(new InterProcessMutex(lab.other, mutex.path), 2);
     await hold.release();
     await (await waiting).release();
-    expect(await outside.children(mutex.path)).to.deep.equal([]);
+    expect(await lab.observer.children(mutex.path)).to.deep.equal([]);
   });
 
   it('is given up by the news of another while it is idle', async () => {
     const mutex = sticky();
     await idle(mutex);
-    const hold = await new InterProcessMutex(other, mutex.path).acquire();
-    expect(await outside.children(mutex.path)).to.have.length(1);
+    const hold = await new InterProcessMutex(lab.other, mutex.path).acquire();
+    expect(await lab.observer.children(mutex.path)).to.have.length(1);
     await hold.release();
   });
 
@@ -112,12 +83,12 @@ describe('a sticky lock', () => {
     };
     const holder = await mutex.acquire();
     const before = [1, 2].map((index) => mutex.acquire().then(note(`before ${index}`)));
-    const news = proxy.seen((frame) => from('server', 'watch')(frame) && frame.path === mutex.path);
-    const remote = new InterProcessMutex(other, mutex.path).acquire().then(note('remote'));
+    const news = lab.proxy.seen((frame) => from('server', 'watch')(frame) && frame.path === mutex.path);
+    const remote = new InterProcessMutex(lab.other, mutex.path).acquire().then(note('remote'));
     await news;
     await mutex.participants(); // one connection is read in order
     const after = [1, 2].map((index) => mutex.acquire().then(note(`after ${index}`)));
-    await queueReaches(new InterProcessMutex(other, mutex.path), 3);
+    await queueReaches(new InterProcessMutex(lab.other, mutex.path), 3);
     await holder.release();
     await Promise.all([...before, remote, ...after]);
     expect(order).to.deep.equal(['before 1', 'before 2', 'remote', 'after 1', 'after 2']);
@@ -127,7 +98,7 @@ describe('a sticky lock', () => {
     const mutex = sticky();
     await idle(mutex);
     const hold = await mutex.acquire();
-    const watcher = new InterProcessMutex(other, mutex.path);
+    const watcher = new InterProcessMutex(lab.other, mutex.path);
     await until('it is used', async () => (await watcher.participants())[0]?.isIdle === false);
     expect((await watcher.participants())[0]?.data.toString()).to.match(/^[\d.:a-f]+$/);
     await hold.release();
@@ -140,7 +111,7 @@ describe('a sticky lock', () => {
     it(`is seen as idle, and as used again, also where the ${what} that says so gets lost`, async () => {
       const mutex = sticky();
       let isNext = true;
-      proxy.on((frame) => {
+      lab.proxy.on((frame) => {
         if (!from(side, 'setData')(frame) || !isNext) return undefined;
         isNext = false;
         return 'cut';
@@ -149,7 +120,7 @@ describe('a sticky lock', () => {
       await until('the first one was lost', () => !isNext);
       isNext = true;
       const hold = await mutex.acquire();
-      const watcher = new InterProcessMutex(other, mutex.path);
+      const watcher = new InterProcessMutex(lab.other, mutex.path);
       await until('it is used', async () => (await watcher.participants())[0]?.isIdle === false);
       await hold.release();
       await until('it is idle again', async () => (await watcher.participants())[0]?.isIdle === true);
@@ -159,40 +130,40 @@ describe('a sticky lock', () => {
   it('is seen as idle as soon as it is connected again, where it was not when it became idle', async () => {
     const mutex = sticky();
     const hold = await mutex.acquire();
-    const suspended = new Promise((resolve) => client.once('state', resolve));
-    const stop = proxy.on((frame) => {
+    const suspended = new Promise((resolve) => lab.client.once('state', resolve));
+    const stop = lab.proxy.on((frame) => {
       if (!from('server', 'getChildren2')(frame)) return undefined;
       stop();
-      void proxy.refuse();
-      setImmediate(() => proxy.cut());
+      void lab.proxy.refuse();
+      setImmediate(() => lab.proxy.cut());
       return 'pass';
     });
     await hold.release();
     await suspended;
     const suspendedAt = performance.now();
     await until('it would have been written', () => performance.now() - suspendedAt > 100);
-    expect(proxy.frames.filter(from('client', 'setData'))).to.have.length(0);
-    await proxy.accept();
-    await until('it is seen as idle', async () => (await new InterProcessMutex(other, mutex.path).participants())[0]?.isIdle === true);
+    expect(lab.proxy.frames.filter(from('client', 'setData'))).to.have.length(0);
+    await lab.proxy.accept();
+    await until('it is seen as idle', async () => (await new InterProcessMutex(lab.other, mutex.path).participants())[0]?.isIdle === true);
   });
 
   it('does not write over what somebody else has written meanwhile', async () => {
     const mutex = sticky();
     const { path } = await idle(mutex);
-    await outside.write(path, 'theirs');
+    await lab.observer.write(path, 'theirs');
     const hold = await mutex.acquire();
-    await proxy.seen(from('server', 'setData'), 2);
-    proxy.clear();
+    await lab.proxy.seen(from('server', 'setData'), 2);
+    lab.proxy.clear();
     await hold.release();
-    await proxy.seen(from('server', 'getData'));
-    expect(await outside.read(path)).to.equal('theirs');
-    expect(proxy.frames.filter(from('client', 'setData'))).to.have.length(0);
+    await lab.proxy.seen(from('server', 'getData'));
+    expect(await lab.observer.read(path)).to.equal('theirs');
+    expect(lab.proxy.frames.filter(from('client', 'setData'))).to.have.length(0);
   });
 
   it('is had by a tryAcquire of another process while it is idle, and not while it is used', async () => {
     const mutex = sticky();
     await idle(mutex);
-    const rival = new InterProcessMutex(other, mutex.path);
+    const rival = new InterProcessMutex(lab.other, mutex.path);
     const hold = await rival.tryAcquire();
     expect(hold?.isValid).to.equal(true);
     await hold?.release();
@@ -215,7 +186,7 @@ describe('a sticky lock', () => {
   it('is given up after its idle time', async () => {
     const mutex = sticky(testPath('given-up'), 30);
     await once(mutex);
-    await until('the znode is gone', async () => (await outside.children(mutex.path)).length === 0);
+    await until('the znode is gone', async () => (await lab.observer.children(mutex.path)).length === 0);
     const next = await mutex.acquire();
     expect(next.grant).to.equal(0n);
     await next.release();
@@ -224,23 +195,23 @@ describe('a sticky lock', () => {
   it('goes with its client', async () => {
     const mutex = sticky();
     await once(mutex);
-    await client.close();
-    expect(await outside.children(mutex.path)).to.deep.equal([]);
+    await lab.client.close();
+    expect(await lab.observer.children(mutex.path)).to.deep.equal([]);
   });
 
   it('is not granted again while no connection could bring the news', async () => {
     const mutex = sticky();
     await idle(mutex);
-    await proxy.refuse();
-    const suspended = new Promise((resolve) => client.once('state', resolve));
-    proxy.cut();
+    await lab.proxy.refuse();
+    const suspended = new Promise((resolve) => lab.client.once('state', resolve));
+    lab.proxy.cut();
     expect(await suspended).to.equal('suspended');
     let isGranted = false;
     const waiting = mutex.acquire().finally(() => (isGranted = true));
     expect(await mutex.tryAcquire()).to.equal(undefined);
     await new Promise((resolve) => setImmediate(resolve));
     expect(isGranted).to.equal(false);
-    await proxy.accept();
+    await lab.proxy.accept();
     const hold = await waiting;
     expect(hold.isValid).to.equal(true);
     await hold.release();
@@ -249,33 +220,33 @@ describe('a sticky lock', () => {
   it('hears of one who came while it was not connected before it grants anything', async () => {
     const mutex = sticky();
     await idle(mutex);
-    await proxy.refuse();
-    const suspended = new Promise((resolve) => client.once('state', resolve));
-    proxy.cut();
+    await lab.proxy.refuse();
+    const suspended = new Promise((resolve) => lab.client.once('state', resolve));
+    lab.proxy.cut();
     await suspended;
     const order: string[] = [];
-    const remote = new InterProcessMutex(other, mutex.path).acquire().then((hold) => (order.push('remote'), hold));
-    await queueReaches(new InterProcessMutex(other, mutex.path), 2);
-    await proxy.accept();
+    const remote = new InterProcessMutex(lab.other, mutex.path).acquire().then((hold) => (order.push('remote'), hold));
+    await queueReaches(new InterProcessMutex(lab.other, mutex.path), 2);
+    await lab.proxy.accept();
     const first = mutex.acquire().then((hold) => (order.push('own'), hold.release()));
     await (await remote).release();
     await first;
     // Who stood in line before the news may be served before the other one, and nobody else.
     expect([...order].sort()).to.deep.equal(['own', 'remote']);
-    expect(await new InterProcessMutex(other, mutex.path).tryAcquire(2_000).then((hold) => hold?.release())).to.equal('released');
+    expect(await new InterProcessMutex(lab.other, mutex.path).tryAcquire(2_000).then((hold) => hold?.release())).to.equal('released');
   });
 
   it('whose znode is deleted by somebody starts over', async () => {
     const mutex = sticky();
     const first = await idle(mutex);
-    await outside.remove(first.path);
+    await lab.observer.remove(first.path);
     await until('it has heard', async () => {
       const hold = await mutex.acquire();
       await hold.release();
       return hold.path !== first.path;
     });
     const hold = await mutex.acquire();
-    await outside.remove(hold.path);
+    await lab.observer.remove(hold.path);
     expect(await aborted(hold.signal)).to.have.property('reason', 'node-deleted');
     expect(await hold.release()).to.equal('lost');
     await once(mutex);
@@ -283,7 +254,7 @@ describe('a sticky lock', () => {
 
   it('that is never free for a moment hears all the same that its znode was deleted, and serves nobody by it any more', async () => {
     const mutex = sticky();
-    const rival = new InterProcessMutex(other, mutex.path);
+    const rival = new InterProcessMutex(lab.other, mutex.path);
     let isOver = false;
     const held = new Set<Hold>();
     let lost = 0;
@@ -300,7 +271,7 @@ describe('a sticky lock', () => {
     // From its first grant on, so that there is no quiet moment in which the watch could be planted.
     await until('it is granted again and again', () => [...held].some((hold) => hold.grant > 20n));
     const [{ path: znode } = { path: '' }] = held;
-    await outside.remove(znode);
+    await lab.observer.remove(znode);
     const taken = await rival.acquire();
     await mutex.participants(); // one connection is read in order: the news of the deletion came before
     expect([...held].filter((hold) => hold.path === znode && hold.isValid)).to.deep.equal([]);
@@ -314,10 +285,10 @@ describe('a sticky lock', () => {
     const mutex = sticky();
     const hold = await mutex.acquire();
     const waiting = mutex.acquire();
-    await proxy.refuse();
-    await outside.endSession(client);
-    proxy.cut();
-    await proxy.accept();
+    await lab.proxy.refuse();
+    await lab.observer.endSession(lab.client);
+    lab.proxy.cut();
+    await lab.proxy.accept();
     expect(await aborted(hold.signal)).to.have.property('reason', 'session-expired');
     const next = await waiting;
     expect(next.path).to.not.equal(hold.path);
@@ -327,11 +298,11 @@ describe('a sticky lock', () => {
 
   it('leaves nothing in the queue when all who waited have given up', async () => {
     const path = testPath('gives-up');
-    const hold = await new InterProcessMutex(other, path).acquire();
+    const hold = await new InterProcessMutex(lab.other, path).acquire();
     const mutex = sticky(path);
     const outcomes = [20, 30].map((timeoutMs) => rejection(mutex.acquire({ timeoutMs })));
     expect((await Promise.all(outcomes)).map(({ code }) => code)).to.deep.equal(['ERR_LOCK_TIMEOUT', 'ERR_LOCK_TIMEOUT']);
-    await until('the znode is gone', async () => (await outside.children(path)).length === 1);
+    await until('the znode is gone', async () => (await lab.observer.children(path)).length === 1);
     const waiting = mutex.acquire();
     await hold.release();
     await (await waiting).release();
@@ -339,11 +310,11 @@ describe('a sticky lock', () => {
 
   it('lets timers run while it is taken again and again', async () => {
     // Of a client that need not hear from the servers for longer than this lasts: only the lock's own rest lets anything run.
-    const mutex = new InterProcessMutex(other, testPath('sticky'), { sticky: { idleMs: 60_000 } });
+    const mutex = new InterProcessMutex(lab.other, testPath('sticky'), { sticky: { idleMs: 60_000 } });
     await idle(mutex);
     let ticks = 0;
     const timer = setInterval(() => (ticks += 1), 1);
-    const until = performance.now() + other.sessionTimeoutMs / 10;
+    const until = performance.now() + lab.other.sessionTimeoutMs / 10;
     while (ticks < 3 && performance.now() < until) await once(mutex);
     clearInterval(timer);
     expect(ticks).to.equal(3);
@@ -376,12 +347,12 @@ describe('a sticky lock', () => {
     it('has nothing at once while nothing was heard from the servers of late', async () => {
       const mutex = sticky();
       await idle(mutex);
-      proxy.silence();
-      const { session, clock } = client;
+      lab.proxy.silence();
+      const { session, clock } = lab.client;
       await until('a quarter of the timeout is over', () => clock.now() - session.heardAt >= session.timeoutMs / 4);
       expect(session.isConnected).to.equal(true);
       expect(await soon(mutex.tryAcquire())).to.equal(undefined);
-      proxy.speak();
+      lab.proxy.speak();
       await once(mutex);
     });
 
@@ -395,10 +366,10 @@ describe('a sticky lock', () => {
     it('has nothing at once when its turn comes after nothing could be heard for too long', async () => {
       const mutex = sticky();
       const { asked } = await untilItRests(mutex, () => mutex.tryAcquire());
-      proxy.silence();
-      stall(client.session.timeoutMs / 4);
+      lab.proxy.silence();
+      stall(lab.client.session.timeoutMs / 4);
       expect(await soon(asked)).to.equal(undefined);
-      proxy.speak();
+      lab.proxy.speak();
       await once(mutex);
     });
   });
@@ -411,7 +382,7 @@ describe('a sticky lock', () => {
   });
 
   it('has to be told for how long it may be idle', () => {
-    const made = (options: unknown) => () => new InterProcessMutex(client, '/a', { sticky: options as { idleMs: number } });
+    const made = (options: unknown) => () => new InterProcessMutex(lab.client, '/a', { sticky: options as { idleMs: number } });
     expect(made({})).to.throw(TypeError, '`sticky.idleMs`');
     expect(made({ idleMs: -1 })).to.throw(RangeError, 'Expected `sticky.idleMs` to be a finite number of milliseconds ≥ 0, got -1');
     expect(made({ idleMs: 5, idle: 3 })).to.throw(TypeError, 'Unknown option `idle` of sticky');

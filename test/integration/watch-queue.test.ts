@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient, watchQueue, type LockQueue } from '../../src/index.ts';
-import { stranger, type Stranger } from '../support/stranger.ts';
-import { testPath } from '../support/test-path.ts';
-import { rejection, until } from '../support/until.ts';
-import { startProxy, type Frame, type ZkProxy } from '../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../support/zookeeper-server.ts';
-import { once } from './curator/support/faults.ts';
-import { reached } from './curator/support/states.ts';
-import { setData } from './semaphore/support.ts';
+import { connectObserver as stranger, type Observer as Stranger } from '../../harness/observer.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { rejection, until } from '../../harness/until.ts';
+import { startProxy, type Frame, type ZkProxy } from '../../harness/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../../harness/zookeeper-server.ts';
+import { once } from '../../harness/frame-matches.ts';
+import { reached } from '../../harness/reached.ts';
+import { setData } from '../../harness/semaphores.ts';
 
 describe('watchQueue', () => {
   let server: ZooKeeperServer;

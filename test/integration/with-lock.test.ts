@@ -2,14 +2,15 @@ import { expect } from 'chai';
 import { getEventListeners } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';
 import { LockLostError, LockTimeoutError, type AcquireOptions, type Hold, type LockClient } from '../../src/index.ts';
-import { rejection } from '../support/until.ts';
-import type { Frame } from '../support/zk-proxy.ts';
-import { CriticalSection } from './contexts/critical-section.ts';
-import { gate, lockOfEachTest, queueOf, queueReaches, takeAway } from './contexts/lock-of-each-test.ts';
-import { wireOfEachTest } from './contexts/wire-of-each-test.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { rejection } from '../../harness/until.ts';
+import type { Frame } from '../../harness/zk-proxy.ts';
+import { CriticalSection } from '../../harness/critical-section.ts';
+import { gate } from '../../harness/gate.ts';
+import { queueOf, queueReaches, takeAway } from '../../harness/queue.ts';
 
 describe('withLock', () => {
-  const lock = lockOfEachTest('with-lock');
+  const lab = labOfEachTest('with-lock');
 
   const failure = new Error('the job failed');
   const failLater = async (): Promise<never> => Promise.reject(failure);
@@ -18,14 +19,14 @@ describe('withLock', () => {
   };
 
   it('runs one job at a time, whosever it is', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const section = new CriticalSection(theirs, 4);
     await Promise.all([mutex, theirs, mutex, theirs].map((owner) => owner.withLock(() => section.visit())));
     expect(section).to.deep.include({ visits: 4, most: 1 });
   });
 
   it('holds the lock while the job runs, and has released it when it settles', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const hold = await mutex.withLock(async (given) => {
       expect(given.isValid).to.equal(true);
       expect(await queueOf(theirs)).to.deep.equal([given.path]);
@@ -38,13 +39,13 @@ describe('withLock', () => {
 
   for (const [what, value] of Object.entries({ number: 0, text: 'done', nothing: undefined, null: null, list: [1, 2], map: new Map([[1, 2]]), bytes: Buffer.from('done') })) {
     it(`returns what the job returns, now or later: ${what}`, async () => {
-      expect(await lock.mutex.withLock(() => value)).to.equal(value);
-      expect(await lock.mutex.withLock(async () => value)).to.equal(value);
+      expect(await lab.mutex.withLock(() => value)).to.equal(value);
+      expect(await lab.mutex.withLock(async () => value)).to.equal(value);
     });
   }
 
   it('starts a lazy thenable once, inside of the context', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     const started: boolean[] = [];
     const query: PromiseLike<string> = {
       then: (fulfilled, rejected) => {
@@ -58,23 +59,23 @@ describe('withLock', () => {
 
   for (const [how, fail] of Object.entries({ rejects: failLater, throws: failNow })) {
     it(`rejects with the error of a job that ${how}, and releases`, async () => {
-      const { mutex, theirs } = lock;
+      const { mutex, theirs } = lab;
       expect(await rejection(mutex.withLock(fail))).to.equal(failure);
       expect(await queueOf(theirs)).to.deep.equal([]);
     });
   }
 
   it('rejects with the error of its job also when the hold was lost', async () => {
-    const { mutex, outside } = lock;
+    const { mutex, observer } = lab;
     const running = mutex.withLock(async (hold) => {
-      await takeAway(hold, outside);
+      await takeAway(hold, observer);
       throw failure;
     });
     expect(await rejection(running)).to.equal(failure);
   });
 
   it('rejects with the error of its job also when the client was closed', async () => {
-    const { client, mutex } = lock;
+    const { client, mutex } = lab;
     const running = mutex.withLock(async () => {
       await client.close();
       throw failure;
@@ -83,11 +84,11 @@ describe('withLock', () => {
   });
 
   it('rejects with the LockLostError of the hold when the job fulfils after the loss', async () => {
-    const { mutex, outside } = lock;
+    const { mutex, observer } = lab;
     let given: Hold | undefined;
     const running = mutex.withLock(async (hold) => {
       given = hold;
-      await takeAway(hold, outside);
+      await takeAway(hold, observer);
       return 'too late';
     });
     const error = await rejection(running);
@@ -96,17 +97,17 @@ describe('withLock', () => {
   });
 
   it('rejects with LockLostError when the job fulfils after the client was closed', async () => {
-    const { client, mutex } = lock;
+    const { client, mutex } = lab;
     const error = await rejection(mutex.withLock(() => client.close()));
     expect(error).to.be.instanceOf(LockLostError).and.to.include({ reason: 'client-closed' });
   });
 
   it('an inner one that is lost rejects, and so does the outer one, unless it has thrown something of its own', async () => {
-    const { mutex, outside } = lock;
+    const { mutex, observer } = lab;
     let inner: Error | undefined;
     const outer = await rejection(
       mutex.withLock(async () => {
-        inner = await rejection(mutex.withLock((hold) => takeAway(hold, outside)));
+        inner = await rejection(mutex.withLock((hold) => takeAway(hold, observer)));
       }),
     );
     expect(inner).to.be.instanceOf(LockLostError);
@@ -114,7 +115,7 @@ describe('withLock', () => {
   });
 
   it('returns the result of a job that released the hold by itself, whatever happens to the lock afterwards', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const running = mutex.withLock(async (hold) => {
       await hold.release();
       return theirs.withLock((next) => next.isValid);
@@ -137,7 +138,7 @@ describe('withLock', () => {
   };
   for (const [what, job] of Object.entries(outliving)) {
     it(`refuses a job that returns ${what}, which would be read after the release, and releases`, async () => {
-      const { mutex, theirs } = lock;
+      const { mutex, theirs } = lab;
       for (const returning of [job, async () => job()]) {
         const error = await rejection(mutex.withLock(returning));
         expect(error).to.be.instanceOf(TypeError);
@@ -148,7 +149,7 @@ describe('withLock', () => {
   }
 
   it('gives up after timeoutMs, and never starts the job', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const theirHold = await theirs.acquire();
     const started: unknown[] = [];
     for (const timeoutMs of [0, 20.5]) {
@@ -163,7 +164,7 @@ describe('withLock', () => {
   });
 
   it('gives up when its signal aborts, with the reason, and never starts the job', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const theirHold = await theirs.acquire();
     const started: unknown[] = [];
     const controller = new AbortController();
@@ -180,7 +181,7 @@ describe('withLock', () => {
   });
 
   it('is bounded by timeoutMs and signal in its wait only: when the job starts, no timer and no listener is left', async () => {
-    const { client, mutex } = lock;
+    const { client, mutex } = lab;
     const controller = new AbortController();
     const { signal } = controller;
     const timeoutMs = 54_321;
@@ -204,16 +205,16 @@ describe('withLock', () => {
 });
 
 describe('withLock on the wire', () => {
-  const wire = wireOfEachTest('with-lock');
+  const lab = labOfEachTest('with-lock', { server: 'own', proxy: true });
 
   const notFunctions = [undefined, null, 'job', {}, Promise.resolve()];
   it('sends nothing for a job that is no function, and says so', async () => {
     for (const job of notFunctions) {
-      const error = await rejection(wire.mutex.withLock(job as never));
+      const error = await rejection(lab.mutex.withLock(job as never));
       expect(error).to.be.instanceOf(TypeError);
       expect(error.message).to.match(/^Expected `job` to be a function, got (undefined|null|"job"|an empty object|a Promise)$/);
     }
-    expect(await wire.requests()).to.deep.equal([]);
+    expect(await lab.requests()).to.deep.equal([]);
   });
 
   const refused: [unknown, typeof TypeError, string][] = [
@@ -234,22 +235,22 @@ describe('withLock on the wire', () => {
   it('sends nothing for an option that it does not take, and names the option, the value and what it takes', async () => {
     for (const [options, kind, message] of refused) {
       const started: unknown[] = [];
-      const error = await rejection(wire.mutex.withLock((hold) => started.push(hold), options as AcquireOptions));
+      const error = await rejection(lab.mutex.withLock((hold) => started.push(hold), options as AcquireOptions));
       expect(error, message).to.be.instanceOf(kind);
       expect(error.message).to.equal(message);
-      const ofAcquire = await rejection(wire.mutex.acquire(options as AcquireOptions));
+      const ofAcquire = await rejection(lab.mutex.acquire(options as AcquireOptions));
       expect(ofAcquire.message).to.equal(message.replaceAll('withLock', 'acquire'));
       expect(started).to.deep.equal([]);
     }
-    expect(await wire.requests()).to.deep.equal([]);
+    expect(await lab.requests()).to.deep.equal([]);
   });
 
   it('takes options that are undefined as left out', async () => {
-    expect(await wire.mutex.withLock(() => 'done', { timeoutMs: undefined, signal: undefined })).to.equal('done');
+    expect(await lab.mutex.withLock(() => 'done', { timeoutMs: undefined, signal: undefined })).to.equal('done');
   });
 
   it('settles when the server has answered that the znode is gone, and not before', async () => {
-    const { mutex, proxy } = wire;
+    const { mutex, proxy } = lab;
     const isAnswer = ({ from, op }: Frame): boolean => from === 'server' && op === 'delete';
     const { opened, open } = gate();
     proxy.on((frame) => (isAnswer(frame) ? { delayUntil: opened } : undefined));
@@ -267,7 +268,7 @@ describe('withLock on the wire', () => {
     ['is never answered', { from: 'server', action: 'cut' }],
   ] as const) {
     it(`the error of its job, and its result, survive a release whose request ${how}`, async () => {
-      const { mutex, proxy } = wire;
+      const { mutex, proxy } = lab;
       const failure = new Error('the job failed');
       const disturbOneDelete = (): void => {
         const stop = proxy.on(({ from, op }) => {

@@ -1,46 +1,28 @@
 import { expect } from 'chai';
-import { InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphore, LockClient, type Hold } from '../../src/index.ts';
-import { sharedZooKeeper } from '../support/hooks.ts';
-import type { Owner, Peer } from '../support/interop/peer.ts';
-import { ensurePeers, startJava, startNode } from '../support/interop/peers.ts';
-import { stranger, type Stranger } from '../support/stranger.ts';
-import { testPath } from '../support/test-path.ts';
-import { until } from '../support/until.ts';
-import { queueOf, queueReaches } from '../integration/contexts/lock-of-each-test.ts';
+import { InterProcessReadWriteLock, InterProcessSemaphore, type Hold } from '../../src/index.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import type { Owner, Peer } from '../../harness/interop/peer.ts';
+import { peersOfSuite, startJava, startNode } from '../../harness/interop/peers.ts';
+import { until } from '../../harness/until.ts';
+import { queueOf, queueReaches } from '../../harness/queue.ts';
 
 const shortest = { sessionTimeoutMs: 4_000 };
 
 describe('kill -9 in the middle of a queue of Java and Node', () => {
-  let client: LockClient;
-  let outside: Stranger;
-  let path: string;
-  let mutex: InterProcessMutex;
-
-  before(async function () {
-    this.timeout(300_000);
-    await ensurePeers();
-    const { connectString } = await sharedZooKeeper();
-    [client, outside] = await Promise.all([LockClient.connect(connectString), stranger(connectString)]);
-  });
-
-  beforeEach(() => {
-    path = testPath('killed');
-    mutex = new InterProcessMutex(client, path);
-  });
-
-  after(() => Promise.all([client.close(), outside[Symbol.asyncDispose]()]));
+  const lab = labOfEachTest('killed');
+  peersOfSuite();
 
   it('of Java, which holds and waits: Node goes on, in order, when the session is over', async function () {
     this.timeout(60_000);
     const victim = await startJava(shortest);
-    await victim.owner('holder').acquire('mutex', path);
-    const ours: Promise<Hold>[] = [mutex.acquire()];
-    await queueReaches(mutex, 2);
+    await victim.owner('holder').acquire('mutex', lab.path);
+    const ours: Promise<Hold>[] = [lab.mutex.acquire()];
+    await queueReaches(lab.mutex, 2);
     const dying = waits(victim.owner('waiter'));
-    await queueReaches(mutex, 3);
-    ours.push(mutex.acquire());
-    await queueReaches(mutex, 4);
-    const queue = await queueOf(mutex);
+    await queueReaches(lab.mutex, 3);
+    ours.push(lab.mutex.acquire());
+    await queueReaches(lab.mutex, 4);
+    const queue = await queueOf(lab.mutex);
     await victim.kill();
     expect(await dying).to.match(/SIGKILL/);
     const served: string[] = [];
@@ -49,29 +31,29 @@ describe('kill -9 in the middle of a queue of Java and Node', () => {
       await (await hold).release();
     }
     expect(served).to.deep.equal([queue[1], queue[3]]);
-    expect(await queueOf(mutex)).to.deep.equal([]);
+    expect(await queueOf(lab.mutex)).to.deep.equal([]);
   });
 
   it('of Node, which holds and waits: Java goes on, in order, when the session is over', async function () {
     this.timeout(60_000);
     const [victim, survivor] = await Promise.all([startNode(shortest), startJava()]);
-    await victim.owner('holder').acquire('mutex', path);
-    const theirs = [survivor.owner('first'), survivor.owner('second')].map((owner) => ({ owner, queue: () => owner.acquire('mutex', path) }));
+    await victim.owner('holder').acquire('mutex', lab.path);
+    const theirs = [survivor.owner('first'), survivor.owner('second')].map((owner) => ({ owner, queue: () => owner.acquire('mutex', lab.path) }));
     const [first, second] = theirs;
     const served = first?.queue();
-    await queueReaches(mutex, 2);
+    await queueReaches(lab.mutex, 2);
     const dying = waits(victim.owner('waiter'));
-    await queueReaches(mutex, 3);
+    await queueReaches(lab.mutex, 3);
     const servedNext = second?.queue();
-    await queueReaches(mutex, 4);
-    const queue = await queueOf(mutex);
+    await queueReaches(lab.mutex, 4);
+    const queue = await queueOf(lab.mutex);
     await victim.kill();
     expect(await dying).to.match(/SIGKILL/);
     expect(await served).to.equal(queue[1]);
-    await first?.owner.release('mutex', path);
+    await first?.owner.release('mutex', lab.path);
     expect(await servedNext).to.equal(queue[3]);
-    await second?.owner.release('mutex', path);
-    expect(await queueOf(mutex)).to.deep.equal([]);
+    await second?.owner.release('mutex', lab.path);
+    expect(await queueOf(lab.mutex)).to.deep.equal([]);
     await survivor.close();
   });
 
@@ -79,20 +61,20 @@ describe('kill -9 in the middle of a queue of Java and Node', () => {
     it(`of ${name}, which only waits: those behind it stay behind the holder, and are served when the session is over`, async function () {
       this.timeout(60_000);
       const victim: Peer = await start(shortest);
-      const holder = await mutex.acquire();
+      const holder = await lab.mutex.acquire();
       const dying = waits(victim.owner('waiter'));
-      await queueReaches(mutex, 2);
+      await queueReaches(lab.mutex, 2);
       let isIn = false;
-      const behind = mutex.acquire().finally(() => (isIn = true));
-      await queueReaches(mutex, 3);
+      const behind = lab.mutex.acquire().finally(() => (isIn = true));
+      await queueReaches(lab.mutex, 3);
       await victim.kill();
       expect(await dying).to.match(/SIGKILL/);
-      await queueReaches(mutex, 2);
+      await queueReaches(lab.mutex, 2);
       // Its predecessor's end has been told by now: one connection is read in order.
       expect([isIn, holder.isValid]).to.deep.equal([false, true]);
       await holder.release();
       await (await behind).release();
-      expect(await queueOf(mutex)).to.deep.equal([]);
+      expect(await queueOf(lab.mutex)).to.deep.equal([]);
     });
   }
 
@@ -100,14 +82,14 @@ describe('kill -9 in the middle of a queue of Java and Node', () => {
     it(`of ${name}, which holds a lease of two and waits for another: the next ones get them when the session is over, and the other holder keeps its own`, async function () {
       this.timeout(60_000);
       const kind = 'semaphore:2';
-      const semaphore = new InterProcessSemaphore(client, path, { maxLeases: 2 });
+      const semaphore = new InterProcessSemaphore(lab.client, lab.path, { maxLeases: 2 });
       const [victim, survivor] = await Promise.all([start(shortest), startOther()]);
-      await victim.owner('holder').acquire(kind, path);
+      await victim.owner('holder').acquire(kind, lab.path);
       const ours = await semaphore.acquire();
       const dying = waits(victim.owner('waiter'), kind);
       await childrenReach('leases', 3);
       const order: string[] = [];
-      const theirs = survivor.owner('next').acquire(kind, path).then(() => order.push('the survivor'));
+      const theirs = survivor.owner('next').acquire(kind, lab.path).then(() => order.push('the survivor'));
       await childrenReach('locks', 2);
       const last = semaphore.acquire().finally(() => order.push('ours'));
       await childrenReach('locks', 3);
@@ -117,7 +99,7 @@ describe('kill -9 in the middle of a queue of Java and Node', () => {
       // Two are in there, and the last one waits in vain.
       await childrenReach('leases', 3);
       expect([order, ours.isValid]).to.deep.equal([['the survivor'], true]);
-      await survivor.owner('next').release(kind, path);
+      await survivor.owner('next').release(kind, lab.path);
       await (await last).release();
       await ours.release();
       await childrenReach('leases', 0);
@@ -127,19 +109,19 @@ describe('kill -9 in the middle of a queue of Java and Node', () => {
 
     it(`of ${name}, which writes: readers of both go in together when the session is over, and the writer behind them waits for both`, async function () {
       this.timeout(60_000);
-      const rw = new InterProcessReadWriteLock(client, path);
+      const rw = new InterProcessReadWriteLock(lab.client, lab.path);
       const [victim, survivor] = await Promise.all([start(shortest), startOther()]);
-      await victim.owner('writer').acquire('write', path);
+      await victim.owner('writer').acquire('write', lab.path);
       const ours = rw.readLock.acquire();
       await childrenReach('', 2);
-      const theirs = survivor.owner('reader').acquire('read', path);
+      const theirs = survivor.owner('reader').acquire('read', lab.path);
       await childrenReach('', 3);
       const next = rw.writeLock.acquire();
       await childrenReach('', 4);
       await victim.kill();
       const reading = await ours;
       expect(await theirs).to.not.equal(null);
-      await survivor.owner('reader').release('read', path);
+      await survivor.owner('reader').release('read', lab.path);
       await childrenReach('', 2);
       expect(await rw.writeLock.participants(), 'it waits for our reader').to.have.length(1);
       await reading.release();
@@ -150,14 +132,14 @@ describe('kill -9 in the middle of a queue of Java and Node', () => {
 
     it(`of ${name}, which reads and waits to write: a writer of the other side goes in when the session is over and our reader has left`, async function () {
       this.timeout(60_000);
-      const rw = new InterProcessReadWriteLock(client, path);
+      const rw = new InterProcessReadWriteLock(lab.client, lab.path);
       const [victim, survivor] = await Promise.all([start(shortest), startOther()]);
-      await victim.owner('reader').acquire('read', path);
+      await victim.owner('reader').acquire('read', lab.path);
       const ours = await rw.readLock.acquire();
       const dying = waits(victim.owner('writer'), 'write');
       await childrenReach('', 3);
       let isIn = false;
-      const theirs = survivor.owner('writer').acquire('write', path).finally(() => (isIn = true));
+      const theirs = survivor.owner('writer').acquire('write', lab.path).finally(() => (isIn = true));
       await childrenReach('', 4);
       await victim.kill();
       expect(await dying).to.match(/SIGKILL/);
@@ -165,18 +147,18 @@ describe('kill -9 in the middle of a queue of Java and Node', () => {
       expect([isIn, ours.isValid]).to.deep.equal([false, true]);
       await ours.release();
       await theirs;
-      await survivor.owner('writer').release('write', path);
+      await survivor.owner('writer').release('write', lab.path);
       await childrenReach('', 0);
       await survivor.close();
     });
   }
 
   function childrenReach(folder: string, count: number): Promise<void> {
-    return until(`${path} has ${count} ${folder}`, async () => (await outside.children(`${path}/${folder}`.replace(/\/$/, ''))).length === count);
+    return until(`${lab.path} has ${count} ${folder}`, async () => (await lab.observer.children(`${lab.path}/${folder}`.replace(/\/$/, ''))).length === count);
   }
 
   /** Queues up and tells why it was not served. */
   function waits(owner: Owner, kind = 'mutex'): Promise<string> {
-    return owner.acquire(kind, path).then(() => 'served', String);
+    return owner.acquire(kind, lab.path).then(() => 'served', String);
   }
 });

@@ -1,60 +1,40 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { createContainer, createSequential, openAcl } from '../../src/client/operations.ts';
-import { InterProcessMutex, LockClient, StandardDriver } from '../../src/index.ts';
-import { sharedZooKeeper } from '../support/hooks.ts';
-import { Ledger } from '../support/interop/ledger.ts';
-import type { Peer } from '../support/interop/peer.ts';
-import { ensurePeers, startJava, startKazoo, startNode } from '../support/interop/peers.ts';
-import { stranger, type Stranger } from '../support/stranger.ts';
-import { testPath } from '../support/test-path.ts';
-import { rejection, until } from '../support/until.ts';
-import { queueOf, queueReaches } from '../integration/contexts/lock-of-each-test.ts';
+import { InterProcessMutex, StandardDriver } from '../../src/index.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { Ledger } from '../../harness/interop/ledger.ts';
+import type { Peer } from '../../harness/interop/peer.ts';
+import { peersOfSuite, startKazoo, startNode } from '../../harness/interop/peers.ts';
+import { rejection, until } from '../../harness/until.ts';
+import { queueOf, queueReaches } from '../../harness/queue.ts';
 
 describe('the names of other clients in the queue of a mutex', () => {
-  let java: Peer;
-  let kazoo: Peer;
-  let client: LockClient;
-  let outside: Stranger;
-  let path: string;
-  let mutex: InterProcessMutex;
+  const lab = labOfEachTest('names');
+  const suite = peersOfSuite('java', 'kazoo');
 
-  before(async function () {
-    this.timeout(300_000);
-    await ensurePeers();
-    const { connectString } = await sharedZooKeeper();
-    [java, kazoo, client, outside] = await Promise.all([startJava(), startKazoo(), LockClient.connect(connectString), stranger(connectString)]);
-  });
-
-  beforeEach(() => {
-    path = testPath('names');
-    mutex = new InterProcessMutex(client, path);
-  });
-
-  after(() => Promise.all([java.close(), kazoo.close(), client.close(), outside[Symbol.asyncDispose]()]));
-
-  const childrenReach = (count: number): Promise<void> => until(`${count} children`, async () => (await outside.children(path)).length === count);
+  const childrenReach = (count: number): Promise<void> => until(`${count} children`, async () => (await lab.observer.children(lab.path)).length === count);
 
   describe("kazoo's Lock, named -lock- by a subclass of two lines: _NODE_NAME and _EXCLUDE_NAMES", () => {
     const kind = 'kazoo-under-our-name';
 
     it('stands in one queue with Node and Java, and all are served in its order', async () => {
       const order: string[] = [];
-      const hold = await mutex.acquire();
+      const hold = await lab.mutex.acquire();
       const waiting = [];
-      for (const [place, [peer, name]] of ([[kazoo, kind], [java, 'mutex'], [kazoo, kind]] as const).entries()) {
+      for (const [place, [peer, name]] of ([[suite.kazoo, kind], [suite.java, 'mutex'], [suite.kazoo, kind]] as const).entries()) {
         const owner = peer.owner(`owner-${place}`);
-        const served = owner.acquire(name, path).then((node) => {
+        const served = owner.acquire(name, lab.path).then((node) => {
           order.push(String(node));
-          return owner.release(name, path);
+          return owner.release(name, lab.path);
         });
         waiting.push(served);
-        await queueReaches(mutex, place + 2);
+        await queueReaches(lab.mutex, place + 2);
       }
-      const last = mutex.withLock((ours) => order.push(ours.path));
-      await queueReaches(mutex, 5);
-      const queue = await queueOf(mutex);
-      expect(await java.owner('observer').participants('mutex', path)).to.deep.equal(queue);
+      const last = lab.mutex.withLock((ours) => order.push(ours.path));
+      await queueReaches(lab.mutex, 5);
+      const queue = await queueOf(lab.mutex);
+      expect(await suite.java.owner('observer').participants('mutex', lab.path)).to.deep.equal(queue);
       await hold.release();
       await Promise.all([...waiting, last]);
       expect(order).to.deep.equal(queue.slice(1));
@@ -64,76 +44,76 @@ describe('the names of other clients in the queue of a mutex', () => {
       this.timeout(60_000);
       using ledger = new Ledger();
       await using node = await startNode();
-      const peers: [Peer, string][] = [[node, 'mutex'], [java, 'mutex'], [kazoo, kind]];
-      await Promise.all(peers.flatMap(([peer, name]) => [1, 2, 3].map((number) => peer.owner(`counter-${number}`).work(name, path, ledger.folder, 40))));
+      const peers: [Peer, string][] = [[node, 'mutex'], [suite.java, 'mutex'], [suite.kazoo, kind]];
+      await Promise.all(peers.flatMap(([peer, name]) => [1, 2, 3].map((number) => peer.owner(`counter-${number}`).work(name, lab.path, ledger.folder, 40))));
       expect(ledger.count).to.equal(360);
       expect(isAscending(ledger.grants.map(({ token }) => token))).to.equal(true);
-      expect(await outside.children(path)).to.deep.equal([]);
+      expect(await lab.observer.children(lab.path)).to.deep.equal([]);
     });
 
     it('is missed when it is killed, and the others go on', async function () {
       this.timeout(30_000);
       const victim = await startKazoo({ sessionTimeoutMs: 4_000 });
-      await victim.owner('main').acquire(kind, path);
-      const ours = mutex.acquire();
-      await queueReaches(mutex, 2);
+      await victim.owner('main').acquire(kind, lab.path);
+      const ours = lab.mutex.acquire();
+      await queueReaches(lab.mutex, 2);
       await victim.kill();
       const hold = await ours;
-      expect(await queueOf(mutex)).to.deep.equal([hold.path]);
+      expect(await queueOf(lab.mutex)).to.deep.equal([hold.path]);
       await hold.release();
     });
   });
 
   describe("kazoo's Lock under its own name, <32 hex>__lock__<sequence>", () => {
     it('waits for Node and Java if it is given extra_lock_patterns=["-lock-"]', async () => {
-      const hold = await mutex.acquire();
-      expect(await kazoo.owner('main').acquire('kazoo-respecting-ours', path, 100)).to.equal(null);
-      const theirs = kazoo.owner('main').acquire('kazoo-respecting-ours', path);
+      const hold = await lab.mutex.acquire();
+      expect(await suite.kazoo.owner('main').acquire('kazoo-respecting-ours', lab.path, 100)).to.equal(null);
+      const theirs = suite.kazoo.owner('main').acquire('kazoo-respecting-ours', lab.path);
       await childrenReach(2);
       await hold.release();
       expect(await theirs).to.match(/__lock__\d{10}$/);
-      await kazoo.owner('main').release('kazoo-respecting-ours', path);
+      await suite.kazoo.owner('main').release('kazoo-respecting-ours', lab.path);
     });
 
     it('cannot share a queue with the standard order: our acquire says so, by ForeignNodeError, and leaves nothing', async () => {
-      const node = await kazoo.owner('main').acquire('kazoo-respecting-ours', path);
-      expect((await rejection(mutex.acquire())).code).to.equal('ERR_LOCK_FOREIGN_NODE');
+      const node = await suite.kazoo.owner('main').acquire('kazoo-respecting-ours', lab.path);
+      expect((await rejection(lab.mutex.acquire())).code).to.equal('ERR_LOCK_FOREIGN_NODE');
       await childrenReach(1);
-      expect((await rejection(mutex.tryAcquire())).message).to.contain(String(node).split('/').at(-1));
-      await kazoo.owner('main').release('kazoo-respecting-ours', path);
+      expect((await rejection(lab.mutex.tryAcquire())).message).to.contain(String(node).split('/').at(-1));
+      await suite.kazoo.owner('main').release('kazoo-respecting-ours', lab.path);
     });
 
     it("is not waited for with foreignNodes: 'wait', nor by Java: its whole name is compared, and sorts behind every sequence", async () => {
-      await kazoo.owner('main').acquire('kazoo-respecting-ours', path);
-      const ours = await new InterProcessMutex(client, path, { foreignNodes: 'wait' }).acquire();
+      await suite.kazoo.owner('main').acquire('kazoo-respecting-ours', lab.path);
+      const ours = await new InterProcessMutex(lab.client, lab.path, { foreignNodes: 'wait' }).acquire();
       expect(ours.isValid, 'while kazoo holds').to.equal(true);
       await ours.release();
-      expect(await java.owner('main').acquire('mutex', path), 'while kazoo holds').to.be.a('string');
-      await java.owner('main').release('mutex', path);
-      await kazoo.owner('main').release('kazoo-respecting-ours', path);
+      expect(await suite.java.owner('main').acquire('mutex', lab.path), 'while kazoo holds').to.be.a('string');
+      await suite.java.owner('main').release('mutex', lab.path);
+      await suite.kazoo.owner('main').release('kazoo-respecting-ours', lab.path);
     });
 
     it('shares a queue with ours, but not with Java, by a driver that goes by the sequence alone, and its extra_lock_patterns', async () => {
       const driver = new BySequence();
-      const both = new InterProcessMutex(client, path, { driver, foreignNodes: 'wait' });
+      const both = new InterProcessMutex(lab.client, lab.path, { driver, foreignNodes: 'wait' });
       using ledger = new Ledger();
-      const thread = kazoo.owner('main');
-      const node = await thread.acquire('kazoo-respecting-ours', path);
+      const thread = suite.kazoo.owner('main');
+      const node = await thread.acquire('kazoo-respecting-ours', lab.path);
       const order: string[] = [String(node)];
       const ours = both.withLock((hold) => order.push(hold.path));
       await childrenReach(2);
-      const next = kazoo.owner('other');
-      const theirs = next.acquire('kazoo-respecting-ours', path).then((theirNode) => {
+      const next = suite.kazoo.owner('other');
+      const theirs = next.acquire('kazoo-respecting-ours', lab.path).then((theirNode) => {
         order.push(String(theirNode));
-        return next.release('kazoo-respecting-ours', path);
+        return next.release('kazoo-respecting-ours', lab.path);
       });
       await childrenReach(3);
-      await thread.release('kazoo-respecting-ours', path);
+      await thread.release('kazoo-respecting-ours', lab.path);
       await Promise.all([ours, theirs]);
       expect(order.map((name) => Number(name.slice(-10)))).to.deep.equal([0, 1, 2]);
 
       await Promise.all([
-        ...['one', 'two'].map((name) => kazoo.owner(name).work('kazoo-respecting-ours', path, ledger.folder, 30)),
+        ...['one', 'two'].map((name) => suite.kazoo.owner(name).work('kazoo-respecting-ours', lab.path, ledger.folder, 30)),
         ...[1, 2].map(async () => {
           for (let round = 0; round < 30; round += 1) await both.withLock((hold) => ledger.add(hold.fencingToken));
         }),
@@ -145,42 +125,42 @@ describe('the names of other clients in the queue of a mutex', () => {
 
   describe("go-zookeeper's names, _c_<32 hex>-lock-<sequence>, written by a raw client", () => {
     const asGoDoes = async (): Promise<string> => {
-      const name = `${path}/_c_${randomUUID().replaceAll('-', '')}-lock-`;
-      return (await client.session.request(createSequential(name, Buffer.alloc(0), openAcl))).value.path;
+      const name = `${lab.path}/_c_${randomUUID().replaceAll('-', '')}-lock-`;
+      return (await lab.client.session.request(createSequential(name, Buffer.alloc(0), openAcl))).value.path;
     };
     /** parseSeq of go-zookeeper's lock.go, of its first versions and of the latest. */
     const readByGo = (name: string): number[] => ['-', 'lock-'].map((separator) => Number(name.split(separator).at(-1)));
 
     beforeEach(async () => {
-      await client.session.request(createContainer(path.slice(0, path.lastIndexOf('/')), openAcl));
-      await client.session.request(createContainer(path, openAcl));
+      await lab.client.session.request(createContainer(lab.path.slice(0, lab.path.lastIndexOf('/')), openAcl));
+      await lab.client.session.request(createContainer(lab.path, openAcl));
     });
 
     it('stand in one queue with Node and Java, who wait for each', async () => {
       const first = await asGoDoes();
-      const ours = mutex.acquire();
-      await queueReaches(mutex, 2);
+      const ours = lab.mutex.acquire();
+      await queueReaches(lab.mutex, 2);
       const second = await asGoDoes();
-      const theirs = java.owner('main').acquire('mutex', path);
-      await queueReaches(mutex, 4);
-      const queue = await queueOf(mutex);
+      const theirs = suite.java.owner('main').acquire('mutex', lab.path);
+      await queueReaches(lab.mutex, 4);
+      const queue = await queueOf(lab.mutex);
       expect([queue[0], queue[2]]).to.deep.equal([first, second]);
-      expect(await mutex.tryAcquire()).to.equal(undefined);
+      expect(await lab.mutex.tryAcquire()).to.equal(undefined);
 
-      await outside.remove(first);
+      await lab.observer.remove(first);
       const hold = await ours;
       expect(hold.path).to.equal(queue[1]);
       await hold.release();
-      expect(await queueOf(mutex)).to.deep.equal(queue.slice(2));
-      expect(await java.owner('observer').acquire('mutex', path, 50)).to.equal(null);
-      await outside.remove(second);
+      expect(await queueOf(lab.mutex)).to.deep.equal(queue.slice(2));
+      expect(await suite.java.owner('observer').acquire('mutex', lab.path, 50)).to.equal(null);
+      await lab.observer.remove(second);
       expect(await theirs).to.equal(queue[3]);
-      await java.owner('main').release('mutex', path);
+      await suite.java.owner('main').release('mutex', lab.path);
     });
 
     it('and ours are read by its parseSeq', async () => {
-      await mutex.withLock((hold) => expect(readByGo(hold.path)).to.deep.equal([0, 0]));
-      await new InterProcessMutex(client, path, { sticky: { idleMs: 0 } }).withLock((hold) => expect(readByGo(hold.path)).to.deep.equal([1, 1]));
+      await lab.mutex.withLock((hold) => expect(readByGo(hold.path)).to.deep.equal([0, 0]));
+      await new InterProcessMutex(lab.client, lab.path, { sticky: { idleMs: 0 } }).withLock((hold) => expect(readByGo(hold.path)).to.deep.equal([1, 1]));
     });
   });
 });

@@ -1,168 +1,152 @@
 import { expect } from 'chai';
-import { InterProcessReadWriteLock, LockClient, lockContext, type Hold } from '../../src/index.ts';
-import { sharedZooKeeper } from '../support/hooks.ts';
-import { Ledger } from '../support/interop/ledger.ts';
-import type { Owner, Peer } from '../support/interop/peer.ts';
-import { ensurePeers, startJava, startNode } from '../support/interop/peers.ts';
-import { stranger, type Stranger } from '../support/stranger.ts';
-import { testPath } from '../support/test-path.ts';
-import { until } from '../support/until.ts';
+import { InterProcessReadWriteLock, lockContext, type Hold } from '../../src/index.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { Ledger } from '../../harness/interop/ledger.ts';
+import type { Owner, Peer } from '../../harness/interop/peer.ts';
+import { peersOfSuite, startNode } from '../../harness/interop/peers.ts';
+import { until } from '../../harness/until.ts';
 
 describe('a read/write lock that is shared with Java Curator', () => {
-  let java: Peer;
-  let client: LockClient;
-  let outside: Stranger;
-  let path: string;
+  const lab = labOfEachTest('read-write');
+  const suite = peersOfSuite('java');
   let rw: InterProcessReadWriteLock;
 
-  before(async function () {
-    this.timeout(300_000);
-    await ensurePeers();
-    const { connectString } = await sharedZooKeeper();
-    [java, client, outside] = await Promise.all([startJava(), LockClient.connect(connectString), stranger(connectString)]);
-  });
+  beforeEach(() => void (rw = new InterProcessReadWriteLock(lab.client, lab.path)));
 
-  beforeEach(() => {
-    path = testPath('read-write');
-    rw = new InterProcessReadWriteLock(client, path);
-  });
-
-  after(() => Promise.all([java.close(), client.close(), outside[Symbol.asyncDispose]()]));
-
-  const queueReaches = (length: number): Promise<void> => until(`${length} are in the queue`, async () => (await outside.children(path)).length === length);
+  const queueReaches = (length: number): Promise<void> => until(`${length} are in the queue`, async () => (await lab.observer.children(lab.path)).length === length);
 
   it('no reader of either sees a write, and no write is lost', async function () {
     this.timeout(60_000);
     using ledger = new Ledger();
     await using node = await startNode();
     const work = (peer: Peer, kind: string): Promise<void>[] => {
-      return [1, 2, 3, 4].map((number) => peer.owner(`${kind}-${number}`).work(kind, path, ledger.folder, 40));
+      return [1, 2, 3, 4].map((number) => peer.owner(`${kind}-${number}`).work(kind, lab.path, ledger.folder, 40));
     };
-    await Promise.all([...work(java, 'read'), ...work(java, 'write'), ...work(node, 'read'), ...work(node, 'write')]);
+    await Promise.all([...work(suite.java, 'read'), ...work(suite.java, 'write'), ...work(node, 'read'), ...work(node, 'write')]);
     expect(ledger.count).to.equal(320);
-    expect(await outside.children(path)).to.deep.equal([]);
+    expect(await lab.observer.children(lab.path)).to.deep.equal([]);
   });
 
   it('readers of both are in there together; a writer of either waits for all of them, and readers of either wait behind it', async () => {
-    const [reader, writer, late] = ['reader', 'writer', 'late'].map((name) => java.owner(name)) as [Owner, Owner, Owner];
+    const [reader, writer, late] = ['reader', 'writer', 'late'].map((name) => suite.java.owner(name)) as [Owner, Owner, Owner];
     const ours = await rw.readLock.acquire();
-    await reader.acquire('read', path);
+    await reader.acquire('read', lab.path);
 
     const order: string[] = [];
-    const theirWrite = writer.acquire('write', path).then(() => {
+    const theirWrite = writer.acquire('write', lab.path).then(() => {
       order.push('their writer');
-      return writer.release('write', path);
+      return writer.release('write', lab.path);
     });
     await queueReaches(3);
     const ourRead = rw.readLock.withLock(() => order.push('our reader'));
     await queueReaches(4);
     const ourWrite = rw.writeLock.withLock(() => order.push('our writer'));
     await queueReaches(5);
-    const theirRead = late.acquire('read', path).then(() => {
+    const theirRead = late.acquire('read', lab.path).then(() => {
       order.push('their reader');
-      return late.release('read', path);
+      return late.release('read', lab.path);
     });
     await queueReaches(6);
 
     await ours.release();
     await queueReaches(5);
     expect(order, 'their first reader is still in there').to.deep.equal([]);
-    await reader.release('read', path);
+    await reader.release('read', lab.path);
     await Promise.all([theirWrite, ourRead, ourWrite, theirRead]);
     expect(order).to.deep.equal(['their writer', 'our reader', 'our writer', 'their reader']);
   });
 
   it('either tries to write in vain while the other one reads, and leaves nothing', async () => {
-    const thread = java.owner('main');
+    const thread = suite.java.owner('main');
     const ours = await rw.readLock.acquire();
-    expect(await thread.acquire('write', path, 50)).to.equal(null);
-    expect(await outside.children(path)).to.have.length(1);
-    await thread.acquire('read', path);
+    expect(await thread.acquire('write', lab.path, 50)).to.equal(null);
+    expect(await lab.observer.children(lab.path)).to.have.length(1);
+    await thread.acquire('read', lab.path);
     await ours.release();
     expect(await rw.writeLock.tryAcquire()).to.equal(undefined);
     expect(await rw.writeLock.tryAcquire(50)).to.equal(undefined);
     await queueReaches(1);
-    await thread.release('read', path);
+    await thread.release('read', lab.path);
   });
 
   describe('our writer that goes over to reading', () => {
     it("is at once a reader, lets Java's readers in, and keeps out Java's writers that come after it", async () => {
-      const writer = java.owner('writer');
+      const writer = suite.java.owner('writer');
       const [writing, reading] = await lockContext.run(async (): Promise<[Hold, Hold]> => {
         const hold = await rw.writeLock.acquire();
         return [hold, await rw.readLock.acquire()];
       });
       await queueReaches(2);
-      expect(await java.owner('reader').acquire('read', path, 50), 'while we write').to.equal(null);
+      expect(await suite.java.owner('reader').acquire('read', lab.path, 50), 'while we write').to.equal(null);
       await writing.release();
-      expect(await java.owner('reader').acquire('read', path)).to.equal(true);
-      await java.owner('reader').release('read', path);
-      expect(await writer.acquire('write', path, 50), 'while we read').to.equal(null);
+      expect(await suite.java.owner('reader').acquire('read', lab.path)).to.equal(true);
+      await suite.java.owner('reader').release('read', lab.path);
+      expect(await writer.acquire('write', lab.path, 50), 'while we read').to.equal(null);
       await reading.release();
-      expect(await writer.acquire('write', path)).to.equal(true);
-      await writer.release('write', path);
+      expect(await writer.acquire('write', lab.path)).to.equal(true);
+      await writer.release('write', lab.path);
     });
 
     it("goes in front of Java's writer that has waited from before", async () => {
-      const writer = java.owner('writer');
+      const writer = suite.java.owner('writer');
       await lockContext.run(async () => {
         const writing = await rw.writeLock.acquire();
-        const theirs = writer.acquire('write', path, 2_000);
+        const theirs = writer.acquire('write', lab.path, 2_000);
         await queueReaches(2);
         const reading = await rw.readLock.acquire();
         await writing.release();
         expect(await rw.writeLock.participants(), 'it still waits').to.have.length(1);
         expect(await theirs, 'while we read').to.equal(null);
-        const again = writer.acquire('write', path);
+        const again = writer.acquire('write', lab.path);
         await queueReaches(2);
         await reading.release();
         expect(await again).to.equal(true);
       });
-      await writer.release('write', path);
+      await writer.release('write', lab.path);
     });
   });
 
   describe("Java's writer that goes over to reading", () => {
     it('is at once a reader, lets our readers in, and keeps out our writers that come after it', async () => {
-      const thread = java.owner('main');
-      await thread.acquire('write', path);
-      await thread.acquire('read', path);
-      await thread.release('write', path);
+      const thread = suite.java.owner('main');
+      await thread.acquire('write', lab.path);
+      await thread.acquire('read', lab.path);
+      await thread.release('write', lab.path);
       await rw.readLock.withLock(() => undefined);
       expect(await rw.writeLock.tryAcquire(50)).to.equal(undefined);
       const ours = rw.writeLock.acquire();
       await queueReaches(2);
-      await thread.release('read', path);
+      await thread.release('read', lab.path);
       await (await ours).release();
     });
 
     it('does not keep out our writer that has waited from before: 5.4 queues up behind it (CURATOR-621), and ours, which goes by the queue, is granted', async () => {
-      const thread = java.owner('main');
-      await thread.acquire('write', path);
+      const thread = suite.java.owner('main');
+      await thread.acquire('write', lab.path);
       const ours = rw.writeLock.acquire();
       await queueReaches(2);
-      expect(await thread.acquire('read', path)).to.equal(true);
+      expect(await thread.acquire('read', lab.path)).to.equal(true);
       await queueReaches(3);
-      await thread.release('write', path);
+      await thread.release('write', lab.path);
       const writing = await ours;
-      expect([writing.isValid, await thread.isOwned('read', path)], 'a writer and a reader at the same time').to.deep.equal([true, true]);
+      expect([writing.isValid, await thread.isOwned('read', lab.path)], 'a writer and a reader at the same time').to.deep.equal([true, true]);
       const [theirs] = (await rw.readLock.participants()).map(({ sequence }) => sequence);
       expect(theirs, "a number behind ours, where 5.5 takes its writer's").to.be.greaterThan(Number(writing.path.slice(-10)));
       await writing.release();
-      await thread.release('read', path);
+      await thread.release('read', lab.path);
     });
 
     it("does not keep out Java's own writer that has waited from before either, whatever Node does", async () => {
-      const [thread, other] = [java.owner('main'), java.owner('other')];
-      await thread.acquire('write', path);
-      const next = other.acquire('write', path);
+      const [thread, other] = [suite.java.owner('main'), suite.java.owner('other')];
+      await thread.acquire('write', lab.path);
+      const next = other.acquire('write', lab.path);
       await queueReaches(2);
-      await thread.acquire('read', path);
-      await thread.release('write', path);
-      expect([await next, await thread.isOwned('read', path)]).to.deep.equal([true, true]);
+      await thread.acquire('read', lab.path);
+      await thread.release('write', lab.path);
+      expect([await next, await thread.isOwned('read', lab.path)]).to.deep.equal([true, true]);
       expect(await rw.readLock.tryAcquire(), 'ours stays out').to.equal(undefined);
-      await other.release('write', path);
-      await thread.release('read', path);
+      await other.release('write', lab.path);
+      await thread.release('read', lab.path);
     });
   });
 });

@@ -1,45 +1,29 @@
 import { expect } from 'chai';
-import { forceRelease, InterProcessMutex, InterProcessReadWriteLock, LockClient, revoke, type Hold } from '../../src/index.ts';
-import { sharedZooKeeper } from '../support/hooks.ts';
-import type { Peer } from '../support/interop/peer.ts';
-import { ensurePeers, startJava } from '../support/interop/peers.ts';
-import { testPath } from '../support/test-path.ts';
-import { queueReaches } from '../integration/contexts/lock-of-each-test.ts';
+import { forceRelease, InterProcessMutex, InterProcessReadWriteLock, revoke, type Hold } from '../../src/index.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { peersOfSuite } from '../../harness/interop/peers.ts';
+import { queueReaches } from '../../harness/queue.ts';
 
 describe('revocation between Node and Java Curator', () => {
-  let java: Peer;
-  let client: LockClient;
-  let path: string;
-
-  before(async function () {
-    this.timeout(300_000);
-    await ensurePeers();
-    const { connectString } = await sharedZooKeeper();
-    [java, client] = await Promise.all([startJava(), LockClient.connect(connectString)]);
-  });
-
-  beforeEach(() => {
-    path = testPath('revocation');
-  });
-
-  after(() => Promise.all([java.close(), client.close()]));
+  const lab = labOfEachTest('revocation');
+  const suite = peersOfSuite('java');
 
   for (const kind of ['mutex', 'write', 'read']) {
     const ourLock = (): InterProcessMutex => {
-      if (kind === 'mutex') return new InterProcessMutex(client, path);
-      const rw = new InterProcessReadWriteLock(client, path);
+      if (kind === 'mutex') return new InterProcessMutex(lab.client, lab.path);
+      const rw = new InterProcessReadWriteLock(lab.client, lab.path);
       return kind === 'write' ? rw.writeLock : rw.readLock;
     };
 
     it(`Java, which holds a ${kind} lock, is asked by us, and lets go`, async () => {
-      const thread = java.owner('main');
-      await thread.makeRevocable(kind, path);
-      await thread.acquire(kind, path);
+      const thread = suite.java.owner('main');
+      await thread.makeRevocable(kind, lab.path);
+      await thread.acquire(kind, lab.path);
       const [holder] = await ourLock().participants();
-      const asked = java.told(({ event, path: which }) => event === 'revoked' && which === path);
-      await revoke(client, holder?.path ?? '');
+      const asked = suite.java.told(({ event, path: which }) => event === 'revoked' && which === lab.path);
+      await revoke(lab.client, holder?.path ?? '');
       await asked;
-      await thread.release(kind, path);
+      await thread.release(kind, lab.path);
       expect(await ourLock().participants()).to.deep.equal([]);
     });
 
@@ -47,39 +31,39 @@ describe('revocation between Node and Java Curator', () => {
       const lock = ourLock();
       const asked = new Promise<Hold>((resolve) => lock.makeRevocable(resolve));
       const hold = await lock.acquire();
-      await java.owner('main').revoke(hold.path);
+      await suite.java.owner('main').revoke(hold.path);
       expect(await asked).to.equal(hold);
       expect([hold.isValid, await hold.release()]).to.deep.equal([true, 'released']);
     });
   }
 
   it('who is asked lets the other one in: each in turn', async () => {
-    const mutex = new InterProcessMutex(client, path);
-    const thread = java.owner('main');
+    const mutex = new InterProcessMutex(lab.client, lab.path);
+    const thread = suite.java.owner('main');
     mutex.makeRevocable((hold) => hold.release());
     const hold = await mutex.acquire();
-    await thread.makeRevocable('mutex', path);
-    const theirs = thread.acquire('mutex', path);
+    await thread.makeRevocable('mutex', lab.path);
+    const theirs = thread.acquire('mutex', lab.path);
     await queueReaches(mutex, 2);
-    await java.owner('asker').revoke(hold.path);
-    const asked = java.told(({ event }) => event === 'revoked');
+    await suite.java.owner('asker').revoke(hold.path);
+    const asked = suite.java.told(({ event }) => event === 'revoked');
     const ours = mutex.acquire();
-    await revoke(client, String(await theirs));
+    await revoke(lab.client, String(await theirs));
     await asked;
-    await thread.release('mutex', path);
+    await thread.release('mutex', lab.path);
     await (await ours).release();
   });
 
   it('what is taken from Java by force is granted to us, and Java is not told: its thread goes on as an owner', async () => {
-    const mutex = new InterProcessMutex(client, path);
-    const thread = java.owner('main');
-    const node = await thread.acquire('mutex', path);
+    const mutex = new InterProcessMutex(lab.client, lab.path);
+    const thread = suite.java.owner('main');
+    const node = await thread.acquire('mutex', lab.path);
     const ours = mutex.acquire();
     await queueReaches(mutex, 2);
-    expect(await forceRelease(client, String(node), { timeoutMs: 50 })).to.equal('deleted');
+    expect(await forceRelease(lab.client, String(node), { timeoutMs: 50 })).to.equal('deleted');
     const hold = await ours;
-    expect([hold.isValid, await thread.isOwned('mutex', path)]).to.deep.equal([true, true]);
-    await thread.release('mutex', path);
+    expect([hold.isValid, await thread.isOwned('mutex', lab.path)]).to.deep.equal([true, true]);
+    await thread.release('mutex', lab.path);
     expect(hold.isValid).to.equal(true);
     await hold.release();
   });

@@ -1,37 +1,20 @@
 import { expect } from 'chai';
-import { InterProcessSemaphoreMutex, LockClient } from '../../src/index.ts';
-import { sharedZooKeeper } from '../support/hooks.ts';
-import { Ledger } from '../support/interop/ledger.ts';
-import type { Peer } from '../support/interop/peer.ts';
-import { ensurePeers, startJava, startNode } from '../support/interop/peers.ts';
-import { stranger, type Stranger } from '../support/stranger.ts';
-import { testPath } from '../support/test-path.ts';
-import { rejection, until } from '../support/until.ts';
+import { InterProcessSemaphoreMutex } from '../../src/index.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { Ledger } from '../../harness/interop/ledger.ts';
+import { peersOfSuite, startNode } from '../../harness/interop/peers.ts';
+import { rejection, until } from '../../harness/until.ts';
 
 const kind = 'semaphoreMutex';
 
 describe("a semaphore mutex on the same path as Java Curator's", () => {
-  let java: Peer;
-  let client: LockClient;
-  let outside: Stranger;
-  let path: string;
+  const lab = labOfEachTest('semaphore-mutex');
+  const suite = peersOfSuite('java');
   let lock: InterProcessSemaphoreMutex;
 
-  before(async function () {
-    this.timeout(300_000);
-    await ensurePeers();
-    const { connectString } = await sharedZooKeeper();
-    [java, client, outside] = await Promise.all([startJava(), LockClient.connect(connectString), stranger(connectString)]);
-  });
+  beforeEach(() => void (lock = new InterProcessSemaphoreMutex(lab.client, lab.path)));
 
-  beforeEach(() => {
-    path = testPath('semaphore-mutex');
-    lock = new InterProcessSemaphoreMutex(client, path);
-  });
-
-  after(() => Promise.all([java.close(), client.close(), outside[Symbol.asyncDispose]()]));
-
-  const znodes = async (): Promise<number[]> => Promise.all(['leases', 'locks'].map(async (folder) => (await outside.children(`${path}/${folder}`)).length));
+  const znodes = async (): Promise<number[]> => Promise.all(['leases', 'locks'].map(async (folder) => (await lab.observer.children(`${lab.path}/${folder}`)).length));
   const znodesReach = (leases: number, locks: number): Promise<void> => {
     return until(`there are ${leases} leases and ${locks} turns`, async () => String(await znodes()) === String([leases, locks]));
   };
@@ -41,39 +24,39 @@ describe("a semaphore mutex on the same path as Java Curator's", () => {
     using ledger = new Ledger();
     await using first = await startNode();
     await using second = await startNode();
-    const owners = [...['1', '2', '3', '4'].map((name) => java.owner(name)), ...['1', '2'].flatMap((name) => [first.owner(name), second.owner(name)])];
-    await Promise.all(owners.map((owner) => owner.work(kind, path, ledger.folder, 30)));
+    const owners = [...['1', '2', '3', '4'].map((name) => suite.java.owner(name)), ...['1', '2'].flatMap((name) => [first.owner(name), second.owner(name)])];
+    await Promise.all(owners.map((owner) => owner.work(kind, lab.path, ledger.folder, 30)));
     expect(ledger.count).to.equal(240);
     await znodesReach(0, 0);
   });
 
   it('neither is re-entrant: whoever has it waits for itself as for the other one', async () => {
-    const thread = java.owner('main');
-    expect(await thread.acquire(kind, path)).to.equal(true);
-    expect(await thread.acquire(kind, path, 50)).to.equal(null);
+    const thread = suite.java.owner('main');
+    expect(await thread.acquire(kind, lab.path)).to.equal(true);
+    expect(await thread.acquire(kind, lab.path, 50)).to.equal(null);
     expect(await lock.tryAcquire(50)).to.equal(undefined);
-    await thread.release(kind, path);
+    await thread.release(kind, lab.path);
     const ours = await lock.acquire();
     expect(await lock.tryAcquire(50)).to.equal(undefined);
-    expect(await thread.acquire(kind, path, 50)).to.equal(null);
+    expect(await thread.acquire(kind, lab.path, 50)).to.equal(null);
     await ours.release();
     await znodesReach(0, 0);
   });
 
   it('anybody of the process that has it lets the other one in, and nobody lets go what the other one has', async () => {
-    expect(await java.owner('one').acquire(kind, path)).to.equal(true);
+    expect(await suite.java.owner('one').acquire(kind, lab.path)).to.equal(true);
     const ours = lock.acquire();
     await znodesReach(2, 1);
-    expect((await rejection(lock.release())).message).to.equal(`Not acquired: ${path}`);
-    await java.owner('another').release(kind, path);
+    expect((await rejection(lock.release())).message).to.equal(`Not acquired: ${lab.path}`);
+    await suite.java.owner('another').release(kind, lab.path);
     const hold = await ours;
-    const theirs = java.owner('one').acquire(kind, path);
+    const theirs = suite.java.owner('one').acquire(kind, lab.path);
     await znodesReach(2, 1);
-    expect((await rejection(java.owner('another').release(kind, path))).message).to.match(/Not acquired/);
+    expect((await rejection(suite.java.owner('another').release(kind, lab.path))).message).to.match(/Not acquired/);
     expect(hold.isValid).to.equal(true);
     await lock.release();
     expect(await theirs).to.equal(true);
-    await java.owner('one').release(kind, path);
+    await suite.java.owner('one').release(kind, lab.path);
     await znodesReach(0, 0);
   });
 });

@@ -1,47 +1,31 @@
 import { expect } from 'chai';
-import { InterProcessSemaphore, LockClient } from '../../src/index.ts';
-import { sharedZooKeeper } from '../support/hooks.ts';
-import { Ledger } from '../support/interop/ledger.ts';
-import type { Owner, Peer } from '../support/interop/peer.ts';
-import { ensurePeers, startJava, startNode } from '../support/interop/peers.ts';
-import { stranger, type Stranger } from '../support/stranger.ts';
-import { testPath } from '../support/test-path.ts';
-import { until } from '../support/until.ts';
+import { InterProcessSemaphore } from '../../src/index.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { Ledger } from '../../harness/interop/ledger.ts';
+import type { Owner, Peer } from '../../harness/interop/peer.ts';
+import { peersOfSuite, startJava, startNode } from '../../harness/interop/peers.ts';
+import { until } from '../../harness/until.ts';
 
 const kind = 'semaphore:3';
 
 describe('a semaphore of 3 leases that is shared with Java Curator', () => {
-  let java: Peer;
-  let client: LockClient;
-  let outside: Stranger;
-  let path: string;
+  const lab = labOfEachTest('semaphore');
+  const suite = peersOfSuite('java');
   let semaphore: InterProcessSemaphore;
 
-  before(async function () {
-    this.timeout(300_000);
-    await ensurePeers();
-    const { connectString } = await sharedZooKeeper();
-    [java, client, outside] = await Promise.all([startJava(), LockClient.connect(connectString), stranger(connectString)]);
-  });
+  beforeEach(() => void (semaphore = new InterProcessSemaphore(lab.client, lab.path, { maxLeases: 3 })));
 
-  beforeEach(() => {
-    path = testPath('semaphore');
-    semaphore = new InterProcessSemaphore(client, path, { maxLeases: 3 });
-  });
-
-  after(() => Promise.all([java.close(), client.close(), outside[Symbol.asyncDispose]()]));
-
-  const left = async (): Promise<string[]> => [...(await outside.children(`${path}/leases`)), ...(await outside.children(`${path}/locks`))];
-  const inLine = (count: number): Promise<void> => until(`${count} are in line`, async () => (await outside.children(`${path}/locks`)).length === count);
-  const waitsForLease = (children: number): Promise<void> => until('the next one waits', async () => (await outside.children(`${path}/leases`)).length === children);
+  const left = async (path = lab.path): Promise<string[]> => [...(await lab.observer.children(`${path}/leases`)), ...(await lab.observer.children(`${path}/locks`))];
+  const inLine = (count: number, path = lab.path): Promise<void> => until(`${count} are in line`, async () => (await lab.observer.children(`${path}/locks`)).length === count);
+  const waitsForLease = (children: number, path = lab.path): Promise<void> => until('the next one waits', async () => (await lab.observer.children(`${path}/leases`)).length === children);
 
   it('6 Java threads and 6 owners in 2 Node processes are never 4 inside, but 3, and leave nothing', async function () {
     this.timeout(60_000);
     using ledger = new Ledger();
     await using first = await startNode();
     await using second = await startNode();
-    const owners = [...threads(java, 6), ...threads(first, 3), ...threads(second, 3)];
-    await Promise.all(owners.map((owner) => owner.work(kind, path, ledger.folder, 15)));
+    const owners = [...threads(suite.java, 6), ...threads(first, 3), ...threads(second, 3)];
+    await Promise.all(owners.map((owner) => owner.work(kind, lab.path, ledger.folder, 15)));
     const { crowds } = ledger;
     expect(crowds).to.have.length(180);
     expect(Math.max(...crowds.map(({ inside }) => inside))).to.equal(3);
@@ -49,53 +33,53 @@ describe('a semaphore of 3 leases that is shared with Java Curator', () => {
   });
 
   it('the leases are taken in the order in which both asked', async () => {
-    const [a, b, c] = ['a', 'b', 'c'].map((name) => java.owner(name)) as [Owner, Owner, Owner];
-    await a.acquire(kind, path);
+    const [a, b, c] = ['a', 'b', 'c'].map((name) => suite.java.owner(name)) as [Owner, Owner, Owner];
+    await a.acquire(kind, lab.path);
     const ours = await semaphore.acquire();
-    await b.acquire(kind, path);
+    await b.acquire(kind, lab.path);
 
     const order: string[] = [];
-    const theirs = c.acquire(kind, path).then(() => order.push('their fourth'));
+    const theirs = c.acquire(kind, lab.path).then(() => order.push('their fourth'));
     await waitsForLease(4);
     const fifth = semaphore.acquire().then((lease) => {
       order.push('our fifth');
       return lease;
     });
     await inLine(2);
-    const sixth = a.acquire(kind, path).then(() => order.push('their sixth'));
+    const sixth = a.acquire(kind, lab.path).then(() => order.push('their sixth'));
     await inLine(3);
 
     await ours.release();
     await theirs;
-    await c.release(kind, path);
+    await c.release(kind, lab.path);
     await (await fifth).release();
     await sixth;
     expect(order).to.deep.equal(['their fourth', 'our fifth', 'their sixth']);
-    await a.release(kind, path);
-    await b.release(kind, path);
-    await a.release(kind, path);
+    await a.release(kind, lab.path);
+    await b.release(kind, lab.path);
+    await a.release(kind, lab.path);
     await until('nothing is left', async () => (await left()).length === 0);
   });
 
   it('a timeout of either leaves no lease and nobody in line', async () => {
-    const thread = java.owner('main');
+    const thread = suite.java.owner('main');
     const leases = await semaphore.acquireMany(3);
-    expect(await thread.acquire(kind, path, 50)).to.equal(null);
+    expect(await thread.acquire(kind, lab.path, 50)).to.equal(null);
     await until('only ours are left', async () => (await left()).length === 3);
     await Promise.all(leases.map((lease) => lease.release()));
-    for (let lease = 0; lease < 3; lease += 1) expect(await thread.acquire(kind, path, 5_000)).to.be.a('string');
+    for (let lease = 0; lease < 3; lease += 1) expect(await thread.acquire(kind, lab.path, 5_000)).to.be.a('string');
     expect(await semaphore.tryAcquire(50)).to.equal(undefined);
     expect(await semaphore.tryAcquire()).to.equal(undefined);
     await until('only theirs are left', async () => (await left()).length === 3);
-    for (let lease = 0; lease < 3; lease += 1) await thread.release(kind, path);
+    for (let lease = 0; lease < 3; lease += 1) await thread.release(kind, lab.path);
   });
 
   it('the leases of Java that was killed are free when its session is over', async function () {
     this.timeout(30_000);
     const victim = await startJava({ sessionTimeoutMs: 4_000 });
     const [main, waiter] = [victim.owner('main'), victim.owner('waiter')];
-    for (let lease = 0; lease < 3; lease += 1) await main.acquire(kind, path);
-    const dying = waiter.acquire(kind, path).then(() => 'served', String);
+    for (let lease = 0; lease < 3; lease += 1) await main.acquire(kind, lab.path);
+    const dying = waiter.acquire(kind, lab.path).then(() => 'served', String);
     await waitsForLease(4);
     const ours = semaphore.acquire();
     await inLine(2);
@@ -108,19 +92,19 @@ describe('a semaphore of 3 leases that is shared with Java Curator', () => {
   it('who wants both leases gives way to Java, which has one of both and stands in line for the other: 20 times, and both always get them', async function () {
     this.timeout(180_000);
     const both = 'semaphore:2:2';
-    const thread = java.owner('both');
+    const thread = suite.java.owner('both');
     for (let round = 0; round < 20; round += 1) {
-      path = `${testPath('both')}-${round}`;
-      semaphore = new InterProcessSemaphore(client, path, { maxLeases: 2 });
+      const path = `${lab.path}-${round}`;
+      const semaphore = new InterProcessSemaphore(lab.client, path, { maxLeases: 2 });
       const [first, last] = await semaphore.acquireMany(2);
       const theirs = thread.acquire(both, path).then(() => thread.release(both, path));
-      await waitsForLease(3);
+      await waitsForLease(3, path);
       const ours = semaphore.acquireMany(2, { timeoutMs: 60_000 });
-      await inLine(2);
+      await inLine(2, path);
       // Java has its first lease now, and its second turn is behind ours.
       await first?.release();
       await until('we have the turn, and Java stands behind', async () => {
-        const sessions = (await outside.ephemerals(`${path}/locks`)).sort((a, b) => (a.name.slice(-10) < b.name.slice(-10) ? -1 : 1)).map(({ owner }) => owner === client.session.id);
+        const sessions = (await lab.observer.ephemerals(`${path}/locks`)).sort((a, b) => (a.name.slice(-10) < b.name.slice(-10) ? -1 : 1)).map(({ owner }) => owner === lab.client.session.id);
         return sessions.length === 2 && sessions[0] === true && sessions[1] === false;
       });
       await last?.release();
@@ -128,20 +112,20 @@ describe('a semaphore of 3 leases that is shared with Java Curator', () => {
       const leases = await ours;
       expect(leases.map(({ isValid }) => isValid)).to.deep.equal([true, true]);
       await Promise.all(leases.map((lease) => lease.release()));
-      await until('nothing is left', async () => (await left()).length === 0);
+      await until('nothing is left', async () => (await left(path)).length === 0);
     }
   });
 
   it('who wants both leases, and Java, which wants both as well, always get them, in any order', async function () {
     this.timeout(180_000);
-    const thread = java.owner('both');
+    const thread = suite.java.owner('both');
     const theirs = async (): Promise<void> => {
       for (let round = 0; round < 8; round += 1) {
-        await thread.acquire('semaphore:2:2', path);
-        await thread.release('semaphore:2:2', path);
+        await thread.acquire('semaphore:2:2', lab.path);
+        await thread.release('semaphore:2:2', lab.path);
       }
     };
-    const pair = new InterProcessSemaphore(client, path, { maxLeases: 2 });
+    const pair = new InterProcessSemaphore(lab.client, lab.path, { maxLeases: 2 });
     const ours = async (): Promise<void> => {
       for (let round = 0; round < 8; round += 1) await Promise.all((await pair.acquireMany(2, { timeoutMs: 60_000 })).map((lease) => lease.release()));
     };
@@ -150,13 +134,13 @@ describe('a semaphore of 3 leases that is shared with Java Curator', () => {
   });
 
   it("Java's SharedCount says how many there are, to those who wait, too", async () => {
-    const count = `${path}-count`;
-    await java.owner('main').setCount(count, 1);
-    const shared = new InterProcessSemaphore(client, path, { sharedCount: count });
+    const count = `${lab.path}-count`;
+    await suite.java.owner('main').setCount(count, 1);
+    const shared = new InterProcessSemaphore(lab.client, lab.path, { sharedCount: count });
     const first = await shared.acquire();
     const second = shared.acquire();
     await waitsForLease(2);
-    await java.owner('main').setCount(count, 2);
+    await suite.java.owner('main').setCount(count, 2);
     await (await second).release();
     await first.release();
   });

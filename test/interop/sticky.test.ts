@@ -1,32 +1,18 @@
 import { expect } from 'chai';
-import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { sharedZooKeeper } from '../support/hooks.ts';
-import { Ledger } from '../support/interop/ledger.ts';
-import type { Peer } from '../support/interop/peer.ts';
-import { ensurePeers, startJava, startNode } from '../support/interop/peers.ts';
-import { stranger, type Stranger } from '../support/stranger.ts';
-import { testPath } from '../support/test-path.ts';
-import { until } from '../support/until.ts';
-import { queueOf, queueReaches } from '../integration/contexts/lock-of-each-test.ts';
+import { InterProcessMutex } from '../../src/index.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { Ledger } from '../../harness/interop/ledger.ts';
+import type { Peer } from '../../harness/interop/peer.ts';
+import { peersOfSuite, startNode } from '../../harness/interop/peers.ts';
+import { until } from '../../harness/until.ts';
+import { queueOf, queueReaches } from '../../harness/queue.ts';
 
 describe('a sticky lock that Java Curator asks for', () => {
-  let java: Peer;
-  let client: LockClient;
-  let outside: Stranger;
+  const lab = labOfEachTest('sticky');
+  const suite = peersOfSuite('java');
   let mutex: InterProcessMutex;
 
-  before(async function () {
-    this.timeout(300_000);
-    await ensurePeers();
-    const { connectString } = await sharedZooKeeper();
-    [java, client, outside] = await Promise.all([startJava(), LockClient.connect(connectString), stranger(connectString)]);
-  });
-
-  beforeEach(() => {
-    mutex = new InterProcessMutex(client, testPath('sticky'), { sticky: { idleMs: 60_000 } });
-  });
-
-  after(() => Promise.all([java.close(), client.close(), outside[Symbol.asyncDispose]()]));
+  beforeEach(() => void (mutex = new InterProcessMutex(lab.client, lab.path, { sticky: { idleMs: 60_000 } })));
 
   const idle = async (): Promise<void> => {
     await (await mutex.acquire()).release();
@@ -34,7 +20,7 @@ describe('a sticky lock that Java Curator asks for', () => {
   };
 
   it('is given up as soon as the news is there, while it is idle', async () => {
-    const thread = java.owner('main');
+    const thread = suite.java.owner('main');
     await idle();
     const [kept] = await queueOf(mutex);
     const node = await thread.acquire('mutex', mutex.path, 5_000);
@@ -46,10 +32,10 @@ describe('a sticky lock that Java Curator asks for', () => {
   it('is given up at the release when Java asked for it meanwhile, although it gave up waiting', async () => {
     await idle();
     const hold = await mutex.acquire();
-    expect(await java.owner('main').acquire('mutex', mutex.path, 50)).to.equal(null);
+    expect(await suite.java.owner('main').acquire('mutex', mutex.path, 50)).to.equal(null);
     expect(await queueOf(mutex)).to.deep.equal([hold.path]);
     await hold.release();
-    expect(await outside.children(mutex.path)).to.deep.equal([]);
+    expect(await lab.observer.children(mutex.path)).to.deep.equal([]);
   });
 
   it('serves who stood in line here before the news, then Java, then who came after it', async () => {
@@ -57,7 +43,7 @@ describe('a sticky lock that Java Curator asks for', () => {
     const holder = await mutex.acquire();
     const order: string[] = [];
     const early = mutex.withLock(() => order.push('early'));
-    const thread = java.owner('main');
+    const thread = suite.java.owner('main');
     const theirs = thread.acquire('mutex', mutex.path).then(() => {
       order.push('java');
       return thread.release('mutex', mutex.path);
@@ -74,13 +60,13 @@ describe('a sticky lock that Java Curator asks for', () => {
     this.timeout(60_000);
     using ledger = new Ledger();
     await using second = await startNode();
-    const peers: [Peer, string][] = [[java, 'mutex'], [second, 'sticky'], [second, 'mutex']];
+    const peers: [Peer, string][] = [[suite.java, 'mutex'], [second, 'sticky'], [second, 'mutex']];
     const path = mutex.path;
     await Promise.all(peers.flatMap(([peer, kind]) => [1, 2, 3, 4].map((number) => peer.owner(`${kind}-${number}`).work(kind, path, ledger.folder, 75))));
     expect(ledger.count).to.equal(900);
     const tokens = ledger.grants.map(({ token }) => token);
     expect(tokens.every((token, index) => index === 0 || token >= (tokens[index - 1] ?? token)), 'the tokens never fall').to.equal(true);
     await second.close();
-    expect(await outside.children(path)).to.deep.equal([]);
+    expect(await lab.observer.children(path)).to.deep.equal([]);
   });
 });

@@ -2,7 +2,7 @@ import type { ClockEvent } from '../../src/client/session-clock.ts';
 import type { Agenda, Due } from './agenda.ts';
 import type { EnsembleModel } from './ensemble-model.ts';
 import type { Kind, Request, ToClient } from './messages.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../../harness/random.ts';
 import type { Scenario } from './scenario.ts';
 
 type State =

@@ -1,5 +1,5 @@
 import type { Agenda, Due } from './agenda.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../../harness/random.ts';
 
 /** One direction of a TCP connection: first in, first out, and nothing is lost; what is cut arrives when the cut heals. */
 export class Lane<Message> {

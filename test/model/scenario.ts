@@ -1,6 +1,6 @@
 import { relayMs } from '../../src/client/session-clock.ts';
 import type { Kind, Moment } from './messages.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../../harness/random.ts';
 
 export interface Fault {
   /** It strikes this long after the one before it, or at the nth such moment behind that. */

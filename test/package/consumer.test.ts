@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { sharedZooKeeper } from '../support/hooks.ts';
-import { testPath } from '../support/test-path.ts';
+import { sharedZooKeeper } from '../../harness/hooks.ts';
+import { testPath } from '../../harness/test-path.ts';
 import { Consumer } from './support/consumer.ts';
 
 const byImport = "import { LockClient, InterProcessMutex } from 'zookeeper-fair-lock';";

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { Machine } from '../support/machine.ts';
+import { Machine } from '../../harness/machine.ts';
 
 const nap = fc.oneof(fc.double({ min: 30, max: 5_000, noNaN: true }), fc.double({ min: 30, max: 36_000_000, noNaN: true }));
 const anyNap = fc.double({ min: 0, max: 3_000, noNaN: true });

@@ -1,7 +1,7 @@
 // npm run soak:idle [-- minutes]: is an acquire after a long idle time as fast as the first, and is the session the same?
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { testPath } from '../support/test-path.ts';
-import { startServer } from '../support/zookeeper-server.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { startServer } from '../../harness/zookeeper-server.ts';
 
 const minutes = Number(process.argv[2] ?? 60);
 await using server = await startServer();

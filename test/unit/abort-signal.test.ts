@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { abortReason, listenForAbort, throwIfAborted } from '../../src/client/abort-signal.ts';
 import { onAbort } from '../../src/internals/on-abort.ts';
-import { OldSignal } from '../support/old-signal.ts';
+import { OldSignal } from '../../harness/old-signal.ts';
 
 /** What a listener of `onAbort` has heard so far. */
 function heardOf(signal: AbortSignal): { readonly reasons: unknown[]; readonly stop: () => void } {

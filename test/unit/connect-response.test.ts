@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { readConnectResponse } from '../../src/client/connect-response.ts';
-import { connectResponse } from '../support/fake-server.ts';
+import { connectResponse } from '../../harness/fake-server.ts';
 
 const id = 0x1000_0000_1234n;
 const read = (fields: Parameters<typeof connectResponse>[0], askedFor = 0n) => readConnectResponse(connectResponse(fields), askedFor);

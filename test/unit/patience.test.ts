@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import type { LockClient } from '../../src/client/lock-client.ts';
 import { Listeners } from '../../src/client/listeners.ts';
 import { Patience } from '../../src/internals/patience.ts';
-import { ManualClock } from '../support/manual-clock.ts';
-import { rejection } from '../support/until.ts';
+import { ManualClock } from '../../harness/manual-clock.ts';
+import { rejection } from '../../harness/until.ts';
 
 class Client {
   readonly clock = new ManualClock();

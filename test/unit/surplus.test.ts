@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { LimitMismatchError } from '../../src/client/errors.ts';
 import { Surplus } from '../../src/internals/surplus.ts';
-import { ManualClock } from '../support/manual-clock.ts';
+import { ManualClock } from '../../harness/manual-clock.ts';
 
 const stayMs = 60_000;
 

@@ -25,14 +25,14 @@ const maxLeases = 2;
 
 /** What a lock without a fault would make of it. Every third path is a mutex, every third a read/write lock, every third a semaphore. */
 export function play(rounds: readonly Round[], clients: number, paths: number): Script {
-  const stage = new Stage(clients, paths);
+  const writer = new ScriptWriter(clients, paths);
   // Everybody has held something.
   const calls = Array.from({ length: Math.max(clients, paths) }, (_, index): Call => ({ client: index, path: index, kind: 'plain', reads: false, lengthMs: 1, patienceMs: 0 }));
-  for (const round of [{ calls, fate: 'none', victim: 0 } as const, ...rounds]) stage.play(round);
-  return stage.end();
+  for (const round of [{ calls, fate: 'none', victim: 0 } as const, ...rounds]) writer.play(round);
+  return writer.end();
 }
 
-class Stage {
+class ScriptWriter {
   readonly #script: Script;
   readonly #clients: readonly string[];
   readonly #paths: readonly string[];

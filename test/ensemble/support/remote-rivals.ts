@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../../src/index.ts';
-import { whenProcessEnds } from '../../support/process-end.ts';
-import { testPath } from '../../support/test-path.ts';
-import { until } from '../../support/until.ts';
+import { whenProcessEnds } from '../../../harness/process-end.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { until } from '../../../harness/until.ts';
 import type { Order, Report } from './holder-process.ts';
 import { recordMargin } from './margins.ts';
 import { monotonicMs } from './monotonic.ts';
-import { tickTimeMs } from './trio.ts';
+import { tickTimeMs } from '../../../harness/trio.ts';
 
 const program = fileURLToPath(new URL('holder-process.ts', import.meta.url));
 

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { InterProcessMutex, type Hold, type LockClient } from '../../../src/index.ts';
 import { exists } from '../../../src/client/operations.ts';
-import { connectInOrder } from '../../integration/connection/support/lock-clients.ts';
-import { testPath } from '../../support/test-path.ts';
-import { until } from '../../support/until.ts';
-import type { ZooKeeperServer } from '../../support/zookeeper-server.ts';
+import { connectInOrder } from '../../../harness/lock-clients.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { until } from '../../../harness/until.ts';
+import type { ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
 import { recordMargin } from './margins.ts';
 import { monotonicMs } from './monotonic.ts';
-import { tickTimeMs } from './trio.ts';
+import { tickTimeMs } from '../../../harness/trio.ts';
 
 /** Of sessions that are to expire. */
 export const shortTimeoutMs = 4_000;

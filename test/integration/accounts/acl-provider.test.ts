@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { InterProcessMutex } from '../../../src/index.ts';
-import { testPath } from '../../support/test-path.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
-import { account, anyone, creatorOnly, digest, permission } from './support/account.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
+import { account, anyone, creatorOnly, digest, permission } from '../../../harness/account.ts';
 
 describe('a provider of access rights', () => {
   let server: ZooKeeperServer;

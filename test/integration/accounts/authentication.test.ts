@@ -1,36 +1,24 @@
 import { expect } from 'chai';
-import { AuthFailedError, InterProcessMutex, type Credential, type ConnectionState, type LockClient } from '../../../src/index.ts';
+import { AuthFailedError, InterProcessMutex, type Credential } from '../../../src/index.ts';
 import { Reader } from '../../../src/client/wire.ts';
-import { stranger } from '../../support/stranger.ts';
-import { testPath } from '../../support/test-path.ts';
-import { aborted, rejection } from '../../support/until.ts';
-import { startProxy, type Frame, type ZkProxy } from '../../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
-import { account, creatorOnly, digest } from './support/account.ts';
+import { reached } from '../../../harness/reached.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { connectObserver } from '../../../harness/observer.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { aborted, rejection } from '../../../harness/until.ts';
+import { type Frame } from '../../../harness/zk-proxy.ts';
+import { account, creatorOnly, digest } from '../../../harness/account.ts';
 
 const alice = digest('alice:open sesame');
 const work = digest('work:under the rose');
 
 describe('digest authentication', () => {
-  let server: ZooKeeperServer;
-  let proxy: ZkProxy;
-
-  before(async () => {
-    server = await startServer();
-  });
-
-  beforeEach(async () => {
-    proxy = await startProxy(server.port);
-  });
-
-  afterEach(() => proxy.close());
-
-  after(() => server.stop());
+  const lab = labOfEachTest('authentication', { server: 'own', proxy: true, client: 'none' });
 
   /** What the client sent on each connection, in order. */
   const connections = (): Frame[][] => {
     const all = new Map<number, Frame[]>();
-    for (const frame of proxy.frames) {
+    for (const frame of lab.proxy.frames) {
       if (frame.from === 'client') all.set(frame.connection, [...(all.get(frame.connection) ?? []), frame]);
     }
     return [...all.values()];
@@ -38,31 +26,28 @@ describe('digest authentication', () => {
 
   const ops = (frames: readonly Frame[] | undefined): string[] => (frames ?? []).map((frame) => frame.op);
 
-  const reached = (client: LockClient, state: ConnectionState): Promise<void> =>
-    new Promise((resolve) => client.on('state', (now) => now === state && resolve()));
-
   it('is what follows the ConnectRequest, once, on the first connection, after each reconnect and in each new session', async () => {
-    await using outside = await stranger(server.connectString);
-    await using holder = await account(server.connectString, { auth: [alice], acl: creatorOnly });
-    await using mine = await account(proxy.connectString, { auth: [alice], acl: creatorOnly });
+    await using outside = await connectObserver(lab.server.connectString);
+    await using holder = await account(lab.server.connectString, { auth: [alice], acl: creatorOnly });
+    await using mine = await account(lab.proxy.connectString, { auth: [alice], acl: creatorOnly });
     const path = testPath('each-connection');
     const gate = await new InterProcessMutex(holder.client, path).acquire();
     const waiting = new InterProcessMutex(mine.client, path).acquire();
     const watching = (count: number): Promise<Frame> =>
-      proxy.seen((frame) => frame.from === 'server' && (frame.op === 'setWatches' || (frame.op === 'getData' && frame.path === gate.path)), count);
+      lab.proxy.seen((frame) => frame.from === 'server' && (frame.op === 'setWatches' || (frame.op === 'getData' && frame.path === gate.path)), count);
     await watching(1);
     for (const count of [2, 3]) {
-      proxy.cut();
+      lab.proxy.cut();
       await watching(count);
     }
     const sessionId = mine.client.session.id;
     const suspended = reached(mine.client, 'suspended');
     // It must not come back before its session has ended.
-    await proxy.refuse();
-    proxy.cut();
+    await lab.proxy.refuse();
+    lab.proxy.cut();
     await suspended;
     await outside.endSession(mine.client);
-    await proxy.accept();
+    await lab.proxy.accept();
     await watching(4);
     expect(mine.client.session.id).not.to.equal(sessionId);
     await gate.release();
@@ -75,39 +60,39 @@ describe('digest authentication', () => {
       expect(sent.slice(0, 2)).to.deep.equal(['connect', 'auth']);
       expect(sent.filter((op) => op === 'auth')).to.have.length(1);
     }
-    expect(proxy.frames.filter((frame) => frame.err === -102)).to.deep.equal([]);
+    expect(lab.proxy.frames.filter((frame) => frame.err === -102)).to.deep.equal([]);
   });
 
   it('goes before what was asked for while there was no connection, which is then allowed', async () => {
-    await using mine = await account(proxy.connectString, { auth: [alice], acl: creatorOnly });
+    await using mine = await account(lab.proxy.connectString, { auth: [alice], acl: creatorOnly });
     const path = testPath('asked-before');
     const mutex = new InterProcessMutex(mine.client, path);
     const hold = await mutex.acquire();
     const suspended = reached(mine.client, 'suspended');
-    await proxy.refuse();
-    proxy.cut();
+    await lab.proxy.refuse();
+    lab.proxy.cut();
     await suspended;
     const releasing = hold.release();
     const acquiring = mutex.acquire();
     const queue = mutex.participants();
-    await proxy.accept();
+    await lab.proxy.accept();
     expect(await releasing).to.equal('released');
     await (await acquiring).release();
     await queue;
     expect(ops(connections().at(-1)).slice(0, 2)).to.deep.equal(['connect', 'auth']);
-    expect(proxy.frames.filter((frame) => frame.err === -102)).to.deep.equal([]);
+    expect(lab.proxy.frames.filter((frame) => frame.err === -102)).to.deep.equal([]);
   });
 
   it('is sent once after the connections that ended before they were answered', async () => {
     let dropped = 0;
-    proxy.on((frame) => (frame.from === 'server' && frame.op === 'connect' && (dropped += 1) <= 3 ? 'cut' : undefined));
-    await using mine = await account(proxy.connectString, { auth: [alice], acl: creatorOnly });
+    lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'connect' && (dropped += 1) <= 3 ? 'cut' : undefined));
+    await using mine = await account(lab.proxy.connectString, { auth: [alice], acl: creatorOnly });
     await new InterProcessMutex(mine.client, testPath('dropped')).withLock(() => undefined);
     expect(connections().map((frames) => ops(frames).filter((op) => op === 'auth').length)).to.deep.equal([0, 0, 0, 1]);
   });
 
   it('sends all credentials, in the order in which they were given, before anything else', async () => {
-    await using mine = await account(proxy.connectString, { auth: [alice, work] });
+    await using mine = await account(lab.proxy.connectString, { auth: [alice, work] });
     await new InterProcessMutex(mine.client, testPath('all')).withLock(() => undefined);
     const [frames = []] = connections();
     expect(ops(frames).slice(0, 3)).to.deep.equal(['connect', 'auth', 'auth']);
@@ -116,26 +101,26 @@ describe('digest authentication', () => {
   });
 
   it('with a scheme that the server does not know is an AuthFailedError that names the servers', async () => {
-    const error = await rejection(account(server.connectString, { auth: [{ scheme: 'palm-reading', credentials: 'alice:life line' }] }));
+    const error = await rejection(account(lab.server.connectString, { auth: [{ scheme: 'palm-reading', credentials: 'alice:life line' }] }));
     expect(error).to.be.instanceOf(AuthFailedError).with.property('code', 'ERR_LOCK_AUTH_FAILED');
-    expect(error.message).to.contain(server.connectString);
+    expect(error.message).to.contain(lab.server.connectString);
   });
 
   it('that is refused later on ends the session, is tried again, not without a pause, and goes on when it is accepted', async () => {
     const warnings: string[] = [];
-    await using mine = await account(proxy.connectString, { auth: [alice], acl: creatorOnly, logger: { warn: (message) => void warnings.push(message) } });
+    await using mine = await account(lab.proxy.connectString, { auth: [alice], acl: creatorOnly, logger: { warn: (message) => void warnings.push(message) } });
     const hold = await new InterProcessMutex(mine.client, testPath('refused-later')).acquire();
-    const accept = proxy.on((frame) => (frame.from === 'server' && frame.op === 'auth' ? { replaceError: -115 } : undefined));
+    const accept = lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'auth' ? { replaceError: -115 } : undefined));
     const told = aborted(hold.signal);
     const refusedAt = performance.now();
     const refusals = 7;
-    const refused = proxy.seen((frame) => frame.from === 'server' && frame.op === 'auth', refusals + 1);
-    proxy.cut();
+    const refused = lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'auth', refusals + 1);
+    lab.proxy.cut();
     await told;
     await refused;
     // No pause after a session that was once accepted, then 25, 50, 100, 200 and 400 ms at least.
     expect(performance.now() - refusedAt).to.be.at.least(775);
-    expect(warnings[0]).to.contain('refused the credentials').and.to.contain(proxy.connectString);
+    expect(warnings[0]).to.contain('refused the credentials').and.to.contain(lab.proxy.connectString);
     accept();
     await new InterProcessMutex(mine.client, testPath('accepted')).withLock((again) => expect(again.isValid).to.equal(true));
     expect(await hold.release()).to.equal('lost');
@@ -143,8 +128,8 @@ describe('digest authentication', () => {
 
   it('with a wrong password is told by the guarded lock, and not by the connection', async () => {
     const path = testPath('wrong-password');
-    await using mine = await account(server.connectString, { auth: [alice], acl: creatorOnly });
-    await using wrong = await account(server.connectString, { auth: [digest('alice:open barley')], acl: creatorOnly });
+    await using mine = await account(lab.server.connectString, { auth: [alice], acl: creatorOnly });
+    await using wrong = await account(lab.server.connectString, { auth: [digest('alice:open barley')], acl: creatorOnly });
     const hold = await new InterProcessMutex(mine.client, path).acquire();
     const error = await rejection(new InterProcessMutex(wrong.client, path).acquire());
     expect(error.code).to.equal('ERR_LOCK_REQUEST_FAILED');

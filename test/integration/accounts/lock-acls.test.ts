@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { InterProcessMutex, ZooKeeperError, type AclEntry } from '../../../src/index.ts';
-import { sharedZooKeeper } from '../../support/hooks.ts';
-import { testPath } from '../../support/test-path.ts';
-import { rejection } from '../../support/until.ts';
-import { account, anyone, creatorOnly, digest, digestId, permission, type Account } from './support/account.ts';
+import { sharedZooKeeper } from '../../../harness/hooks.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { rejection } from '../../../harness/until.ts';
+import { account, anyone, creatorOnly, digest, digestId, permission, type Account } from '../../../harness/account.ts';
 
 const secret = 'alice:open sesame';
 const alice = digest(secret);

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { inspect } from 'node:util';
 import { InterProcessMutex, LockClient, type LockClientOptions } from '../../../src/index.ts';
-import { stranger } from '../../support/stranger.ts';
-import { testPath } from '../../support/test-path.ts';
-import { aborted, rejection, until } from '../../support/until.ts';
-import { startProxy, type Frame, type FrameAction, type ZkProxy } from '../../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
-import { account, anyone, creatorOnly, permission } from './support/account.ts';
+import { answered, once } from '../../../harness/frame-matches.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { connectObserver } from '../../../harness/observer.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { aborted, rejection, until } from '../../../harness/until.ts';
+import { account, anyone, creatorOnly, permission } from '../../../harness/account.ts';
 
 const password = 'Open-Sesame-4711';
 const credentials = `alice:${password}`;
@@ -16,58 +16,40 @@ const auth = [{ scheme: 'digest', credentials }];
 const traces = [password, inspect(Buffer.from(password)).slice('<Buffer '.length, -1), Buffer.from(password).toString('hex'), Buffer.from(credentials).toString('base64')];
 
 describe('no password is in an error or in the log', () => {
-  let server: ZooKeeperServer;
-  let proxy: ZkProxy;
+  const lab = labOfEachTest('secrets', { server: 'own', proxy: true, client: 'none' });
   /** Everything that a reader of logs may come to see: what was logged, process warnings, and the errors that a test adds. */
   let heard: unknown[];
   let options: LockClientOptions;
 
   const warned = (warning: Error): void => void heard.push(warning);
 
-  before(async () => {
-    server = await startServer();
-  });
-
-  beforeEach(async () => {
-    proxy = await startProxy(server.port);
+  beforeEach(() => {
     heard = [];
     options = { auth, sessionTimeoutMs: 10_000, logger: { warn: (...all) => void heard.push(all) } };
     process.on('warning', warned);
   });
 
-  afterEach(async () => {
+  afterEach(() => {
     process.off('warning', warned);
-    await proxy.close();
     expect(heard, 'what was heard').not.to.be.empty;
     const text = heard.map((one) => inspect(one, { depth: Infinity, showHidden: true, maxArrayLength: null, maxStringLength: null })).join('\n');
     for (const trace of traces) expect(text).not.to.contain(trace);
   });
 
-  after(() => server.stop());
-
-  /** Does something to the first answer of a kind from now on. */
-  const once = (op: Frame['op'], action: FrameAction): void => {
-    const remove = proxy.on((frame) => {
-      if (frame.from !== 'server' || frame.op !== op) return undefined;
-      remove();
-      return action;
-    });
-  };
-
   it('when no server answers the first connection', async () => {
-    await proxy.refuse();
-    heard.push(await rejection(LockClient.connect(proxy.connectString, { ...options, connectionTimeoutMs: 50 })));
+    await lab.proxy.refuse();
+    heard.push(await rejection(LockClient.connect(lab.proxy.connectString, { ...options, connectionTimeoutMs: 50 })));
   });
 
   it('when the servers refuse the credentials of the first connection', async () => {
-    heard.push(await rejection(LockClient.connect(server.connectString, { ...options, auth: [{ scheme: 'palm-reading', credentials }] })));
+    heard.push(await rejection(LockClient.connect(lab.server.connectString, { ...options, auth: [{ scheme: 'palm-reading', credentials }] })));
   });
 
   it('when the servers refuse the credentials later, and a hold is lost by it', async () => {
-    await using mine = await account(proxy.connectString, options);
+    await using mine = await account(lab.proxy.connectString, options);
     const hold = await new InterProcessMutex(mine.client, testPath('refused-later')).acquire();
-    once('auth', { replaceError: -115 });
-    proxy.cut();
+    once(lab.proxy, answered('auth'), { replaceError: -115 });
+    lab.proxy.cut();
     heard.push(await aborted(hold.signal));
     await until('it is logged', () => heard.length > 1);
     heard.push(mine.client);
@@ -75,8 +57,8 @@ describe('no password is in an error or in the log', () => {
 
   it('when an acquire is refused, because the lock is somebody else’s', async () => {
     const path = testPath('refused');
-    await using other = await account(server.connectString, { auth: [{ scheme: 'digest', credentials: 'bob:under the rose' }], acl: creatorOnly });
-    await using mine = await account(server.connectString, options);
+    await using other = await account(lab.server.connectString, { auth: [{ scheme: 'digest', credentials: 'bob:under the rose' }], acl: creatorOnly });
+    await using mine = await account(lab.server.connectString, options);
     const hold = await new InterProcessMutex(other.client, path).acquire();
     const mutex = new InterProcessMutex(mine.client, path);
     heard.push(...(await Promise.all([mutex.acquire(), mutex.tryAcquire(), mutex.participants()].map(rejection))));
@@ -84,16 +66,16 @@ describe('no password is in an error or in the log', () => {
   });
 
   it('when the ACL is refused', async () => {
-    await using mine = await account(server.connectString, { ...options, acl: [{ permissions: permission.all, scheme: 'palm-reading', id: 'alice' }] });
+    await using mine = await account(lab.server.connectString, { ...options, acl: [{ permissions: permission.all, scheme: 'palm-reading', id: 'alice' }] });
     heard.push(await rejection(new InterProcessMutex(mine.client, testPath('bad-acl')).acquire()));
   });
 
   it('when a znode cannot be deleted', async () => {
     const path = testPath('undeletable');
-    await using other = await account(server.connectString);
+    await using other = await account(lab.server.connectString);
     const parent = path.slice(0, path.lastIndexOf('/'));
     await other.create(parent, [anyone(permission.create, permission.read)]);
-    await using mine = await account(server.connectString, options);
+    await using mine = await account(lab.server.connectString, options);
     const hold = await new InterProcessMutex(mine.client, parent).acquire();
     const releasing = hold.release();
     await until('it is logged', () => heard.length > 0);
@@ -102,15 +84,15 @@ describe('no password is in an error or in the log', () => {
   });
 
   it('when an answer cannot be read', async () => {
-    await using mine = await account(proxy.connectString, options);
-    once('getChildren2', { replaceError: 0 });
+    await using mine = await account(lab.proxy.connectString, options);
+    once(lab.proxy, answered('getChildren2'), { replaceError: 0 });
     await new InterProcessMutex(mine.client, testPath('unreadable')).withLock((hold) => void heard.push(hold));
     expect(heard).to.have.length.above(1);
   });
 
   it('when the session expires, a wait is over, or the client is closed', async () => {
-    await using outside = await stranger(server.connectString);
-    const mine = await account(server.connectString, options);
+    await using outside = await connectObserver(lab.server.connectString);
+    const mine = await account(lab.server.connectString, options);
     const mutex = new InterProcessMutex(mine.client, testPath('expired'));
     const hold = await mutex.acquire();
     heard.push(await rejection(mutex.acquire({ timeoutMs: 20 })));
@@ -135,7 +117,7 @@ describe('no password is in an error or in the log', () => {
       [{ scheme: 'digest', credentials: Buffer.from(credentials) }],
     ];
     for (const wrong of bad) {
-      const error = await rejection(LockClient.connect(server.connectString, { ...options, auth: wrong as typeof auth }));
+      const error = await rejection(LockClient.connect(lab.server.connectString, { ...options, auth: wrong as typeof auth }));
       expect(error).to.be.instanceOf(TypeError);
       expect(error.message).to.contain('`auth`');
       heard.push(error);

@@ -1,20 +1,16 @@
 import { expect } from 'chai';
 import { InterProcessMutex, ZooKeeperError, type Hold, type LockLostError } from '../../../src/index.ts';
-import { sharedZooKeeper } from '../../support/hooks.ts';
-import { testPath } from '../../support/test-path.ts';
-import { rejection, until } from '../../support/until.ts';
-import { account, anyone, creatorOnly, digest, permission, type Account } from './support/account.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { rejection, until } from '../../../harness/until.ts';
+import { account, anyone, creatorOnly, digest, permission, type Account } from '../../../harness/account.ts';
 
 const alice = digest('alice:open sesame');
 
 describe('a stranger', () => {
-  let connectString: string;
+  const lab = labOfEachTest('strangers', { client: 'none' });
   let holder: Account;
   let waiter: Account;
-
-  before(async () => {
-    ({ connectString } = await sharedZooKeeper());
-  });
 
   afterEach(() => Promise.all([holder.client.close(), waiter.client.close()]));
 
@@ -30,8 +26,8 @@ describe('a stranger', () => {
 
   /** Somebody holds a lock and somebody waits for it, each in a client of their own. */
   const scene = async (options: Parameters<typeof account>[1]): Promise<Scene> => {
-    holder = await account(connectString, { sessionTimeoutMs: 20_000, ...options });
-    waiter = await account(connectString, { sessionTimeoutMs: 20_000, ...options });
+    holder = await account(lab.connectString, { sessionTimeoutMs: 20_000, ...options });
+    waiter = await account(lab.connectString, { sessionTimeoutMs: 20_000, ...options });
     const path = testPath('guarded');
     const mutex = new InterProcessMutex(holder.client, path);
     const hold = await mutex.acquire();
@@ -77,7 +73,7 @@ describe('a stranger', () => {
       let guarded: Scene;
 
       beforeEach(async () => {
-        mallory = await account(connectString, { auth });
+        mallory = await account(lab.connectString, { auth });
         guarded = await scene({ auth: [alice], acl: creatorOnly });
       });
 
@@ -128,7 +124,7 @@ describe('a stranger', () => {
     let open: Scene;
 
     beforeEach(async () => {
-      visitor = await account(connectString);
+      visitor = await account(lab.connectString);
       open = await scene({ auth: [alice] });
     });
 
@@ -217,7 +213,7 @@ describe('a stranger', () => {
     const options = { auth: [alice], acl: [...creatorOnly, anyone(permission.create)] };
     const guarded = await scene(options);
     const warnings: string[] = [];
-    const mallory = await account(connectString, { logger: { warn: (message) => void warnings.push(message) } });
+    const mallory = await account(lab.connectString, { logger: { warn: (message) => void warnings.push(message) } });
     await refusedAsLock(new InterProcessMutex(mallory.client, guarded.path).acquire(), guarded.path);
     await until('it says that it cannot delete', () => warnings.length > 0);
     expect(warnings[0]).to.contain(guarded.path);

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { InterProcessMutex, ZooKeeperError, type LockLostError } from '../../../src/index.ts';
-import { sharedZooKeeper } from '../../support/hooks.ts';
-import { testPath } from '../../support/test-path.ts';
-import { aborted, rejection, until } from '../../support/until.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
-import { account, anyone, creatorOnly, digest, permission, type Account } from './support/account.ts';
+import { sharedZooKeeper } from '../../../harness/hooks.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { aborted, rejection, until } from '../../../harness/until.ts';
+import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
+import { account, anyone, creatorOnly, digest, permission, type Account } from '../../../harness/account.ts';
 
 describe('two accounts that share a lock, and may not read each other’s znodes', () => {
   let path: string;

@@ -3,14 +3,14 @@ import dns from 'node:dns';
 import { connect as dial } from 'node:net';
 import { InterProcessMutex, LockClient } from '../../../src/index.ts';
 import { lookupShuffled } from '../../../src/client/lookup.ts';
-import { onFreshPorts } from '../../support/free-port.ts';
-import { startRelay } from '../../support/relay.ts';
-import { stranger } from '../../support/stranger.ts';
-import { testPath } from '../../support/test-path.ts';
-import { aborted, rejection } from '../../support/until.ts';
-import { startProxy } from '../../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
-import { nextState } from './support/lock-clients.ts';
+import { onFreshPorts } from '../../../harness/free-port.ts';
+import { startRelay } from '../../../harness/relay.ts';
+import { connectObserver as stranger } from '../../../harness/observer.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { aborted, rejection } from '../../../harness/until.ts';
+import { startProxy } from '../../../harness/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
+import { nextState } from '../../../harness/lock-clients.ts';
 
 const name = 'zookeeper.test';
 

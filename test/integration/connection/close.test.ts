@@ -2,13 +2,13 @@ import { expect } from 'chai';
 import { once } from 'node:events';
 import { ConnectionTimeoutError, LockClient } from '../../../src/index.ts';
 import { createSequential, openAcl } from '../../../src/client/operations.ts';
-import { startSilentServer } from '../../support/silent-server.ts';
-import { stranger, type Stranger } from '../../support/stranger.ts';
-import { testPath } from '../../support/test-path.ts';
-import { rejection } from '../../support/until.ts';
-import { startProxy, type Frame, type ZkProxy } from '../../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
-import { connectInOrder, nextState } from './support/lock-clients.ts';
+import { startSilentServer } from '../../../harness/silent-server.ts';
+import { connectObserver as stranger, type Observer as Stranger } from '../../../harness/observer.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { rejection } from '../../../harness/until.ts';
+import { startProxy, type Frame, type ZkProxy } from '../../../harness/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
+import { connectInOrder, nextState } from '../../../harness/lock-clients.ts';
 
 /** What a busy machine may add to a timer. */
 const slackMs = 400;

@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { startSilentServer } from '../../support/silent-server.ts';
-import { startProxy } from '../../support/zk-proxy.ts';
-import { startServer } from '../../support/zookeeper-server.ts';
+import { startSilentServer } from '../../../harness/silent-server.ts';
+import { startProxy } from '../../../harness/zk-proxy.ts';
+import { startServer } from '../../../harness/zookeeper-server.ts';
 
 const program = fileURLToPath(new URL('support/connect-and-close.ts', import.meta.url));
 

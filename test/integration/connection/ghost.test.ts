@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient, type BackgroundEvent, type Hold } from '../../../src/index.ts';
-import { testPath } from '../../support/test-path.ts';
-import { aborted, until } from '../../support/until.ts';
-import { startProxy, type Frame, type ZkProxy } from '../../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { aborted, until } from '../../../harness/until.ts';
+import { startProxy, type Frame, type ZkProxy } from '../../../harness/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
 
 const sessionTimeoutMs = 2_000;
 

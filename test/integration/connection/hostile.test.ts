@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../../src/index.ts';
 import { exists } from '../../../src/client/operations.ts';
-import { connectResponse, startFakeServer } from '../../support/fake-server.ts';
-import { testPath } from '../../support/test-path.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
-import { ConnectionProbe } from './support/connection-probe.ts';
+import { connectResponse, startFakeServer } from '../../../harness/fake-server.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
+import { ConnectionProbe } from '../../../harness/connection-probe.ts';
 
 /** What a length promises must not be allocated before the bytes are there. */
 const mostMemory = 32 * 1024 * 1024;

@@ -2,12 +2,12 @@ import { expect } from 'chai';
 import { InterProcessMutex, LockClient, type BackgroundEvent, type ConnectionState, type Hold } from '../../../src/index.ts';
 import { exists } from '../../../src/client/operations.ts';
 import { sessionName } from '../../../src/client/session.ts';
-import { stranger } from '../../support/stranger.ts';
-import { testPath } from '../../support/test-path.ts';
-import { aborted, until } from '../../support/until.ts';
-import { startProxy, type Frame, type ZkProxy } from '../../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
-import { ConnectionProbe } from './support/connection-probe.ts';
+import { connectObserver as stranger } from '../../../harness/observer.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { aborted, until } from '../../../harness/until.ts';
+import { startProxy, type Frame, type ZkProxy } from '../../../harness/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
+import { ConnectionProbe } from '../../../harness/connection-probe.ts';
 
 const sessionTimeoutMs = 2_000;
 

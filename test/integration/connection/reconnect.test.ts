@@ -4,12 +4,12 @@ import type { ConnectionState } from '../../../src/index.ts';
 import { systemClock, type CancelTimer, type Clock } from '../../../src/client/clock.ts';
 import { roundDelayMs } from '../../../src/client/connection.ts';
 import { createPersistent, exists, getData, openAcl, type AclEntry, type Operation } from '../../../src/client/operations.ts';
-import { testPath } from '../../support/test-path.ts';
-import { rejection } from '../../support/until.ts';
-import { startProxy, type Frame, type ZkProxy } from '../../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
-import { ConnectionProbe, type ProbeOptions } from './support/connection-probe.ts';
-import { connectInOrder, nextState } from './support/lock-clients.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { rejection } from '../../../harness/until.ts';
+import { startProxy, type Frame, type ZkProxy } from '../../../harness/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
+import { ConnectionProbe, type ProbeOptions } from '../../../harness/connection-probe.ts';
+import { connectInOrder, nextState } from '../../../harness/lock-clients.ts';
 
 const from = (side: Frame['from'], op: Frame['op']) => (frame: Frame): boolean => frame.from === side && frame.op === op;
 

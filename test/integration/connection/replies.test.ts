@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import { createPersistent, exists, openAcl, type Operation } from '../../../src/client/operations.ts';
 import { Writer } from '../../../src/client/wire.ts';
 import { ZooKeeperError } from '../../../src/client/zookeeper-error.ts';
-import { testPath } from '../../support/test-path.ts';
-import { rejection } from '../../support/until.ts';
-import { startProxy, type Frame, type FrameAction, type ZkProxy } from '../../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
-import { ConnectionProbe } from './support/connection-probe.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { rejection } from '../../../harness/until.ts';
+import { startProxy, type Frame, type FrameAction, type ZkProxy } from '../../../harness/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
+import { ConnectionProbe } from '../../../harness/connection-probe.ts';
 
 const from = (side: Frame['from'], op: Frame['op']) => (frame: Frame): boolean => frame.from === side && frame.op === op;
 

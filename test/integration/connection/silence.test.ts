@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { InterProcessMutex, type ConnectionState, type LockClient } from '../../../src/index.ts';
 import { createPersistent, exists, getData, openAcl, remove } from '../../../src/client/operations.ts';
-import { startSilentServer } from '../../support/silent-server.ts';
-import { testPath } from '../../support/test-path.ts';
-import { rejection, until } from '../../support/until.ts';
-import { startProxy, type Frame, type ZkProxy } from '../../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
-import { ConnectionProbe } from './support/connection-probe.ts';
-import { connectInOrder, nextState } from './support/lock-clients.ts';
+import { startSilentServer } from '../../../harness/silent-server.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { rejection, until } from '../../../harness/until.ts';
+import { startProxy, type Frame, type ZkProxy } from '../../../harness/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
+import { connectInOrder, nextState } from '../../../harness/lock-clients.ts';
+import { ConnectionProbe } from '../../../harness/connection-probe.ts';
 
 /** What a busy machine may add to a timer. */
 const slackMs = 400;

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { exists } from '../../../src/client/operations.ts';
-import { startProxy, type ZkProxy } from '../../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
-import { ConnectionProbe } from './support/connection-probe.ts';
+import { startProxy, type ZkProxy } from '../../../harness/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
+import { ConnectionProbe } from '../../../harness/connection-probe.ts';
 
 describe('a handler of the socket that throws', () => {
   const thrown = new Error('from a handler');

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { closeSession, createPersistent, exists, openAcl } from '../../../src/client/operations.ts';
-import { testPath } from '../../support/test-path.ts';
-import { rejection } from '../../support/until.ts';
-import { startProxy, type ZkProxy } from '../../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
-import { ConnectionProbe } from './support/connection-probe.ts';
-import { connectInOrder } from './support/lock-clients.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { rejection } from '../../../harness/until.ts';
+import { startProxy, type ZkProxy } from '../../../harness/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
+import { ConnectionProbe } from '../../../harness/connection-probe.ts';
+import { connectInOrder } from '../../../harness/lock-clients.ts';
 
 describe('an unanswered request', () => {
   let server: ZooKeeperServer;

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { exists } from '../../../src/client/operations.ts';
 import { Writer } from '../../../src/client/wire.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
-import { ConnectionProbe } from './support/connection-probe.ts';
+import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
+import { ConnectionProbe } from '../../../harness/connection-probe.ts';
 
 describe('an answer that nobody has asked for', () => {
   let server: ZooKeeperServer;

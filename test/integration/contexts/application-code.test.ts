@@ -3,14 +3,13 @@ import fc from 'fast-check';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { InterProcessMultiLock, InterProcessMutex, LockClient, StandardDriver, lockContext, retryForever, revoke, type Hold, type LockClientOptions, type LockDriver } from '../../../src/index.ts';
+import { InterProcessMultiLock, InterProcessMutex, LockClient, StandardDriver, lockContext, retryForever, revoke, type Hold, type LockDriver } from '../../../src/index.ts';
 import { innermostContext } from '../../../src/mutex/lock-context.ts';
-import { sharedZooKeeper } from '../../support/hooks.ts';
-import { stranger, type Stranger } from '../../support/stranger.ts';
-import { testPath } from '../../support/test-path.ts';
-import { aborted, until } from '../../support/until.ts';
-import { startProxy } from '../../support/zk-proxy.ts';
-import { CriticalSection } from './critical-section.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { aborted, until } from '../../../harness/until.ts';
+import { startProxy } from '../../../harness/zk-proxy.ts';
+import { CriticalSection } from '../../../harness/critical-section.ts';
 
 /** A store of the application, such as a request's. */
 const request = new AsyncLocalStorage<string>();
@@ -19,29 +18,11 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 describe('application code that the library calls', () => {
-  let connectString: string;
-  let outside: Stranger;
-  const clients: LockClient[] = [];
+  const lab = labOfEachTest('application-code', { client: 'none' });
   /** What each call saw: nothing of anybody. */
   const calls = new Map<string, string[]>();
 
-  before(async () => {
-    ({ connectString } = await sharedZooKeeper());
-    outside = await stranger(connectString);
-  });
-
-  afterEach(async () => {
-    await Promise.all(clients.splice(0).map((client) => client.close()));
-    calls.clear();
-  });
-
-  after(() => outside[Symbol.asyncDispose]());
-
-  async function connect(options: LockClientOptions = {}): Promise<LockClient> {
-    const client = await LockClient.connect(connectString, options);
-    clients.push(client);
-    return client;
-  }
+  afterEach(() => calls.clear());
 
   function saw(what: string): void {
     const seen = [...(request.getStore() === undefined ? [] : ['a request']), ...(innermostContext() === undefined ? [] : ['a lock context'])];
@@ -62,7 +43,7 @@ describe('application code that the library calls', () => {
   it('is in no context, whatever job the library works for meanwhile', async () => {
     const path = testPath('all-callbacks');
     await inJob(async () => {
-      const client = await connect({
+      const client = await lab.connect({
         retryPolicy: { allowRetry: (attempt) => (saw('retryPolicy'), retryForever(5).allowRetry(attempt)) },
         acl: () => (saw('acl'), [{ permissions: 31, scheme: 'world', id: 'anyone' }]),
         logger: { warn: () => saw('logger') },
@@ -78,15 +59,15 @@ describe('application code that the library calls', () => {
       short.renew(1);
       await aborted(short.signal);
       await short.release();
-      await until('its znode is gone', async () => (await outside.children(path)).length === 0);
+      await until('its znode is gone', async () => (await lab.observer.children(path)).length === 0);
 
       // A waiter whose znode is deleted asks the retry policy, and a revoked holder is asked to let go.
       const hold = await mutex.acquire();
       const waiting = lockContext.run(() => mutex.acquire({ timeoutMs: 15_000 }));
-      await until('one waits', async () => (await outside.children(path)).length === 2);
+      await until('one waits', async () => (await lab.observer.children(path)).length === 2);
       await until('the waiter is watched', async () => {
         const names = (await mutex.participants()).map((participant) => participant.path);
-        if (names[1] !== undefined && !calls.has('retryPolicy')) await outside.remove(names[1]);
+        if (names[1] !== undefined && !calls.has('retryPolicy')) await lab.observer.remove(names[1]);
         return calls.has('retryPolicy');
       });
       await revoke(client, hold.path);
@@ -98,7 +79,7 @@ describe('application code that the library calls', () => {
       // All ways to be told of a loss, judged by a getter in the middle of a job.
       const both = await new InterProcessMultiLock([other, mutex]).acquire();
       for (const [name, { signal }] of [['multi-hold', both], ['hold', both.holds[0] as Hold]] as const) signal.addEventListener('abort', () => saw(`${name}.signal`));
-      await outside.endSession(client);
+      await lab.observer.endSession(client);
       // It may attach to the old session once more, before that ends.
       await until('the session is replaced', () => !both.isValid && calls.has('state lost') && client.state === 'reconnected');
       await both.release();
@@ -115,13 +96,12 @@ describe('application code that the library calls', () => {
   });
 
   it('does not share the lock of the job that has connected the client: a listener of the state and the job, which both take the lock after a loss, take turns', async () => {
-    const proxy = await startProxy(Number(connectString.split(':').at(-1)));
+    const proxy = await startProxy(Number(lab.connectString.split(':').at(-1)));
     const path = testPath('listener-and-job');
-    const section = new CriticalSection(new InterProcessMutex(await connect(), path), 2);
+    const section = new CriticalSection(new InterProcessMutex(await lab.connect(), path), 2);
     try {
       await lockContext.run(async () => {
-        const client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 4_000 });
-        clients.push(client);
+        const client = await lab.connect({ sessionTimeoutMs: 4_000 }, proxy.connectString);
         const mutex = new InterProcessMutex(client, path);
         const lost = await mutex.acquire();
         const listened = new Promise<void>((resolve, reject) => {
@@ -131,7 +111,7 @@ describe('application code that the library calls', () => {
         });
         const told = aborted(lost.signal);
         await proxy.refuse();
-        await outside.endSession(client);
+        await lab.observer.endSession(client);
         await proxy.accept();
         await told;
         await lost.release();
@@ -147,16 +127,16 @@ describe('application code that the library calls', () => {
   });
 
   it('does not keep the context of a request alive whose signal gives up a wait, or that releases a hold, while no server answers', async () => {
-    const proxy = await startProxy(Number(connectString.split(':').at(-1)));
+    const proxy = await startProxy(Number(lab.connectString.split(':').at(-1)));
     const stores = new AsyncLocalStorage<object>();
     const path = testPath('given-up');
-    const theirs = await new InterProcessMutex(await connect(), path).acquire();
+    const theirs = await new InterProcessMutex(await lab.connect(), path).acquire();
     const client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 20_000 });
     const aborter = new AbortController();
     try {
       const hold = await new InterProcessMutex(client, `${path}-own`).acquire();
       const waiting = new InterProcessMutex(client, path).acquire({ signal: aborter.signal }).catch(() => 'given up');
-      await until('it waits', async () => (await outside.children(path)).length === 2);
+      await until('it waits', async () => (await lab.observer.children(path)).length === 2);
       proxy.silence();
       const store = stores.run({ payload: Buffer.alloc(1_000_000) }, () => {
         aborter.abort();
@@ -168,7 +148,7 @@ describe('application code that the library calls', () => {
         collectGarbage();
         return store.deref() === undefined;
       });
-      expect(await outside.children(path), 'the znode is still to be deleted').to.have.length(2);
+      expect(await lab.observer.children(path), 'the znode is still to be deleted').to.have.length(2);
     } finally {
       proxy.speak();
       await client.close();
@@ -184,7 +164,7 @@ describe('application code that the library calls', () => {
     const serve = async (): Promise<WeakRef<object>> => {
       const store = { payload: Buffer.alloc(1_000_000) };
       await stores.run(store, async () => {
-        const client = await connect({ sessionTimeoutMs: 1_000 });
+        const client = await lab.connect({ sessionTimeoutMs: 1_000 });
         const mutex = new InterProcessMutex(client, testPath('kept'));
         const sticky = new InterProcessMutex(client, testPath('kept-sticky'), { sticky: { idleMs: 60_000 } });
         mutexes.push(mutex, sticky);
@@ -212,7 +192,8 @@ describe('application code that the library calls', () => {
     await fc.assert(
       fc.asyncProperty(script, async (all) => {
         const path = testPath('interleaved');
-        const other = new InterProcessMutex(await connect(), `${path}-other`);
+        const bystander = await lab.connect();
+        const other = new InterProcessMutex(bystander, `${path}-other`);
         let client: LockClient | undefined;
         let mutex: InterProcessMutex | undefined;
         const wrong: string[] = [];
@@ -234,7 +215,7 @@ describe('application code that the library calls', () => {
         const play: Record<Step, () => Promise<unknown>> = {
           connect: async () => {
             if (client) return;
-            client = await connect({ sessionTimeoutMs: 2_000 });
+            client = await lab.connect({ sessionTimeoutMs: 2_000 });
             mutex = new InterProcessMutex(client, path);
           },
           listen: async () => {
@@ -251,8 +232,8 @@ describe('application code that the library calls', () => {
             if (mutex) pending.push(mutex.acquire({ timeoutMs: 200, signal: aborter.signal }).then((hold) => (listenTo(hold), hold.release()), () => undefined));
           },
           look: async () => [mutex?.isAcquiredInThisProcess, ...holds.map((hold) => hold.isValid)],
-          lose: async () => client && outside.endSession(client),
-          'take away': async () => holds[0] && outside.remove(holds[0].path).catch(() => undefined),
+          lose: async () => client && lab.observer.endSession(client),
+          'take away': async () => holds[0] && lab.observer.remove(holds[0].path).catch(() => undefined),
           abort: async () => aborters[0]?.abort(),
           release: async () => holds[0]?.release(),
         };
@@ -263,7 +244,7 @@ describe('application code that the library calls', () => {
         }
         await Promise.all(holds.map((hold) => hold.release()));
         for (let settled = 0; settled < pending.length; settled = pending.length) await Promise.all(pending);
-        await Promise.all(clients.splice(0).map((each) => each.close()));
+        await Promise.all([bystander.close(), client?.close()]);
         expect(wrong, JSON.stringify(all)).to.deep.equal([]);
       }),
       { numRuns: 25, endOnFailure: true },

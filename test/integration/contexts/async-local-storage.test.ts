@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { sharedZooKeeper } from '../../support/hooks.ts';
-import { testPath } from '../../support/test-path.ts';
+import { sharedZooKeeper } from '../../../harness/hooks.ts';
+import { testPath } from '../../../harness/test-path.ts';
 
 describe('AsyncLocalStorage', () => {
   before(() => sharedZooKeeper());

@@ -1,26 +1,26 @@
 import { expect } from 'chai';
 import { InterProcessMutex, lockContext } from '../../../src/index.ts';
-import { testPath } from '../../support/test-path.ts';
-import { CriticalSection } from './critical-section.ts';
-import { lockOfEachTest } from './lock-of-each-test.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { CriticalSection } from '../../../harness/critical-section.ts';
 
 describe('three jobs at once', () => {
-  const lock = lockOfEachTest('concurrent-jobs');
+  const lab = labOfEachTest('concurrent-jobs');
   let section: CriticalSection;
   beforeEach(() => {
-    section = new CriticalSection(lock.theirs, 3);
+    section = new CriticalSection(lab.theirs, 3);
   });
 
   const jobs = {
     async acquire(): Promise<void> {
-      const hold = await lock.mutex.acquire();
+      const hold = await lab.mutex.acquire();
       try {
         await section.visit();
       } finally {
         await hold.release();
       }
     },
-    withLock: (): Promise<void> => lock.mutex.withLock(() => section.visit()),
+    withLock: (): Promise<void> => lab.mutex.withLock(() => section.visit()),
   };
 
   async function expectOneAtATime(running: Promise<unknown>): Promise<void> {
@@ -38,7 +38,7 @@ describe('three jobs at once', () => {
 
       it('started by a setInterval whose own context is dead, run one at a time', async () => {
         let started: Promise<Promise<void>[]> | undefined;
-        await lock.mutex.withLock(() => {
+        await lab.mutex.withLock(() => {
           started = startedByInterval(job, 3);
         });
         await expectOneAtATime(Promise.all((await started) ?? []));
@@ -61,14 +61,14 @@ describe('three jobs at once', () => {
     it('withLock under one lockContext.run, queue up like strangers', () => expectOneAtATime(lockContext.run(siblings)));
 
     it('withLock under the withLock of another lock, queue up like strangers', () =>
-      expectOneAtATime(new InterProcessMutex(lock.client, testPath('around')).withLock(siblings)));
+      expectOneAtATime(new InterProcessMutex(lab.client, testPath('around')).withLock(siblings)));
 
     it('an acquire and two withLocks that came before it, in one context, run one at a time', () =>
       expectOneAtATime(lockContext.run(() => Promise.all([jobs.withLock(), jobs.withLock(), jobs.acquire()]))));
   });
 
   it('are one holder, and run together, when a holder has started them', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     await mutex.withLock((hold) =>
       Promise.all(
         [1, 2, 3].map(() =>

@@ -1,15 +1,17 @@
 import { expect } from 'chai';
 import { InterProcessMutex, lockContext, type Hold } from '../../../src/index.ts';
-import { testPath } from '../../support/test-path.ts';
-import { rejection } from '../../support/until.ts';
-import { CriticalSection } from './critical-section.ts';
-import { gate, lockOfEachTest, queueOf, queueReaches } from './lock-of-each-test.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { rejection } from '../../../harness/until.ts';
+import { CriticalSection } from '../../../harness/critical-section.ts';
+import { gate } from '../../../harness/gate.ts';
+import { queueOf, queueReaches } from '../../../harness/queue.ts';
 
 describe('work that outlives its lock context', () => {
-  const lock = lockOfEachTest('detached');
+  const lab = labOfEachTest('detached');
 
   it('queues as a stranger when its withLock has settled', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const section = new CriticalSection(theirs, 3);
     const { opened, open } = gate();
     let detached: Promise<unknown> | undefined;
@@ -26,7 +28,7 @@ describe('work that outlives its lock context', () => {
   });
 
   it('does not share a hold that its dead context has left behind', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const { opened, open } = gate();
     let left: Hold | undefined;
     let detached: Promise<Hold> | undefined;
@@ -47,7 +49,7 @@ describe('work that outlives its lock context', () => {
   });
 
   it('is refused by release() for what it does not hold, and may end what its dead context left behind', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const { opened, open } = gate();
     let detached: Promise<string[]> | undefined;
     const left = await lockContext.run(async () => {
@@ -61,7 +63,7 @@ describe('work that outlives its lock context', () => {
   });
 
   it('is the holder still when a context around the dead one is', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     await mutex.withLock(async (hold) => {
       let detached: Promise<string> | undefined;
       const { opened, open } = gate();
@@ -75,7 +77,7 @@ describe('work that outlives its lock context', () => {
   });
 
   it('belongs to the job around its dead withLock', async () => {
-    const { client, mutex } = lock;
+    const { client, mutex } = lab;
     const other = new InterProcessMutex(client, testPath('around'));
     await lockContext.run(async () => {
       let detached: Promise<Hold> | undefined;
@@ -95,11 +97,11 @@ describe('work that outlives its lock context', () => {
 
   for (const [what, inside] of [
     ['a lockContext.run', (work: () => void) => lockContext.run(work)],
-    ['a withLock in a lockContext.run', (work: () => void) => lockContext.run(() => new InterProcessMutex(lock.client, testPath('inner')).withLock(work))],
+    ['a withLock in a lockContext.run', (work: () => void) => lockContext.run(() => new InterProcessMutex(lab.client, testPath('inner')).withLock(work))],
     ['a lockContext.run in a lockContext.run', (work: () => void) => lockContext.run(() => lockContext.run(work))],
   ] as const) {
     it(`of ${what} does not become the holder around it when that has died`, async () => {
-      const { mutex } = lock;
+      const { mutex } = lab;
       await mutex.withLock(async (hold) => {
         let detached: Promise<unknown> | undefined;
         const { opened, open } = gate();
@@ -119,7 +121,7 @@ describe('work that outlives its lock context', () => {
   }
 
   it('in an acquire that was granted after its context had died, holds it outside of every context', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const gateHold = await theirs.acquire();
     let acquiring: Promise<Hold> | undefined;
     lockContext.run(() => {

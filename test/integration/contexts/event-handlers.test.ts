@@ -3,12 +3,14 @@ import { EventEmitter, once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { InterProcessMutex, lockContext, type Hold } from '../../../src/index.ts';
 import { innermostContext, type LockContext } from '../../../src/mutex/lock-context.ts';
-import { rejection } from '../../support/until.ts';
-import { CriticalSection } from './critical-section.ts';
-import { gate, lockOfEachTest, queueOf, queueReaches } from './lock-of-each-test.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { rejection } from '../../../harness/until.ts';
+import { CriticalSection } from '../../../harness/critical-section.ts';
+import { gate } from '../../../harness/gate.ts';
+import { queueOf, queueReaches } from '../../../harness/queue.ts';
 
 describe('the message handlers of one socket', () => {
-  const lock = lockOfEachTest('socket');
+  const lab = labOfEachTest('socket');
   let server: Server;
   let socket: Socket;
   let peer: Socket;
@@ -40,7 +42,7 @@ describe('the message handlers of one socket', () => {
   }
 
   it('opened inside a withLock that has settled, are owners of their own', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const section = new CriticalSection(theirs, 3);
     const contexts: (LockContext | undefined)[] = [];
     const owned: boolean[] = [];
@@ -67,7 +69,7 @@ describe('the message handlers of one socket', () => {
   });
 
   it('opened inside a lockContext.run that has settled with a hold unreleased, do not share that hold', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     let left: Hold | undefined;
     const handled: Promise<Hold | undefined>[] = [];
     await lockContext.run(async () => {
@@ -83,7 +85,7 @@ describe('the message handlers of one socket', () => {
   });
 
   it('opened inside a withLock that still runs, are that holder', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     await mutex.withLock(async (hold) => {
       const handled: Promise<string>[] = [];
       await openSocket();
@@ -95,7 +97,7 @@ describe('the message handlers of one socket', () => {
   });
 
   it('bound by lockContext.bind, are owners of their own while the withLock around the socket still runs', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     await mutex.withLock(async (hold) => {
       const handled: Promise<Error & { code?: string }>[] = [];
       await openSocket();
@@ -108,11 +110,11 @@ describe('the message handlers of one socket', () => {
 });
 
 describe('a handler bound by lockContext.bind', () => {
-  const lock = lockOfEachTest('bind');
+  const lab = labOfEachTest('bind');
 
   /** Holds it twice, as one owner, while the others wait. */
   async function handle(section: CriticalSection): Promise<void> {
-    const { mutex } = lock;
+    const { mutex } = lab;
     const outer = await mutex.acquire();
     const inner = await mutex.acquire();
     expect(inner.path).to.equal(outer.path);
@@ -122,7 +124,7 @@ describe('a handler bound by lockContext.bind', () => {
   }
 
   it('is a new owner at each call, and re-entrant within it', async () => {
-    const section = new CriticalSection(lock.theirs, 3);
+    const section = new CriticalSection(lab.theirs, 3);
     const emitter = new EventEmitter();
     const handled: Promise<void>[] = [];
     const bound = lockContext.bind(handle);
@@ -133,18 +135,18 @@ describe('a handler bound by lockContext.bind', () => {
   });
 
   it('is a new owner at each call when one context calls it again and again', async () => {
-    const section = new CriticalSection(lock.theirs, 3);
+    const section = new CriticalSection(lab.theirs, 3);
     const bound = lockContext.bind(handle);
     await lockContext.run(() => Promise.all([bound(section), bound(section), bound(section)]));
     expect(section).to.deep.include({ visits: 3, most: 1 });
   });
 
   it('waits for the lock that the code around the call holds, and is granted it after that', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const emitter = new EventEmitter();
     const handled: Promise<bigint>[] = [];
     // A lock of the handler's own lies between, and a job of its own, too.
-    const between = new InterProcessMutex(lock.client, `${mutex.path}-between`);
+    const between = new InterProcessMutex(lab.client, `${mutex.path}-between`);
     emitter.on('changed', lockContext.bind(() => handled.push(between.withLock(() => mutex.withLock(({ fencingToken }) => fencingToken)))));
     const token = await mutex.withLock(async (hold) => {
       emitter.emit('changed');
@@ -156,7 +158,7 @@ describe('a handler bound by lockContext.bind', () => {
   });
 
   it('goes on waiting when the context of its call has ended, and a job inside of it awaits the lock', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const { opened, open } = gate();
     let detached: Promise<boolean> | undefined;
     const call = lockContext.bind(() => {
@@ -171,7 +173,7 @@ describe('a handler bound by lockContext.bind', () => {
   });
 
   it('is told of the deadlock where a job of its own holds the lock, and awaits it', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     const handled = lockContext.bind(() => mutex.withLock(() => lockContext.run(() => rejection(mutex.acquire()))))();
     expect((await handled).code).to.equal('ERR_LOCK_DEADLOCK');
   });

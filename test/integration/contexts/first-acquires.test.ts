@@ -1,13 +1,14 @@
 import { expect } from 'chai';
 import { lockContext, type Hold } from '../../../src/index.ts';
-import { rejection, until } from '../../support/until.ts';
-import { lockOfEachTest, queueOf, queueReaches } from './lock-of-each-test.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { rejection, until } from '../../../harness/until.ts';
+import { queueOf, queueReaches } from '../../../harness/queue.ts';
 
 describe('parallel first acquires of one context', () => {
-  const lock = lockOfEachTest('first-acquires');
+  const lab = labOfEachTest('first-acquires');
 
   it('are one znode, and both are granted', async () => {
-    const { mutex, theirs, outside } = lock;
+    const { mutex, theirs, observer } = lab;
     await lockContext.run(async () => {
       const [first, second] = await Promise.all([mutex.acquire(), mutex.acquire()]);
       expect(second.path).to.equal(first.path);
@@ -15,12 +16,12 @@ describe('parallel first acquires of one context', () => {
       await first.release();
       expect(second.isValid).to.equal(true);
       await second.release();
-      expect(await outside.children(mutex.path)).to.deep.equal([]);
+      expect(await observer.children(mutex.path)).to.deep.equal([]);
     });
   });
 
   it('are one znode while they wait, and are granted together', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const gateHold = await theirs.acquire();
     await lockContext.run(async () => {
       const acquiring = Promise.all([mutex.acquire(), mutex.acquire(), mutex.acquire({ timeoutMs: 60_000 })]);
@@ -35,7 +36,7 @@ describe('parallel first acquires of one context', () => {
   });
 
   it('let a withLock that came later wait for them, and re-enter', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     await lockContext.run(async () => {
       const [hold, path] = await Promise.all([mutex.acquire(), mutex.withLock((inner) => inner.path)]);
       expect(path).to.equal(hold.path);
@@ -45,7 +46,7 @@ describe('parallel first acquires of one context', () => {
   });
 
   it('let a tryAcquire that came later go away: it does not wait', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     await lockContext.run(async () => {
       const [hold, tried] = await Promise.all([mutex.acquire(), mutex.tryAcquire()]);
       expect(tried).to.equal(undefined);
@@ -54,7 +55,7 @@ describe('parallel first acquires of one context', () => {
   });
 
   it('have a patience of their own: a second that gives up sends nothing and takes nothing from the first', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const gateHold = await theirs.acquire();
     await lockContext.run(async () => {
       const first = mutex.acquire();
@@ -72,7 +73,7 @@ describe('parallel first acquires of one context', () => {
   });
 
   it('do not fail together: when the first is aborted, the second gets the lock by itself', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const gateHold = await theirs.acquire();
     await lockContext.run(async () => {
       const controller = new AbortController();
@@ -98,7 +99,7 @@ describe('parallel first acquires of one context', () => {
   });
 
   it('do not fail together: when the first only tried, the second waits for its turn', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const gateHold = await theirs.acquire();
     await lockContext.run(async () => {
       const tried = mutex.tryAcquire();
@@ -111,7 +112,7 @@ describe('parallel first acquires of one context', () => {
   });
 
   it('wait for nobody once the first one has been released', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     const tokens = await lockContext.run(async () => {
       const once = async (): Promise<bigint> => {
         const hold: Hold = await mutex.acquire();

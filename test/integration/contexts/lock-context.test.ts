@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { lockContext } from '../../../src/index.ts';
 import { innermostContext, LockContext } from '../../../src/mutex/lock-context.ts';
-import { rejection } from '../../support/until.ts';
+import { rejection } from '../../../harness/until.ts';
 
 describe('lockContext.run', () => {
   it('returns what its function returns, and throws what it throws', async () => {

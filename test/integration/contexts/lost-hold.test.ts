@@ -1,16 +1,17 @@
 import { expect } from 'chai';
 import { lockContext, LockLostError } from '../../../src/index.ts';
-import { rejection } from '../../support/until.ts';
-import { lockOfEachTest, queueOf, takeAway } from './lock-of-each-test.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { rejection } from '../../../harness/until.ts';
+import { queueOf, takeAway } from '../../../harness/queue.ts';
 
 describe('a context whose hold was lost', () => {
-  const lock = lockOfEachTest('lost-hold');
+  const lab = labOfEachTest('lost-hold');
 
   it('does not re-enter: every way in rejects with the LockLostError of the hold', async () => {
-    const { mutex, outside } = lock;
+    const { mutex, observer } = lab;
     await lockContext.run(async () => {
       const hold = await mutex.acquire();
-      await takeAway(hold, outside);
+      await takeAway(hold, observer);
       let isInside = false;
       const ways = [mutex.acquire(), mutex.acquire({ timeoutMs: 0 }), mutex.tryAcquire(), mutex.withLock(() => (isInside = true))];
       for (const error of await Promise.all(ways.map(rejection))) {
@@ -22,11 +23,11 @@ describe('a context whose hold was lost', () => {
   });
 
   it('does not re-enter through the contexts inside of it either', async () => {
-    const { mutex, outside } = lock;
+    const { mutex, observer } = lab;
     const error = await rejection(
       mutex.withLock((hold) =>
         mutex.withLock(async () => {
-          await takeAway(hold, outside);
+          await takeAway(hold, observer);
           expect(await rejection(mutex.withLock(() => undefined))).to.be.instanceOf(LockLostError);
         }),
       ),
@@ -35,9 +36,9 @@ describe('a context whose hold was lost', () => {
   });
 
   it('may acquire again once it has released what it lost', async () => {
-    const { mutex, theirs, outside } = lock;
+    const { mutex, theirs, observer } = lab;
     await lockContext.run(async () => {
-      await takeAway(await mutex.acquire(), outside);
+      await takeAway(await mutex.acquire(), observer);
       expect(await mutex.release()).to.equal('lost');
       const again = await mutex.acquire();
       expect(again.isValid).to.equal(true);
@@ -47,10 +48,10 @@ describe('a context whose hold was lost', () => {
   });
 
   it('holds back nobody else', async () => {
-    const { mutex, theirs, outside } = lock;
+    const { mutex, theirs, observer } = lab;
     await lockContext.run(async () => {
       const hold = await mutex.acquire();
-      await takeAway(hold, outside);
+      await takeAway(hold, observer);
       expect(await theirs.withLock((next) => next.fencingToken > hold.fencingToken)).to.equal(true);
       await hold.release();
     });

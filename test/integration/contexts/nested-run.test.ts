@@ -1,21 +1,23 @@
 import { expect } from 'chai';
 import { DeadlockError, InterProcessMutex, lockContext, type AcquireOptions } from '../../../src/index.ts';
-import { rejection } from '../../support/until.ts';
-import { CriticalSection } from './critical-section.ts';
-import { gate, lockOfEachTest, queueOf, queueReaches, takeAway } from './lock-of-each-test.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { rejection } from '../../../harness/until.ts';
+import { CriticalSection } from '../../../harness/critical-section.ts';
+import { gate } from '../../../harness/gate.ts';
+import { queueOf, queueReaches, takeAway } from '../../../harness/queue.ts';
 
 describe('a lockContext.run', () => {
-  const lock = lockOfEachTest('nested-run');
+  const lab = labOfEachTest('nested-run');
 
   const waits: Record<string, (options?: AcquireOptions) => Promise<unknown>> = {
-    acquire: (options) => lock.mutex.acquire(options),
-    withLock: (options) => lock.mutex.withLock(() => undefined, options),
+    acquire: (options) => lab.mutex.acquire(options),
+    withLock: (options) => lab.mutex.withLock(() => undefined, options),
   };
   const holders: Record<string, (job: () => Promise<void>) => Promise<void>> = {
-    'a withLock': (job) => lock.mutex.withLock(job),
+    'a withLock': (job) => lab.mutex.withLock(job),
     'a lockContext.run that holds': (job) =>
       lockContext.run(async () => {
-        const hold = await lock.mutex.acquire();
+        const hold = await lab.mutex.acquire();
         await job();
         await hold.release();
       }),
@@ -23,7 +25,7 @@ describe('a lockContext.run', () => {
 
   for (const [holder, inside] of Object.entries(holders)) {
     it(`inside of ${holder} is a new owner`, async () => {
-      const { mutex, theirs } = lock;
+      const { mutex, theirs } = lab;
       await inside(async () => {
         await lockContext.run(async () => {
           expect(mutex.isOwnedByCurrentContext).to.equal(false);
@@ -36,7 +38,7 @@ describe('a lockContext.run', () => {
 
     for (const [how, wait] of Object.entries(waits)) {
       it(`inside of ${holder} is told of the deadlock when it would wait by ${how} for as long as it takes`, async () => {
-        const { mutex, theirs } = lock;
+        const { mutex, theirs } = lab;
         await inside(async () => {
           const error = await lockContext.run(() => rejection(wait()));
           expect(error).to.be.instanceOf(DeadlockError);
@@ -56,7 +58,7 @@ describe('a lockContext.run', () => {
   }
 
   it('is told of the deadlock however deep it is, and through another instance of the mutex', async () => {
-    const { client, mutex } = lock;
+    const { client, mutex } = lab;
     const twin = new InterProcessMutex(client, mutex.path);
     const between = new InterProcessMutex(client, `${mutex.path}-between`);
     await mutex.withLock(async () => {
@@ -69,7 +71,7 @@ describe('a lockContext.run', () => {
   });
 
   it('that nobody awaits is told of the deadlock all the same, and is told what to do', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     let started: Promise<Error> | undefined;
     await mutex.withLock(() => {
       started = lockContext.run(() => rejection(mutex.acquire()));
@@ -80,7 +82,7 @@ describe('a lockContext.run', () => {
   });
 
   it('that waits for a stranger, or for a job beside it, is no deadlock', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const section = new CriticalSection(theirs, 3);
     const visit = (): Promise<void> => lockContext.run(() => mutex.withLock(() => section.visit()));
     await Promise.all([theirs.withLock(() => section.visit()), lockContext.run(() => Promise.all([visit(), visit()]))]);
@@ -88,11 +90,11 @@ describe('a lockContext.run', () => {
   });
 
   it('that waits for a lost or released hold of the job around it is no deadlock', async () => {
-    const { mutex, outside } = lock;
+    const { mutex, observer } = lab;
     const acquired = (): Promise<boolean> => lockContext.run(() => mutex.withLock((hold) => hold.isValid));
     await lockContext.run(async () => {
       const hold = await mutex.acquire();
-      await takeAway(hold, outside);
+      await takeAway(hold, observer);
       expect(await acquired()).to.equal(true);
       await hold.release();
       expect(await acquired()).to.equal(true);
@@ -100,7 +102,7 @@ describe('a lockContext.run', () => {
   });
 
   it('that waits for what a dead context around it left behind is no deadlock: somebody can still release it', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const { opened, open } = gate();
     let detached: Promise<boolean> | undefined;
     const left = await lockContext.run(async () => {

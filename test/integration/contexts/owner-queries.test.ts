@@ -1,25 +1,27 @@
 import { expect } from 'chai';
 import { InterProcessMutex, lockContext } from '../../../src/index.ts';
-import { gate, lockOfEachTest, queueReaches, takeAway } from './lock-of-each-test.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { gate } from '../../../harness/gate.ts';
+import { queueReaches, takeAway } from '../../../harness/queue.ts';
 
 describe('isAcquiredInThisProcess and isOwnedByCurrentContext', () => {
-  const lock = lockOfEachTest('owner-queries');
+  const lab = labOfEachTest('owner-queries');
 
-  const answers = (mutex = lock.mutex) => ({ acquired: mutex.isAcquiredInThisProcess, owned: mutex.isOwnedByCurrentContext });
+  const answers = (mutex = lab.mutex) => ({ acquired: mutex.isAcquiredInThisProcess, owned: mutex.isOwnedByCurrentContext });
   const nobody = { acquired: false, owned: false };
   const somebodyElse = { acquired: true, owned: false };
   const thisContext = { acquired: true, owned: true };
 
   it('outside of contexts: a hold is acquired, and owned by no context', async () => {
     expect(answers()).to.deep.equal(nobody);
-    const hold = await lock.mutex.acquire();
+    const hold = await lab.mutex.acquire();
     expect(answers()).to.deep.equal(somebodyElse);
     await hold.release();
     expect(answers()).to.deep.equal(nobody);
   });
 
   it('while it waits: nobody', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const theirHold = await theirs.acquire();
     await lockContext.run(async () => {
       const acquiring = mutex.acquire();
@@ -33,7 +35,7 @@ describe('isAcquiredInThisProcess and isOwnedByCurrentContext', () => {
   });
 
   it('in a lockContext.run: this context, down to the last release', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     await lockContext.run(async () => {
       expect(answers()).to.deep.equal(nobody);
       await mutex.acquire();
@@ -47,7 +49,7 @@ describe('isAcquiredInThisProcess and isOwnedByCurrentContext', () => {
   });
 
   it('in a withLock and in what it calls: this context', async () => {
-    const { client, mutex } = lock;
+    const { client, mutex } = lab;
     const other = new InterProcessMutex(client, `${mutex.path}-other`);
     await mutex.withLock(async () => {
       expect(answers()).to.deep.equal(thisContext);
@@ -62,7 +64,7 @@ describe('isAcquiredInThisProcess and isOwnedByCurrentContext', () => {
   });
 
   it('beside a withLock, and in a job inside of it: somebody else', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     const held = gate();
     const { opened, open } = gate();
     const running = mutex.withLock(async () => {
@@ -78,7 +80,7 @@ describe('isAcquiredInThisProcess and isOwnedByCurrentContext', () => {
   });
 
   it('in work whose context has died: somebody else, even where its hold was left behind', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     const { opened, open } = gate();
     let detached: Promise<unknown> | undefined;
     const left = await lockContext.run(async () => {
@@ -91,10 +93,10 @@ describe('isAcquiredInThisProcess and isOwnedByCurrentContext', () => {
   });
 
   it('after a loss: nobody', async () => {
-    const { mutex, outside } = lock;
+    const { mutex, observer } = lab;
     await lockContext.run(async () => {
       const hold = await mutex.acquire();
-      await takeAway(hold, outside);
+      await takeAway(hold, observer);
       expect(answers()).to.deep.equal(nobody);
       await hold.release();
       expect(answers()).to.deep.equal(nobody);
@@ -102,10 +104,10 @@ describe('isAcquiredInThisProcess and isOwnedByCurrentContext', () => {
   });
 
   it('when a successor holds it beside a lost hold: somebody else', async () => {
-    const { mutex, outside } = lock;
+    const { mutex, observer } = lab;
     await lockContext.run(async () => {
       const lost = await mutex.acquire();
-      await takeAway(lost, outside);
+      await takeAway(lost, observer);
       const successor = await lockContext.run(() => mutex.acquire());
       expect(answers()).to.deep.equal(somebodyElse);
       await successor.release();
@@ -114,7 +116,7 @@ describe('isAcquiredInThisProcess and isOwnedByCurrentContext', () => {
   });
 
   it('of another instance, or of another process: nobody', async () => {
-    const { client, mutex, theirs } = lock;
+    const { client, mutex, theirs } = lab;
     await mutex.withLock(() => {
       expect(answers(theirs)).to.deep.equal(nobody);
       expect(answers(new InterProcessMutex(client, mutex.path))).to.deep.equal(nobody);
@@ -122,7 +124,7 @@ describe('isAcquiredInThisProcess and isOwnedByCurrentContext', () => {
   });
 
   it('after the client was closed: nobody', async () => {
-    const { client, mutex } = lock;
+    const { client, mutex } = lab;
     await lockContext.run(async () => {
       const hold = await mutex.acquire();
       await client.close();

@@ -1,15 +1,16 @@
 import { expect } from 'chai';
 import { InterProcessMutex, lockContext, type Hold } from '../../../src/index.ts';
-import { rejection } from '../../support/until.ts';
-import { CriticalSection } from './critical-section.ts';
-import { gate, lockOfEachTest, queueOf, queueReaches } from './lock-of-each-test.ts';
-import { wireOfEachTest } from './wire-of-each-test.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { rejection } from '../../../harness/until.ts';
+import { CriticalSection } from '../../../harness/critical-section.ts';
+import { gate } from '../../../harness/gate.ts';
+import { queueOf, queueReaches } from '../../../harness/queue.ts';
 
 describe('re-entry', () => {
-  const lock = lockOfEachTest('re-entry');
+  const lab = labOfEachTest('re-entry');
 
   it('withLock in withLock in withLock is one znode and one token, and the znode goes with the outermost', async () => {
-    const { mutex, theirs, outside } = lock;
+    const { mutex, theirs, observer } = lab;
     const depth = await mutex.withLock((first) =>
       mutex.withLock((second) =>
         mutex.withLock(async (third) => {
@@ -21,11 +22,11 @@ describe('re-entry', () => {
       ),
     );
     expect(depth).to.equal(3);
-    expect(await outside.children(mutex.path)).to.deep.equal([]);
+    expect(await observer.children(mutex.path)).to.deep.equal([]);
   });
 
   it('acquire and release three deep in one context are one znode, which goes with the third release', async () => {
-    const { mutex, theirs, outside } = lock;
+    const { mutex, theirs, observer } = lab;
     await lockContext.run(async () => {
       const holds = [await mutex.acquire(), await mutex.acquire(), await mutex.acquire()] as const;
       const [{ path }] = holds;
@@ -40,13 +41,13 @@ describe('re-entry', () => {
 
       expect(await mutex.release()).to.equal('released');
       expect(validities()).to.deep.equal([false, false, false]);
-      expect(await outside.children(mutex.path)).to.deep.equal([]);
+      expect(await observer.children(mutex.path)).to.deep.equal([]);
       expect((await rejection(mutex.release())).code).to.equal('ERR_LOCK_NOT_OWNED');
     });
   });
 
   it('the handles of one owner may be released in any order', async () => {
-    const { mutex, theirs, outside } = lock;
+    const { mutex, theirs, observer } = lab;
     await lockContext.run(async () => {
       const outer = await mutex.acquire();
       const inner = await mutex.acquire();
@@ -54,12 +55,12 @@ describe('re-entry', () => {
       expect(inner.isValid).to.equal(true);
       expect(await queueOf(theirs)).to.deep.equal([inner.path]);
       await inner.release();
-      expect(await outside.children(mutex.path)).to.deep.equal([]);
+      expect(await observer.children(mutex.path)).to.deep.equal([]);
     });
   });
 
   it('tryAcquire, withLock and acquire re-enter each other', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     await lockContext.run(async () => {
       const tried = await mutex.tryAcquire();
       await mutex.withLock(async () => {
@@ -73,7 +74,7 @@ describe('re-entry', () => {
   });
 
   it('an inner withLock that outlives the outer one keeps the znode, re-enters, and keeps everybody else out', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const section = new CriticalSection(theirs, 2);
     const { opened, open } = gate();
     let inner: Promise<Hold> | undefined;
@@ -99,16 +100,16 @@ describe('re-entry', () => {
   });
 
   it('a handle that was acquired inside of a withLock keeps the znode when the withLock has settled', async () => {
-    const { mutex, theirs, outside } = lock;
+    const { mutex, theirs, observer } = lab;
     const kept = await mutex.withLock(() => mutex.acquire());
     expect(kept.isValid).to.equal(true);
     expect(await theirs.tryAcquire()).to.equal(undefined);
     expect(await kept.release()).to.equal('released');
-    expect(await outside.children(mutex.path)).to.deep.equal([]);
+    expect(await observer.children(mutex.path)).to.deep.equal([]);
   });
 
   it('counts per instance, as in Curator: another mutex on the same path is another owner', async () => {
-    const { client, mutex } = lock;
+    const { client, mutex } = lab;
     const twin = new InterProcessMutex(client, mutex.path);
     await mutex.withLock(async () => {
       expect(await twin.tryAcquire()).to.equal(undefined);
@@ -118,30 +119,30 @@ describe('re-entry', () => {
 });
 
 describe('re-entry on the wire', () => {
-  const wire = wireOfEachTest('re-entry');
+  const lab = labOfEachTest('re-entry', { server: 'own', proxy: true });
 
   it('withLock in withLock in withLock sends nothing between the outermost grant and its release', async () => {
-    const { mutex, proxy } = wire;
+    const { mutex, proxy } = lab;
     const sent = await mutex.withLock(async (hold) => {
       // Its own znode is watched a moment after the grant.
       await proxy.seen(({ from, op, path }) => from === 'server' && op === 'getData' && path === hold.path);
       proxy.clear();
       await mutex.withLock(() => mutex.withLock(() => undefined));
-      return wire.requests();
+      return lab.requests();
     });
     expect(sent).to.deep.equal([]);
-    expect(await wire.requests()).to.deep.equal(['delete']);
+    expect(await lab.requests()).to.deep.equal(['delete']);
   });
 
   it('acquire and release three deep create once and delete once', async () => {
-    const { mutex, proxy } = wire;
+    const { mutex, proxy } = lab;
     await mutex.withLock(() => undefined);
     proxy.clear();
     await lockContext.run(async () => {
       for (let depth = 0; depth < 3; depth += 1) await mutex.acquire();
       for (let depth = 0; depth < 3; depth += 1) await mutex.release();
     });
-    const writes = (await wire.requests()).filter((op) => op !== 'getChildren2' && op !== 'getData');
+    const writes = (await lab.requests()).filter((op) => op !== 'getChildren2' && op !== 'getData');
     expect(writes).to.deep.equal(['create2', 'delete']);
   });
 });

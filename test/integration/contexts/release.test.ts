@@ -1,26 +1,28 @@
 import { expect } from 'chai';
 import { InterProcessMutex, lockContext, NotOwnedError } from '../../../src/index.ts';
-import { rejection } from '../../support/until.ts';
-import { gate, lockOfEachTest, queueOf, queueReaches, takeAway } from './lock-of-each-test.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { rejection } from '../../../harness/until.ts';
+import { gate } from '../../../harness/gate.ts';
+import { queueOf, queueReaches, takeAway } from '../../../harness/queue.ts';
 
 describe('mutex.release()', () => {
-  const lock = lockOfEachTest('release');
+  const lab = labOfEachTest('release');
 
   async function expectNotOwned(releasing: Promise<unknown>): Promise<void> {
     const error = await rejection(releasing);
     expect(error).to.be.instanceOf(NotOwnedError);
-    expect(error).to.include({ code: 'ERR_LOCK_NOT_OWNED', message: `You do not own the lock: ${lock.mutex.path}` });
+    expect(error).to.include({ code: 'ERR_LOCK_NOT_OWNED', message: `You do not own the lock: ${lab.mutex.path}` });
   }
 
   it('in a late finally does not end the hold of a successor, but the lost one that it is about', async () => {
-    const { mutex, theirs, outside } = lock;
+    const { mutex, theirs, observer } = lab;
     const lost = gate();
     const succeeded = gate();
     const late = (async () => {
       const hold = await mutex.acquire();
       let outcome: unknown;
       try {
-        await takeAway(hold, outside);
+        await takeAway(hold, observer);
         lost.open();
         await succeeded.opened;
       } finally {
@@ -42,9 +44,9 @@ describe('mutex.release()', () => {
   });
 
   it('outside of contexts settles the oldest first, one at a time', async () => {
-    const { mutex, outside } = lock;
-    await takeAway(await mutex.acquire(), outside);
-    await takeAway(await mutex.acquire(), outside);
+    const { mutex, observer } = lab;
+    await takeAway(await mutex.acquire(), observer);
+    await takeAway(await mutex.acquire(), observer);
     const valid = await mutex.acquire();
     const outcomes = [await mutex.release(), await mutex.release(), await mutex.release()];
     expect(outcomes).to.deep.equal(['lost', 'lost', 'released']);
@@ -53,7 +55,7 @@ describe('mutex.release()', () => {
   });
 
   it('by somebody who does not own it is refused with the message of Curator', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     await expectNotOwned(mutex.release());
     const hold = await mutex.acquire();
     await expectNotOwned(theirs.release());
@@ -62,7 +64,7 @@ describe('mutex.release()', () => {
   });
 
   it('in a context that holds nothing is refused, whoever holds it elsewhere', async () => {
-    const { client, mutex, theirs } = lock;
+    const { client, mutex, theirs } = lab;
     const outsideOfContexts = await mutex.acquire();
     await lockContext.run(() => expectNotOwned(mutex.release()));
     await new InterProcessMutex(client, `${mutex.path}-another`).withLock(() => expectNotOwned(mutex.release()));
@@ -72,7 +74,7 @@ describe('mutex.release()', () => {
   });
 
   it('in a nested lockContext.run is refused: the job around it is another owner', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     await lockContext.run(async () => {
       const hold = await mutex.acquire();
       await lockContext.run(() => expectNotOwned(mutex.release()));
@@ -82,7 +84,7 @@ describe('mutex.release()', () => {
   });
 
   it('outside of contexts never ends the hold of a live withLock', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     const held = gate();
     const { opened, open } = gate();
     const running = mutex.withLock(async (hold) => {
@@ -97,12 +99,12 @@ describe('mutex.release()', () => {
   });
 
   it('outside of contexts never ends the hold of a live lockContext.run, and finds its own behind it', async () => {
-    const { mutex, outside, theirs } = lock;
+    const { mutex, observer, theirs } = lab;
     const held = gate();
     const { opened, open } = gate();
     const running = lockContext.run(async () => {
       const hold = await mutex.acquire();
-      await takeAway(hold, outside);
+      await takeAway(hold, observer);
       held.open();
       await opened;
       return mutex.release();
@@ -117,7 +119,7 @@ describe('mutex.release()', () => {
   });
 
   it('in a context settles the latest hold, as the levels of a call do', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     await lockContext.run(async () => {
       const outer = await mutex.acquire();
       await mutex.withLock(async (inner) => {
@@ -132,7 +134,7 @@ describe('mutex.release()', () => {
   });
 
   it('passes the lock on to the next in the queue', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     await mutex.acquire();
     const next = theirs.acquire();
     await queueReaches(theirs, 2);

@@ -1,25 +1,19 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient, type ConnectionState } from '../../../src/index.ts';
-import { stranger } from '../../support/stranger.ts';
-import { testPath } from '../../support/test-path.ts';
-import { startProxy } from '../../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
-import { reached } from './support/states.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { connectObserver } from '../../../harness/observer.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { startProxy } from '../../../harness/zk-proxy.ts';
+import { reached } from '../../../harness/reached.ts';
 
 const sessionTimeoutMs = 2_500;
 
 describe('TestConnectionStateManager', () => {
-  let server: ZooKeeperServer;
-
-  before(async () => {
-    server = await startServer();
-  });
-
-  after(() => server.stop());
+  const lab = labOfEachTest('states', { server: 'own', client: 'none' });
 
   it('testConnectionStateRecoversFromUnexpectedExpiredConnection: CONNECTED, SUSPENDED, LOST, RECONNECTED, and it works again', async () => {
-    await using outside = await stranger(server.connectString);
-    await using proxy = await startProxy(server.port);
+    await using outside = await connectObserver(lab.server.connectString);
+    await using proxy = await startProxy(lab.server.port);
     await using mine = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 10_000 });
     const states: ConnectionState[] = [mine.state];
     mine.on('state', (state) => void states.push(state));
@@ -36,14 +30,14 @@ describe('TestConnectionStateManager', () => {
   });
 
   it('testSessionConnectionStateErrorPolicyWithExpirationPercent30: LOST comes by itself at 90 percent of the timeout, when no server can tell', async () => {
-    const client = await LockClient.connect(server.connectString, { sessionTimeoutMs });
+    const client = await LockClient.connect(lab.server.connectString, { sessionTimeoutMs });
     try {
       const hold = await new InterProcessMutex(client, testPath('percent')).acquire();
       const states: ConnectionState[] = [];
       client.on('state', (state) => void states.push(state));
       const { deadline } = client.session;
       const lost = reached(client, 'lost');
-      await server.kill();
+      await lab.server.kill();
       const newestAnswerBy = performance.now();
       await lost;
       const lostAt = performance.now();

@@ -1,47 +1,31 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../../src/index.ts';
-import { stranger, type Stranger } from '../../support/stranger.ts';
-import { testPath } from '../../support/test-path.ts';
-import { rejection, until } from '../../support/until.ts';
-import { startProxy, type ZkProxy } from '../../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
-import { answered, once, sent } from './support/faults.ts';
-import { reached } from './support/states.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { connectObserver } from '../../../harness/observer.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { rejection, until } from '../../../harness/until.ts';
+import { answered, once, sent } from '../../../harness/frame-matches.ts';
+import { reached } from '../../../harness/reached.ts';
 
 describe('TestFailedDeleteManager', () => {
-  let server: ZooKeeperServer;
-  let proxy: ZkProxy;
-  let outside: Stranger;
-
-  before(async () => {
-    server = await startServer();
-  });
-
-  beforeEach(async () => {
-    proxy = await startProxy(server.port);
-    outside = await stranger(server.connectString);
-  });
-
-  afterEach(() => Promise.all([outside[Symbol.asyncDispose](), proxy.close()]));
-
-  after(() => server.stop());
+  const lab = labOfEachTest('failed-delete', { server: 'own', proxy: true, client: 'none' });
 
   it('testLostSession, testWithNamespaceAndLostSession: what could not be deleted while no server was there goes when it is back, after LOST too', async () => {
-    const clients = await Promise.all(['', '/aisa'].map((chroot) => LockClient.connect(`${server.connectString}${chroot}`, { sessionTimeoutMs: 2_000 })));
+    const clients = await Promise.all(['', '/aisa'].map((chroot) => LockClient.connect(`${lab.server.connectString}${chroot}`, { sessionTimeoutMs: 2_000 })));
     try {
       const holds = await Promise.all(clients.map((client) => new InterProcessMutex(client, testPath('lost-session')).acquire()));
       const suspended = clients.map((client) => reached(client, 'suspended'));
       const lost = clients.map((client) => reached(client, 'lost'));
-      await server.kill();
+      await lab.server.kill();
       await Promise.all(suspended);
       const releasing = holds.map((hold) => hold.release());
       await Promise.all(lost);
       expect(await Promise.all(releasing)).to.deep.equal(['released', 'released']);
 
       const again = clients.map((client) => reached(client, 'reconnected'));
-      await server.start();
+      await lab.server.start();
       await Promise.all(again);
-      await using back = await stranger(server.connectString);
+      await using back = await connectObserver(lab.server.connectString);
       const [first, second] = holds.map((hold) => hold.path);
       await until('both are gone', async () => !(await back.exists(first ?? '/')) && !(await back.exists(`/aisa${second ?? ''}`)));
     } finally {
@@ -50,56 +34,56 @@ describe('TestFailedDeleteManager', () => {
   });
 
   it('testBasic: a delete that failed is repeated when the server is back, and the znode is gone', async () => {
-    await using client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 10_000 });
+    await using client = await LockClient.connect(lab.proxy.connectString, { sessionTimeoutMs: 10_000 });
     const path = `${testPath('one')}/two/three`;
     const hold = await new InterProcessMutex(client, path).acquire();
-    await proxy.refuse();
-    once(proxy, sent('delete'), 'cut');
+    await lab.proxy.refuse();
+    once(lab.proxy, sent('delete'), 'cut');
     const suspended = reached(client, 'suspended');
     const releasing = hold.release();
     await suspended;
-    expect(await outside.exists(hold.path)).to.equal(true);
-    await proxy.accept();
+    expect(await lab.observer.exists(hold.path)).to.equal(true);
+    await lab.proxy.accept();
     expect(await releasing).to.equal('released');
-    expect(await outside.exists(hold.path)).to.equal(false);
+    expect(await lab.observer.exists(hold.path)).to.equal(false);
   });
 
   it('testGuaranteedDeleteOnNonExistentNodeInForeground: a release whose znode is gone already deletes once, and is done', async () => {
     const warnings: string[] = [];
     const logger = { warn: (message: string) => void warnings.push(message) };
-    await using client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 10_000, logger });
+    await using client = await LockClient.connect(lab.proxy.connectString, { sessionTimeoutMs: 10_000, logger });
     const hold = await new InterProcessMutex(client, testPath('foreground')).acquire();
-    await proxy.seen((frame) => answered('getData')(frame) && frame.path === hold.path);
-    proxy.on((frame) => (answered('watch')(frame) ? 'drop' : undefined));
-    await outside.remove(hold.path);
+    await lab.proxy.seen((frame) => answered('getData')(frame) && frame.path === hold.path);
+    lab.proxy.on((frame) => (answered('watch')(frame) ? 'drop' : undefined));
+    await lab.observer.remove(hold.path);
     await hold.release();
-    const deletes = proxy.frames.filter(answered('delete'));
+    const deletes = lab.proxy.frames.filter(answered('delete'));
     expect(deletes.map((frame) => frame.err)).to.deep.equal([-101]);
     await client.close();
-    expect(proxy.frames.filter(sent('delete'))).to.have.length(1);
+    expect(lab.proxy.frames.filter(sent('delete'))).to.have.length(1);
     expect(warnings, 'none of another try').to.deep.equal([]);
   });
 
   it('testGuaranteedDeleteOnNonExistentNodeInBackground: who gives up waiting, and whose znode is gone already, deletes once', async () => {
     const warnings: string[] = [];
     const logger = { warn: (message: string) => void warnings.push(message) };
-    await using other = await LockClient.connect(server.connectString);
-    await using client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 10_000, logger });
+    await using other = await LockClient.connect(lab.server.connectString);
+    await using client = await LockClient.connect(lab.proxy.connectString, { sessionTimeoutMs: 10_000, logger });
     const path = testPath('background');
     const gate = await new InterProcessMutex(other, path).acquire();
     const mutex = new InterProcessMutex(client, path);
     const controller = new AbortController();
     const waiting = rejection(mutex.acquire({ signal: controller.signal }));
-    await proxy.seen((frame) => answered('getData')(frame) && frame.path === gate.path);
-    proxy.on((frame) => (answered('watch')(frame) ? 'drop' : undefined));
+    await lab.proxy.seen((frame) => answered('getData')(frame) && frame.path === gate.path);
+    lab.proxy.on((frame) => (answered('watch')(frame) ? 'drop' : undefined));
     const [, waiter] = await mutex.participants();
-    await outside.remove(waiter?.path ?? '/');
+    await lab.observer.remove(waiter?.path ?? '/');
     controller.abort(new Error('enough'));
     await waiting;
-    const deleted = await proxy.seen(answered('delete'));
+    const deleted = await lab.proxy.seen(answered('delete'));
     expect(deleted.err).to.equal(-101);
     await client.close();
-    expect(proxy.frames.filter(sent('delete'))).to.have.length(1);
+    expect(lab.proxy.frames.filter(sent('delete'))).to.have.length(1);
     expect(warnings, 'none of another try').to.deep.equal([]);
     await gate.release();
   });

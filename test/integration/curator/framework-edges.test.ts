@@ -1,29 +1,19 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient, retryNTimes } from '../../../src/index.ts';
-import { stranger, type Stranger } from '../../support/stranger.ts';
-import { testPath } from '../../support/test-path.ts';
-import { rejection, until } from '../../support/until.ts';
-import { startProxy } from '../../support/zk-proxy.ts';
-import { startEnsemble, startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
-import { answered, once, sent } from './support/faults.ts';
-import { reached } from './support/states.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { connectObserver } from '../../../harness/observer.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { rejection, until } from '../../../harness/until.ts';
+import { startProxy } from '../../../harness/zk-proxy.ts';
+import { startEnsemble, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
+import { answered, once, sent } from '../../../harness/frame-matches.ts';
+import { reached } from '../../../harness/reached.ts';
 
 describe('TestFrameworkEdges', () => {
-  let server: ZooKeeperServer;
-  let outside: Stranger;
-
-  before(async () => {
-    server = await startServer();
-    outside = await stranger(server.connectString);
-  });
-
-  after(async () => {
-    await outside[Symbol.asyncDispose]();
-    await server.stop();
-  });
+  const lab = labOfEachTest('edges', { server: 'own', client: 'none' });
 
   it('testMissedResponseOnESCreate: a create whose answer was lost is not sent again, and its znode is the one that is held', async () => {
-    await using proxy = await startProxy(server.port);
+    await using proxy = await startProxy(lab.server.port);
     await using client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 10_000 });
     const path = testPath('missed-response');
     const mutex = new InterProcessMutex(client, path);
@@ -34,18 +24,18 @@ describe('TestFrameworkEdges', () => {
     const created = proxy.frames.filter(sent('create2')).map((frame) => frame.path ?? '');
     expect(created).to.have.length(1);
     expect(hold.path.startsWith(created[0] ?? 'none')).to.equal(true);
-    expect(await outside.children(path)).to.deep.equal([hold.path.slice(path.length + 1)]);
+    expect(await lab.observer.children(path)).to.deep.equal([hold.path.slice(path.length + 1)]);
     await hold.release();
   });
 
   for (const namespace of ['', '/nm']) {
     it(`testProtectedCreateNodeDeletion: a znode whose create failed goes, also when its first delete fails (namespace '${namespace}')`, async () => {
-      await using proxy = await startProxy(server.port);
+      await using proxy = await startProxy(lab.server.port);
       await using client = await LockClient.connect(`${proxy.connectString}${namespace}`, { sessionTimeoutMs: 10_000, retryPolicy: retryNTimes(0, 0) });
       const path = testPath('protected');
       const mutex = new InterProcessMutex(client, path);
       await mutex.withLock(() => undefined);
-      expect(await outside.children(`${namespace}${path}`)).to.deep.equal([]);
+      expect(await lab.observer.children(`${namespace}${path}`)).to.deep.equal([]);
 
       proxy.clear();
       once(proxy, answered('create2'), 'cut');
@@ -57,7 +47,7 @@ describe('TestFrameworkEdges', () => {
       expect((await failing).message).to.equal('enough');
       await proxy.seen(answered('delete'));
       expect(proxy.frames.filter(sent('delete'))).to.have.length(2);
-      expect(await outside.children(`${namespace}${path}`)).to.deep.equal([]);
+      expect(await lab.observer.children(`${namespace}${path}`)).to.deep.equal([]);
     });
   }
 
@@ -65,7 +55,7 @@ describe('TestFrameworkEdges', () => {
     await using ensemble = await startEnsemble(3);
     const leader = await ensemble.leader();
     const [ours, another] = ensemble.servers.filter((member) => member !== leader) as [ZooKeeperServer, ZooKeeperServer];
-    await using others = await stranger(another.connectString);
+    await using others = await connectObserver(another.connectString);
     await using proxy = await startProxy(ours.port);
     await using client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 1_500 });
     const path = testPath('killed-session');

@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import { InterProcessMultiLock, InterProcessMutex, type PartOfMultiLock } from '../../../src/index.ts';
-import { rejection } from '../../support/until.ts';
-import { semaphoreOfEachTest } from '../semaphore/support.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { rejection } from '../../../harness/until.ts';
 
 describe('TestInterProcessMultiMutex', () => {
-  const test = semaphoreOfEachTest('multi-mutex');
+  const lab = labOfEachTest('multi-mutex');
 
   it('testSomeReleasesFail: the others are released all the same, and the error is told', async () => {
-    const good = new InterProcessMutex(test.client, `${test.path}-1`);
-    const otherGood = new InterProcessMutex(test.client, `${test.path}-2`);
+    const good = new InterProcessMutex(lab.client, `${lab.path}-1`);
+    const otherGood = new InterProcessMutex(lab.client, `${lab.path}-2`);
     const foo = new Error('foo');
     const bad: PartOfMultiLock = {
       path: otherGood.path,
@@ -23,11 +23,11 @@ describe('TestInterProcessMultiMutex', () => {
   });
 
   it('testSomeLocksFailToLock: those before it were acquired, and are released again', async () => {
-    const good = new InterProcessMutex(test.client, `${test.path}-1`);
+    const good = new InterProcessMutex(lab.client, `${lab.path}-1`);
     const foo = new Error('foo');
     let wasLocked = false;
     const bad: PartOfMultiLock = {
-      path: `${test.path}-2`,
+      path: `${lab.path}-2`,
       acquire: () => {
         wasLocked = good.isAcquiredInThisProcess;
         return Promise.reject(foo);

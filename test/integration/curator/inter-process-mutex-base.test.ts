@@ -1,39 +1,21 @@
 import { expect } from 'chai';
 import { LockClient, lockContext } from '../../../src/index.ts';
-import { stranger, type Stranger } from '../../support/stranger.ts';
-import { testPath } from '../../support/test-path.ts';
-import { rejection, until } from '../../support/until.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
-import { gate } from './support/gate.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { rejection, until } from '../../../harness/until.ts';
+import { gate } from '../../../harness/gate.ts';
 import { lockClasses, type HoldUnderTest, type LockUnderTest } from './support/lock-classes.ts';
-import { reached } from './support/states.ts';
+import { reached } from '../../../harness/reached.ts';
 
 const patient = { timeoutMs: 10_000 };
 
 for (const { name, make, folder, isReentrant, isShared = false } of lockClasses) {
   const itExcludes = isShared ? (): void => undefined : it;
   describe(`TestInterProcessMutexBase for ${name}`, () => {
-    let server: ZooKeeperServer;
-    let outside: Stranger;
-    let client: LockClient;
-    let other: LockClient;
-
-    before(async () => {
-      server = await startServer({ containerCheckMs: 10 });
-    });
-
-    beforeEach(async () => {
-      outside = await stranger(server.connectString);
-      client = await LockClient.connect(server.connectString, { sessionTimeoutMs: 15_000 });
-      other = await LockClient.connect(server.connectString, { sessionTimeoutMs: 15_000 });
-    });
-
-    afterEach(() => Promise.all([client.close(), other.close(), outside[Symbol.asyncDispose]()]));
-
-    after(() => server.stop());
+    const lab = labOfEachTest('base', { server: { containerCheckMs: 10 }, client: { sessionTimeoutMs: 15_000 } });
 
     it('testLocker: a lock is acquired inside the scope that disposes of its hold, and not after it', async () => {
-      const lock = make(client, testPath('locker'));
+      const lock = make(lab.client, testPath('locker'));
       {
         await using hold = await lock.acquire(patient);
         expect(hold.isValid).to.equal(true);
@@ -54,10 +36,10 @@ for (const { name, make, folder, isReentrant, isShared = false } of lockClasses)
           if (isFirst) {
             isFirst = false;
             await until('the others wait', async () => (await lock.participants()).length === 3);
-            const suspended = [client, other].map((each) => reached(each, 'suspended'));
-            await server.kill();
+            const suspended = [lab.client, lab.other].map((each) => reached(each, 'suspended'));
+            await lab.server.kill();
             await Promise.all(suspended);
-            await server.start();
+            await lab.server.start();
           }
           return 'finished';
         } finally {
@@ -65,17 +47,17 @@ for (const { name, make, folder, isReentrant, isShared = false } of lockClasses)
           await hold.release();
         }
       };
-      expect(await Promise.all([job(client), job(client), job(other)])).to.deep.equal(['finished', 'finished', 'finished']);
+      expect(await Promise.all([job(lab.client), job(lab.client), job(lab.other)])).to.deep.equal(['finished', 'finished', 'finished']);
     });
 
     itExcludes('testKilledSession: who waits in the killed session obtains the lock in the next one, and the holder does not own it any more', async () => {
       const path = testPath('killed-session');
-      const first = make(client, path);
+      const first = make(lab.client, path);
       const held = await first.acquire();
-      const second = make(client, path);
+      const second = make(lab.client, path);
       const waiting = second.acquire();
       await until('it waits', async () => (await second.participants()).length === 2);
-      await outside.endSession(client);
+      await lab.observer.endSession(lab.client);
       const next = await waiting;
       expect(next.isValid).to.equal(true);
       expect(first.isAcquiredInThisProcess).to.equal(false);
@@ -87,7 +69,7 @@ for (const { name, make, folder, isReentrant, isShared = false } of lockClasses)
       const path = testPath('container-cleanup');
       const finished = await Promise.all(
         Array.from({ length: 10 }, () => {
-          const lock = make(client, path);
+          const lock = make(lab.client, path);
           return lock.withLock(async (hold) => {
             const place = (await lock.participants()).findIndex((participant) => participant.path === hold.path);
             return isShared ? place >= 0 : place === 0;
@@ -95,23 +77,23 @@ for (const { name, make, folder, isReentrant, isShared = false } of lockClasses)
         }),
       );
       expect(finished).to.deep.equal(Array.from({ length: 10 }, () => true));
-      await until('the parents are gone', async () => !(await outside.exists(path.slice(0, path.lastIndexOf('/')))));
+      await until('the parents are gone', async () => !(await lab.observer.exists(path.slice(0, path.lastIndexOf('/')))));
     });
 
     it('testWithNamespace: a lock below a chroot is acquired and released there', async () => {
       const chroot = testPath('namespace');
-      await using chrooted = await LockClient.connect(`${server.connectString}${chroot}`);
+      await using chrooted = await LockClient.connect(`${lab.server.connectString}${chroot}`);
       const lock = make(chrooted, '/locks/our-lock');
       const hold = await lock.acquire(patient);
       expect(hold.path.startsWith(`${folder('/locks/our-lock')}/_c_`)).to.equal(true);
-      expect(await outside.exists(`${chroot}${hold.path}`)).to.equal(true);
+      expect(await lab.observer.exists(`${chroot}${hold.path}`)).to.equal(true);
       expect((await lock.participants()).map((participant) => participant.path)).to.deep.equal([hold.path]);
       expect(await hold.release()).to.equal('released');
-      expect(await outside.exists(`${chroot}${hold.path}`)).to.equal(false);
+      expect(await lab.observer.exists(`${chroot}${hold.path}`)).to.equal(false);
     });
 
     itExcludes('testReentrantSingleLock: of ten owners of one lock object, one is inside at a time', async () => {
-      const lock = make(client, testPath('single-lock'));
+      const lock = make(lab.client, testPath('single-lock'));
       const inside = new Set<number>();
       const most: number[] = [];
       const job = (owner: number): Promise<void> =>
@@ -130,7 +112,7 @@ for (const { name, make, folder, isReentrant, isShared = false } of lockClasses)
 
     itExcludes('test2Clients: one of two clients is inside at a time, and the other one follows', async () => {
       const path = testPath('two-clients');
-      const locks = [make(client, path), make(other, path)] as const;
+      const locks = [make(lab.client, path), make(lab.other, path)] as const;
       const waiting = locks.map((lock) => lock.acquire(patient));
       const first = await Promise.race(waiting);
       await until('the other one waits', async () => (await locks[0].participants()).length === 2);
@@ -145,14 +127,14 @@ for (const { name, make, folder, isReentrant, isShared = false } of lockClasses)
     if (!isReentrant) return;
 
     it('testReentrant: acquires of one owner nest, and the lock is free after the outermost release', async () => {
-      const lock = make(client, testPath('reentrant'));
+      const lock = make(lab.client, testPath('reentrant'));
       await lockContext.run(() => foo(lock));
       expect(lock.isAcquiredInThisProcess).to.equal(false);
       expect(await lock.participants()).to.deep.equal([]);
     });
 
     itExcludes('testReentrant2Threads: nobody else gets in while the acquires of one owner are nested, and gets in after them', async () => {
-      const lock = make(client, testPath('two-threads'));
+      const lock = make(lab.client, testPath('two-threads'));
       const inBar = gate();
       const otherIsDone = gate();
       const second = lockContext.run(async () => {

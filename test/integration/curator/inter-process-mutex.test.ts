@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient, revoke } from '../../../src/index.ts';
-import { stranger } from '../../support/stranger.ts';
-import { testPath } from '../../support/test-path.ts';
-import { aborted, until } from '../../support/until.ts';
-import { startServer } from '../../support/zookeeper-server.ts';
-import { gate } from './support/gate.ts';
+import { connectObserver } from '../../../harness/observer.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { aborted, until } from '../../../harness/until.ts';
+import { startServer } from '../../../harness/zookeeper-server.ts';
+import { gate } from '../../../harness/gate.ts';
 
 describe('TestInterProcessMutex', () => {
   it('testRevoking: a holder that is asked to lets go, and the next one is granted', async () => {
@@ -27,7 +27,7 @@ describe('TestInterProcessMutex', () => {
 
   it('testPersistentLock: a persistent parent survives the expiry of the session and the release, unlike the znode, and unlike a container', async () => {
     await using server = await startServer({ containerCheckMs: 10 });
-    await using outside = await stranger(server.connectString);
+    await using outside = await connectObserver(server.connectString);
     await using client = await LockClient.connect(server.connectString, { sessionTimeoutMs: 10_000 });
     const path = testPath('persistent').replace(/\/persistent$/, '');
     await outside.create(path);

@@ -1,41 +1,20 @@
 import { expect } from 'chai';
 import { InterProcessReadWriteLock, LockClient, lockContext } from '../../../src/index.ts';
-import { stranger, type Stranger } from '../../support/stranger.ts';
-import { testPath } from '../../support/test-path.ts';
-import { aborted, rejection, until } from '../../support/until.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
-import { gate } from './support/gate.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { aborted, rejection, until } from '../../../harness/until.ts';
+import { gate } from '../../../harness/gate.ts';
 
 const patient = { timeoutMs: 10_000 };
 
 describe('TestInterProcessReadWriteLock', () => {
-  let server: ZooKeeperServer;
-  let outside: Stranger;
-  let client: LockClient;
-  let other: LockClient;
-
-  before(async () => {
-    server = await startServer();
-    outside = await stranger(server.connectString);
-  });
-
-  beforeEach(async () => {
-    client = await LockClient.connect(server.connectString);
-    other = await LockClient.connect(server.connectString);
-  });
-
-  afterEach(() => Promise.all([client.close(), other.close()]));
-
-  after(async () => {
-    await outside[Symbol.asyncDispose]();
-    await server.stop();
-  });
+  const lab = labOfEachTest('read-write', { server: 'own' });
 
   const waiting = (path: string, count: number): Promise<void> =>
-    until(`${count} znodes are in the queue`, async () => (await outside.children(path)).length === count);
+    until(`${count} znodes are in the queue`, async () => (await lab.observer.children(path)).length === count);
 
   it('testGetParticipantNodes: 20 readers are the participants of the read lock, 8 writers those of the write lock', async () => {
-    const rw = new InterProcessReadWriteLock(client, testPath('participants'));
+    const rw = new InterProcessReadWriteLock(lab.client, testPath('participants'));
     const exit = gate();
     const inside = Array.from({ length: 20 }, gate);
     const readers = inside.map((mine) =>
@@ -55,19 +34,19 @@ describe('TestInterProcessReadWriteLock', () => {
     for (const { path } of writing) expect(path).to.match(/^.*\/_c_[-0-9a-f]{36}-__WRIT__\d{10}$/);
     exit.open();
     await Promise.all([...readers, ...writers]);
-    expect(await outside.children(rw.path)).to.deep.equal([]);
+    expect(await lab.observer.children(rw.path)).to.deep.equal([]);
   });
 
   it('testThatUpgradingIsDisallowed: who reads is not granted the write lock in its time', () =>
     lockContext.run(async () => {
-      const rw = new InterProcessReadWriteLock(client, testPath('upgrading'));
+      const rw = new InterProcessReadWriteLock(lab.client, testPath('upgrading'));
       const reading = await rw.readLock.acquire();
       expect(await rw.writeLock.tryAcquire(300)).to.equal(undefined);
       expect(await reading.release()).to.equal('released');
     }));
 
   it('testThatDowngradingRespectsThreads: another owner of the same lock object does not read beside a writer', async () => {
-    const rw = new InterProcessReadWriteLock(client, testPath('threads'));
+    const rw = new InterProcessReadWriteLock(lab.client, testPath('threads'));
     const written = gate();
     const exit = gate();
     const writer = lockContext.run(async () => {
@@ -88,20 +67,20 @@ describe('TestInterProcessReadWriteLock', () => {
 
   it('testDowngrading: the writer reads at once, and goes on reading when it writes no more', () =>
     lockContext.run(async () => {
-      const rw = new InterProcessReadWriteLock(client, testPath('downgrading'));
+      const rw = new InterProcessReadWriteLock(lab.client, testPath('downgrading'));
       const writing = await rw.writeLock.acquire();
       const reading = await rw.readLock.acquire(patient);
       expect(await rw.writeLock.release()).to.equal('released');
       expect([writing.isValid, reading.isValid]).to.deep.equal([false, true]);
       expect([rw.writeLock.isOwnedByCurrentContext, rw.readLock.isOwnedByCurrentContext]).to.deep.equal([false, true]);
       expect(await rw.readLock.release()).to.equal('released');
-      expect(await outside.children(rw.path)).to.deep.equal([]);
+      expect(await lab.observer.children(rw.path)).to.deep.equal([]);
     }));
 
   it('testContendingDowngrading: a writer that queued up before the downgrade stays out until the reader is done', async () => {
     const path = testPath('contending');
-    const first = new InterProcessReadWriteLock(client, path);
-    const second = new InterProcessReadWriteLock(other, path);
+    const first = new InterProcessReadWriteLock(lab.client, path);
+    const second = new InterProcessReadWriteLock(lab.other, path);
     await lockContext.run(async () => {
       const writing = await first.writeLock.acquire();
       const contending = second.writeLock.acquire();
@@ -109,7 +88,7 @@ describe('TestInterProcessReadWriteLock', () => {
       const reading = await first.readLock.acquire(patient);
       await writing.release();
       // It is woken by the release, and looks. Who comes behind it is told where it stands.
-      expect(await new InterProcessReadWriteLock(other, path).writeLock.tryAcquire(300)).to.equal(undefined);
+      expect(await new InterProcessReadWriteLock(lab.other, path).writeLock.tryAcquire(300)).to.equal(undefined);
       expect(second.writeLock.isAcquiredInThisProcess).to.equal(false);
       expect(reading.isValid).to.equal(true);
       await reading.release();
@@ -119,7 +98,7 @@ describe('TestInterProcessReadWriteLock', () => {
 
   it('testBasic: of eight clients, several read together, and one writes alone', async () => {
     const path = testPath('basic');
-    const clients = await Promise.all(Array.from({ length: 8 }, () => LockClient.connect(server.connectString)));
+    const clients = await Promise.all(Array.from({ length: 8 }, () => LockClient.connect(lab.server.connectString)));
     const inside = { readers: 0, writers: 0 };
     const done = { reads: 0, writes: 0, mostReaders: 0 };
     const allRead = gate();
@@ -130,7 +109,7 @@ describe('TestInterProcessReadWriteLock', () => {
           const hold = await rw.writeLock.acquire(patient);
           inside.writers += 1;
           expect(inside).to.deep.equal({ readers: 0, writers: 1 });
-          await outside.exists(path);
+          await lab.observer.exists(path);
           inside.writers -= 1;
           done.writes += 1;
           await hold.release();
@@ -140,7 +119,7 @@ describe('TestInterProcessReadWriteLock', () => {
           expect(inside.writers).to.equal(0);
           done.mostReaders = Math.max(done.mostReaders, inside.readers);
           if (inside.readers === clients.length) allRead.open();
-          await (turn === 0 ? allRead.opened : outside.exists(path));
+          await (turn === 0 ? allRead.opened : lab.observer.exists(path));
           inside.readers -= 1;
           done.reads += 1;
           await hold.release();
@@ -149,14 +128,14 @@ describe('TestInterProcessReadWriteLock', () => {
     };
     await Promise.all(clients.map(user));
     expect(done).to.deep.equal({ reads: 216, writes: 24, mostReaders: 8 });
-    expect(await outside.children(path)).to.deep.equal([]);
+    expect(await lab.observer.children(path)).to.deep.equal([]);
     await Promise.all(clients.map((each) => each.close()));
   });
 
   it('testSetNodeData: the bytes that were given, and not what became of them since, are in the znodes of both locks', () =>
     lockContext.run(async () => {
       const data = Buffer.from([1, 2, 3, 4]);
-      const rw = new InterProcessReadWriteLock(client, testPath('data'), { data });
+      const rw = new InterProcessReadWriteLock(lab.client, testPath('data'), { data });
       data[0] = 5;
       const writing = await rw.writeLock.acquire();
       const reading = await rw.readLock.acquire();
@@ -172,18 +151,18 @@ describe('TestInterProcessReadWriteLock', () => {
 
   it('testLockPath: when the session of a writer is killed, a reader is granted, and the path of the writer’s hold leads nowhere', async () => {
     const path = testPath('lock-path');
-    const writing = await new InterProcessReadWriteLock(client, path).writeLock.acquire();
+    const writing = await new InterProcessReadWriteLock(lab.client, path).writeLock.acquire();
     const told = aborted(writing.signal);
-    const reading = new InterProcessReadWriteLock(other, path).readLock.acquire(patient);
+    const reading = new InterProcessReadWriteLock(lab.other, path).readLock.acquire(patient);
     await waiting(path, 2);
-    await outside.endSession(client);
+    await lab.observer.endSession(lab.client);
     await told;
     const next = await reading;
     expect(next.isValid).to.equal(true);
-    expect(await outside.exists(writing.path)).to.equal(false);
+    expect(await lab.observer.exists(writing.path)).to.equal(false);
     expect(() => writing.assertValid()).to.throw('was lost');
     await next.release();
     expect(await writing.release()).to.equal('lost');
-    expect((await rejection(new InterProcessReadWriteLock(client, path).writeLock.release())).code).to.equal('ERR_LOCK_NOT_OWNED');
+    expect((await rejection(new InterProcessReadWriteLock(lab.client, path).writeLock.release())).code).to.equal('ERR_LOCK_NOT_OWNED');
   });
 });

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { LockClient } from '../../../src/index.ts';
-import { testPath } from '../../support/test-path.ts';
-import { until } from '../../support/until.ts';
-import { startEnsemble, type Ensemble } from '../../support/zookeeper-server.ts';
-import { semaphoreOf } from '../semaphore/support.ts';
-import { reached } from './support/states.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { until } from '../../../harness/until.ts';
+import { startEnsemble, type Ensemble } from '../../../harness/zookeeper-server.ts';
+import { semaphoreOf } from '../../../harness/semaphores.ts';
+import { reached } from '../../../harness/reached.ts';
 
 describe('TestInterProcessSemaphoreCluster', function () {
   this.timeout(90_000);

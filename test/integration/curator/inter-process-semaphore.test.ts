@@ -1,46 +1,30 @@
 import { expect } from 'chai';
 import { InterProcessSemaphore, LockClient, type Hold } from '../../../src/index.ts';
-import { stranger, type Stranger } from '../../support/stranger.ts';
-import { testPath } from '../../support/test-path.ts';
-import { rejection, until } from '../../support/until.ts';
-import { startProxy } from '../../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
-import { crowd, isEmpty, returnAll, semaphoreOf, setCount, waits } from '../semaphore/support.ts';
-import { answered, once } from './support/faults.ts';
-import { gate } from './support/gate.ts';
-import { reached } from './support/states.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { connectObserver } from '../../../harness/observer.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { rejection, until } from '../../../harness/until.ts';
+import { startProxy } from '../../../harness/zk-proxy.ts';
+import { crowd, isEmpty, returnAll, semaphoreOf, setCount, waits } from '../../../harness/semaphores.ts';
+import { answered, once } from '../../../harness/frame-matches.ts';
+import { gate } from '../../../harness/gate.ts';
+import { reached } from '../../../harness/reached.ts';
 
 const patient = { timeoutMs: 10_000 };
 
 describe('TestInterProcessSemaphore', () => {
-  let server: ZooKeeperServer;
-  let outside: Stranger;
-  let client: LockClient;
-  let path: string;
+  const lab = labOfEachTest('semaphore', { server: 'own', client: { sessionTimeoutMs: 10_000 } });
 
-  before(async () => {
-    server = await startServer();
-  });
-
-  beforeEach(async () => {
-    path = testPath('semaphore');
-    [outside, client] = await Promise.all([stranger(server.connectString), LockClient.connect(server.connectString, { sessionTimeoutMs: 10_000 })]);
-  });
-
-  afterEach(() => Promise.all([client.close({ timeoutMs: 500 }), outside[Symbol.asyncDispose]()]));
-
-  after(() => server.stop());
-
-  const clients = (quantity: number): Promise<LockClient[]> => Promise.all(Array.from({ length: quantity }, () => LockClient.connect(server.connectString)));
+  const clients = (quantity: number): Promise<LockClient[]> => Promise.all(Array.from({ length: quantity }, () => LockClient.connect(lab.server.connectString)));
 
   it('testAcquireAfterLostServer: ten owners of one client go on after an outage in which the session was lost, and one had its znode but not its list', async () => {
-    await using proxy = await startProxy(server.port);
+    await using proxy = await startProxy(lab.server.port);
     await using lossy = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 2_000 });
     let acquired = 0;
     let isOver = false;
     const owner = async (): Promise<void> => {
       while (!isOver) {
-        const lease = await semaphoreOf(lossy, path, 1).acquire();
+        const lease = await semaphoreOf(lossy, lab.path, 1).acquire();
         acquired += 1;
         await lease.release();
       }
@@ -48,41 +32,41 @@ describe('TestInterProcessSemaphore', () => {
     const owners = Array.from({ length: 10 }, owner);
     await until('they all had their turn', () => acquired >= 20);
     const lost = reached(lossy, 'lost');
-    once(proxy, (frame) => answered('getChildren2')(frame) && frame.path === `${path}/leases`, 'hold');
-    await proxy.seen((frame) => answered('getChildren2')(frame) && frame.path === `${path}/leases`);
-    await server.kill();
+    once(proxy, (frame) => answered('getChildren2')(frame) && frame.path === `${lab.path}/leases`, 'hold');
+    await proxy.seen((frame) => answered('getChildren2')(frame) && frame.path === `${lab.path}/leases`);
+    await lab.server.kill();
     await lost;
     proxy.cut();
     const again = reached(lossy, 'reconnected');
     const before = acquired;
-    await server.start();
+    await lab.server.start();
     await again;
     await until('all of them acquire again', () => acquired >= before + 20);
     isOver = true;
     await Promise.all(owners);
-    await using back = await stranger(server.connectString);
-    await isEmpty(back, path);
+    await using back = await connectObserver(lab.server.connectString);
+    await isEmpty(back, lab.path);
   });
 
   it('testThreadedLeaseIncrease: who waits is let in when the shared count grows', async () => {
     const count = testPath('count');
-    await outside.create(count.slice(0, -'/count'.length));
-    await outside.create(count);
-    await setCount(client, count, 1);
-    const semaphore = new InterProcessSemaphore(client, path, { sharedCount: count });
+    await lab.observer.create(count.slice(0, -'/count'.length));
+    await lab.observer.create(count);
+    await setCount(lab.client, count, 1);
+    const semaphore = new InterProcessSemaphore(lab.client, lab.path, { sharedCount: count });
     const first = await semaphore.acquire(patient);
     const waiting = semaphore.acquire(patient);
-    await waits(outside, path, 2);
-    await setCount(client, count, 2);
+    await waits(lab.observer, lab.path, 2);
+    await setCount(lab.client, count, 2);
     await returnAll([first, await waiting]);
   });
 
   it('testClientClose: the leases of a client that is closed are free', async () => {
-    await using other = await LockClient.connect(server.connectString);
-    const theirs = semaphoreOf(other, path, 1);
+    await using other = await LockClient.connect(lab.server.connectString);
+    const theirs = semaphoreOf(other, lab.path, 1);
     await (await theirs.acquire(patient)).release();
-    const lease = await semaphoreOf(client, path, 1).acquire(patient);
-    await client.close();
+    const lease = await semaphoreOf(lab.client, lab.path, 1).acquire(patient);
+    await lab.client.close();
     expect(lease.isValid).to.equal(false);
     await (await theirs.acquire(patient)).release();
   });
@@ -93,7 +77,7 @@ describe('TestInterProcessSemaphore', () => {
     let inside = 0;
     let most = 0;
     const owner = async (mine: LockClient): Promise<void> => {
-      const semaphore = semaphoreOf(mine, path, max);
+      const semaphore = semaphoreOf(mine, lab.path, max);
       for (let round = 0; round < 10; round += 1) {
         while (available === 0) await until('some are left', () => available > 0);
         const quantity = 1 + Math.floor(Math.random() * available);
@@ -120,7 +104,7 @@ describe('TestInterProcessSemaphore', () => {
     let most = 0;
     let uses = 0;
     const owner = async (mine: LockClient): Promise<void> => {
-      const lease = await semaphoreOf(mine, path, 5).acquire(patient);
+      const lease = await semaphoreOf(mine, lab.path, 5).acquire(patient);
       uses += 1;
       most = Math.max(most, (inside += 1));
       await until('five are inside', () => most >= 5);
@@ -139,7 +123,7 @@ describe('TestInterProcessSemaphore', () => {
     let most = 0;
     let done = 0;
     const user = async (number: number): Promise<void> => {
-      const lease = await semaphoreOf(client, path, 11).acquire({ timeoutMs: 15_000 });
+      const lease = await semaphoreOf(lab.client, lab.path, 11).acquire({ timeoutMs: 15_000 });
       most = Math.max(most, (inside += 1));
       await gates[number]?.opened;
       inside -= 1;
@@ -156,17 +140,17 @@ describe('TestInterProcessSemaphore', () => {
     await Promise.all(users);
     expect(inside).to.equal(0);
     expect(most).to.be.within(1, 11);
-    await isEmpty(outside, path);
+    await isEmpty(lab.observer, lab.path);
   });
 
   it('testThreads: ten owners of one semaphore of one lease all finish', async () => {
-    const semaphore = semaphoreOf(client, path, 1);
+    const semaphore = semaphoreOf(lab.client, lab.path, 1);
     const outcomes = await Promise.all(Array.from({ length: 10 }, async () => (await semaphore.acquire(patient)).release()));
     expect(outcomes).to.deep.equal(Array.from({ length: 10 }, () => 'released'));
   });
 
   it('testSimple: a second lease of one is not there', async () => {
-    const semaphore = semaphoreOf(client, path, 1);
+    const semaphore = semaphoreOf(lab.client, lab.path, 1);
     const lease = await semaphore.acquire(patient);
     expect(await semaphore.tryAcquire(200)).to.equal(undefined);
     await lease.release();
@@ -174,8 +158,8 @@ describe('TestInterProcessSemaphore', () => {
 
   it('testSimple2: four semaphores share three leases, and one that is returned is there again', async () => {
     const leases: Hold[] = [];
-    for (let number = 0; number < 3; number += 1) leases.push(await semaphoreOf(client, path, 3).acquire(patient));
-    const semaphore = semaphoreOf(client, path, 3);
+    for (let number = 0; number < 3; number += 1) leases.push(await semaphoreOf(lab.client, lab.path, 3).acquire(patient));
+    const semaphore = semaphoreOf(lab.client, lab.path, 3);
     expect(await semaphore.tryAcquire(200)).to.equal(undefined);
     await leases.shift()?.release();
     leases.push(await semaphore.acquire(patient));
@@ -183,7 +167,7 @@ describe('TestInterProcessSemaphore', () => {
   });
 
   it('testGetParticipantNodes: there is one for each lease', async () => {
-    const semaphore = semaphoreOf(client, path, 3);
+    const semaphore = semaphoreOf(lab.client, lab.path, 3);
     const leases = [await semaphore.acquire(), await semaphore.acquire(), await semaphore.acquire()];
     const participants = await semaphore.participants();
     expect(participants.map((participant) => participant.path)).to.deep.equal(leases.map((lease) => lease.path));
@@ -192,30 +176,30 @@ describe('TestInterProcessSemaphore', () => {
   });
 
   it('testNoOrphanedNodes: who waits, and whose znode is deleted, tries again, gets its lease, and leaves none behind', async () => {
-    const semaphore = semaphoreOf(client, path, 1);
+    const semaphore = semaphoreOf(lab.client, lab.path, 1);
     const lease = await semaphore.acquire(patient);
-    const held = await outside.children(`${path}/leases`);
+    const held = await lab.observer.children(`${lab.path}/leases`);
     expect(held).to.have.length(1);
     const waiting = semaphore.acquire(patient);
-    await waits(outside, path, 2);
-    const [newest] = (await outside.children(`${path}/leases`)).filter((name) => !held.includes(name));
-    await outside.remove(`${path}/leases/${newest ?? ''}`);
-    await until('it waits again', async () => (await outside.children(`${path}/leases`)).some((name) => name !== newest && !held.includes(name)));
+    await waits(lab.observer, lab.path, 2);
+    const [newest] = (await lab.observer.children(`${lab.path}/leases`)).filter((name) => !held.includes(name));
+    await lab.observer.remove(`${lab.path}/leases/${newest ?? ''}`);
+    await until('it waits again', async () => (await lab.observer.children(`${lab.path}/leases`)).some((name) => name !== newest && !held.includes(name)));
     await lease.release();
     await (await waiting).release();
-    await isEmpty(outside, path);
+    await isEmpty(lab.observer, lab.path);
     await (await semaphore.acquire(patient)).release();
   });
 
   it('testInterruptAcquire: who is interrupted while it waits leaves nothing, and the next one gets the lease', async () => {
-    const lease = await semaphoreOf(client, path, 1).acquire(patient);
+    const lease = await semaphoreOf(lab.client, lab.path, 1).acquire(patient);
     const controller = new AbortController();
-    const interrupted = rejection(semaphoreOf(client, path, 1).acquire({ signal: controller.signal }));
-    await waits(outside, path, 2);
+    const interrupted = rejection(semaphoreOf(lab.client, lab.path, 1).acquire({ signal: controller.signal }));
+    await waits(lab.observer, lab.path, 2);
     controller.abort(new Error('interrupted'));
     expect((await interrupted).message).to.equal('interrupted');
-    await crowd(outside, path, { leases: 1, locks: 0 });
+    await crowd(lab.observer, lab.path, { leases: 1, locks: 0 });
     await lease.release();
-    await (await semaphoreOf(client, path, 1).acquire(patient)).release();
+    await (await semaphoreOf(lab.client, lab.path, 1).acquire(patient)).release();
   });
 });

@@ -1,24 +1,20 @@
 import { expect } from 'chai';
 import { InterProcessMutex, type AclEntry } from '../../../src/index.ts';
-import { sharedZooKeeper } from '../../support/hooks.ts';
-import { testPath } from '../../support/test-path.ts';
-import { account, anyone, permission } from '../accounts/support/account.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { account, anyone, permission } from '../../../harness/account.ts';
 
 const all: readonly AclEntry[] = [anyone(permission.all)];
 const createAndRead: readonly AclEntry[] = [anyone(permission.create, permission.read)];
 
 describe('TestLockACLs', () => {
-  let connectString: string;
-
-  before(async () => {
-    ({ connectString } = await sharedZooKeeper());
-  });
+  const lab = labOfEachTest('acls', { client: 'none' });
 
   it('testLockACLs: the znodes that an acquire creates, parents included, have the ACL of the client', async () => {
     const acl: readonly AclEntry[] = [{ permissions: permission.all, scheme: 'ip', id: '0.0.0.0/0' }];
     const namespace = testPath('ns');
-    await using server = await account(connectString);
-    await using mine = await account(`${connectString}${namespace}`, { acl });
+    await using server = await account(lab.connectString);
+    await using mine = await account(`${lab.connectString}${namespace}`, { acl });
     const hold = await new InterProcessMutex(mine.client, '/bar').acquire();
     for (const path of [namespace, `${namespace}/bar`, `${namespace}${hold.path}`]) {
       expect(await server.acl(path), path).to.deep.equal(acl);
@@ -28,8 +24,8 @@ describe('TestLockACLs', () => {
 
   it('testACLsCreatingParents: each parent has the ACL of its own path below the chroot', async () => {
     const namespace = testPath('ns');
-    await using server = await account(connectString);
-    await using mine = await account(`${connectString}${namespace}`, { acl: (path) => (path === '/parent' ? createAndRead : all) });
+    await using server = await account(lab.connectString);
+    await using mine = await account(`${lab.connectString}${namespace}`, { acl: (path) => (path === '/parent' ? createAndRead : all) });
     const hold = await new InterProcessMutex(mine.client, '/parent/foo').acquire();
     expect(await server.acl(`${namespace}/parent`)).to.deep.equal(createAndRead);
     expect(await server.acl(`${namespace}/parent/foo`)).to.deep.equal(all);

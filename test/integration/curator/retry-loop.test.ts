@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient, retryForever, retryOnce, type RetryPolicy } from '../../../src/index.ts';
-import { stranger } from '../../support/stranger.ts';
-import { testPath } from '../../support/test-path.ts';
-import { until } from '../../support/until.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
-import { reached } from './support/states.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { connectObserver } from '../../../harness/observer.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { until } from '../../../harness/until.ts';
+import { reached } from '../../../harness/reached.ts';
 
 /** Notes what a policy is asked, and what it answers. */
 function noted(policy: RetryPolicy): RetryPolicy & { readonly asked: { retryCount: number; retry: boolean }[] } {
@@ -20,29 +20,23 @@ function noted(policy: RetryPolicy): RetryPolicy & { readonly asked: { retryCoun
 }
 
 describe('TestRetryLoop', () => {
-  let server: ZooKeeperServer;
-
-  before(async () => {
-    server = await startServer();
-  });
-
-  after(() => server.stop());
+  const lab = labOfEachTest('retry-loop', { server: 'own', client: 'none' });
 
   it('testRetryLoop: what succeeds at once asks no retry policy', async () => {
     const retryPolicy = noted(retryOnce(1));
-    await using client = await LockClient.connect(server.connectString, { retryPolicy });
+    await using client = await LockClient.connect(lab.server.connectString, { retryPolicy });
     await new InterProcessMutex(client, testPath('at-once')).withLock(() => undefined);
     expect(retryPolicy.asked).to.deep.equal([]);
   });
 
   it('testRetryLoopWithFailure: what begins while the server is stopped succeeds after its restart, and an outage costs no retry', async () => {
     const retryPolicy = noted(retryOnce(1));
-    await using client = await LockClient.connect(server.connectString, { retryPolicy, sessionTimeoutMs: 10_000 });
+    await using client = await LockClient.connect(lab.server.connectString, { retryPolicy, sessionTimeoutMs: 10_000 });
     const suspended = reached(client, 'suspended');
-    await server.kill();
+    await lab.server.kill();
     await suspended;
     const acquiring = new InterProcessMutex(client, testPath('restarted')).acquire();
-    await server.start();
+    await lab.server.start();
     const hold = await acquiring;
     expect(hold.isValid).to.equal(true);
     expect(retryPolicy.asked).to.deep.equal([]);
@@ -51,9 +45,9 @@ describe('TestRetryLoop', () => {
 
   it('testRetryForever: allows every retry of a waiter whose znode is deleted again and again', async () => {
     const retryPolicy = noted(retryForever(1));
-    await using client = await LockClient.connect(server.connectString, { retryPolicy, sessionTimeoutMs: 10_000 });
-    await using other = await LockClient.connect(server.connectString);
-    await using outside = await stranger(server.connectString);
+    await using client = await LockClient.connect(lab.server.connectString, { retryPolicy, sessionTimeoutMs: 10_000 });
+    await using other = await LockClient.connect(lab.server.connectString);
+    await using outside = await connectObserver(lab.server.connectString);
     const path = testPath('forever');
     const gate = await new InterProcessMutex(other, path).acquire();
     const mutex = new InterProcessMutex(client, path);

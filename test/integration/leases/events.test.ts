@@ -1,12 +1,13 @@
 import { expect } from 'chai';
 import { lockContext, type Hold, type InterProcessMutex } from '../../../src/index.ts';
-import { aborted, rejection, until } from '../../support/until.ts';
-import { lockOfEachTest, queueReaches } from '../contexts/lock-of-each-test.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { aborted, rejection, until } from '../../../harness/until.ts';
+import { queueReaches } from '../../../harness/queue.ts';
 
 const names = ['queued', 'acquired', 'renewed', 'expired', 'lost', 'released'] as const;
 
 describe('the events of a mutex', () => {
-  const lock = lockOfEachTest('events');
+  const lab = labOfEachTest('events');
 
   /** What a mutex tells from now on, in order. */
   const heard = (mutex: InterProcessMutex): string[] => {
@@ -16,7 +17,7 @@ describe('the events of a mutex', () => {
   };
 
   it('are acquired, renewed and released, in order, for a hold that ends well', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     const told = heard(mutex);
     const events: unknown[] = [];
     for (const name of ['acquired', 'renewed', 'released'] as const) mutex.on(name, (event) => events.push(event.hold));
@@ -32,7 +33,7 @@ describe('the events of a mutex', () => {
   });
 
   it('are queued before acquired for who has to wait, and released before the next one’s acquired', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     const first = await mutex.acquire();
     const told = heard(mutex);
     const waiting = mutex.acquire();
@@ -44,7 +45,7 @@ describe('the events of a mutex', () => {
   });
 
   it('say expired for a lease that has passed, with the error, and nothing of its later release', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     const told = heard(mutex);
     const seen: unknown[] = [];
     const hold = await mutex.acquire({ leaseMs: 30 });
@@ -57,13 +58,13 @@ describe('the events of a mutex', () => {
   });
 
   it('say lost for every other end, with the error, and nothing of its later release', async () => {
-    const { mutex, outside } = lock;
+    const { mutex, observer } = lab;
     const told = heard(mutex);
     const seen: unknown[] = [];
     const hold = await mutex.acquire({ leaseMs: 60_000 });
     const { signal } = hold;
     mutex.on('lost', ({ hold: of, error }) => seen.push(of, error, signal.aborted));
-    await outside.remove(hold.path);
+    await observer.remove(hold.path);
     await aborted(signal);
     expect(await hold.release()).to.equal('lost');
     expect(told).to.deep.equal(['acquired', 'lost']);
@@ -71,7 +72,7 @@ describe('the events of a mutex', () => {
   });
 
   it('say lost to all holds of a client that is closed', async () => {
-    const { client, mutex } = lock;
+    const { client, mutex } = lab;
     await lockContext.run(async () => {
       await mutex.acquire();
       await mutex.acquire();
@@ -82,7 +83,7 @@ describe('the events of a mutex', () => {
   });
 
   it('are told of each re-entrant hold', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     const told: string[] = [];
     mutex.on('acquired', ({ hold }) => told.push(hold.acquisition));
     mutex.on('released', ({ hold }) => told.push(`${hold.acquisition} released`));
@@ -91,7 +92,7 @@ describe('the events of a mutex', () => {
   });
 
   it('say expired before anybody else is granted the lock', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const told = heard(mutex);
     await mutex.acquire({ leaseMs: 300 });
     const next = theirs.acquire().then((hold) => (told.push('granted'), hold));
@@ -100,7 +101,7 @@ describe('the events of a mutex', () => {
   });
 
   it('are heard by nobody who owns the lock: what a listener acquires waits its turn', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     const owned: boolean[] = [];
     let acquiring: Promise<Hold> | undefined;
     await mutex.withLock(async (hold) => {
@@ -118,7 +119,7 @@ describe('the events of a mutex', () => {
   });
 
   it('go on past a listener that throws or rejects, which is a warning', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     const warnings: unknown[] = [];
     const warned = (warning: unknown): void => void warnings.push(warning);
     process.on('warning', warned);
@@ -145,7 +146,7 @@ describe('the events of a mutex', () => {
   });
 
   it('are told of an acquire that fails only as far as it came', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const hold = await theirs.acquire();
     const told = heard(mutex);
     await rejection(mutex.acquire({ timeoutMs: 200, leaseMs: 1 }));

@@ -1,17 +1,19 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockLostError, NotOwnedError, type Hold, type LockClient } from '../../../src/index.ts';
 import { nodesOf } from '../../../src/internals/lock-node.ts';
-import { aborted, rejection, until } from '../../support/until.ts';
-import { gate, lockOfEachTest, queueOf, queueReaches } from '../contexts/lock-of-each-test.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { aborted, rejection, until } from '../../../harness/until.ts';
+import { gate } from '../../../harness/gate.ts';
+import { queueOf, queueReaches } from '../../../harness/queue.ts';
 
 const expired = { code: 'ERR_LOCK_LOST', reason: 'lease-expired' };
 const never = new Promise<never>(() => undefined);
 
 describe('a lease', () => {
-  const lock = lockOfEachTest('lease');
+  const lab = labOfEachTest('lease');
 
   it('that passes lets the next one in, though the job hangs', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const hung = rejection(mutex.withLock(() => never, { leaseMs: 200 }));
     await queueReaches(theirs, 1);
     const next = await theirs.acquire();
@@ -21,7 +23,7 @@ describe('a lease', () => {
   });
 
   it('lets in who waits in the same process, as a release does', async () => {
-    const { client, mutex, theirs } = lock;
+    const { client, mutex, theirs } = lab;
     const hung = await mutex.acquire({ leaseMs: 200 });
     const next = await mutex.acquire();
     // No server was heard from between: the znode is not known to be gone.
@@ -33,19 +35,19 @@ describe('a lease', () => {
   });
 
   it('ends the hold before its znode: the signal has aborted while that is still there', async () => {
-    const { mutex, outside } = lock;
+    const { mutex, observer } = lab;
     const hold = await mutex.acquire({ leaseMs: 200 });
     const reason = await aborted(hold.signal);
     expect(reason).to.be.instanceOf(LockLostError).and.to.include({ ...expired, path: hold.path });
     expect((reason as Error).message).to.equal(`The lock held by ${hold.path} was lost: its lease of 200 ms passed unrenewed`);
     expect([hold.isValid, hold.remainingMs]).to.deep.equal([false, 0]);
     expect(() => hold.assertValid()).to.throw(LockLostError).that.equals(reason);
-    await until('the znode is gone', async () => !(await outside.exists(hold.path)));
+    await until('the znode is gone', async () => !(await observer.exists(hold.path)));
     expect(await hold.release()).to.equal('lost');
   });
 
   it('is told before anybody else is granted the lock', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const order: string[] = [];
     const hold = await mutex.acquire({ leaseMs: 300 });
     hold.signal.addEventListener('abort', () => order.push('told'));
@@ -56,7 +58,7 @@ describe('a lease', () => {
   });
 
   it('ends the hold at the first look after a stall, before any timer has run', async () => {
-    const { client, mutex } = lock;
+    const { client, mutex } = lab;
     const hold = await mutex.acquire({ leaseMs: 5_000 });
     const { signal } = hold;
     expect(afterStall(client, 5_000, () => [hold.isValid, signal.aborted, hold.remainingMs])).to.deep.equal([false, true, 0]);
@@ -65,7 +67,7 @@ describe('a lease', () => {
   });
 
   it('ends the hold where the stall is noticed by a release', async () => {
-    const { client, mutex, theirs } = lock;
+    const { client, mutex, theirs } = lab;
     const hold = await mutex.acquire({ leaseMs: 5_000 });
     expect(await afterStall(client, 5_000, () => hold.release())).to.equal('lost');
     expect(hold.signal.reason).to.include(expired);
@@ -73,7 +75,7 @@ describe('a lease', () => {
   });
 
   it('that has not passed when the hold is released does nothing more', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     const first = await mutex.acquire({ leaseMs: 100 });
     const { signal } = first;
     expect(await first.release()).to.equal('released');
@@ -84,7 +86,7 @@ describe('a lease', () => {
   });
 
   it('leaves the session and its other holds as they are', async () => {
-    const { client, mutex } = lock;
+    const { client, mutex } = lab;
     const other = await new InterProcessMutex(client, `${mutex.path}-other`).acquire();
     const { session } = client;
     const hold = await mutex.acquire({ leaseMs: 100 });
@@ -95,7 +97,7 @@ describe('a lease', () => {
   });
 
   it('that is over is not a lock any more that its lock context could enter', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     const told = gate();
     const again = gate();
     let reentry: Promise<Hold> | undefined;
@@ -115,7 +117,7 @@ describe('a lease', () => {
   });
 
   it('is none by default, and then the session alone limits what remains', async () => {
-    const { client, mutex } = lock;
+    const { client, mutex } = lab;
     const hold = await mutex.acquire();
     expect(hold.remainingMs).to.be.greaterThan(0).and.at.most(client.sessionTimeoutMs);
     expect(afterStall(client, client.sessionTimeoutMs, () => hold.remainingMs)).to.equal(0);
@@ -124,7 +126,7 @@ describe('a lease', () => {
   });
 
   it('limits what remains where it ends first, and nothing remains after a release', async () => {
-    const { client, mutex } = lock;
+    const { client, mutex } = lab;
     const short = await mutex.acquire({ leaseMs: 1_000 });
     expect(short.remainingMs).to.be.at.most(1_000);
     await short.release();
@@ -135,7 +137,7 @@ describe('a lease', () => {
   });
 
   it('does not outlive its client', async () => {
-    const { client, mutex } = lock;
+    const { client, mutex } = lab;
     const hold = await mutex.acquire({ leaseMs: 100, renewEveryMs: 10 });
     await client.close();
     expect(hold.signal.reason).to.include({ reason: 'client-closed' });
@@ -143,14 +145,14 @@ describe('a lease', () => {
   });
 
   it('does not change the error of a job that fails before it passes', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const failure = new Error('the job failed');
     expect(await rejection(mutex.withLock(() => Promise.reject(failure), { leaseMs: 60_000 }))).to.equal(failure);
     await queueReaches(theirs, 0);
   });
 
   it('hides what its job comes to when it has passed', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     const late = gate();
     const hung = mutex.withLock(() => late.opened.then(() => Promise.reject(new Error('too late'))), { leaseMs: 100 });
     expect(await rejection(hung)).to.include(expired);

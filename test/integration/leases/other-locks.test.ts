@@ -1,25 +1,26 @@
 import { expect } from 'chai';
 import {
-  InterProcessMultiLock,
-  InterProcessMutex,
-  InterProcessReadWriteLock,
-  InterProcessSemaphore,
-  InterProcessSemaphoreMutex,
-  LockLostError,
-  type PartHold,
+    InterProcessMultiLock,
+    InterProcessMutex,
+    InterProcessReadWriteLock,
+    InterProcessSemaphore,
+    InterProcessSemaphoreMutex,
+    LockLostError,
+    type PartHold,
 } from '../../../src/index.ts';
-import { aborted, rejection, until } from '../../support/until.ts';
-import { isEmpty, semaphoreOfEachTest } from '../semaphore/support.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { aborted, rejection, until } from '../../../harness/until.ts';
+import { isEmpty } from '../../../harness/semaphores.ts';
 
 const expired = { code: 'ERR_LOCK_LOST', reason: 'lease-expired' };
 const never = new Promise<never>(() => undefined);
 
 describe('a lease', () => {
-  const test = semaphoreOfEachTest('lease-of-others');
+  const lab = labOfEachTest('lease-of-others');
 
   it('of a read lock lets the writer in that waits for it, and of a write lock the reader', async () => {
-    const ours = new InterProcessReadWriteLock(test.client, test.path);
-    const theirs = new InterProcessReadWriteLock(test.other, test.path);
+    const ours = new InterProcessReadWriteLock(lab.client, lab.path);
+    const theirs = new InterProcessReadWriteLock(lab.other, lab.path);
     const reading = rejection(ours.readLock.withLock(() => never, { leaseMs: 200 }));
     await until('it is read', () => ours.readLock.isAcquiredInThisProcess);
     await (await theirs.writeLock.acquire()).release();
@@ -31,24 +32,24 @@ describe('a lease', () => {
   });
 
   it('of a semaphore is one for each of its leases, and gives them back', async () => {
-    const ours = new InterProcessSemaphore(test.client, test.path, { maxLeases: 2 });
-    const theirs = new InterProcessSemaphore(test.other, test.path, { maxLeases: 2 });
+    const ours = new InterProcessSemaphore(lab.client, lab.path, { maxLeases: 2 });
+    const theirs = new InterProcessSemaphore(lab.other, lab.path, { maxLeases: 2 });
     const [first, second] = await ours.acquireMany(2, { leaseMs: 300 });
     second?.renew(600_000);
     await (await theirs.acquire()).release();
     expect([first?.isValid, second?.isValid]).to.deep.equal([false, true]);
     expect(first?.signal.reason).to.include(expired);
     expect([await first?.release(), await second?.release()]).to.deep.equal(['lost', 'released']);
-    await isEmpty(test.outside, test.path);
+    await isEmpty(lab.observer, lab.path);
     // What was lost counts as given back here, too.
-    expect(await new InterProcessSemaphore(test.client, test.path, { maxLeases: 5 }).tryAcquire({ leaseMs: 600_000 })).to.not.equal(undefined);
+    expect(await new InterProcessSemaphore(lab.client, lab.path, { maxLeases: 5 }).tryAcquire({ leaseMs: 600_000 })).to.not.equal(undefined);
   });
 
   it('of a semaphore mutex ends the wait of the others, and of its withLock', async () => {
-    const ours = new InterProcessSemaphoreMutex(test.client, test.path);
+    const ours = new InterProcessSemaphoreMutex(lab.client, lab.path);
     const hung = rejection(ours.withLock(() => never, { leaseMs: 300 }));
     await until('it is held', () => ours.isAcquiredInThisProcess);
-    await (await new InterProcessSemaphoreMutex(test.other, test.path).acquire()).release();
+    await (await new InterProcessSemaphoreMutex(lab.other, lab.path).acquire()).release();
     expect(await hung).to.be.instanceOf(LockLostError).and.to.include(expired);
     for (const acquire of [() => ours.acquire({ data: Buffer.from('worker 7') }), () => ours.tryAcquire({ data: Buffer.from('worker 7') })]) {
       const hold = await acquire();
@@ -58,9 +59,9 @@ describe('a lease', () => {
   });
 
   describe('of a multi-lock', () => {
-    const mutexes = (): InterProcessMutex[] => ['a', 'b'].map((name) => new InterProcessMutex(test.client, `${test.path}/${name}`));
+    const mutexes = (): InterProcessMutex[] => ['a', 'b'].map((name) => new InterProcessMutex(lab.client, `${lab.path}/${name}`));
     const free = (): Promise<void> =>
-      until('both are free', async () => (await Promise.all(['a', 'b'].map((name) => test.outside.children(`${test.path}/${name}`)))).flat().length === 0);
+      until('both are free', async () => (await Promise.all(['a', 'b'].map((name) => lab.observer.children(`${lab.path}/${name}`)))).flat().length === 0);
 
     it('is one for all, from when all are held', async () => {
       const [mutexA, mutexB] = mutexes() as [InterProcessMutex, InterProcessMutex];
@@ -68,7 +69,7 @@ describe('a lease', () => {
       const hung = rejection(new InterProcessMultiLock([mutexA, mutexB]).withLock(() => never, { leaseMs: 200 }));
       await until('it waits', async () => (await mutexB.participants()).length === 2);
       // Longer than the lease: it must not have begun.
-      await new Promise<void>((resolve) => test.client.clock.after(250, resolve));
+      await new Promise<void>((resolve) => lab.client.clock.after(250, resolve));
       expect(mutexA.isAcquiredInThisProcess).to.equal(true);
       await inTheWay.release();
       expect(await hung).to.be.instanceOf(LockLostError).and.to.include(expired);
@@ -135,13 +136,13 @@ describe('a lease', () => {
   });
 
   describe('of a sticky lock', () => {
-    const sticky = (): InterProcessMutex => new InterProcessMutex(test.client, test.path, { sticky: { idleMs: 600_000 } });
+    const sticky = (): InterProcessMutex => new InterProcessMutex(lab.client, lab.path, { sticky: { idleMs: 600_000 } });
 
     it('gives the lock away, and does not keep it', async () => {
       const mutex = sticky();
       const hold = await mutex.acquire({ leaseMs: 100 });
       await aborted(hold.signal);
-      await until('its znode is gone', async () => (await test.outside.children(test.path)).length === 0);
+      await until('its znode is gone', async () => (await lab.observer.children(lab.path)).length === 0);
       expect(await hold.release()).to.equal('lost');
       const next = await mutex.acquire();
       expect(next.fencingToken > hold.fencingToken).to.equal(true);
@@ -162,7 +163,7 @@ describe('a lease', () => {
 
     it('that is not idle keeps others out, and one that has expired does not', async () => {
       const mutex = sticky();
-      const theirs = new InterProcessMutex(test.other, test.path);
+      const theirs = new InterProcessMutex(lab.other, lab.path);
       const hold = await mutex.acquire({ leaseMs: 300 });
       await (await theirs.acquire()).release();
       expect(hold.isValid).to.equal(false);

@@ -1,16 +1,17 @@
 import { expect } from 'chai';
 import { InterProcessReadWriteLock, lockContext, LockLostError, type Hold } from '../../../src/index.ts';
-import { aborted, rejection } from '../../support/until.ts';
-import { lockOfEachTest, queueOf, queueReaches } from '../contexts/lock-of-each-test.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { aborted, rejection } from '../../../harness/until.ts';
+import { queueOf, queueReaches } from '../../../harness/queue.ts';
 
 const expired = { code: 'ERR_LOCK_LOST', reason: 'lease-expired' };
 const never = new Promise<never>(() => undefined);
 
 describe('a lease and re-entry', () => {
-  const lock = lockOfEachTest('lease-re-entry');
+  const lab = labOfEachTest('lease-re-entry');
 
   it('ends the inner hold alone, when it is the inner one’s', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     await mutex.withLock(async (outer) => {
       expect(await rejection(mutex.withLock(() => never, { leaseMs: 50 }))).to.include(expired);
       expect([outer.isValid, outer.signal.aborted]).to.deep.equal([true, false]);
@@ -21,7 +22,7 @@ describe('a lease and re-entry', () => {
   });
 
   it('ends the inner hold alone, also where both are in one context, which goes on to own the lock', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     await lockContext.run(async () => {
       const outer = await mutex.acquire();
       const inner = await mutex.acquire({ leaseMs: 20 });
@@ -35,7 +36,7 @@ describe('a lease and re-entry', () => {
   });
 
   it('ends the inner holds, too, when it is the outer one’s, whatever they were given themselves', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const inner: Promise<Error>[] = [];
     const outer = rejection(
       mutex.withLock(
@@ -55,7 +56,7 @@ describe('a lease and re-entry', () => {
   });
 
   it('limits what remains for the inner hold', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     await lockContext.run(async () => {
       const outer = await mutex.acquire({ leaseMs: 2_000 });
       const inner = await mutex.acquire({ leaseMs: 600_000 });
@@ -69,7 +70,7 @@ describe('a lease and re-entry', () => {
   });
 
   it('is renewed by an inner hold that has none of its own', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     await lockContext.run(async () => {
       const outer = await mutex.acquire({ leaseMs: 2_000 });
       const inner = await mutex.acquire();
@@ -81,7 +82,7 @@ describe('a lease and re-entry', () => {
   });
 
   it('stays for an inner hold when the outer one was released', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     await lockContext.run(async () => {
       const outer = await mutex.acquire({ leaseMs: 200 });
       const inner = await mutex.acquire();
@@ -94,7 +95,7 @@ describe('a lease and re-entry', () => {
   });
 
   it('is over once: to release what has expired lets go of nothing else', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     await lockContext.run(async () => {
       const outer = await mutex.acquire();
       const inner = await mutex.acquire({ leaseMs: 50 });
@@ -107,7 +108,7 @@ describe('a lease and re-entry', () => {
   });
 
   it('ends all holds that are under it before the lock passes on', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     await lockContext.run(async () => {
       const holds: Hold[] = [await mutex.acquire({ leaseMs: 300 }), await mutex.acquire(), await mutex.acquire()];
       const order: string[] = [];
@@ -120,7 +121,7 @@ describe('a lease and re-entry', () => {
   });
 
   it('of a writer does not end the reading that it has gone over to', async () => {
-    const { client, mutex } = lock;
+    const { client, mutex } = lab;
     const rw = new InterProcessReadWriteLock(client, `${mutex.path}-rw`);
     await lockContext.run(async () => {
       const writing = await rw.writeLock.acquire({ leaseMs: 200 });
@@ -132,7 +133,7 @@ describe('a lease and re-entry', () => {
   });
 
   it('tells the acquisitions apart, and counts them', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     expect(mutex.holdCount).to.equal(0);
     const stranger = mutex.acquire({ timeoutMs: 10_000 });
     await (await stranger).release();

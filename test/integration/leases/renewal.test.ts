@@ -1,15 +1,16 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient, LockLostError, NotOwnedError } from '../../../src/index.ts';
-import { testPath } from '../../support/test-path.ts';
-import { aborted, until } from '../../support/until.ts';
-import { startServer } from '../../support/zookeeper-server.ts';
-import { lockOfEachTest, queueOf } from '../contexts/lock-of-each-test.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { aborted, until } from '../../../harness/until.ts';
+import { startServer } from '../../../harness/zookeeper-server.ts';
+import { queueOf } from '../../../harness/queue.ts';
 
 describe('renewing a lease', () => {
-  const lock = lockOfEachTest('renewal');
+  const lab = labOfEachTest('renewal');
 
   it('lets it last that long from then on', async () => {
-    const { mutex } = lock;
+    const { mutex } = lab;
     const hold = await mutex.acquire({ leaseMs: 600_000 });
     hold.renew(2_000);
     expect(hold.remainingMs).to.be.greaterThan(0).and.at.most(2_000);
@@ -20,7 +21,7 @@ describe('renewing a lease', () => {
   });
 
   it('begins one where there was none', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const hold = await mutex.acquire();
     hold.renew(50);
     await (await theirs.acquire()).release();
@@ -28,7 +29,7 @@ describe('renewing a lease', () => {
   });
 
   it('by itself keeps the lock from passing on while the process runs', async () => {
-    const { mutex, theirs } = lock;
+    const { mutex, theirs } = lab;
     const hold = await mutex.acquire({ leaseMs: 60_000, renewEveryMs: 20 });
     let renewals = 0;
     mutex.on('renewed', (event) => {
@@ -76,7 +77,7 @@ describe('renewing a lease', () => {
 
   describe('after the end', () => {
     it('of the lease names what was asked for, and how long ago that was', async () => {
-      const { mutex } = lock;
+      const { mutex } = lab;
       const hold = await mutex.acquire({ leaseMs: 40 });
       await aborted(hold.signal);
       expect(() => hold.renew(3_000))
@@ -86,15 +87,15 @@ describe('renewing a lease', () => {
     });
 
     it('by another loss says so', async () => {
-      const { mutex, outside } = lock;
+      const { mutex, observer } = lab;
       const hold = await mutex.acquire({ leaseMs: 60_000 });
-      await outside.remove(hold.path);
+      await observer.remove(hold.path);
       await aborted(hold.signal);
       expect(() => hold.renew(3_000)).to.throw(LockLostError, /renewed for 3000 ms, because it ended [\d.]+ ms ago: .*deleted by somebody else/).and.to.include({ reason: 'node-deleted' });
     });
 
     it('by a release is refused to who does not own it any more', async () => {
-      const { mutex } = lock;
+      const { mutex } = lab;
       const hold = await mutex.acquire({ leaseMs: 60_000 });
       await hold.release();
       expect(() => hold.renew(3_000)).to.throw(NotOwnedError, /^You do not own the lock: \S+: it cannot be renewed for 3000 ms, because it ended [\d.]+ ms ago, when it was released$/);

@@ -11,7 +11,7 @@ import {
   revoke,
   watchQueue,
 } from '../../../src/index.ts';
-import { testPath } from '../../support/test-path.ts';
+import { testPath } from '../../../harness/test-path.ts';
 
 export interface Tools {
   readonly client: LockClient;

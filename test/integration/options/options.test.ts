@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { LockClient } from '../../../src/index.ts';
-import { sharedZooKeeper } from '../../support/hooks.ts';
-import { rejection } from '../../support/until.ts';
+import { sharedZooKeeper } from '../../../harness/hooks.ts';
+import { rejection } from '../../../harness/until.ts';
 import { entryPoints, type EntryPoint, type Tools } from './entry-points.ts';
 
 class OwnOptions {

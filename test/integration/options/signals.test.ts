@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { forceRelease, InterProcessMultiLock, InterProcessMutex, InterProcessSemaphore, LockClient, watchQueue } from '../../../src/index.ts';
 import { getChildren } from '../../../src/client/operations.ts';
-import { sharedZooKeeper } from '../../support/hooks.ts';
-import { OldSignal } from '../../support/old-signal.ts';
-import { testPath } from '../../support/test-path.ts';
-import { rejection, until } from '../../support/until.ts';
+import { sharedZooKeeper } from '../../../harness/hooks.ts';
+import { OldSignal } from '../../../harness/old-signal.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { rejection, until } from '../../../harness/until.ts';
 
 describe('a signal of whatever make', () => {
   let connectString: string;

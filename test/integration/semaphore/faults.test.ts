@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { InterProcessSemaphore, LockClient, LockLostError } from '../../../src/index.ts';
-import { stranger, type Stranger } from '../../support/stranger.ts';
-import { testPath } from '../../support/test-path.ts';
-import { aborted, rejection, until } from '../../support/until.ts';
-import { startProxy, type Frame, type ZkProxy } from '../../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
-import { answered, once, sent } from '../curator/support/faults.ts';
-import { reached } from '../curator/support/states.ts';
-import { crowd, isEmpty, returnAll, semaphoreOf, setCount, waits } from './support.ts';
+import { connectObserver as stranger, type Observer as Stranger } from '../../../harness/observer.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { aborted, rejection, until } from '../../../harness/until.ts';
+import { startProxy, type Frame, type ZkProxy } from '../../../harness/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
+import { answered, once, sent } from '../../../harness/frame-matches.ts';
+import { reached } from '../../../harness/reached.ts';
+import { crowd, isEmpty, returnAll, semaphoreOf, setCount, waits } from '../../../harness/semaphores.ts';
 
 describe('a semaphore and a fault', () => {
   let server: ZooKeeperServer;

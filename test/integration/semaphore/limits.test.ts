@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { InterProcessMutex, InterProcessSemaphore, LimitMismatchError, LockClient, type InterProcessSemaphoreOptions } from '../../../src/index.ts';
 import { createSequential, openAcl } from '../../../src/client/operations.ts';
-import { sharedZooKeeper } from '../../support/hooks.ts';
-import { testPath } from '../../support/test-path.ts';
-import { rejection } from '../../support/until.ts';
-import { startProxy } from '../../support/zk-proxy.ts';
-import { crowd, isEmpty, returnAll, semaphoreOf, semaphoreOfEachTest, setCount, setData, waits } from './support.ts';
+import { sharedZooKeeper } from '../../../harness/hooks.ts';
+import { startProxy } from '../../../harness/zk-proxy.ts';
+import { testPath } from '../../../harness/test-path.ts';
+import { rejection } from '../../../harness/until.ts';
+import { crowd, isEmpty, returnAll, semaphoreOf, semaphoreOfEachTest, setCount, setData, waits } from '../../../harness/semaphores.ts';
 
 describe('how many leases a semaphore has', () => {
   const test = semaphoreOfEachTest('limits');

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { InterProcessSemaphoreMutex, lockContext } from '../../../src/index.ts';
-import { aborted, rejection } from '../../support/until.ts';
-import { crowd, isEmpty, semaphoreOf, semaphoreOfEachTest, waits } from './support.ts';
+import { aborted, rejection } from '../../../harness/until.ts';
+import { crowd, isEmpty, semaphoreOf, semaphoreOfEachTest, waits } from '../../../harness/semaphores.ts';
 
 describe('a semaphore mutex', () => {
   const test = semaphoreOfEachTest('semaphore-mutex');

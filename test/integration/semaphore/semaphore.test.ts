@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { InterProcessSemaphore, LockLostError, type Hold } from '../../../src/index.ts';
-import { aborted, rejection, until } from '../../support/until.ts';
-import { crowd, isEmpty, returnAll, semaphoreOf, semaphoreOfEachTest, waits } from './support.ts';
+import { aborted, rejection, until } from '../../../harness/until.ts';
+import { crowd, isEmpty, returnAll, semaphoreOf, semaphoreOfEachTest, waits } from '../../../harness/semaphores.ts';
 
 describe('a semaphore', () => {
   const test = semaphoreOfEachTest('semaphore');

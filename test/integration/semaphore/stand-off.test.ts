@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import { InterProcessMutex } from '../../../src/index.ts';
 import { createSequential, openAcl } from '../../../src/client/operations.ts';
 import { StandOff, type PartOfLeases } from '../../../src/internals/stand-off.ts';
-import { ManualClock } from '../../support/manual-clock.ts';
-import { until } from '../../support/until.ts';
-import { crowd, isEmpty, returnAll, semaphoreOf, semaphoreOfEachTest, waits } from './support.ts';
+import { ManualClock } from '../../../harness/manual-clock.ts';
+import { until } from '../../../harness/until.ts';
+import { crowd, isEmpty, returnAll, semaphoreOf, semaphoreOfEachTest, waits } from '../../../harness/semaphores.ts';
 
 const standstillMs = 1_500;
 

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../../src/index.ts';
-import { sharedZooKeeper } from '../../support/hooks.ts';
-import { rejection } from '../../support/until.ts';
-import { startProxy, type Frame, type ZkProxy } from '../../support/zk-proxy.ts';
-import { answered, once, sent } from '../curator/support/faults.ts';
-import { reached } from '../curator/support/states.ts';
-import { crowd, isEmpty, returnAll, semaphoreOf, semaphoreOfEachTest, waits } from './support.ts';
+import { sharedZooKeeper } from '../../../harness/hooks.ts';
+import { rejection } from '../../../harness/until.ts';
+import { startProxy, type Frame, type ZkProxy } from '../../../harness/zk-proxy.ts';
+import { answered, once, sent } from '../../../harness/frame-matches.ts';
+import { reached } from '../../../harness/reached.ts';
+import { crowd, isEmpty, returnAll, semaphoreOf, semaphoreOfEachTest, waits } from '../../../harness/semaphores.ts';
 
 describe('an acquire of a semaphore that does not wait', () => {
   const test = semaphoreOfEachTest('try-acquire');

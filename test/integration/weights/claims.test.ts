@@ -3,56 +3,31 @@ import { expect } from 'chai';
 import { createSequential, openAcl } from '../../../src/client/operations.ts';
 import { protectedPrefix } from '../../../src/driver/names.ts';
 import { weightedLockName } from '../../../src/driver/weighted-name.ts';
-import { forceRelease, InterProcessMutex, LockClient, PriorityDriver, watchQueue } from '../../../src/index.ts';
-import { stranger, type Stranger } from '../../support/stranger.ts';
-import { testPath } from '../../support/test-path.ts';
-import { rejection, until } from '../../support/until.ts';
-import { startProxy, type Frame, type ZkProxy } from '../../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
+import { forceRelease, InterProcessMutex, PriorityDriver, watchQueue } from '../../../src/index.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { rejection, until } from '../../../harness/until.ts';
+import { type Frame } from '../../../harness/zk-proxy.ts';
 
 const driver = new PriorityDriver();
 const withoutWrite = [{ permissions: 1 + 4 + 8, scheme: 'world', id: 'anyone' }];
 
 describe('the claim of a mutex with weights', () => {
-  let server: ZooKeeperServer;
-  let proxy: ZkProxy;
-  let client: LockClient;
-  let other: LockClient;
-  let outside: Stranger;
-  let path: string;
+  const lab = labOfEachTest('weights-claims', { server: 'own', proxy: true });
   let ours: InterProcessMutex;
   let theirs: InterProcessMutex;
 
-  before(async () => {
-    server = await startServer();
-    outside = await stranger(server.connectString);
+  beforeEach(() => {
+    [ours, theirs] = [new InterProcessMutex(lab.client, lab.path, { driver }), new InterProcessMutex(lab.other, lab.path, { driver })];
   });
 
-  beforeEach(async () => {
-    proxy = await startProxy(server.port);
-    [client, other] = await Promise.all([LockClient.connect(proxy.connectString), LockClient.connect(server.connectString)]);
-    path = testPath('weights-claims');
-    [ours, theirs] = [new InterProcessMutex(client, path, { driver }), new InterProcessMutex(other, path, { driver })];
-  });
-
-  afterEach(async () => {
-    await Promise.all([client.close(), other.close()]);
-    await proxy.close();
-  });
-
-  after(async () => {
-    await outside[Symbol.asyncDispose]();
-    await server.stop();
-  });
-
-  const isClaim = (frame: Frame): boolean => frame.from === 'client' && frame.op === 'multi' && (frame.path ?? '').startsWith(`${path}/`);
+  const isClaim = (frame: Frame): boolean => frame.from === 'client' && frame.op === 'multi' && (frame.path ?? '').startsWith(`${lab.path}/`);
 
   /** Keeps the next frame of our client that matches on its way. Resolves with what lets it go on, when it is on its way. */
   const hold = (match = isClaim): Promise<() => void> => {
     let letGo = (): void => undefined;
     const delayUntil = new Promise<void>((resolve) => (letGo = resolve));
     return new Promise((resolve) => {
-      const stop = proxy.on((frame) => {
+      const stop = lab.proxy.on((frame) => {
         if (!match(frame)) return undefined;
         stop();
         resolve(letGo);
@@ -62,8 +37,8 @@ describe('the claim of a mutex with weights', () => {
   };
   /** The other client's process is slow: a znode that waits, and never claims the lock. */
   const idler = (weight: number): Promise<unknown> =>
-    other.session.request(createSequential(`${path}/${protectedPrefix(randomUUID(), weightedLockName(weight, 10))}`, new Uint8Array(0), openAcl));
-  const areThere = (count: number): Promise<void> => until(`${count} are there`, async () => (await outside.children(path)).length === count);
+    lab.other.session.request(createSequential(`${lab.path}/${protectedPrefix(randomUUID(), weightedLockName(weight, 10))}`, new Uint8Array(0), openAcl));
+  const areThere = (count: number): Promise<void> => until(`${count} are there`, async () => (await lab.observer.children(lab.path)).length === count);
 
   it('fails where somebody else was quicker, who is not seen yet: both believe that they are next, one holds', async () => {
     const held = hold();
@@ -76,7 +51,7 @@ describe('the claim of a mutex with weights', () => {
     const heavy = await theirs.acquire({ weight: 9 });
     letGo();
     const holder = heavy.path;
-    await until('the late one waits for the holder', () => client.session.watchedPaths('data').includes(holder));
+    await until('the late one waits for the holder', () => lab.client.session.watchedPaths('data').includes(holder));
     expect(isGranted).to.equal(false);
     expect(heavy.isValid).to.equal(true);
     await heavy.release();
@@ -89,12 +64,12 @@ describe('the claim of a mutex with weights', () => {
     const held = hold();
     const acquiring = ours.acquire();
     const letGo = await held;
-    const [name = ''] = await outside.children(path);
-    await outside.remove(`${path}/${name}`);
+    const [name = ''] = await lab.observer.children(lab.path);
+    await lab.observer.remove(`${lab.path}/${name}`);
     letGo();
     const grant = await acquiring;
-    expect(grant.path).to.not.equal(`${path}/${name}`);
-    expect(await outside.read(path)).to.contain(grant.path.slice(path.length + 1));
+    expect(grant.path).to.not.equal(`${lab.path}/${name}`);
+    expect(await lab.observer.read(lab.path)).to.contain(grant.path.slice(lab.path.length + 1));
     await grant.release();
   });
 
@@ -111,12 +86,12 @@ describe('the claim of a mutex with weights', () => {
   });
 
   it('that the server refuses is an error with its reason, and leaves nothing', async () => {
-    const [parent = ''] = /^\/[^/]+/.exec(path) ?? [];
-    await outside.create(parent);
-    await outside.create(path, withoutWrite);
+    const [parent = ''] = /^\/[^/]+/.exec(lab.path) ?? [];
+    await lab.observer.create(parent);
+    await lab.observer.create(lab.path, withoutWrite);
     const error = await rejection(ours.acquire());
     expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
-    expect(error.message).to.contain('NO_AUTH').and.to.contain(path);
+    expect(error.message).to.contain('NO_AUTH').and.to.contain(lab.path);
     await areThere(0);
   });
 
@@ -124,8 +99,8 @@ describe('the claim of a mutex with weights', () => {
     const hold = await theirs.acquire();
     const waiting = ours.acquire({ weight: 5 });
     await areThere(2);
-    await outside.endSession(client);
-    await until('it queues up again', async () => (await outside.children(path)).some((name) => name.includes('+05x') && name.endsWith('2')));
+    await lab.observer.endSession(lab.client);
+    await until('it queues up again', async () => (await lab.observer.children(lab.path)).some((name) => name.includes('+05x') && name.endsWith('2')));
     await hold.release();
     const next = await waiting;
     expect(next.isValid).to.equal(true);
@@ -138,7 +113,7 @@ describe('the claim of a mutex with weights', () => {
     ours.on('queued', (event) => paths.push(event.path));
     const waiting = ours.acquire({ weight: 5 });
     await until('it waits', () => paths.length === 1);
-    expect(await forceRelease(other, paths[0] ?? '')).to.equal('released');
+    expect(await forceRelease(lab.other, paths[0] ?? '')).to.equal('released');
     await until('it waits again', () => paths.length === 2);
     await grant.release();
     const next = await waiting;
@@ -159,13 +134,13 @@ describe('the claim of a mutex with weights', () => {
   });
 
   it('wakes whoever was about to watch for it', async () => {
-    const strict = new InterProcessMutex(client, path, { driver: new PriorityDriver({ overtakesPerWeight: 1 }) });
+    const strict = new InterProcessMutex(lab.client, lab.path, { driver: new PriorityDriver({ overtakesPerWeight: 1 }) });
     const first = await theirs.acquire();
     const light = strict.acquire({ weight: 1 });
-    await until('it watches the holder', () => client.session.watchedPaths('data').includes(first.path));
+    await until('it watches the holder', () => lab.client.session.watchedPaths('data').includes(first.path));
     await idler(2);
     // Its look finds that the one of weight 2 is next, so it is about to watch that one, and the claim.
-    const held = hold((frame) => frame.from === 'client' && frame.op === 'getData' && frame.path === path && frame.body.at(-1) === 1);
+    const held = hold((frame) => frame.from === 'client' && frame.op === 'getData' && frame.path === lab.path && frame.body.at(-1) === 1);
     await first.release();
     const letGo = await held;
     await (await theirs.acquire({ weight: 3 })).release();
@@ -178,7 +153,7 @@ describe('the claim of a mutex with weights', () => {
     const controller = new AbortController();
     const seen: (number | undefined)[][] = [];
     const watching = (async () => {
-      for await (const { holder, waiters } of watchQueue(other, path, { signal: controller.signal })) seen.push([holder?.weight, ...waiters.map(({ weight }) => weight)]);
+      for await (const { holder, waiters } of watchQueue(lab.other, lab.path, { signal: controller.signal })) seen.push([holder?.weight, ...waiters.map(({ weight }) => weight)]);
     })();
     const sees = (...weights: number[]): Promise<void> => until(`it shows ${String(weights)}`, () => JSON.stringify(seen.at(-1)) === JSON.stringify(weights));
     const held = hold();

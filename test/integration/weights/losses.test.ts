@@ -1,41 +1,42 @@
 import { expect } from 'chai';
 import { forceRelease, InterProcessMutex, LockClient, PriorityDriver, revoke, watchQueue, type LockQueue } from '../../../src/index.ts';
-import { sharedConnectString } from '../../support/hooks.ts';
-import { aborted, rejection, until } from '../../support/until.ts';
-import { semaphoreOfEachTest } from '../semaphore/support.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { sharedConnectString } from '../../../harness/hooks.ts';
+import { aborted, rejection, until } from '../../../harness/until.ts';
 import { isEmpty, lineUp } from './support.ts';
 
 const driver = new PriorityDriver();
 
 describe('a mutex with weights that somebody leaves', () => {
-  const test = semaphoreOfEachTest('weights-losses');
-  const mutexOf = (client: LockClient): InterProcessMutex => new InterProcessMutex(client, test.path, { driver });
-  const areInLine = (count: number): Promise<void> => until(`${count} are there`, async () => (await test.outside.children(test.path)).length === count);
+  const lab = labOfEachTest('weights-losses');
+
+  const mutexOf = (client: LockClient): InterProcessMutex => new InterProcessMutex(client, lab.path, { driver });
+  const areInLine = (count: number): Promise<void> => until(`${count} are there`, async () => (await lab.observer.children(lab.path)).length === count);
   /** What a client watches of this lock, its own znodes included. */
-  const watched = (client: LockClient): string[] => client.session.watchedPaths('data').filter((path) => path.startsWith(test.path));
+  const watched = (client: LockClient): string[] => client.session.watchedPaths('data').filter((path) => path.startsWith(lab.path));
 
   it('a holder whose session ends is told, and the heaviest one is next, with a larger token', async () => {
     const victim = await LockClient.connect(sharedConnectString());
     const hold = await mutexOf(victim).acquire();
-    const { served } = await lineUp(test, [
-      { by: mutexOf(test.client), weight: 2, name: 'a2' },
-      { by: mutexOf(test.other), weight: 9, name: 'b9' },
+    const { served } = await lineUp(lab, [
+      { by: mutexOf(lab.client), weight: 2, name: 'a2' },
+      { by: mutexOf(lab.other), weight: 9, name: 'b9' },
     ]);
-    await test.outside.endSession(victim);
+    await lab.observer.endSession(victim);
     await aborted(hold.signal);
     expect(await served()).to.deep.equal(['b9', 'a2']);
     await victim.close();
-    await isEmpty(test);
+    await isEmpty(lab);
   });
 
   it('a waiter whose session ends leaves its place to the next one', async () => {
     const victim = await LockClient.connect(sharedConnectString());
-    const [ours, theirs] = [mutexOf(test.client), mutexOf(test.other)];
+    const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
     const hold = await ours.acquire();
     const lost = mutexOf(victim).acquire({ weight: 10 });
     lost.catch(() => undefined);
     await areInLine(2);
-    const { served } = await lineUp(test, [
+    const { served } = await lineUp(lab, [
       { by: theirs, weight: 3, name: 'a3' },
       { by: ours, weight: 7, name: 'b7' },
     ]);
@@ -44,16 +45,16 @@ describe('a mutex with weights that somebody leaves', () => {
     await closed;
     await hold.release();
     expect(await served()).to.deep.equal(['b7', 'a3']);
-    await isEmpty(test);
+    await isEmpty(lab);
   });
 
   it('the one that is next and leaves before it has claimed the lock keeps nobody waiting', async () => {
-    const [ours, theirs] = [mutexOf(test.client), mutexOf(test.other)];
+    const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
     const hold = await ours.acquire();
     const controller = new AbortController();
     const heavy = rejection(theirs.acquire({ weight: 10, signal: controller.signal }));
     await areInLine(2);
-    const { served } = await lineUp(test, [
+    const { served } = await lineUp(lab, [
       { by: ours, weight: 4, name: 'a4' },
       { by: theirs, weight: 4, name: 'b4' },
     ]);
@@ -62,12 +63,12 @@ describe('a mutex with weights that somebody leaves', () => {
     expect((await heavy).message).to.be.oneOf(['enough']);
     await released;
     expect(await served()).to.deep.equal(['a4', 'b4']);
-    await isEmpty(test);
+    await isEmpty(lab);
   });
 
   for (const how of ['timeout', 'abort'] as const) {
     it(`a waiter that gives up (${how}) leaves no znode and no watch, whatever it waited for`, async () => {
-      const [ours, theirs] = [mutexOf(test.client), mutexOf(test.other)];
+      const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
       const hold = await ours.acquire({ weight: 5 });
       const controller = new AbortController();
       const limits = how === 'timeout' ? { timeoutMs: 300 } : { signal: controller.signal };
@@ -75,12 +76,12 @@ describe('a mutex with weights that somebody leaves', () => {
       const waits = [9, 4, 4, 1].map((weight) => rejection(theirs.acquire({ ...limits, weight })));
       if (how === 'abort') {
         await areInLine(5);
-        await until('they watch', () => watched(test.other).length >= 3);
+        await until('they watch', () => watched(lab.other).length >= 3);
         controller.abort(new Error('enough'));
       }
       for (const error of await Promise.all(waits)) expect(error.code ?? error.message).to.equal(how === 'timeout' ? 'ERR_LOCK_TIMEOUT' : 'enough');
       await areInLine(1);
-      await until('nothing is watched', () => watched(test.other).length === 0);
+      await until('nothing is watched', () => watched(lab.other).length === 0);
       expect(hold.isValid).to.equal(true);
       await hold.release();
       await (await theirs.acquire()).release();
@@ -88,13 +89,13 @@ describe('a mutex with weights that somebody leaves', () => {
   }
 
   it('a waiter whose znode somebody deletes queues up again, and is served', async () => {
-    const [ours, theirs] = [mutexOf(test.client), mutexOf(test.other)];
+    const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
     const paths: string[] = [];
     theirs.on('queued', ({ path }) => paths.push(path));
     const hold = await ours.acquire();
     const waiting = theirs.acquire({ weight: 6 });
     await until('it waits', () => paths.length === 1);
-    await test.outside.remove(paths[0] ?? '');
+    await lab.observer.remove(paths[0] ?? '');
     await until('it waits again', () => paths.length === 2);
     await hold.release();
     const next = await waiting;
@@ -103,21 +104,21 @@ describe('a mutex with weights that somebody leaves', () => {
   });
 
   it('a holder whose znode somebody deletes is told, and the next one is let in', async () => {
-    const hold = await mutexOf(test.client).acquire();
-    const waiting = mutexOf(test.other).acquire({ weight: 6 });
+    const hold = await mutexOf(lab.client).acquire();
+    const waiting = mutexOf(lab.other).acquire({ weight: 6 });
     await areInLine(2);
     const { signal } = hold;
-    await test.outside.remove(hold.path);
+    await lab.observer.remove(hold.path);
     expect(await aborted(signal)).to.have.property('reason', 'node-deleted');
     await (await waiting).release();
     expect(await hold.release()).to.equal('lost');
   });
 
   it('can be asked for and taken: revoke tells its holder, forceRelease ends the hold before the next one is let in', async () => {
-    const [ours, theirs] = [mutexOf(test.client), mutexOf(test.other)];
+    const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
     ours.makeRevocable((hold) => hold.release());
     const asked = await ours.acquire({ weight: 3 });
-    await revoke(test.other, asked.path);
+    await revoke(lab.other, asked.path);
     const taken = await theirs.acquire({ weight: 2 });
     expect(asked.isValid).to.equal(false);
     const order: string[] = [];
@@ -130,18 +131,18 @@ describe('a mutex with weights that somebody leaves', () => {
       return hold;
     });
     await areInLine(2);
-    expect(await forceRelease(test.client, taken.path)).to.equal('released');
+    expect(await forceRelease(lab.client, taken.path)).to.equal('released');
     await (await waiting).release();
     expect(order).to.deep.equal(['lost', 'granted']);
   });
 
   it('is shown by watchQueue in the order in which the waiters would be let in', async () => {
-    const [ours, theirs] = [mutexOf(test.client), mutexOf(test.other)];
+    const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
     const controller = new AbortController();
     const seen: (number | undefined)[][] = [];
     const shown = (queue: LockQueue): (number | undefined)[] => [queue.holder?.weight, ...queue.waiters.map(({ weight }) => weight)];
     const watching = (async () => {
-      for await (const queue of watchQueue(test.client, test.path, { signal: controller.signal })) seen.push(shown(queue));
+      for await (const queue of watchQueue(lab.client, lab.path, { signal: controller.signal })) seen.push(shown(queue));
     })();
     const sees = (...weights: (number | undefined)[]): Promise<void> => until(`it shows ${String(weights)}`, () => JSON.stringify(seen.at(-1)) === JSON.stringify(weights));
     await until('it looks', () => seen.length === 1);

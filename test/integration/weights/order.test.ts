@@ -1,18 +1,19 @@
 import { expect } from 'chai';
 import { InterProcessMutex, PriorityDriver, type LockClient } from '../../../src/index.ts';
-import { until } from '../../support/until.ts';
-import { semaphoreOfEachTest } from '../semaphore/support.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { until } from '../../../harness/until.ts';
 import { isEmpty, lineUp } from './support.ts';
 
 describe('a mutex with weights', () => {
-  const test = semaphoreOfEachTest('weights');
+  const lab = labOfEachTest('weights');
+
   const mutexOf = (client: LockClient, overtakesPerWeight?: number): InterProcessMutex =>
-    new InterProcessMutex(client, test.path, { driver: new PriorityDriver({ overtakesPerWeight }) });
+    new InterProcessMutex(client, lab.path, { driver: new PriorityDriver({ overtakesPerWeight }) });
 
   it('lets the heavier ones in first, and who came first within a weight', async () => {
-    const [ours, theirs] = [mutexOf(test.client), mutexOf(test.other)];
+    const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
     const hold = await ours.acquire();
-    const { served } = await lineUp(test, [
+    const { served } = await lineUp(lab, [
       { by: ours, weight: 1, name: 'a1' },
       { by: theirs, weight: 5, name: 'b5' },
       { by: ours, weight: 5, name: 'c5' },
@@ -23,24 +24,24 @@ describe('a mutex with weights', () => {
     ]);
     await hold.release();
     expect(await served()).to.deep.equal(['d10', 'f10', 'g7', 'b5', 'c5', 'a1', 'e1']);
-    await isEmpty(test);
+    await isEmpty(lab);
   });
 
   it('has weight 1 where none is said', async () => {
-    const mutex = mutexOf(test.client);
+    const mutex = mutexOf(lab.client);
     const hold = await mutex.acquire();
     expect((await mutex.participants()).map(({ weight }) => weight)).to.deep.equal([1]);
     await hold.release();
   });
 
   it('lets nobody be overtaken more often than it accepts, under a steady stream of heavier ones', async () => {
-    const [ours, theirs] = [mutexOf(test.client, 2), mutexOf(test.other, 2)];
+    const [ours, theirs] = [mutexOf(lab.client, 2), mutexOf(lab.other, 2)];
     const grants: string[] = [];
     const light = { isServed: false };
     const goesOn = (): boolean => !light.isServed;
     const first = await ours.acquire({ weight: 3 });
     const lightHold = theirs.acquire({ weight: 1 });
-    await until('the light one waits', async () => (await test.outside.children(test.path)).length === 2);
+    await until('the light one waits', async () => (await lab.observer.children(lab.path)).length === 2);
     // Four at a time, so that somebody heavier is always there.
     const stream = [ours, theirs, ours, theirs].map(async (mutex) => {
       while (goesOn()) {
@@ -49,7 +50,7 @@ describe('a mutex with weights', () => {
         await hold.release();
       }
     });
-    await until('the stream flows', async () => (await test.outside.children(test.path)).length === 6);
+    await until('the stream flows', async () => (await lab.observer.children(lab.path)).length === 6);
     await first.release();
     const hold = await lightHold;
     light.isServed = true;
@@ -58,13 +59,13 @@ describe('a mutex with weights', () => {
     await Promise.all(stream);
     // Twice for each of the two steps from weight 1 to weight 3.
     expect(overtakes).to.equal(4);
-    await isEmpty(test);
+    await isEmpty(lab);
   });
 
   it('goes by what stands in the names: clients with other limits agree on who is next', async () => {
-    const [strict, lax] = [mutexOf(test.client, 1), mutexOf(test.other, 99)];
+    const [strict, lax] = [mutexOf(lab.client, 1), mutexOf(lab.other, 99)];
     const hold = await lax.acquire();
-    const { served } = await lineUp(test, [
+    const { served } = await lineUp(lab, [
       { by: strict, weight: 1, name: 'strict' },
       { by: lax, weight: 1, name: 'lax' },
       { by: lax, weight: 2, name: 'a' },
@@ -77,7 +78,7 @@ describe('a mutex with weights', () => {
   });
 
   it('hands out tokens that grow with every grant, where the czxids do not', async () => {
-    const [ours, theirs] = [mutexOf(test.client), mutexOf(test.other)];
+    const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
     const tokens: bigint[] = [];
     const sequences: number[] = [];
     await Promise.all(
@@ -95,11 +96,11 @@ describe('a mutex with weights', () => {
     expect(tokens.toSorted((a, b) => Number(a - b))).to.deep.equal(tokens);
     expect(new Set(tokens).size).to.equal(40);
     expect(sequences.toSorted((a, b) => a - b)).to.not.deep.equal(sequences);
-    await isEmpty(test);
+    await isEmpty(lab);
   });
 
   it('serves twenty waiters of each weight from two clients, one at a time, each once', async () => {
-    const mutexes = [mutexOf(test.client), mutexOf(test.other)];
+    const mutexes = [mutexOf(lab.client), mutexOf(lab.other)];
     let inside = 0;
     let served = 0;
     const tokens: bigint[] = [];
@@ -123,11 +124,11 @@ describe('a mutex with weights', () => {
       expect(token > last).to.equal(true);
       return token;
     });
-    await isEmpty(test);
+    await isEmpty(lab);
   });
 
   it('re-enters in a context that holds it, whatever the weight, and sends nothing', async () => {
-    const mutex = mutexOf(test.client);
+    const mutex = mutexOf(lab.client);
     await mutex.withLock(
       async (outer) => {
         const inner = await mutex.acquire({ weight: 10 });
@@ -139,15 +140,15 @@ describe('a mutex with weights', () => {
       },
       { weight: 3 },
     );
-    await isEmpty(test);
+    await isEmpty(lab);
   });
 
   it('tells who is queued how many will be let in before it, and lists the participants in that order, the holder first', async () => {
-    const [ours, theirs] = [mutexOf(test.client), mutexOf(test.other)];
+    const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
     const positions: number[] = [];
     for (const mutex of [ours, theirs]) mutex.on('queued', ({ position }) => positions.push(position));
     const hold = await ours.acquire({ weight: 2 });
-    const { served } = await lineUp(test, [
+    const { served } = await lineUp(lab, [
       { by: ours, weight: 1, name: 'a1' },
       { by: theirs, weight: 5, name: 'b5' },
       { by: ours, weight: 3, name: 'c3' },
@@ -163,7 +164,7 @@ describe('a mutex with weights', () => {
   });
 
   it('is tried without writing where somebody holds it, by however heavy a one', async () => {
-    const [ours, theirs] = [mutexOf(test.client), mutexOf(test.other)];
+    const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
     const hold = await ours.tryAcquire({ weight: 4 });
     expect((await ours.participants()).map(({ weight }) => weight)).to.deep.equal([4]);
     expect(await theirs.tryAcquire({ weight: 10 })).to.equal(undefined);
@@ -175,10 +176,10 @@ describe('a mutex with weights', () => {
   });
 
   it('says who holds it, which the order of the znodes does not: nobody where some wait, and the lightest where it came first', async () => {
-    const [ours, theirs] = [mutexOf(test.client), mutexOf(test.other)];
+    const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
     expect(await ours.isLocked()).to.equal(false);
     const hold = await ours.acquire({ weight: 1, data: 'owner' });
-    const { served } = await lineUp(test, [{ by: theirs, weight: 10, name: 'a10' }]);
+    const { served } = await lineUp(lab, [{ by: theirs, weight: 10, name: 'a10' }]);
     const holder = await theirs.holder();
     expect(holder).to.deep.include({ path: hold.path, weight: 1 });
     expect(holder?.owner?.pid).to.equal(process.pid);
@@ -189,7 +190,7 @@ describe('a mutex with weights', () => {
   });
 
   it('passes on when the lease of a holder ends', async () => {
-    const [ours, theirs] = [mutexOf(test.client), mutexOf(test.other)];
+    const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
     const hold = await ours.acquire({ weight: 9, leaseMs: 100 });
     const next = await theirs.acquire({ weight: 2 });
     expect(hold.isValid).to.equal(false);

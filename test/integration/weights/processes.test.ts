@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { sharedZooKeeper } from '../../support/hooks.ts';
-import { testPath } from '../../support/test-path.ts';
+import { sharedZooKeeper } from '../../../harness/hooks.ts';
+import { testPath } from '../../../harness/test-path.ts';
 
 const owners = fileURLToPath(new URL('processes/owners.ts', import.meta.url));
 const overtakesPerWeight = 2;

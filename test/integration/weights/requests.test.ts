@@ -1,105 +1,84 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient, PriorityDriver } from '../../../src/index.ts';
-import { stranger, type Stranger } from '../../support/stranger.ts';
-import { testPath } from '../../support/test-path.ts';
-import { until } from '../../support/until.ts';
-import { startProxy, type Frame, type ZkProxy } from '../../support/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../support/zookeeper-server.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { until } from '../../../harness/until.ts';
+import { type Frame } from '../../../harness/zk-proxy.ts';
 
 const driver = new PriorityDriver();
 
 describe('what a mutex with weights sends', () => {
-  let server: ZooKeeperServer;
-  let proxy: ZkProxy;
-  let client: LockClient;
-  let other: LockClient;
-  let outside: Stranger;
-  let path: string;
+  const lab = labOfEachTest('weights-requests', { server: 'own', proxy: true });
   let mutex: InterProcessMutex;
 
-  before(async () => {
-    server = await startServer();
-    proxy = await startProxy(server.port);
-    outside = await stranger(server.connectString);
-    [client, other] = await Promise.all([LockClient.connect(proxy.connectString), LockClient.connect(server.connectString)]);
-  });
-
   beforeEach(async () => {
-    path = testPath('weights-requests');
-    mutex = new InterProcessMutex(client, path, { driver });
+    mutex = new InterProcessMutex(lab.client, lab.path, { driver });
     await (await mutex.acquire()).release();
-    await proxy.seen((frame) => frame.from === 'server' && frame.op === 'delete' && isOfLock(frame));
-    proxy.clear();
+    await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'delete' && isOfLock(frame));
+    lab.proxy.clear();
   });
 
-  after(async () => {
-    await Promise.all([client.close(), other.close(), outside[Symbol.asyncDispose]()]);
-    await proxy.close();
-    await server.stop();
-  });
-
-  const isOfLock = (frame: Frame): boolean => (frame.path ?? '').startsWith(path);
-  const ofLock = (): string[] => proxy.frames.filter(isOfLock).map(({ from, op }) => (from === 'client' ? op : `${op} answered`));
+  const isOfLock = (frame: Frame): boolean => (frame.path ?? '').startsWith(lab.path);
+  const ofLock = (): string[] => lab.proxy.frames.filter(isOfLock).map(({ from, op }) => (from === 'client' ? op : `${op} answered`));
   const requests = (): string[] => ofLock().filter((op) => !op.endsWith('answered'));
-  const areThere = (count: number): Promise<void> => until(`${count} are there`, async () => (await outside.children(path)).length === count);
+  const areThere = (count: number): Promise<void> => until(`${count} are there`, async () => (await lab.observer.children(lab.path)).length === count);
 
   it('to a free lock: the znode, what the lock says and who is there, in one flush; then the claim', async () => {
     const hold = await mutex.acquire();
     const read = ['create2', 'getData', 'getChildren2'];
     expect(ofLock().slice(0, 8)).to.deep.equal([...read, ...read.map((op) => `${op} answered`), 'multi', 'multi answered']);
-    await proxy.seen((frame) => frame.op === 'getData' && frame.path === hold.path);
-    proxy.clear();
+    await lab.proxy.seen((frame) => frame.op === 'getData' && frame.path === hold.path);
+    lab.proxy.clear();
     await hold.release();
     expect(requests()).to.deep.equal(['delete']);
   });
 
   it('nothing to re-enter', async () => {
     await mutex.withLock(async () => {
-      await proxy.seen((frame) => frame.from === 'server' && frame.op === 'getData', 2);
-      proxy.clear();
+      await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getData', 2);
+      lab.proxy.clear();
       await (await mutex.acquire({ weight: 10 })).release();
       expect(requests()).to.deep.equal([]);
     });
   });
 
   it('when a waiter is next: one look and one claim; who is behind it in its weight sends nothing', async () => {
-    const hold = await new InterProcessMutex(other, path, { driver }).acquire();
+    const hold = await new InterProcessMutex(lab.other, lab.path, { driver }).acquire();
     const waiting = [mutex.acquire({ weight: 3 }), mutex.acquire({ weight: 3 }), mutex.acquire({ weight: 3 })];
     await areThere(4);
-    await until('the first watches the holder', () => client.session.watchedPaths('data').includes(hold.path));
-    const before = proxy.frames.length;
+    await until('the first watches the holder', () => lab.client.session.watchedPaths('data').includes(hold.path));
+    const before = lab.proxy.frames.length;
     await hold.release();
     const first = await waiting[0];
     // Each plants a watch on its own znode besides, sooner or later.
-    const sent = proxy.frames.slice(before).filter((frame) => frame.from === 'client' && (frame.path === path || (frame.op === 'multi' && isOfLock(frame)))).map(({ op }) => op);
+    const sent = lab.proxy.frames.slice(before).filter((frame) => frame.from === 'client' && (frame.path === lab.path || (frame.op === 'multi' && isOfLock(frame)))).map(({ op }) => op);
     expect(sent).to.deep.equal(['getData', 'getChildren2', 'multi']);
     await first?.release();
     for (const next of waiting.slice(1)) await (await next).release();
     // Whoever is behind another one of this process waits for it in memory.
     for (const one of await Promise.all(waiting)) {
-      expect(proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'getData' && frame.path === one.path)).to.have.length.at.most(1);
+      expect(lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'getData' && frame.path === one.path)).to.have.length.at.most(1);
     }
   });
 
   it('when many acquire in one tick: one look for all of them', async () => {
     const holds = Array.from({ length: 20 }, (_, index) => mutex.acquire({ weight: (index % 10) + 1 }).then((hold) => hold.release()));
-    await proxy.seen((frame) => frame.from === 'server' && frame.op === 'getChildren2' && isOfLock(frame));
-    const sent = proxy.frames.filter((frame) => frame.from === 'client' && isOfLock(frame)).map(({ op }) => op);
+    await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getChildren2' && isOfLock(frame));
+    const sent = lab.proxy.frames.filter((frame) => frame.from === 'client' && isOfLock(frame)).map(({ op }) => op);
     expect(sent.slice(0, 22)).to.deep.equal([...Array<string>(20).fill('create2'), 'getData', 'getChildren2']);
     await Promise.all(holds);
   });
 
   it('when the lock changes hands: the first in line of each other weight looks once for the claim, all of one process together', async () => {
-    const hold = await new InterProcessMutex(other, path, { driver }).acquire();
-    const heavy = new InterProcessMutex(other, path, { driver }).acquire({ weight: 10 });
+    const hold = await new InterProcessMutex(lab.other, lab.path, { driver }).acquire();
+    const heavy = new InterProcessMutex(lab.other, lab.path, { driver }).acquire({ weight: 10 });
     await areThere(2);
     const waiting = [2, 4, 6, 6, 4, 2].map((weight) => mutex.acquire({ weight }));
     await areThere(8);
-    await until('the first of each weight watch the claim', () => client.session.watchedPaths('data').includes(path));
-    proxy.clear();
+    await until('the first of each weight watch the claim', () => lab.client.session.watchedPaths('data').includes(lab.path));
+    lab.proxy.clear();
     await hold.release();
     await heavy;
-    await proxy.seen((frame) => frame.from === 'server' && frame.op === 'getChildren2' && isOfLock(frame));
+    await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getChildren2' && isOfLock(frame));
     const looks = requests().filter((op) => op === 'getChildren2');
     expect(looks).to.have.length(1);
     await (await heavy).release();
@@ -107,15 +86,15 @@ describe('what a mutex with weights sends', () => {
   });
 
   it('with waiters of all ten weights, each with a client of its own: at most 50 requests for each change of hands, however many wait', async () => {
-    const clients = await Promise.all(Array.from({ length: 10 }, () => LockClient.connect(proxy.connectString)));
-    const hold = await new InterProcessMutex(other, path, { driver }).acquire();
-    const waiting = clients.flatMap((one, index) => Array.from({ length: 4 }, () => new InterProcessMutex(one, path, { driver }).acquire({ weight: index + 1 })));
+    const clients = await Promise.all(Array.from({ length: 10 }, () => LockClient.connect(lab.proxy.connectString)));
+    const hold = await new InterProcessMutex(lab.other, lab.path, { driver }).acquire();
+    const waiting = clients.flatMap((one, index) => Array.from({ length: 4 }, () => new InterProcessMutex(one, lab.path, { driver }).acquire({ weight: index + 1 })));
     await areThere(41);
-    await until('all watch', () => clients.every((one) => one.session.watchedPaths('data').some((watched) => watched.startsWith(path))));
-    proxy.clear();
+    await until('all watch', () => clients.every((one) => one.session.watchedPaths('data').some((watched) => watched.startsWith(lab.path))));
+    lab.proxy.clear();
     await hold.release();
     await Promise.all(waiting.map((one) => one.then((held) => held.release())));
-    const sent = proxy.frames.filter((frame) => frame.from === 'client' && isOfLock(frame)).length;
+    const sent = lab.proxy.frames.filter((frame) => frame.from === 'client' && isOfLock(frame)).length;
     expect(sent / waiting.length, `${sent} requests`).to.be.at.most(50);
     await Promise.all(clients.map((one) => one.close()));
   });

@@ -1,17 +1,17 @@
 import { expect } from 'chai';
 import { ForeignDataError, ForeignNodeError, InterProcessMutex, InterProcessSemaphore, PriorityDriver, type AcquireOptions, type InterProcessMutexOptions } from '../../../src/index.ts';
-import { rejection, until } from '../../support/until.ts';
-import { semaphoreOfEachTest } from '../semaphore/support.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { rejection, until } from '../../../harness/until.ts';
 import { isEmpty } from './support.ts';
 
 const driver = new PriorityDriver();
 
 describe('a mutex with weights beside strangers', () => {
-  const test = semaphoreOfEachTest('weights-strangers');
+  const lab = labOfEachTest('weights-strangers');
 
   it('and a plain one on the same path refuse each other, whoever was there first', async () => {
-    const weighted = new InterProcessMutex(test.client, test.path, { driver });
-    const plain = new InterProcessMutex(test.other, test.path);
+    const weighted = new InterProcessMutex(lab.client, lab.path, { driver });
+    const plain = new InterProcessMutex(lab.other, lab.path);
     for (const [first, second] of [[weighted, plain], [plain, weighted]] as const) {
       const hold = await first.acquire();
       for (const refused of [rejection(second.acquire()), rejection(second.tryAcquire()), rejection(second.acquire({ timeoutMs: 5_000 })), rejection(second.isLocked())]) {
@@ -19,41 +19,41 @@ describe('a mutex with weights beside strangers', () => {
         expect(error).to.be.instanceOf(ForeignNodeError).with.property('message').that.contains(hold.path.split('/').at(-1) ?? '');
       }
       expect(hold.isValid).to.equal(true);
-      await until('only the holder is there', async () => (await test.outside.children(test.path)).length === 1);
+      await until('only the holder is there', async () => (await lab.observer.children(lab.path)).length === 1);
       await hold.release();
     }
-    await isEmpty(test);
+    await isEmpty(lab);
   });
 
   it('keeps a plain one out that waits behind what it does not know, as Java does', async () => {
-    const weighted = new InterProcessMutex(test.client, test.path, { driver });
-    const plain = new InterProcessMutex(test.other, test.path, { foreignNodes: 'wait' });
+    const weighted = new InterProcessMutex(lab.client, lab.path, { driver });
+    const plain = new InterProcessMutex(lab.other, lab.path, { foreignNodes: 'wait' });
     const hold = await weighted.acquire();
     const waiting = plain.acquire();
-    await until('it waits', async () => (await test.outside.children(test.path)).length === 2);
-    await until('it watches the holder', () => test.other.session.watchedPaths('data').includes(hold.path));
+    await until('it waits', async () => (await lab.observer.children(lab.path)).length === 2);
+    await until('it watches the holder', () => lab.other.session.watchedPaths('data').includes(hold.path));
     await hold.release();
     await (await waiting).release();
   });
 
   it('refuses a znode whose data are somebody else’s, and leaves them as they are', async () => {
-    const mutex = new InterProcessMutex(test.client, test.path, { driver });
+    const mutex = new InterProcessMutex(lab.client, lab.path, { driver });
     await (await mutex.acquire()).release();
-    await test.outside.write(test.path, '10.0.0.7');
+    await lab.observer.write(lab.path, '10.0.0.7');
     for (const refused of [rejection(mutex.acquire()), rejection(mutex.tryAcquire()), rejection(mutex.holder())]) {
       const error = await refused;
       expect(error).to.be.instanceOf(ForeignDataError).with.property('code', 'ERR_LOCK_FOREIGN_DATA');
-      expect(error.message).to.contain(test.path).and.to.contain('10.0.0.7');
+      expect(error.message).to.contain(lab.path).and.to.contain('10.0.0.7');
     }
-    expect(await test.outside.read(test.path)).to.equal('10.0.0.7');
-    await isEmpty(test);
+    expect(await lab.observer.read(lab.path)).to.equal('10.0.0.7');
+    await isEmpty(lab);
     expect(await mutex.participants()).to.deep.equal([]);
   });
 
   it('lets nobody in where somebody has erased who holds the lock, until nobody else is there', async () => {
-    const mutex = new InterProcessMutex(test.client, test.path, { driver });
-    const hold = await new InterProcessMutex(test.other, test.path, { driver }).acquire();
-    await test.outside.touch(test.path);
+    const mutex = new InterProcessMutex(lab.client, lab.path, { driver });
+    const hold = await new InterProcessMutex(lab.other, lab.path, { driver }).acquire();
+    await lab.observer.touch(lab.path);
     expect(await rejection(mutex.acquire())).to.be.instanceOf(ForeignDataError).with.property('message').that.contains('nothing any more');
     expect(hold.isValid).to.equal(true);
     await hold.release();
@@ -63,20 +63,20 @@ describe('a mutex with weights beside strangers', () => {
   });
 
   it('takes a claim over that outlived its holder, and a znode that was made before it', async () => {
-    const [parent = ''] = /^\/[^/]+/.exec(test.path) ?? [];
-    await test.outside.create(parent);
-    await test.outside.create(test.path);
-    const mutex = new InterProcessMutex(test.client, test.path, { driver });
+    const [parent = ''] = /^\/[^/]+/.exec(lab.path) ?? [];
+    await lab.observer.create(parent);
+    await lab.observer.create(lab.path);
+    const mutex = new InterProcessMutex(lab.client, lab.path, { driver });
     const first = await mutex.acquire();
     await first.release();
-    expect(await test.outside.read(test.path)).to.contain(first.path.split('/').at(-1) ?? '');
+    expect(await lab.observer.read(lab.path)).to.contain(first.path.split('/').at(-1) ?? '');
     const second = await mutex.acquire();
     expect(second.fencingToken > first.fencingToken).to.equal(true);
     await second.release();
   });
 
   it('bad input is refused before anything is sent, with an error that names option, value and what is accepted', async () => {
-    const make = (options: unknown): InterProcessMutex => new InterProcessMutex(test.client, test.path, options as InterProcessMutexOptions);
+    const make = (options: unknown): InterProcessMutex => new InterProcessMutex(lab.client, lab.path, options as InterProcessMutexOptions);
     expect(() => make({ driver, sticky: { idleMs: 5 } })).to.throw(TypeError, /sticky.*PriorityDriver/);
     expect(() => make({ driver, foreignNodes: 'wait' })).to.throw(TypeError, /foreignNodes.*PriorityDriver.*"wait"/);
     for (const overtakesPerWeight of [0, -1, 1.5, 100, NaN, Infinity]) {
@@ -96,9 +96,9 @@ describe('a mutex with weights beside strangers', () => {
     for (const call of [make({}).acquire({ weight: 5 }), make({}).tryAcquire({ weight: 5 }), make({ sticky: { idleMs: 5 } }).withLock(() => 1, { weight: 5 })]) {
       expect(await rejection(call)).to.be.instanceOf(TypeError).with.property('message').that.contains('`weight`').and.contains('PriorityDriver');
     }
-    const semaphore = new InterProcessSemaphore(test.client, test.path, { maxLeases: 1 });
+    const semaphore = new InterProcessSemaphore(lab.client, lab.path, { maxLeases: 1 });
     expect(await rejection(semaphore.acquire({ weight: 5 } as AcquireOptions))).to.be.instanceOf(TypeError).with.property('message').that.contains('`weight`');
     expect(await rejection(mutex.tryAcquire({ signal: 5 } as object))).to.be.instanceOf(TypeError).with.property('message').that.contains('`signal`');
-    expect(await test.outside.exists(test.path)).to.equal(false);
+    expect(await lab.observer.exists(lab.path)).to.equal(false);
   });
 });

@@ -1,6 +1,6 @@
 import type { Hold, InterProcessMutex } from '../../../src/index.ts';
-import { until } from '../../support/until.ts';
-import type { SemaphoreOfTest } from '../semaphore/support.ts';
+import { until } from '../../../harness/until.ts';
+import type { Lab } from '../../../harness/lab.ts';
 
 export interface Wanted {
   readonly by: InterProcessMutex;
@@ -9,21 +9,21 @@ export interface Wanted {
 }
 
 /** Queues up one after the other, and resolves when all wait; `served` says in which order they were let in, each for a moment. */
-export async function lineUp({ outside, path }: Pick<SemaphoreOfTest, 'outside' | 'path'>, wanted: readonly Wanted[]): Promise<{ readonly served: () => Promise<string[]> }> {
+export async function lineUp({ observer, path }: Pick<Lab, 'observer' | 'path'>, wanted: readonly Wanted[]): Promise<{ readonly served: () => Promise<string[]> }> {
   const grants: string[] = [];
   const done: Promise<unknown>[] = [];
   for (const { by, weight, name } of wanted) {
-    const before = (await outside.children(path)).length;
+    const before = (await observer.children(path)).length;
     const serve = (hold: Hold): Promise<unknown> => {
       grants.push(name);
       return hold.release();
     };
     done.push(by.acquire({ weight }).then(serve));
-    await until(`${name} is in line`, async () => (await outside.children(path)).length === before + 1);
+    await until(`${name} is in line`, async () => (await observer.children(path)).length === before + 1);
   }
   return { served: () => Promise.all(done).then(() => grants) };
 }
 
-export async function isEmpty({ outside, path }: Pick<SemaphoreOfTest, 'outside' | 'path'>): Promise<void> {
-  await until('nobody is there', async () => (await outside.children(path)).length === 0);
+export async function isEmpty({ observer, path }: Pick<Lab, 'observer' | 'path'>): Promise<void> {
+  await until('nobody is there', async () => (await observer.children(path)).length === 0);
 }

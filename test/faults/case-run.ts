@@ -1,13 +1,13 @@
 import { LockClient, LockError, retryForever, type AcquireOptions, type Hold, type LockErrorCode } from '../../src/index.ts';
-import { testPath } from '../support/test-path.ts';
-import { until } from '../support/until.ts';
-import { startProxy, type ZkProxy } from '../support/zk-proxy.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { until } from '../../harness/until.ts';
+import { startProxy, type ZkProxy } from '../../harness/zk-proxy.ts';
 import { longestStallMs } from './alarms.ts';
 import { Eavesdropper } from './eavesdropper.ts';
 import { mutex, type Kind, type Lock } from './kinds.ts';
 import { Owners } from './owners.ts';
 import type { Scenario } from './scenario.ts';
-import { sessionTimeoutMs, tickTimeMs, type Theatre } from './theatre.ts';
+import { sessionTimeoutMs, tickTimeMs, type Fixture } from './fixture.ts';
 import { Wire } from './wire.ts';
 
 /** Far longer than any case may take: what waits here is judged by the case's own bound. */
@@ -16,13 +16,13 @@ export const ageMs = 60_000;
 /** How late a timer may be where nothing stands still. */
 const timerMs = 100;
 
-/** One lock and its cast: the client under test behind a proxy of its own, and a bystander on a good connection. */
-export class Stage implements AsyncDisposable {
-  readonly theatre: Theatre;
+/** One run of a case: its lock, the client under test behind a proxy of its own, and a bystander on a good connection. */
+export class CaseRun implements AsyncDisposable {
+  readonly fixture: Fixture;
   readonly wire: Wire;
   readonly kind: Kind;
   readonly path: string;
-  readonly complaints: string[] = [];
+  readonly warnings: string[] = [];
   /** Why the fault did not happen. */
   readonly misses: string[] = [];
   readonly owners: Owners;
@@ -34,18 +34,18 @@ export class Stage implements AsyncDisposable {
   #isOver = false;
   #subject: LockClient | undefined;
 
-  static async open(theatre: Theatre, scenario: Scenario): Promise<Stage> {
-    return new Stage(theatre, await startProxy(theatre.server.port), scenario);
+  static async open(fixture: Fixture, scenario: Scenario): Promise<CaseRun> {
+    return new CaseRun(fixture, await startProxy(fixture.server.port), scenario);
   }
 
-  private constructor(theatre: Theatre, proxy: ZkProxy, { kind = mutex, depth = 'lock' }: Scenario) {
-    this.theatre = theatre;
+  private constructor(fixture: Fixture, proxy: ZkProxy, { kind = mutex, depth = 'lock' }: Scenario) {
+    this.fixture = fixture;
     this.wire = new Wire(proxy);
     this.kind = kind;
     this.path = testPath(depth);
-    const complain = (complaint: string): void => void this.complaints.push(complaint);
-    this.#eavesdropper = new Eavesdropper(complain);
-    this.owners = new Owners(kind, complain, (hold) => this.#eavesdropper.follow(hold));
+    const warn = (warning: string): void => void this.warnings.push(warning);
+    this.#eavesdropper = new Eavesdropper(warn);
+    this.owners = new Owners(kind, warn, (hold) => this.#eavesdropper.follow(hold));
   }
 
   /** The client under test. */
@@ -59,7 +59,7 @@ export class Stage implements AsyncDisposable {
   }
 
   get bystander(): LockClient {
-    return this.theatre.bystander;
+    return this.fixture.bystander;
   }
 
   /** What has not settled, for the report of a hang. */
@@ -109,7 +109,7 @@ export class Stage implements AsyncDisposable {
       return [];
     } finally {
       const lateMs = performance.now() - lateAt - longestStallMs();
-      if (lateMs > 0) this.complaints.push(`an acquire of ${who} with a timeout of ${options.timeoutMs ?? 0} ms settled ${Math.round(lateMs + timerMs)} ms after it`);
+      if (lateMs > 0) this.warnings.push(`an acquire of ${who} with a timeout of ${options.timeoutMs ?? 0} ms settled ${Math.round(lateMs + timerMs)} ms after it`);
     }
   }
 
@@ -168,7 +168,7 @@ export class Stage implements AsyncDisposable {
   /** The znodes of one folder of the lock in queue order, and whose they are. */
   async queue(folder = this.#folder): Promise<{ readonly path: string; readonly isSubjects: boolean }[]> {
     const root = `${this.path}${folder}`;
-    const nodes = await this.theatre.outside.ephemerals(root);
+    const nodes = await this.fixture.observer.ephemerals(root);
     return nodes
       .sort((a, b) => (placeOf(a.name) < placeOf(b.name) ? -1 : 1))
       .map(({ name, owner }) => ({ path: `${root}/${name}`, isSubjects: this.hasSubject && owner === this.subject.session.id }));
@@ -199,7 +199,7 @@ export class Stage implements AsyncDisposable {
       for (const { path, isSubjects } of await this.queue(folder)) if (isSubjects) this.owners.doneByOthers('session ended', path);
     }
     await this.wire.proxy.refuse();
-    await this.theatre.outside.endSession(this.subject);
+    await this.fixture.observer.endSession(this.subject);
     await this.wire.proxy.accept();
   }
 
@@ -227,7 +227,7 @@ export class Stage implements AsyncDisposable {
   #judge(what: string, error: unknown): void {
     if (error instanceof LockError && this.permitted.has(error.code)) return;
     const code = error instanceof LockError ? error.code : 'no LockError';
-    this.complaints.push(`${what} rejected (${code}): ${error instanceof Error ? error.message : String(error)}`);
+    this.warnings.push(`${what} rejected (${code}): ${error instanceof Error ? error.message : String(error)}`);
   }
 
   #nameOf(client: LockClient): string {

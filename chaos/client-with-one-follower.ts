@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Roles } from '../test/ensemble/support/trio.ts';
-import type { ZooKeeperServer } from '../test/support/zookeeper-server.ts';
+import type { Roles } from '../harness/trio.ts';
+import type { ZooKeeperServer } from '../harness/zookeeper-server.ts';
 import { oneOfOurs } from './client-faults.ts';
 import type { Fault, FaultKind, World } from './world.ts';
 
@@ -8,7 +8,7 @@ import type { Fault, FaultKind, World } from './world.ts';
  * One client can reach one follower only, and that one dies, or is cut off from the leader: what it has answered until then the leader never
  * hears of. It is what a deadline that counts from the last answer does not survive; peers have no deadline.
  */
-function strand(world: World, { followers }: Roles, lose: (follower: ZooKeeperServer) => Promise<() => Promise<unknown>>): Fault {
+function withOneFollower(world: World, { followers }: Roles, lose: (follower: ZooKeeperServer) => Promise<() => Promise<unknown>>): Fault {
   const { trio, clients, random, sessionTimeoutMs } = world;
   const client = oneOfOurs(world);
   const follower = random.pick(followers);
@@ -36,14 +36,14 @@ function strand(world: World, { followers }: Roles, lose: (follower: ZooKeeperSe
   };
 }
 
-export const strandings: Readonly<Record<string, FaultKind>> = {
-  'strand-and-kill': (world, roles) =>
-    strand(world, roles, async (follower) => {
+export const clientWithOneFollower: Readonly<Record<string, FaultKind>> = {
+  'one-follower-killed': (world, roles) =>
+    withOneFollower(world, roles, async (follower) => {
       await follower.kill();
       return () => follower.start();
     }),
-  'strand-and-cut-off': (world, roles) =>
-    strand(world, roles, async (follower) => {
+  'one-follower-cut-off': (world, roles) =>
+    withOneFollower(world, roles, async (follower) => {
       const cut = await world.trio.cutFollowerOff(roles, follower);
       return () => cut.heal();
     }),

@@ -1,0 +1,120 @@
+import type { AclEntry, LockClient } from '../src/index.ts';
+import { ExpiredError, isConnectionLoss, isNoNode, PlainClient } from './plain-client.ts';
+
+/** Another client on the same servers, without any code of the library: it sees and changes what any ZooKeeper client can. */
+export interface Observer extends AsyncDisposable {
+  children(path: string): Promise<string[]>;
+  /** The children that a session created, with that session's id. */
+  ephemerals(path: string): Promise<{ readonly name: string; readonly owner: bigint }[]>;
+  exists(path: string): Promise<boolean>;
+  create(path: string, acl?: readonly AclEntry[]): Promise<void>;
+  /** Changes nothing but the version: clients that watch the znode are told. */
+  touch(path: string): Promise<void>;
+  remove(path: string): Promise<void>;
+  /** The data of a znode, as text. */
+  read(path: string): Promise<string>;
+  write(path: string, data: string): Promise<void>;
+  /** Ends a client's session on the server, from another connection, as an administrator or an expiry would. */
+  endSession(client: LockClient): Promise<void>;
+}
+
+const openAcl: readonly AclEntry[] = [{ permissions: 31, scheme: 'world', id: 'anyone' }];
+const readTries = 3;
+const endTries = 20;
+
+export async function connectObserver(connectString: string): Promise<Observer> {
+  const observer = new PlainObserver(connectString);
+  await observer.connect();
+  return observer;
+}
+
+class PlainObserver implements Observer {
+  readonly #connectString: string;
+  #client: PlainClient | undefined;
+  #connecting: Promise<PlainClient> | undefined;
+
+  constructor(connectString: string) {
+    this.#connectString = connectString;
+  }
+
+  /** All that an observer creates is persistent, so that a new session does as well as the one before. */
+  connect(): Promise<PlainClient> {
+    if (this.#client?.isConnected) return Promise.resolve(this.#client);
+    this.#connecting ??= this.#open().finally(() => (this.#connecting = undefined));
+    return this.#connecting;
+  }
+
+  async children(path: string): Promise<string[]> {
+    try {
+      return await this.#read((client) => client.getChildren(path));
+    } catch (error) {
+      if (isNoNode(error)) return [];
+      throw error;
+    }
+  }
+
+  async ephemerals(path: string): Promise<{ readonly name: string; readonly owner: bigint }[]> {
+    const names = await this.children(path);
+    const all = await Promise.all(names.map(async (name) => ({ name, owner: (await this.#read((client) => client.exists(`${path}/${name}`)))?.ephemeralOwner ?? 0n })));
+    return all.filter(({ owner }) => owner !== 0n);
+  }
+
+  async exists(path: string): Promise<boolean> {
+    return (await this.#read((client) => client.exists(path))) !== undefined;
+  }
+
+  async create(path: string, acl = openAcl): Promise<void> {
+    await (await this.connect()).create(path, acl);
+  }
+
+  async touch(path: string): Promise<void> {
+    await (await this.connect()).setData(path, Buffer.alloc(0));
+  }
+
+  async remove(path: string): Promise<void> {
+    await (await this.connect()).remove(path);
+  }
+
+  async read(path: string): Promise<string> {
+    return (await this.#read((client) => client.getData(path))).toString();
+  }
+
+  async write(path: string, data: string): Promise<void> {
+    await (await this.connect()).setData(path, Buffer.from(data));
+  }
+
+  async endSession(victim: LockClient): Promise<void> {
+    const { id, password } = victim.session.identity;
+    for (let tries = 0; tries < endTries; tries += 1) {
+      try {
+        // The server drops the victim's connection here. Where the victim is faster, it attaches again, and the server drops this one before the close.
+        await (await PlainClient.connect(this.#connectString, { id, password })).close();
+      } catch (error) {
+        if (error instanceof ExpiredError) return;
+        throw error;
+      }
+    }
+    throw new Error(`The session 0x${id.toString('hex')} has come back ${endTries} times`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#connecting?.catch(() => undefined);
+    await this.#client?.close();
+  }
+
+  async #open(): Promise<PlainClient> {
+    this.#client = await PlainClient.connect(this.#connectString);
+    return this.#client;
+  }
+
+  /** A read may be sent again where its connection was lost; nobody knows whether a write was carried out. */
+  async #read<T>(ask: (client: PlainClient) => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await ask(await this.connect());
+      } catch (error) {
+        if (!isConnectionLoss(error) || tries === readTries) throw error;
+      }
+    }
+  }
+}

@@ -1,0 +1,180 @@
+import zookeeper, { type ConnectionManager } from 'node-zookeeper-client';
+
+export interface Acl {
+  readonly permissions: number;
+  readonly scheme: string;
+  readonly id: string;
+}
+
+/** 64-bit numbers are Buffers here. */
+interface Stat {
+  readonly ephemeralOwner: Buffer;
+  readonly czxid: Buffer;
+}
+
+type Callback<Results extends unknown[]> = (error: Error | null, ...results: Results) => void;
+
+/** What is used of node-zookeeper-client 1.1.3 as it is published. */
+interface LibraryClient {
+  readonly connectionManager: ConnectionManager & { connectTimeoutHandler?: NodeJS.Timeout };
+  connect(): void;
+  close(): void;
+  once(event: 'connected' | 'disconnected' | 'expired', listener: () => void): this;
+  create(path: string, data: Buffer, acl: readonly unknown[], mode: number, callback: Callback<[string]>): void;
+  getChildren(path: string, callback: Callback<[string[]]>): void;
+  exists(path: string, callback: Callback<[Stat | null]>): void;
+  getData(path: string, callback: Callback<[Buffer | null | undefined]>): void;
+  setData(path: string, data: Buffer, version: number, callback: Callback<[]>): void;
+  remove(path: string, version: number, callback: Callback<[]>): void;
+}
+
+interface Library {
+  createClient(connectString: string, options: object): LibraryClient;
+  readonly ACL: new (permissions: number, id: object) => object;
+  readonly Id: new (scheme: string, id: string) => object;
+  readonly CreateMode: { readonly PERSISTENT: number };
+}
+
+// Its declaration in src/client names only what `Connection` uses.
+const library = zookeeper as unknown as Library;
+const sessionTimeoutMs = 20_000;
+const connectLimitMs = 15_000;
+const answerLimitMs = 10_000;
+const closeLimitMs = 1_000;
+const connectionLoss = -4;
+
+export interface Session {
+  readonly id: Buffer;
+  readonly password: Buffer;
+}
+
+/** The session that was to be attached to is over. */
+export class ExpiredError extends Error {}
+
+export function isNoNode(error: unknown): boolean {
+  return codeOf(error) === -101;
+}
+
+export function isConnectionLoss(error: unknown): boolean {
+  return codeOf(error) === connectionLoss;
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
+/**
+ * One session of node-zookeeper-client without any of the library's own code. It is used until its first disconnection, because what
+ * node-zookeeper-client does after that is not to be relied on: replies that were cut in the middle, requests that are never answered.
+ */
+export class PlainClient {
+  #isConnected = false;
+  readonly #client: LibraryClient;
+
+  /** @param session attaches to this session, instead of opening a new one */
+  static async connect(connectString: string, session?: Session): Promise<PlainClient> {
+    const client = new PlainClient(connectString, session);
+    await client.#connect(connectString);
+    return client;
+  }
+
+  private constructor(connectString: string, session: Session | undefined) {
+    // With retries, a create that is repeated after a lost reply says NODE_EXISTS.
+    this.#client = library.createClient(connectString, { sessionTimeout: sessionTimeoutMs, retries: 0, ...(session && { sessionId: session.id, sessionPassword: session.password }) });
+  }
+
+  get isConnected(): boolean {
+    return this.#isConnected;
+  }
+
+  async create(path: string, acl: readonly Acl[]): Promise<void> {
+    const entries = acl.map(({ permissions, scheme, id }) => new library.ACL(permissions, new library.Id(scheme, id)));
+    await this.#ask<[string]>((client, callback) => client.create(path, Buffer.alloc(0), entries, library.CreateMode.PERSISTENT, callback));
+  }
+
+  async getChildren(path: string): Promise<string[]> {
+    const [names] = await this.#ask<[string[]]>((client, callback) => client.getChildren(path, callback));
+    return names;
+  }
+
+  /** Undefined where there is no such znode. */
+  async exists(path: string): Promise<{ readonly ephemeralOwner: bigint; readonly czxid: bigint } | undefined> {
+    const [stat] = await this.#ask<[Stat | null]>((client, callback) => client.exists(path, callback));
+    return stat ? { ephemeralOwner: stat.ephemeralOwner.readBigInt64BE(), czxid: stat.czxid.readBigInt64BE() } : undefined;
+  }
+
+  async getData(path: string): Promise<Buffer> {
+    const [data] = await this.#ask<[Buffer | null | undefined]>((client, callback) => client.getData(path, callback));
+    return data ?? Buffer.alloc(0);
+  }
+
+  async setData(path: string, data: Buffer): Promise<void> {
+    await this.#ask<[]>((client, callback) => client.setData(path, data, -1, callback));
+  }
+
+  async remove(path: string): Promise<void> {
+    await this.#ask<[]>((client, callback) => client.remove(path, -1, callback));
+  }
+
+  /** Ends the session on the server. Where the server does not answer, the session is left to expire. */
+  async close(): Promise<void> {
+    // node-zookeeper-client throws, or opens the session again, where it is closed without a connection.
+    if (!this.#isConnected) return;
+    const closed = new Promise<void>((resolve) => this.#client.once('disconnected', resolve));
+    const timer = setTimeout(() => this.#destroy(), closeLimitMs);
+    this.#client.close();
+    await closed;
+    clearTimeout(timer);
+  }
+
+  async #connect(connectString: string): Promise<void> {
+    const client = this.#client;
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        client.once('connected', resolve);
+        client.once('expired', () => reject(new ExpiredError(`The session has expired at ${connectString}`)));
+        timer = setTimeout(() => reject(new Error(`No server of ${connectString} has answered within ${connectLimitMs} ms`)), connectLimitMs);
+        client.connect();
+      });
+    } catch (error) {
+      this.#destroy();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+    this.#isConnected = true;
+    client.once('disconnected', () => this.#destroy());
+  }
+
+  #ask<Results extends unknown[]>(request: (client: LibraryClient, callback: Callback<Results>) => void): Promise<Results> {
+    return new Promise((resolve, reject) => {
+      // A half-open connection is never noticed by node-zookeeper-client.
+      const timer = setTimeout(() => {
+        this.#destroy();
+        reject(Object.assign(new Error(`No answer within ${answerLimitMs} ms`), { code: connectionLoss }));
+      }, answerLimitMs);
+      const settle = (error: Error | null, ...results: Results): void => {
+        clearTimeout(timer);
+        if (error) reject(error);
+        else resolve(results);
+      };
+      try {
+        request(this.#client, settle);
+      } catch (error) {
+        clearTimeout(timer);
+        reject(error instanceof Error ? error : new Error(String(error)));
+      }
+    });
+  }
+
+  /** Keeps node-zookeeper-client from connecting again, which it does for ever. */
+  #destroy(): void {
+    this.#isConnected = false;
+    const manager = this.#client.connectionManager;
+    manager.connect = () => undefined;
+    manager.onSocketConnected = () => void manager.socket?.destroy();
+    clearTimeout(manager.connectTimeoutHandler);
+    manager.socket?.destroy();
+  }
+}

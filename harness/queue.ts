@@ -1,0 +1,19 @@
+import type { Hold, InterProcessMutex } from '../src/index.ts';
+import type { Observer } from './observer.ts';
+import { aborted, until } from './until.ts';
+
+/** The znodes in the queue, the holder's first. */
+export async function queueOf(mutex: InterProcessMutex): Promise<string[]> {
+  return (await mutex.participants()).map(({ path }) => path);
+}
+
+export function queueReaches(mutex: InterProcessMutex, length: number): Promise<void> {
+  return until(`${length} are in the queue of ${mutex.path}`, async () => (await queueOf(mutex)).length === length);
+}
+
+/** Somebody deletes a hold's znode. Resolves when the holder has been told. */
+export async function takeAway(hold: Hold, observer: Observer): Promise<void> {
+  const told = aborted(hold.signal);
+  await observer.remove(hold.path);
+  await told;
+}

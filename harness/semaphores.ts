@@ -1,0 +1,74 @@
+import { InterProcessSemaphore, type Hold, type LockClient } from '../src/index.ts';
+import type { Operation } from '../src/client/operations.ts';
+import { labOfEachTest } from './lab.ts';
+import type { Observer } from './observer.ts';
+import { until } from './until.ts';
+
+/** The fixture of a suite that calls its observer `outside`. */
+export interface SemaphoreOfTest {
+  readonly path: string;
+  readonly client: LockClient;
+  readonly other: LockClient;
+  readonly outside: Observer;
+}
+
+export function semaphoreOfEachTest(name: string): SemaphoreOfTest {
+  const lab = labOfEachTest(name);
+  return {
+    get path() {
+      return lab.path;
+    },
+    get client() {
+      return lab.client;
+    },
+    get other() {
+      return lab.other;
+    },
+    get outside() {
+      return lab.observer;
+    },
+  };
+}
+
+/** Resolves when as many are in the leases' folder and in the line of the mutex. */
+export function crowd(observer: Observer, path: string, { leases, locks }: { leases: number; locks: number }): Promise<void> {
+  return until(`${leases} leases and ${locks} in line at ${path}`, async () => {
+    const [atLeases, atLocks] = await Promise.all([observer.children(`${path}/leases`), observer.children(`${path}/locks`)]);
+    return atLeases.length === leases && atLocks.length === locks;
+  });
+}
+
+export function waits(observer: Observer, path: string, leases: number): Promise<void> {
+  return crowd(observer, path, { leases, locks: 1 });
+}
+
+export function isEmpty(observer: Observer, path: string): Promise<void> {
+  return crowd(observer, path, { leases: 0, locks: 0 });
+}
+
+export function returnAll(leases: readonly (Hold | undefined)[]): Promise<unknown> {
+  return Promise.all(leases.map(async (lease) => lease?.release()));
+}
+
+export function semaphoreOf(client: LockClient, path: string, maxLeases: number): InterProcessSemaphore {
+  return new InterProcessSemaphore(client, path, { maxLeases });
+}
+
+/** Writes the znode of a Curator SharedCount. */
+export function setCount(client: LockClient, path: string, count: number): Promise<unknown> {
+  const value = Buffer.alloc(4);
+  value.writeInt32BE(count);
+  return setData(client, path, value);
+}
+
+export function setData(client: LockClient, path: string, data: Uint8Array): Promise<unknown> {
+  const operation: Operation<void> = {
+    name: 'setData',
+    opcode: 5,
+    kind: 'write',
+    path,
+    write: (to) => void to.text(path).bytes(data).int(-1),
+    read: () => undefined,
+  };
+  return client.session.request(operation);
+}
