@@ -42,7 +42,8 @@ describe('a waiter without a timeout acquires, and everything is left empty, whe
         await server.kill();
         const restore = server.backUp();
         await server.start();
-        await until('all are back', () => clients.every(({ session }) => session.isConnected), 20_000);
+        const isBack = (): Promise<boolean> => outside.exists('/').catch(() => false);
+        await until('all are back', async () => (await isBack()) && clients.every(({ session }) => session.isConnected), 20_000);
         return restore;
       };
       let restore = what === returns[1] ? await backUp() : () => server.wipe();
