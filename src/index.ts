@@ -19,22 +19,23 @@ export {
   AuthFailedError,
   ClientClosedError,
   ConnectionTimeoutError,
+  SessionExpiredError,
+} from './client/client-errors.js';
+export {
   DeadlockError,
-  ForeignDataError,
   ForeignNodeError,
-  InvalidPathError,
-  LimitMismatchError,
-  LockError,
   LockLostError,
   LockTimeoutError,
   NotOwnedError,
   RequestFailedError,
   SequenceOverflowError,
-  SessionExpiredError,
-  type LockErrorCode,
   type LossReason,
   type TimedOut,
-} from './client/errors.js';
+} from './internals/lock-errors.js';
+export { ForeignDataError } from './weighted/foreign-data-error.js';
+export { InvalidPathError } from './zookeeper/invalid-path-error.js';
+export { LimitMismatchError } from './semaphore/limit-mismatch-error.js';
+export { LockError, type LockErrorCode } from './support/lock-error.js';
 export { ZooKeeperError } from './client/zookeeper-error.js';
 export type { LockDecision, LockDriver } from './driver/lock-driver.js';
 export { PriorityDriver, type PriorityDriverOptions } from './driver/priority-driver.js';

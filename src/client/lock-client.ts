@@ -6,7 +6,7 @@ import { systemClock, type CancelTimer, type Clock } from './clock.js';
 import { roundDelayMs } from './connection.js';
 import { describeHosts, parseConnectString, type ConnectString } from './connect-string.js';
 import { nextState, type ConnectionChange, type ConnectionState } from './connection-state.js';
-import { AuthFailedError, ClientClosedError, ConnectionTimeoutError } from './errors.js';
+import { AuthFailedError, ClientClosedError, ConnectionTimeoutError } from './client-errors.js';
 import { Events, warnOf } from './events.js';
 import { Ghost } from './ghost.js';
 import { Listeners } from './listeners.js';

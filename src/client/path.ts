@@ -1,4 +1,4 @@
-import { InvalidPathError } from './errors.js';
+import { InvalidPathError } from '../zookeeper/invalid-path-error.js';
 
 /**
  * Returns `path` if ZooKeeper takes it: a string that starts with `/` and does not end with it (the root `/` apart),

@@ -1,7 +1,6 @@
 import { attemptMs } from './attempt-time.js';
 import type { CancelTimer, Clock } from './clock.js';
 import { Connection, type ConnectionListener, type ConnectionOptions, type Reply, type SessionIdentity, type UnansweredAttempt, type WatchEventType } from './connection.js';
-import type { LossReason } from './errors.js';
 import { Listeners } from './listeners.js';
 import { check, closeSession, removeWatch, sync, type Operation, type WatchKind } from './operations.js';
 import { deadlineOf, learn, unproven } from './session-clock.js';
@@ -18,11 +17,14 @@ export type SessionState =
   | { readonly at: 'closing' }
   | { readonly at: 'ended'; readonly why: SessionEnd };
 
+/** How a session ends a hold: at the deadline, on the servers' word, by the loss of its znode, or by `close()`. */
+export type SessionLoss = 'session-expired' | 'session-deadline' | 'node-deleted' | 'client-closed';
+
 /** A znode that somebody holds a lock by: its hold ends with the session, or with the znode. */
 export interface Holding {
   readonly path: string;
   /** From now on it is lost. Tells nobody. */
-  markLost(reason: LossReason): void;
+  markLost(reason: SessionLoss): void;
   /** Tells those who listen that it is lost. */
   tellLost(): void;
 }
@@ -447,7 +449,7 @@ export class Session implements ConnectionListener {
 }
 
 /** All are lost before anybody is told of the first one: a listener may look at any of them. */
-function loseAll(holdings: readonly Holding[], reason: LossReason): void {
+function loseAll(holdings: readonly Holding[], reason: SessionLoss): void {
   for (const holding of holdings) holding.markLost(reason);
   for (const holding of holdings) holding.tellLost();
 }

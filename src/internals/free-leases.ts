@@ -1,4 +1,4 @@
-import { ForeignNodeError } from '../client/errors.js';
+import { ForeignNodeError } from './lock-errors.js';
 import { getChildren, sync, type Operation } from '../client/operations.js';
 import type { Session } from '../client/session.js';
 import { whenNoNode } from '../client/zookeeper-error.js';

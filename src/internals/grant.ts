@@ -1,5 +1,6 @@
 import { inNoContext } from '../support/no-context.js';
-import { LockLostError, SessionExpiredError, type LossReason } from '../client/errors.js';
+import { LockLostError, type LossReason } from './lock-errors.js';
+import { SessionExpiredError } from '../client/client-errors.js';
 import { Listeners } from '../client/listeners.js';
 import { sessionName, type Holding } from '../client/session.js';
 import type { LockNode } from './lock-node.js';

@@ -1,5 +1,5 @@
 import { inNoContext } from '../support/no-context.js';
-import { ForeignNodeError, RequestFailedError } from '../client/errors.js';
+import { ForeignNodeError, RequestFailedError } from './lock-errors.js';
 import type { LockClient } from '../client/lock-client.js';
 import { getChildren } from '../client/operations.js';
 import { join } from '../client/path.js';

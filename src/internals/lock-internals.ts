@@ -1,4 +1,4 @@
-import { LockTimeoutError, type RequestFailedError } from '../client/errors.js';
+import { LockTimeoutError, type RequestFailedError } from './lock-errors.js';
 import type { LockClient } from '../client/lock-client.js';
 import { getData, sync } from '../client/operations.js';
 import { join } from '../client/path.js';

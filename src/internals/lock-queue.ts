@@ -1,4 +1,4 @@
-import { ForeignNodeError, RequestFailedError, SequenceOverflowError } from '../client/errors.js';
+import { ForeignNodeError, RequestFailedError, SequenceOverflowError } from './lock-errors.js';
 import type { LockClient } from '../client/lock-client.js';
 import { sync } from '../client/operations.js';
 import { expectDuration } from '../client/validate.js';

@@ -1,4 +1,5 @@
-import { InvalidPathError, RequestFailedError } from '../client/errors.js';
+import { InvalidPathError } from '../zookeeper/invalid-path-error.js';
+import { RequestFailedError } from './lock-errors.js';
 import type { LockClient } from '../client/lock-client.js';
 import { exists, getData, remove, setData, sync, type Operation, type Stat } from '../client/operations.js';
 import { isZooKeeperError, whenNoNode, ZooKeeperError } from '../client/zookeeper-error.js';

@@ -1,4 +1,4 @@
-import { ForeignNodeError, RequestFailedError } from '../client/errors.js';
+import { ForeignNodeError, RequestFailedError } from './lock-errors.js';
 import type { LockClient } from '../client/lock-client.js';
 import { getChildren, getData, sync } from '../client/operations.js';
 import { join } from '../client/path.js';

@@ -1,5 +1,6 @@
 import { abortReason } from '../client/abort-signal.js';
-import { ClientClosedError, LockTimeoutError, type TimedOut } from '../client/errors.js';
+import { ClientClosedError } from '../client/client-errors.js';
+import { LockTimeoutError, type TimedOut } from './lock-errors.js';
 import { Listeners } from '../client/listeners.js';
 import type { LockClient } from '../client/lock-client.js';
 import { onAbort } from './on-abort.js';

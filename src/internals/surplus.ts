@@ -1,5 +1,5 @@
 import type { Clock } from '../client/clock.js';
-import { LimitMismatchError } from '../client/errors.js';
+import { LimitMismatchError } from '../semaphore/limit-mismatch-error.js';
 
 /** What is known of the semaphore that is waited for. */
 export interface SurplusOptions {

@@ -1,4 +1,5 @@
-import { ForeignDataError, ForeignNodeError } from '../client/errors.js';
+import { ForeignDataError } from '../weighted/foreign-data-error.js';
+import { ForeignNodeError } from './lock-errors.js';
 import { getChildren, getData } from '../client/operations.js';
 import type { Session } from '../client/session.js';
 import { isZooKeeperError } from '../client/zookeeper-error.js';

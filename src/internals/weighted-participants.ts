@@ -1,4 +1,4 @@
-import { RequestFailedError } from '../client/errors.js';
+import { RequestFailedError } from './lock-errors.js';
 import type { LockClient } from '../client/lock-client.js';
 import { sync } from '../client/operations.js';
 import type { Session } from '../client/session.js';

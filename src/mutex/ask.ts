@@ -1,5 +1,5 @@
 import type { LockClient } from '../client/lock-client.js';
-import type { TimedOut } from '../client/errors.js';
+import type { TimedOut } from '../internals/lock-errors.js';
 import { Patience } from '../internals/patience.js';
 import { checkWaitOptions } from './acquire-options.js';
 

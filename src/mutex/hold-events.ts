@@ -1,5 +1,5 @@
 import type { Events } from '../client/events.js';
-import type { LockLostError } from '../client/errors.js';
+import type { LockLostError } from '../internals/lock-errors.js';
 import type { Hold, HoldNews } from './hold.js';
 
 /** What becomes of each hold of a mutex, re-entrant ones included: `acquired`, then `renewed` any number of times, then one of the other three. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../client/clock.js';
 import { abort } from '../support/no-context.js';
-import { LockLostError, NotOwnedError } from '../client/errors.js';
+import { LockLostError, NotOwnedError } from '../internals/lock-errors.js';
 import { sessionName } from '../client/session.js';
 import type { Grant, Release } from '../internals/grant.js';
 import { thisOwner, type LockOwner } from '../internals/lock-owner.js';

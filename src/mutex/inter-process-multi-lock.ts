@@ -1,4 +1,4 @@
-import { LockTimeoutError } from '../client/errors.js';
+import { LockTimeoutError } from '../internals/lock-errors.js';
 import { systemClock } from '../client/clock.js';
 import { LockClient } from '../client/lock-client.js';
 import { expected, expectFunction, expectMethod } from '../client/validate.js';

@@ -1,4 +1,4 @@
-import { DeadlockError, LockTimeoutError, NotOwnedError, type TimedOut } from '../client/errors.js';
+import { DeadlockError, LockTimeoutError, NotOwnedError, type TimedOut } from '../internals/lock-errors.js';
 import { Events } from '../client/events.js';
 import { callApplication, inNoContext } from '../support/no-context.js';
 import { requireClient, requireOpen, type LockClient } from '../client/lock-client.js';

@@ -1,4 +1,4 @@
-import { NotOwnedError } from '../client/errors.js';
+import { NotOwnedError } from '../internals/lock-errors.js';
 import { requireClient, type LockClient } from '../client/lock-client.js';
 import { lockPath } from '../client/path.js';
 import { expectFunction } from '../client/validate.js';

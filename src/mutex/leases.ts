@@ -1,5 +1,5 @@
 import { throwIfAborted } from '../client/abort-signal.js';
-import { LockTimeoutError } from '../client/errors.js';
+import { LockTimeoutError } from '../internals/lock-errors.js';
 import { requireOpen, type LockClient } from '../client/lock-client.js';
 import { leaseDriver } from '../driver/lease-driver.js';
 import { LeaseInternals, type Limit } from '../internals/lease-internals.js';

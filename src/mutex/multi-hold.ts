@@ -1,6 +1,6 @@
 import { abort } from '../support/no-context.js';
 import { systemClock } from '../client/clock.js';
-import { LockLostError, NotOwnedError } from '../client/errors.js';
+import { LockLostError, NotOwnedError } from '../internals/lock-errors.js';
 import type { Release } from '../internals/grant.js';
 import { onAbort } from '../internals/on-abort.js';
 import { checkLeaseMs } from './acquire-options.js';

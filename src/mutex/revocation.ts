@@ -1,4 +1,4 @@
-import { LockTimeoutError } from '../client/errors.js';
+import { LockTimeoutError } from '../internals/lock-errors.js';
 import { requireClient, requireOpen, type LockClient } from '../client/lock-client.js';
 import { lockPath } from '../client/path.js';
 import type { Mark } from '../internals/mark.js';

@@ -1,4 +1,4 @@
-import { NotOwnedError, type LockLostError } from '../client/errors.js';
+import { NotOwnedError, type LockLostError } from '../internals/lock-errors.js';
 import type { Release } from '../internals/grant.js';
 
 /** What a job runs under, and what is released when it settles. */

@@ -26,7 +26,7 @@ describe('the README', () => {
 
   it('names every error code that there is', () => {
     const readme = readFileSync(new URL('README.md', root), 'utf8');
-    const codes = new Set(readFileSync(new URL('src/client/errors.ts', root), 'utf8').match(/'ERR_LOCK_\w+'/g));
+    const codes = new Set(readFileSync(new URL('src/support/lock-error.ts', root), 'utf8').match(/'ERR_LOCK_\w+'/g));
     const missing = [...codes].map((code) => code.slice(1, -1)).filter((code) => !readme.includes(`\`${code}\``));
     expect(missing).to.deep.equal([]);
   });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describeHosts, parseConnectString } from '../../src/client/connect-string.js';
-import { InvalidPathError } from '../../src/client/errors.js';
+import { InvalidPathError } from '../../src/zookeeper/invalid-path-error.js';
 
 describe('a connect string', () => {
   const zk1 = { host: 'zk1', port: 2181 };

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { InvalidPathError } from '../../src/client/errors.js';
+import { InvalidPathError } from '../../src/zookeeper/invalid-path-error.js';
 import { join, lockPath, parentsOf, validatePath } from '../../src/client/path.js';
 
 describe('a path', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { LimitMismatchError } from '../../src/client/errors.ts';
+import { LimitMismatchError } from '../../src/semaphore/limit-mismatch-error.ts';
 import { Surplus } from '../../src/internals/surplus.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 

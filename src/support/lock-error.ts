@@ -1,0 +1,46 @@
+/**
+ * The parent of every error of this library. `code` is stable, `message` is for the reader of the log,
+ * `cause` keeps the ZooKeeper error or the socket error behind it.
+ *
+ * @example
+ * if (error instanceof LockError && error.code === 'ERR_LOCK_TIMEOUT') return retryLater();
+ */
+export class LockError extends Error {
+  /** What happened, for programs. It stays the same when the message is reworded. */
+  readonly code: LockErrorCode;
+
+  constructor(code: LockErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    Object.defineProperty(this, brand, { value: true });
+  }
+
+  static {
+    this.prototype.name = 'LockError';
+  }
+
+  /** True for errors of another copy of this package too, told by a brand instead of the prototype chain. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (this !== LockError) return Function.prototype[Symbol.hasInstance].call(this, value);
+    return typeof value === 'object' && value !== null && brand in value;
+  }
+}
+
+/** The stable codes of every error that this library throws or rejects with. */
+export type LockErrorCode =
+  | 'ERR_LOCK_TIMEOUT'
+  | 'ERR_LOCK_LOST'
+  | 'ERR_LOCK_NOT_OWNED'
+  | 'ERR_LOCK_CLIENT_CLOSED'
+  | 'ERR_LOCK_SESSION_EXPIRED'
+  | 'ERR_LOCK_CONNECTION_TIMEOUT'
+  | 'ERR_LOCK_INVALID_PATH'
+  | 'ERR_LOCK_FOREIGN_NODE'
+  | 'ERR_LOCK_FOREIGN_DATA'
+  | 'ERR_LOCK_LIMIT_MISMATCH'
+  | 'ERR_LOCK_DEADLOCK'
+  | 'ERR_LOCK_SEQUENCE_OVERFLOW'
+  | 'ERR_LOCK_REQUEST_FAILED'
+  | 'ERR_LOCK_AUTH_FAILED';
+
+const brand = Symbol.for('zookeeper-fair-lock/error');

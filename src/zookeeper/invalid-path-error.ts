@@ -1,0 +1,12 @@
+import { LockError } from '../support/lock-error.js';
+
+/** A path that ZooKeeper or this library does not take. */
+export class InvalidPathError extends LockError {
+  static {
+    this.prototype.name = 'InvalidPathError';
+  }
+
+  constructor(path: unknown, why: string) {
+    super('ERR_LOCK_INVALID_PATH', `Invalid path ${typeof path === 'string' ? JSON.stringify(path.slice(0, 200)) : typeof path}: ${why}`);
+  }
+}
