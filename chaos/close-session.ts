@@ -1,6 +1,6 @@
-import { systemClock } from '../src/client/clock.ts';
-import { parseConnectString } from '../src/client/connect-string.ts';
-import { Session } from '../src/client/session.ts';
+import { systemClock } from '../src/support/clock.ts';
+import { parseConnectString } from '../src/zookeeper/connect-string.ts';
+import { Session } from '../src/zookeeper/session.ts';
 import type { Identity } from './messages.ts';
 
 /** Ends a session on the servers from another connection, as who has stolen its password could. */

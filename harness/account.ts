@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { LockClient, type AclEntry, type Credential, type LockClientOptions } from '../src/index.ts';
-import { createPersistent, getChildren, getData, openAcl, remove, sync, type Operation } from '../src/client/operations.ts';
+import { createPersistent, getChildren, getData, openAcl, remove, sync, type Operation } from '../src/zookeeper/operations.ts';
 
 /** A ZooKeeper client with its own credentials, or with none: a lock client, and what else it may try to do to a znode. */
 export interface Account extends AsyncDisposable {

@@ -1,8 +1,8 @@
 import { EventEmitter, once } from 'node:events';
 import zookeeper, { type ConnectionManager } from 'node-zookeeper-client';
-import { systemClock } from '../src/client/clock.ts';
-import { Connection, type ConnectionListener, type ConnectionOptions, type Reply, type UnansweredAttempt, type WatchEventType } from '../src/client/connection.ts';
-import type { Operation } from '../src/client/operations.ts';
+import { systemClock } from '../src/support/clock.ts';
+import { Connection, type ConnectionListener, type ConnectionOptions, type Reply, type UnansweredAttempt, type WatchEventType } from '../src/zookeeper/connection.ts';
+import type { Operation } from '../src/zookeeper/operations.ts';
 
 export type ProbeOptions = Partial<Omit<ConnectionOptions, 'hosts'>> & { readonly attemptMs?: number };
 

@@ -1,4 +1,4 @@
-import { sleeplessTime } from '../src/client/sleepless-time.ts';
+import { sleeplessTime } from '../src/support/sleepless-time.ts';
 
 interface MachineOptions {
   /** In which units it tells its uptime. */

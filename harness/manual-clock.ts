@@ -1,4 +1,4 @@
-import type { Clock } from '../src/client/clock.ts';
+import type { Clock } from '../src/support/clock.ts';
 
 /** A clock that moves when it is told to. */
 export class ManualClock implements Clock {

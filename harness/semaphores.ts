@@ -1,5 +1,5 @@
 import { InterProcessSemaphore, type Hold, type LockClient } from '../src/index.ts';
-import type { Operation } from '../src/client/operations.ts';
+import type { Operation } from '../src/zookeeper/operations.ts';
 import { labOfEachTest } from './lab.ts';
 import type { Observer } from './observer.ts';
 import { until } from './until.ts';

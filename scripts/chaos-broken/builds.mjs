@@ -40,11 +40,11 @@ export const builds = [
     java: 0,
     edits: [
       edit(
-        'src/client/session-clock.ts',
+        'src/zookeeper/session-clock.ts',
         "return event.kind === 'read' ? proof : afterWrite(verified(proof, event), event, relayMs(proof.timeoutMs, tickTimeMs));",
         'return { ...proof, provenAt: event.answeredAt, connectSentAt: undefined };',
       ),
-      edit('src/client/session-clock.ts', 'const marginOfTimeout = 0.1;', 'const marginOfTimeout = 0;'),
+      edit('src/zookeeper/session-clock.ts', 'const marginOfTimeout = 0.1;', 'const marginOfTimeout = 0;'),
     ],
   },
   {
@@ -60,23 +60,23 @@ export const builds = [
   },
   {
     name: 'a reader that joins whoever reads, past a writer who waits',
-    edits: [edit('src/driver/read-write-driver.ts', 'sorted.slice(0, placeOf(sorted, ours)).find(isWriter)', 'sorted.slice(0, Math.min(1, placeOf(sorted, ours))).find(isWriter)')],
+    edits: [edit('src/read-write/read-write-driver.ts', 'sorted.slice(0, placeOf(sorted, ours)).find(isWriter)', 'sorted.slice(0, Math.min(1, placeOf(sorted, ours))).find(isWriter)')],
   },
   {
     name: 'one lease more than there are',
-    edits: [edit('src/driver/lease-driver.ts', 'return index < maxLeases ?', 'return index <= maxLeases ?')],
+    edits: [edit('src/semaphore/lease-driver.ts', 'return index < maxLeases ?', 'return index <= maxLeases ?')],
   },
   {
     name: 'weights: the token of when it queued up',
-    edits: [edit('src/internals/weighted-internals.ts', "if (claimed.is === 'ours') return { is: 'entered', fencingToken: claimed.mzxid };", "if (claimed.is === 'ours') return { is: 'entered', fencingToken: node.czxid };")],
+    edits: [edit('src/weighted/weighted-internals.ts', "if (claimed.is === 'ours') return { is: 'entered', fencingToken: claimed.mzxid };", "if (claimed.is === 'ours') return { is: 'entered', fencingToken: node.czxid };")],
   },
   {
     name: 'weights: a claim that takes no notice of another one',
-    edits: [edit('src/internals/weighted-internals.ts', 'writeIfThere(node.path, this.#root, data, look.version)', 'writeIfThere(node.path, this.#root, data, -1)')],
+    edits: [edit('src/weighted/weighted-internals.ts', 'writeIfThere(node.path, this.#root, data, look.version)', 'writeIfThere(node.path, this.#root, data, -1)')],
   },
   {
     name: 'weights: the heaviest first, however often others were overtaken',
-    edits: [edit('src/driver/weighted-queue.ts', 'if (head && !head.blocker) return head.child;', 'if (head) return head.child;')],
+    edits: [edit('src/weighted/weighted-queue.ts', 'if (head && !head.blocker) return head.child;', 'if (head) return head.child;')],
   },
 ];
 

@@ -1,9 +1,9 @@
 import { callApplication } from '../support/no-context.js';
-import type { Credential } from './connection.js';
-import { validatePath } from './path.js';
-import { openAcl, type AclEntry } from './operations.js';
+import type { Credential } from '../zookeeper/connection.js';
+import { validatePath } from '../zookeeper/path.js';
+import { openAcl, type AclEntry } from '../zookeeper/operations.js';
 import { defaultRetryPolicy, type RetryPolicy } from './retry-policy.js';
-import { expected, expectDuration, expectMethod, expectOptions, expectPositive, expectSignal, isPlainObject } from './validate.js';
+import { expected, expectDuration, expectMethod, expectOptions, expectPositive, expectSignal, isPlainObject } from '../support/validate.js';
 
 /** Any console-like object. What is logged never contains credentials. */
 export interface Logger {

@@ -1,6 +1,6 @@
-import type { CancelTimer, Clock } from './clock.js';
-import type { SessionIdentity } from './connection.js';
-import type { Session, SessionOwner } from './session.js';
+import type { CancelTimer, Clock } from '../support/clock.js';
+import type { SessionIdentity } from '../zookeeper/connection.js';
+import type { Session, SessionOwner } from '../zookeeper/session.js';
 
 /** How a ghost is dialled: once over the hosts. */
 export interface GhostAttempt {

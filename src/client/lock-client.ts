@@ -1,20 +1,20 @@
-import { listenForAbort, throwIfAborted } from './abort-signal.js';
+import { listenForAbort, throwIfAborted } from '../support/abort-signal.js';
 import { inNoContext } from '../support/no-context.js';
 import type { BackgroundEvent } from './background-event.js';
 import { checkClientOptions, type CheckedClientOptions, type LockClientOptions } from './client-options.js';
-import { systemClock, type CancelTimer, type Clock } from './clock.js';
-import { roundDelayMs } from './connection.js';
-import { describeHosts, parseConnectString, type ConnectString } from './connect-string.js';
+import { systemClock, type CancelTimer, type Clock } from '../support/clock.js';
+import { roundDelayMs } from '../zookeeper/connection.js';
+import { describeHosts, parseConnectString, type ConnectString } from '../zookeeper/connect-string.js';
 import { nextState, type ConnectionChange, type ConnectionState } from './connection-state.js';
 import { AuthFailedError, ClientClosedError, ConnectionTimeoutError } from './client-errors.js';
-import { Events, warnOf } from './events.js';
+import { Events, warnOf } from '../support/events.js';
 import { Ghost } from './ghost.js';
-import { Listeners } from './listeners.js';
+import { Listeners } from '../support/listeners.js';
 import { RecentData } from './recent-data.js';
-import { Session, sessionName, type SessionEnd, type SessionOwner } from './session.js';
-import { shuffled } from './shuffled.js';
+import { Session, sessionName, type SessionEnd, type SessionOwner } from '../zookeeper/session.js';
+import { shuffled } from '../support/shuffled.js';
 import { Successor } from './successor.js';
-import { expectDuration, expectOptions } from './validate.js';
+import { expectDuration, expectOptions } from '../support/validate.js';
 
 const defaultCloseTimeoutMs = 5_000;
 

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { expectOptions } from './validate.js';
+import { expectOptions } from '../support/validate.js';
 
 /** One failed attempt, as a policy is asked about it. */
 export interface RetryAttempt {

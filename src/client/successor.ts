@@ -1,5 +1,5 @@
-import type { Clock } from './clock.js';
-import type { Session, SessionOwner } from './session.js';
+import type { Clock } from '../support/clock.js';
+import type { Session, SessionOwner } from '../zookeeper/session.js';
 
 export interface SuccessorOptions {
   readonly clock: Clock;

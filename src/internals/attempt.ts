@@ -1,7 +1,7 @@
-import { join } from '../client/path.js';
-import { expected } from '../client/validate.js';
-import type { Session } from '../client/session.js';
-import { ZooKeeperError } from '../client/zookeeper-error.js';
+import { join } from '../zookeeper/path.js';
+import { expected } from '../support/validate.js';
+import type { Session } from '../zookeeper/session.js';
+import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { Grant } from './grant.js';
 import type { Listing } from './listing.js';
 import { nodesOf, type LockNode, type Woken } from './lock-node.js';

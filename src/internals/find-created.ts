@@ -1,7 +1,7 @@
-import { check, exists, getChildren, type Stat } from '../client/operations.js';
-import { join } from '../client/path.js';
-import type { Session } from '../client/session.js';
-import { whenNoNode } from '../client/zookeeper-error.js';
+import { check, exists, getChildren, type Stat } from '../zookeeper/operations.js';
+import { join } from '../zookeeper/path.js';
+import type { Session } from '../zookeeper/session.js';
+import { whenNoNode } from '../zookeeper/zookeeper-error.js';
 import { findProtected } from '../driver/names.js';
 
 /**

@@ -1,8 +1,8 @@
 import { inNoContext } from '../support/no-context.js';
 import { LockLostError, type LossReason } from './lock-errors.js';
 import { SessionExpiredError } from '../client/client-errors.js';
-import { Listeners } from '../client/listeners.js';
-import { sessionName, type Holding } from '../client/session.js';
+import { Listeners } from '../support/listeners.js';
+import { sessionName, type Holding } from '../zookeeper/session.js';
 import type { LockNode } from './lock-node.js';
 
 /**

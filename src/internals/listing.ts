@@ -1,8 +1,8 @@
-import { getChildren } from '../client/operations.js';
-import type { Session } from '../client/session.js';
+import { getChildren } from '../zookeeper/operations.js';
+import type { Session } from '../zookeeper/session.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { foreignNames } from '../driver/names.js';
-import { OnceATick } from './once-a-tick.js';
+import { OnceATick } from '../zookeeper/once-a-tick.js';
 
 /** What the lock's children were, after which transaction. */
 export class Listing {

@@ -1,13 +1,13 @@
 import { LockTimeoutError, type RequestFailedError } from './lock-errors.js';
 import type { LockClient } from '../client/lock-client.js';
-import { getData, sync } from '../client/operations.js';
-import { join } from '../client/path.js';
-import type { Session } from '../client/session.js';
-import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
+import { getData, sync } from '../zookeeper/operations.js';
+import { join } from '../zookeeper/path.js';
+import type { Session } from '../zookeeper/session.js';
+import { isZooKeeperError, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { isStickyName, SEQUENCE_MAX } from '../driver/names.js';
 import { Attempt, type Outcome, type Unusual } from './attempt.js';
 import type { Grant } from './grant.js';
-import { isMarkedIdle } from './idle-mark.js';
+import { isMarkedIdle } from '../sticky/idle-mark.js';
 import { listChildren } from './listing.js';
 import type { Woken } from './lock-node.js';
 import { LockQueue, type LockInternalsOptions, type Mode } from './lock-queue.js';

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { BackgroundEvent } from '../client/background-event.js';
-import type { Clock } from '../client/clock.js';
+import type { Clock } from '../support/clock.js';
 import { inNoContext } from '../support/no-context.js';
-import { Listeners } from '../client/listeners.js';
-import { checkExists, createEphemeral, createSequential, multi, remove, type AclEntry } from '../client/operations.js';
-import { join } from '../client/path.js';
-import type { Session } from '../client/session.js';
-import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
+import { Listeners } from '../support/listeners.js';
+import { checkExists, createEphemeral, createSequential, multi, remove, type AclEntry } from '../zookeeper/operations.js';
+import { join } from '../zookeeper/path.js';
+import type { Session } from '../zookeeper/session.js';
+import { isZooKeeperError, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { protectedPrefix, sequenceOf, sortKey, stickyUuid } from '../driver/names.js';
 import { findCreated } from './find-created.js';

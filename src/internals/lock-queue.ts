@@ -1,10 +1,10 @@
 import { ForeignNodeError, RequestFailedError, SequenceOverflowError } from './lock-errors.js';
 import type { LockClient } from '../client/lock-client.js';
-import { sync } from '../client/operations.js';
-import { expectDuration } from '../client/validate.js';
-import type { Session } from '../client/session.js';
-import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
-import { leaseDriver } from '../driver/lease-driver.js';
+import { sync } from '../zookeeper/operations.js';
+import { expectDuration } from '../support/validate.js';
+import type { Session } from '../zookeeper/session.js';
+import { isZooKeeperError, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
+import { leaseDriver } from '../semaphore/lease-driver.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { isSequenceNearOverflow } from '../driver/names.js';
 import { standardDriver } from '../driver/standard-driver.js';

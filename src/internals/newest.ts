@@ -1,4 +1,4 @@
-import type { Session } from '../client/session.js';
+import type { Session } from '../zookeeper/session.js';
 import type { LockNode } from './lock-node.js';
 import { isRightBehind, type Created } from './right-behind.js';
 

@@ -1,8 +1,8 @@
-import type { AclEntry } from '../client/operations.js';
-import { createContainer, createPersistent } from '../client/operations.js';
-import { parentsOf } from '../client/path.js';
-import type { Session } from '../client/session.js';
-import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
+import type { AclEntry } from '../zookeeper/operations.js';
+import { createContainer, createPersistent } from '../zookeeper/operations.js';
+import { parentsOf } from '../zookeeper/path.js';
+import type { Session } from '../zookeeper/session.js';
+import { isZooKeeperError, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 
 /** What a client has learned of its servers: do they know containers (ZooKeeper 3.5.1; CURATOR-565)? */
 type Containers = 'untried' | 'known' | 'unsupported';

@@ -1,9 +1,9 @@
-import { abortReason } from '../client/abort-signal.js';
+import { abortReason } from '../support/abort-signal.js';
 import { ClientClosedError } from '../client/client-errors.js';
 import { LockTimeoutError, type TimedOut } from './lock-errors.js';
-import { Listeners } from '../client/listeners.js';
+import { Listeners } from '../support/listeners.js';
 import type { LockClient } from '../client/lock-client.js';
-import { onAbort } from './on-abort.js';
+import { onAbort } from '../support/on-abort.js';
 
 export interface PatienceOptions {
   readonly timeoutMs?: number | undefined;

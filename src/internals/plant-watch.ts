@@ -1,7 +1,7 @@
-import type { WatchEventType } from '../client/connection.js';
-import { getData, type Stat } from '../client/operations.js';
-import type { Session } from '../client/session.js';
-import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
+import type { WatchEventType } from '../zookeeper/connection.js';
+import { getData, type Stat } from '../zookeeper/operations.js';
+import type { Session } from '../zookeeper/session.js';
+import { isZooKeeperError, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 
 /**
  * Asks the server to tell of a znode's next change or deletion. With getData: on a znode that is not there it leaves no watch behind, as exists

@@ -1,5 +1,5 @@
 import type { LockClient } from '../client/lock-client.js';
-import type { Session } from '../client/session.js';
+import type { Session } from '../zookeeper/session.js';
 import type { Patience } from './patience.js';
 
 /** The client's session, as soon as it is connected: this one or a later one. */

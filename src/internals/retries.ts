@@ -1,5 +1,5 @@
 import type { LockClient } from '../client/lock-client.js';
-import { expectDuration } from '../client/validate.js';
+import { expectDuration } from '../support/validate.js';
 import type { Patience } from './patience.js';
 
 /** How often one acquire has started over because its znode had vanished: the retry policy decides whether and when it does again. */

@@ -1,10 +1,10 @@
 import { inNoContext } from '../support/no-context.js';
-import type { CancelTimer, Clock } from '../client/clock.js';
-import { Listeners } from '../client/listeners.js';
-import type { Stat } from '../client/operations.js';
-import type { Session } from '../client/session.js';
-import type { WatchListener } from '../client/watches.js';
-import { ZooKeeperError } from '../client/zookeeper-error.js';
+import type { CancelTimer, Clock } from '../support/clock.js';
+import { Listeners } from '../support/listeners.js';
+import type { Stat } from '../zookeeper/operations.js';
+import type { Session } from '../zookeeper/session.js';
+import type { WatchListener } from '../zookeeper/watches.js';
+import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { markIn, type Mark } from './mark.js';
 import { plantWatch } from './plant-watch.js';
 import { connectedOrEnded } from './reconnected.js';

@@ -1,6 +1,6 @@
 import type { LockClient } from '../client/lock-client.js';
-import type { Stat } from '../client/operations.js';
-import type { Session } from '../client/session.js';
+import type { Stat } from '../zookeeper/operations.js';
+import type { Session } from '../zookeeper/session.js';
 import { nodesOf } from './lock-node.js';
 import { markIn } from './mark.js';
 

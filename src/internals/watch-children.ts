@@ -1,6 +1,6 @@
-import { getChildren } from '../client/operations.js';
-import type { Session } from '../client/session.js';
-import { isZooKeeperError, ZooKeeperError } from '../client/zookeeper-error.js';
+import { getChildren } from '../zookeeper/operations.js';
+import type { Session } from '../zookeeper/session.js';
+import { isZooKeeperError, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 
 export interface ChildrenListener {
   /** They are others than those that were known, or may be. Called once. */

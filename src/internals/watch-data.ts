@@ -1,5 +1,5 @@
-import type { Session } from '../client/session.js';
-import { ZooKeeperError } from '../client/zookeeper-error.js';
+import type { Session } from '../zookeeper/session.js';
+import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { plantWatch } from './plant-watch.js';
 
 export interface DataListener {

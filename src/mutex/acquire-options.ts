@@ -1,6 +1,6 @@
 import { isUint8Array } from 'node:util/types';
-import { expected, expectDuration, expectInteger, expectOptions, expectSignal } from '../client/validate.js';
-import { heaviest, lightest } from '../driver/weighted-name.js';
+import { expected, expectDuration, expectInteger, expectOptions, expectSignal } from '../support/validate.js';
+import { heaviest, lightest } from '../weighted/weighted-name.js';
 import { ownerData } from '../internals/lock-owner.js';
 import { checkRenewal, type LeaseTerms } from './hold-lease.js';
 

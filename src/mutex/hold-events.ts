@@ -1,4 +1,4 @@
-import type { Events } from '../client/events.js';
+import type { Events } from '../support/events.js';
 import type { LockLostError } from '../internals/lock-errors.js';
 import type { Hold, HoldNews } from './hold.js';
 

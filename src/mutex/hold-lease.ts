@@ -1,5 +1,5 @@
-import type { CancelTimer, Clock } from '../client/clock.js';
-import { expected } from '../client/validate.js';
+import type { CancelTimer, Clock } from '../support/clock.js';
+import { expected } from '../support/validate.js';
 
 /** How long a job may hold a lock, and how often that is prolonged while its process runs. */
 export interface LeaseTerms {

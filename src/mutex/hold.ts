@@ -1,7 +1,7 @@
-import type { Clock } from '../client/clock.js';
+import type { Clock } from '../support/clock.js';
 import { abort } from '../support/no-context.js';
 import { LockLostError, NotOwnedError } from '../internals/lock-errors.js';
-import { sessionName } from '../client/session.js';
+import { sessionName } from '../zookeeper/session.js';
 import type { Grant, Release } from '../internals/grant.js';
 import { thisOwner, type LockOwner } from '../internals/lock-owner.js';
 import { checkLeaseMs } from './acquire-options.js';

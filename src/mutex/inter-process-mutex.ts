@@ -1,9 +1,9 @@
 import { DeadlockError, LockTimeoutError, NotOwnedError, type TimedOut } from '../internals/lock-errors.js';
-import { Events } from '../client/events.js';
+import { Events } from '../support/events.js';
 import { callApplication, inNoContext } from '../support/no-context.js';
 import { requireClient, requireOpen, type LockClient } from '../client/lock-client.js';
-import { lockPath } from '../client/path.js';
-import { expectFunction } from '../client/validate.js';
+import { lockPath } from '../zookeeper/path.js';
+import { expectFunction } from '../support/validate.js';
 import { localAddress } from '../internals/local-address.js';
 import type { Grant, Release } from '../internals/grant.js';
 import type { Mode } from '../internals/lock-queue.js';

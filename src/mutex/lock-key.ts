@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { expected } from '../client/validate.js';
+import { expected } from '../support/validate.js';
 
 /**
  * One name of a znode for any two strings, whatever is in them, so that a lock of anything can have a path: `orders:42`. Different pairs have different names.

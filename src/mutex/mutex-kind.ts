@@ -1,15 +1,15 @@
 import type { LockClient } from '../client/lock-client.js';
 import type { LockDriver } from '../driver/lock-driver.js';
-import { PriorityDriver } from '../driver/priority-driver.js';
-import { lightest } from '../driver/weighted-name.js';
+import { PriorityDriver } from '../weighted/priority-driver.js';
+import { lightest } from '../weighted/weighted-name.js';
 import type { Grant } from '../internals/grant.js';
 import { LockInternals } from '../internals/lock-internals.js';
 import type { Mode } from '../internals/lock-queue.js';
 import { readHolder, readParticipants, type Participant } from '../internals/participants.js';
 import type { Patience } from '../internals/patience.js';
-import { StickyLock } from '../internals/sticky-lock.js';
-import { WeightedInternals, type WaitTools } from '../internals/weighted-internals.js';
-import { readWeightedHolder, readWeightedParticipants } from '../internals/weighted-participants.js';
+import { StickyLock } from '../sticky/sticky-lock.js';
+import { WeightedInternals, type WaitTools } from '../weighted/weighted-internals.js';
+import { readWeightedHolder, readWeightedParticipants } from '../weighted/weighted-participants.js';
 import type { CheckedMutexOptions } from './mutex-options.js';
 
 /** How one acquire differs from others. */

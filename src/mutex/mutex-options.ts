@@ -1,8 +1,8 @@
 import { callApplication } from '../support/no-context.js';
-import { expectDuration, expected, expectMethod, expectOneOf, expectOptions } from '../client/validate.js';
+import { expectDuration, expected, expectMethod, expectOneOf, expectOptions } from '../support/validate.js';
 import type { LockDriver } from '../driver/lock-driver.js';
-import { PriorityDriver } from '../driver/priority-driver.js';
-import { readDriver, writeDriver } from '../driver/read-write-driver.js';
+import { PriorityDriver } from '../weighted/priority-driver.js';
+import { readDriver, writeDriver } from '../read-write/read-write-driver.js';
 import { standardDriver } from '../driver/standard-driver.js';
 
 /** Options of {@link InterProcessMutex}. */

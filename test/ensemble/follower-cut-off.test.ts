@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { exists } from '../../src/client/operations.ts';
+import { exists } from '../../src/zookeeper/operations.ts';
 import { ConnectionProbe } from '../../harness/connection-probe.ts';
 import { serverMode } from '../../harness/four-letter-word.ts';
 import { Contest, longTimeoutMs, shortTimeoutMs } from './support/rivals.ts';

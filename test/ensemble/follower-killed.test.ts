@@ -1,4 +1,4 @@
-import { exists } from '../../src/client/operations.ts';
+import { exists } from '../../src/zookeeper/operations.ts';
 import { Contest, longTimeoutMs, shortTimeoutMs } from './support/rivals.ts';
 import { tickTimeMs, useTrio } from '../../harness/trio.ts';
 

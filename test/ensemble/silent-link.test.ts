@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { LockClient } from '../../src/index.ts';
-import { exists } from '../../src/client/operations.ts';
+import { exists } from '../../src/zookeeper/operations.ts';
 import { connectInOrder } from '../../harness/lock-clients.ts';
 import { until } from '../../harness/until.ts';
 import { Contest, longTimeoutMs, shortTimeoutMs } from './support/rivals.ts';

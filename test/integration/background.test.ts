@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, type BackgroundEvent } from '../../src/index.ts';
-import { sessionName } from '../../src/client/session.ts';
+import { sessionName } from '../../src/zookeeper/session.ts';
 import { from } from '../../harness/frame-matches.ts';
 import { labOfEachTest } from '../../harness/lab.ts';
 import { testPath } from '../../harness/test-path.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { retryNTimes } from '../../src/index.ts';
-import { systemClock } from '../../src/client/clock.ts';
+import { systemClock } from '../../src/support/clock.ts';
 import { answered, once, sent } from '../../harness/frame-matches.ts';
 import { labOfEachTest } from '../../harness/lab.ts';
 import { rejection, until } from '../../harness/until.ts';

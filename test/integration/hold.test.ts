@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { lockContext, LockLostError, NotOwnedError, type Hold, type LockClient } from '../../src/index.ts';
-import { exists } from '../../src/client/operations.ts';
+import { exists } from '../../src/zookeeper/operations.ts';
 import { labOfEachTest } from '../../harness/lab.ts';
 import { aborted, rejection } from '../../harness/until.ts';
 import { queueOf, queueReaches, takeAway } from '../../harness/queue.ts';

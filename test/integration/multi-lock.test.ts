@@ -9,7 +9,7 @@ import {
   type Hold,
   type PartOfMultiLock,
 } from '../../src/index.ts';
-import { sessionName } from '../../src/client/session.ts';
+import { sessionName } from '../../src/zookeeper/session.ts';
 import { sharedZooKeeper } from '../../harness/hooks.ts';
 import { aborted, rejection, until } from '../../harness/until.ts';
 import { crowd, semaphoreOfEachTest } from '../../harness/semaphores.ts';

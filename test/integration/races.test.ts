@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient, type ConnectionState } from '../../src/index.ts';
-import { systemClock } from '../../src/client/clock.ts';
+import { systemClock } from '../../src/support/clock.ts';
 import { from, once } from '../../harness/frame-matches.ts';
 import { gate } from '../../harness/gate.ts';
 import { labOfEachTest } from '../../harness/lab.ts';

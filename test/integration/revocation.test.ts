@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { expect } from 'chai';
 import { forceRelease, InterProcessMutex, InterProcessReadWriteLock, LockClient, LockLostError, lockContext, revoke, watchQueue, type BackgroundEvent, type Hold } from '../../src/index.ts';
-import { createSequential, exists, sync } from '../../src/client/operations.ts';
+import { createSequential, exists, sync } from '../../src/zookeeper/operations.ts';
 import { connectObserver as stranger, type Observer as Stranger } from '../../harness/observer.ts';
 import { testPath } from '../../harness/test-path.ts';
 import { aborted, rejection, until } from '../../harness/until.ts';

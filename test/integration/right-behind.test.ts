@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, InterProcessReadWriteLock, type Hold } from '../../src/index.ts';
-import { remove } from '../../src/client/operations.ts';
+import { remove } from '../../src/zookeeper/operations.ts';
 import { labOfEachTest } from '../../harness/lab.ts';
 import { testPath } from '../../harness/test-path.ts';
 import { aborted, rejection, until } from '../../harness/until.ts';

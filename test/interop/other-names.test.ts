@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { createContainer, createSequential, openAcl } from '../../src/client/operations.ts';
+import { createContainer, createSequential, openAcl } from '../../src/zookeeper/operations.ts';
 import { InterProcessMutex, StandardDriver } from '../../src/index.ts';
 import { labOfEachTest } from '../../harness/lab.ts';
 import { Ledger } from '../../harness/interop/ledger.ts';

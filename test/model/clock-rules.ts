@@ -1,4 +1,4 @@
-import { deadlineOf, learn, type ClockEvent, type SessionProof } from '../../src/client/session-clock.ts';
+import { deadlineOf, learn, type ClockEvent, type SessionProof } from '../../src/zookeeper/session-clock.ts';
 
 /** One way to tell from a client's answers until when its session lives. */
 export interface ClockRule {

@@ -1,7 +1,7 @@
-import { decodeClaim, encodeClaim, type Claim } from '../../src/driver/claim.ts';
+import { decodeClaim, encodeClaim, type Claim } from '../../src/weighted/claim.ts';
 import { protectedPrefix } from '../../src/driver/names.ts';
-import { weightedChild, weightedLockName, type WeightedChild } from '../../src/driver/weighted-name.ts';
-import { WeightedQueue } from '../../src/driver/weighted-queue.ts';
+import { weightedChild, weightedLockName, type WeightedChild } from '../../src/weighted/weighted-name.ts';
+import { WeightedQueue } from '../../src/weighted/weighted-queue.ts';
 
 /** What a client of the model does next, one request at a time. */
 type State =

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { foreignNames, protectedPrefix, SEQUENCE_MAX } from '../../src/driver/names.js';
-import { readDriver, writeDriver } from '../../src/driver/read-write-driver.js';
+import { readDriver, writeDriver } from '../../src/read-write/read-write-driver.js';
 
 interface Znode {
   readonly name: string;

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { decodeClaim, encodeClaim } from '../../src/driver/claim.ts';
+import { decodeClaim, encodeClaim } from '../../src/weighted/claim.ts';
 import { foreignNames, protectedPrefix, SEQUENCE_MAX, sequenceOf } from '../../src/driver/names.ts';
 import { standardDriver } from '../../src/driver/standard-driver.ts';
-import { weightedChild, weightedLockName, type WeightedChild } from '../../src/driver/weighted-name.ts';
-import { WeightedQueue } from '../../src/driver/weighted-queue.ts';
+import { weightedChild, weightedLockName, type WeightedChild } from '../../src/weighted/weighted-name.ts';
+import { WeightedQueue } from '../../src/weighted/weighted-queue.ts';
 
 const printed = (sequence: number): string => (sequence < 0 ? `-${String(-sequence).padStart(9, '0')}` : String(sequence).padStart(10, '0'));
 

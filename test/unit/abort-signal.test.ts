@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { abortReason, listenForAbort, throwIfAborted } from '../../src/client/abort-signal.ts';
-import { onAbort } from '../../src/internals/on-abort.ts';
+import { abortReason, listenForAbort, throwIfAborted } from '../../src/support/abort-signal.ts';
+import { onAbort } from '../../src/support/on-abort.ts';
 import { OldSignal } from '../../harness/old-signal.ts';
 
 /** What a listener of `onAbort` has heard so far. */

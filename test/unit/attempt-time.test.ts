@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { attemptMs } from '../../src/client/attempt-time.ts';
+import { attemptMs } from '../../src/zookeeper/attempt-time.ts';
 
 const none = -Infinity;
 

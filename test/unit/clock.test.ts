@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { expect } from 'chai';
-import { systemClock } from '../../src/client/clock.ts';
+import { systemClock } from '../../src/support/clock.ts';
 
 describe('the system clock', () => {
   it('never calls early, not by a fraction of a millisecond', async () => {

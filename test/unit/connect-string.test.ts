@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { describeHosts, parseConnectString } from '../../src/client/connect-string.js';
+import { describeHosts, parseConnectString } from '../../src/zookeeper/connect-string.js';
 import { InvalidPathError } from '../../src/zookeeper/invalid-path-error.js';
 
 describe('a connect string', () => {

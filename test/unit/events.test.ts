@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { Events } from '../../src/client/events.ts';
+import { Events } from '../../src/support/events.ts';
 
 describe('events', () => {
   it('go on after a listener has thrown, whatever it was', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { FrameSplitter } from '../../src/client/frames.ts';
+import { FrameSplitter } from '../../src/zookeeper/frames.ts';
 
 const bodies = fc.array(fc.uint8Array({ maxLength: 64 }), { maxLength: 12 });
 const cuts = fc.array(fc.nat(), { maxLength: 40 });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { isForgotten, pauseMs } from '../../src/client/ghost.ts';
 import { probePauseMs } from '../../src/client/successor.ts';
-import { UnansweredRound } from '../../src/client/unanswered-round.ts';
+import { UnansweredRound } from '../../src/zookeeper/unanswered-round.ts';
 
 describe('a session that was given up', () => {
   const timeoutMs = 10_000;

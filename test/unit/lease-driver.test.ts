@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { leaseDriver } from '../../src/driver/lease-driver.ts';
+import { leaseDriver } from '../../src/semaphore/lease-driver.ts';
 
 const uuids = ['9d3a40af-0a1b-4c2d-8e3f-405162738495', '1d3a40af-0a1b-4c2d-8e3f-405162738495', '5d3a40af-0a1b-4c2d-8e3f-405162738495'];
 const [first = '', second = '', third = ''] = uuids.map((uuid, index) => `_c_${uuid}-lease-000000000${index}`);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InvalidPathError } from '../../src/zookeeper/invalid-path-error.js';
-import { join, lockPath, parentsOf, validatePath } from '../../src/client/path.js';
+import { join, lockPath, parentsOf, validatePath } from '../../src/zookeeper/path.js';
 
 describe('a path', () => {
   for (const path of ['/', '/a', '/locks/orders/42', '/a b', '/...', '/.a', '/a.', '/..a', '/a..', '/é/日本']) {

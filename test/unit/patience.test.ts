@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
 import type { LockClient } from '../../src/client/lock-client.ts';
-import { Listeners } from '../../src/client/listeners.ts';
+import { Listeners } from '../../src/support/listeners.ts';
 import { Patience } from '../../src/internals/patience.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { rejection } from '../../harness/until.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { LimitMismatchError } from '../../src/semaphore/limit-mismatch-error.ts';
-import { Surplus } from '../../src/internals/surplus.ts';
+import { Surplus } from '../../src/semaphore/surplus.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 
 const stayMs = 60_000;

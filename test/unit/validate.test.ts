@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
-import { expectDuration, expectFunction, expectOneOf, expectOptions, expectPositive, expectSignal } from '../../src/client/validate.ts';
+import { expectDuration, expectFunction, expectOneOf, expectOptions, expectPositive, expectSignal } from '../../src/support/validate.ts';
 
 describe('an option', () => {
   const shown: [unknown, string][] = [

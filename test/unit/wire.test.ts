@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { Reader, Writer } from '../../src/client/wire.ts';
+import { Reader, Writer } from '../../src/zookeeper/wire.ts';
 
 const ints = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
 const longs = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });

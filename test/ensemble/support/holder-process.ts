@@ -1,7 +1,7 @@
 // A process that holds a lock, and looks all the time whether it still does. Its event loop can be blocked from outside.
 import { existsSync } from 'node:fs';
 import { InterProcessMutex, LockClient, type ConnectionState } from '../../../src/index.ts';
-import { exists } from '../../../src/client/operations.ts';
+import { exists } from '../../../src/zookeeper/operations.ts';
 import { monotonicMs } from './monotonic.ts';
 
 /** `block`: until there is such a file, or for as long; `report`: say what was seen. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, type Hold, type LockClient } from '../../../src/index.ts';
-import { exists } from '../../../src/client/operations.ts';
+import { exists } from '../../../src/zookeeper/operations.ts';
 import { connectInOrder } from '../../../harness/lock-clients.ts';
 import { testPath } from '../../../harness/test-path.ts';
 import { until } from '../../../harness/until.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { AuthFailedError, InterProcessMutex, type Credential } from '../../../src/index.ts';
-import { Reader } from '../../../src/client/wire.ts';
+import { Reader } from '../../../src/zookeeper/wire.ts';
 import { reached } from '../../../harness/reached.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { connectObserver } from '../../../harness/observer.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import dns from 'node:dns';
 import { connect as dial } from 'node:net';
 import { InterProcessMutex, LockClient } from '../../../src/index.ts';
-import { lookupShuffled } from '../../../src/client/lookup.ts';
+import { lookupShuffled } from '../../../src/zookeeper/lookup.ts';
 import { onFreshPorts } from '../../../harness/free-port.ts';
 import { startRelay } from '../../../harness/relay.ts';
 import { connectObserver as stranger } from '../../../harness/observer.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { once } from 'node:events';
 import { ConnectionTimeoutError, LockClient } from '../../../src/index.ts';
-import { createSequential, openAcl } from '../../../src/client/operations.ts';
+import { createSequential, openAcl } from '../../../src/zookeeper/operations.ts';
 import { startSilentServer } from '../../../harness/silent-server.ts';
 import { connectObserver as stranger, type Observer as Stranger } from '../../../harness/observer.ts';
 import { testPath } from '../../../harness/test-path.ts';

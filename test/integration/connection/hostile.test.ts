@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../../src/index.ts';
-import { exists } from '../../../src/client/operations.ts';
+import { exists } from '../../../src/zookeeper/operations.ts';
 import { connectResponse, startFakeServer } from '../../../harness/fake-server.ts';
 import { testPath } from '../../../harness/test-path.ts';
 import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient, type BackgroundEvent, type ConnectionState, type Hold } from '../../../src/index.ts';
-import { exists } from '../../../src/client/operations.ts';
-import { sessionName } from '../../../src/client/session.ts';
+import { exists } from '../../../src/zookeeper/operations.ts';
+import { sessionName } from '../../../src/zookeeper/session.ts';
 import { connectObserver as stranger } from '../../../harness/observer.ts';
 import { testPath } from '../../../harness/test-path.ts';
 import { aborted, until } from '../../../harness/until.ts';

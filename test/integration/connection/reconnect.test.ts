@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { createHash } from 'node:crypto';
 import type { ConnectionState } from '../../../src/index.ts';
-import { systemClock, type CancelTimer, type Clock } from '../../../src/client/clock.ts';
-import { roundDelayMs } from '../../../src/client/connection.ts';
-import { createPersistent, exists, getData, openAcl, type AclEntry, type Operation } from '../../../src/client/operations.ts';
+import { systemClock, type CancelTimer, type Clock } from '../../../src/support/clock.ts';
+import { roundDelayMs } from '../../../src/zookeeper/connection.ts';
+import { createPersistent, exists, getData, openAcl, type AclEntry, type Operation } from '../../../src/zookeeper/operations.ts';
 import { testPath } from '../../../harness/test-path.ts';
 import { rejection } from '../../../harness/until.ts';
 import { startProxy, type Frame, type ZkProxy } from '../../../harness/zk-proxy.ts';

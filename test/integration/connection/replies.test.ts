@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { createPersistent, exists, openAcl, type Operation } from '../../../src/client/operations.ts';
-import { Writer } from '../../../src/client/wire.ts';
-import { ZooKeeperError } from '../../../src/client/zookeeper-error.ts';
+import { createPersistent, exists, openAcl, type Operation } from '../../../src/zookeeper/operations.ts';
+import { Writer } from '../../../src/zookeeper/wire.ts';
+import { ZooKeeperError } from '../../../src/zookeeper/zookeeper-error.ts';
 import { testPath } from '../../../harness/test-path.ts';
 import { rejection } from '../../../harness/until.ts';
 import { startProxy, type Frame, type FrameAction, type ZkProxy } from '../../../harness/zk-proxy.ts';

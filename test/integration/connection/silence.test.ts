@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, type ConnectionState, type LockClient } from '../../../src/index.ts';
-import { createPersistent, exists, getData, openAcl, remove } from '../../../src/client/operations.ts';
+import { createPersistent, exists, getData, openAcl, remove } from '../../../src/zookeeper/operations.ts';
 import { startSilentServer } from '../../../harness/silent-server.ts';
 import { testPath } from '../../../harness/test-path.ts';
 import { rejection, until } from '../../../harness/until.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { exists } from '../../../src/client/operations.ts';
+import { exists } from '../../../src/zookeeper/operations.ts';
 import { startProxy, type ZkProxy } from '../../../harness/zk-proxy.ts';
 import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
 import { ConnectionProbe } from '../../../harness/connection-probe.ts';

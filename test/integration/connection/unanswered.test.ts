@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { closeSession, createPersistent, exists, openAcl } from '../../../src/client/operations.ts';
+import { closeSession, createPersistent, exists, openAcl } from '../../../src/zookeeper/operations.ts';
 import { testPath } from '../../../harness/test-path.ts';
 import { rejection } from '../../../harness/until.ts';
 import { startProxy, type ZkProxy } from '../../../harness/zk-proxy.ts';

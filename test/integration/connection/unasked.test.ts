@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { exists } from '../../../src/client/operations.ts';
-import { Writer } from '../../../src/client/wire.ts';
+import { exists } from '../../../src/zookeeper/operations.ts';
+import { Writer } from '../../../src/zookeeper/wire.ts';
 import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
 import { ConnectionProbe } from '../../../harness/connection-probe.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { forceRelease, InterProcessMultiLock, InterProcessMutex, InterProcessSemaphore, LockClient, watchQueue } from '../../../src/index.ts';
-import { getChildren } from '../../../src/client/operations.ts';
+import { getChildren } from '../../../src/zookeeper/operations.ts';
 import { sharedZooKeeper } from '../../../harness/hooks.ts';
 import { OldSignal } from '../../../harness/old-signal.ts';
 import { testPath } from '../../../harness/test-path.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, InterProcessSemaphore, LimitMismatchError, LockClient, type InterProcessSemaphoreOptions } from '../../../src/index.ts';
-import { createSequential, openAcl } from '../../../src/client/operations.ts';
+import { createSequential, openAcl } from '../../../src/zookeeper/operations.ts';
 import { sharedZooKeeper } from '../../../harness/hooks.ts';
 import { startProxy } from '../../../harness/zk-proxy.ts';
 import { testPath } from '../../../harness/test-path.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { InterProcessMutex } from '../../../src/index.ts';
-import { createSequential, openAcl } from '../../../src/client/operations.ts';
-import { StandOff, type PartOfLeases } from '../../../src/internals/stand-off.ts';
+import { createSequential, openAcl } from '../../../src/zookeeper/operations.ts';
+import { StandOff, type PartOfLeases } from '../../../src/semaphore/stand-off.ts';
 import { ManualClock } from '../../../harness/manual-clock.ts';
 import { until } from '../../../harness/until.ts';
 import { crowd, isEmpty, returnAll, semaphoreOf, semaphoreOfEachTest, waits } from '../../../harness/semaphores.ts';

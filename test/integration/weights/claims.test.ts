@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { createSequential, openAcl } from '../../../src/client/operations.ts';
+import { createSequential, openAcl } from '../../../src/zookeeper/operations.ts';
 import { protectedPrefix } from '../../../src/driver/names.ts';
-import { weightedLockName } from '../../../src/driver/weighted-name.ts';
+import { weightedLockName } from '../../../src/weighted/weighted-name.ts';
 import { forceRelease, InterProcessMutex, PriorityDriver, watchQueue } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { rejection, until } from '../../../harness/until.ts';

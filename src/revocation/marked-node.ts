@@ -1,0 +1,115 @@
+import { InvalidPathError } from '../zookeeper/invalid-path-error.js';
+import { RequestFailedError } from '../internals/lock-errors.js';
+import type { LockClient } from '../client/lock-client.js';
+import { exists, getData, remove, setData, sync, type Operation, type Stat } from '../zookeeper/operations.js';
+import { isZooKeeperError, whenNoNode, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
+import { connectedSession } from '../internals/reconnected.js';
+import { dataOf, markIn, type Mark } from '../internals/mark.js';
+import type { Patience } from '../internals/patience.js';
+import { nextNews } from '../internals/plant-watch.js';
+import { shownData } from '../internals/shown-data.js';
+
+/** A participant's znode, whoever created it, that is asked for or taken by a mark in its data. */
+export class MarkedNode {
+  readonly #client: LockClient;
+  readonly #path: string;
+  readonly #root: string;
+  readonly #mark: Mark;
+
+  constructor(client: LockClient, path: string, mark: Mark) {
+    this.#client = client;
+    this.#path = path;
+    this.#root = `${client.chroot}${path}`;
+    this.#mark = mark;
+  }
+
+  /**
+   * Writes the mark; not into what is no participant, because whoever has taken the wrong path must not overwrite what is there. The client
+   * remembers what the mark erases.
+   *
+   * @throws RequestFailedError when it is not there, or ZooKeeper refuses
+   * @throws InvalidPathError when no session owns it
+   */
+  async mark(patience: Patience): Promise<void> {
+    const { ephemeralOwner } = await this.#look(patience).catch(this.#refused);
+    if (ephemeralOwner === 0n) throw new InvalidPathError(this.#path, 'no session owns this znode, so nobody holds a lock by it');
+    await this.#write(patience);
+  }
+
+  /** Resolves when it is gone. Writes the mark again where something else has taken its place. */
+  async untilGone(patience: Patience): Promise<void> {
+    for (;;) {
+      const news = await this.#news(patience).catch(this.#refused);
+      if (news === 'gone') return;
+      if (news === 'overwritten') await this.#write(patience);
+    }
+  }
+
+  /** Resolves when it is gone. */
+  async delete(patience: Patience): Promise<void> {
+    await this.#answer(remove(this.#root), patience).catch(whenNoNode(undefined)).catch(this.#refused);
+  }
+
+  async #look(patience: Patience): Promise<Stat> {
+    try {
+      const read = await this.#answer(getData(this.#root, false), patience, { mustCatchUp: true });
+      shownData(this.#client, this.#client.session, { path: this.#root, ...read });
+      // Asked for in advance: from here on it is one of those that are kept.
+      this.#client.recentData.recall(this.#root, read.stat.czxid);
+      return read.stat;
+    } catch (error) {
+      if (!isZooKeeperError(error, 'NO_AUTH')) throw error;
+      // Who may write and not read can ask all the same.
+      return this.#answer(exists(this.#root), patience);
+    }
+  }
+
+  /** Who let go meanwhile needs no mark. */
+  async #write(patience: Patience): Promise<void> {
+    await this.#answer(setData(this.#root, dataOf(this.#mark)), patience).catch(whenNoNode(undefined)).catch(this.#refused);
+  }
+
+  async #news(patience: Patience): Promise<'gone' | 'overwritten' | 'look'> {
+    const session = await connectedSession(this.#client, patience);
+    return patience.wait((wake, fail) => {
+      const stopWatching = nextNews(session, this.#root, {
+        found: (data) => {
+          if (markIn(data) !== this.#mark) wake('overwritten');
+        },
+        told: (event) => wake(event === 'deleted' ? 'gone' : 'look'),
+        failed: fail,
+      });
+      const stopListening = session.onChange(() => session.isEnded && wake('look'));
+      return () => {
+        stopWatching();
+        stopListening();
+      };
+    });
+  }
+
+  /** Asked again on the next connection when the answer was lost. */
+  async #answer<T>(operation: Operation<T>, patience: Patience, { mustCatchUp = false } = {}): Promise<T> {
+    for (;;) {
+      const session = await connectedSession(this.#client, patience);
+      if (mustCatchUp) session.request(sync(this.#root)).catch(ignore);
+      try {
+        return await patience.wait((wake, fail) => {
+          session.request(operation).then(({ value }) => wake(value), fail);
+          return () => undefined;
+        });
+      } catch (error) {
+        if (!(error instanceof ZooKeeperError && error.isPassing)) throw error;
+      }
+    }
+  }
+
+  readonly #refused = (error: unknown): never => {
+    if (!(error instanceof ZooKeeperError)) throw error;
+    const why = error.is('NO_NODE') ? ', because it is not there' : '';
+    throw new RequestFailedError(`${this.#path} cannot be ${this.#mark === 'revoke' ? 'revoked' : 'released by force'}${why}`, error);
+  };
+}
+
+function ignore(): void {
+  // What failed here fails again where it is awaited.
+}

@@ -1,0 +1,232 @@
+import { inNoContext } from '../support/no-context.js';
+import { ForeignNodeError, RequestFailedError } from '../internals/lock-errors.js';
+import type { LockClient } from '../client/lock-client.js';
+import { getChildren } from '../zookeeper/operations.js';
+import { join } from '../zookeeper/path.js';
+import type { Session } from '../zookeeper/session.js';
+import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
+import { leaseDriver } from './lease-driver.js';
+import { standardDriver } from '../driver/standard-driver.js';
+import { countFreeLeases, type SemaphoreFolders } from './free-leases.js';
+import type { Grant } from '../internals/grant.js';
+import { localAddress } from '../internals/local-address.js';
+import type { Place } from '../internals/attempt.js';
+import { LockInternals } from '../internals/lock-internals.js';
+import type { Mode } from '../internals/lock-queue.js';
+import type { Patience } from '../internals/patience.js';
+import { Retries } from '../internals/retries.js';
+import { SharedCount } from './shared-count.js';
+import { StandOff } from './stand-off.js';
+import { Surplus } from './surplus.js';
+import { watchChildren } from '../internals/watch-children.js';
+
+/** How many leases there are: said by the application, or by a znode that may change. */
+export type Limit = { readonly is: 'fixed'; readonly maxLeases: number } | { readonly is: 'shared'; readonly path: string };
+
+type Taken =
+  | { readonly is: 'granted'; readonly grants: readonly Grant[] }
+  /** One of its znodes was deleted: the retry policy decides. */
+  | { readonly is: 'vanished' }
+  /** The session has ended, or the call gives way: it queues up again. */
+  | { readonly is: 'over' };
+
+/** The wait for the leases of one call, in one turn. */
+interface Wait {
+  readonly turn: Grant;
+  /** What it has so far. */
+  readonly grants: readonly Grant[];
+  readonly surplus: Surplus;
+  readonly standOff: StandOff;
+  givesWay: boolean;
+}
+
+/** The folders of Curator's InterProcessSemaphoreV2: its LOCK_PARENT and LEASE_PARENT. */
+const locks = 'locks';
+const leases = 'leases';
+
+/**
+ * The wait for leases, in Curator's V2 layout: whose turn it is at the mutex `<path>/locks` creates znodes below `<path>/leases` and waits there, alone,
+ * until they are among the first. All leases of one call are taken in one turn: two that each have half of what they want would wait for each
+ * other for ever, as they do in Curator.
+ */
+export class LeaseInternals {
+  readonly #client: LockClient;
+  readonly #path: string;
+  readonly #limit: Limit;
+  readonly #count: SharedCount | undefined;
+  readonly #mutex: LockInternals;
+  readonly #leases: LockInternals;
+  readonly #folders: SemaphoreFolders;
+  /** As many as the limit said when it was last asked. */
+  #maxLeases = 0;
+
+  constructor(client: LockClient, path: string, limit: Limit) {
+    this.#client = client;
+    this.#path = path;
+    this.#limit = limit;
+    if (limit.is === 'fixed') this.#maxLeases = limit.maxLeases;
+    this.#count = limit.is === 'shared' ? new SharedCount(client, limit.path) : undefined;
+    this.#folders = { locks: `${client.chroot}${join(path, locks)}`, leases: `${client.chroot}${this.leasesPath}` };
+    const address = Buffer.from(localAddress());
+    const common = { foreignNodes: 'reject', data: () => address } as const;
+    this.#mutex = new LockInternals(client, join(path, locks), { ...common, driver: standardDriver, maxLeases: 1 });
+    const maxLeases = (): number => this.#maxLeases;
+    this.#leases = new LockInternals(client, this.leasesPath, {
+      ...common,
+      driver: leaseDriver,
+      get maxLeases() {
+        return maxLeases();
+      },
+    });
+  }
+
+  get leasesPath(): string {
+    return join(this.#path, leases);
+  }
+
+  /** As many grants, or undefined in mode `once` when there are not so many free leases. Settles the moment the patience is over. */
+  acquire(quantity: number, patience: Patience, mode: Mode, data?: Uint8Array): Promise<readonly Grant[] | undefined> {
+    return patience.limit(
+      () => (mode === 'once' ? this.#tryOnce(quantity, patience, data) : this.#run(quantity, patience, data)),
+      (grants) => grants?.forEach((grant) => void grant.end()),
+    );
+  }
+
+  /**
+   * Looks before it writes. Then it needs the turn, too: who stands in line at `locks` has asked before. Where two take their turns in one moment, one of them
+   * gets nothing.
+   */
+  async #tryOnce(quantity: number, patience: Patience, data: Uint8Array | undefined): Promise<readonly Grant[] | undefined> {
+    const { session } = this.#client;
+    if (!session.isConnected) return undefined;
+    this.#refuseStrangers(session, patience);
+    if ((await this.#readLimit(session, patience, 'once')) === 'over') return undefined;
+    if ((await this.#countFree(session)) < quantity) return undefined;
+    patience.check();
+    const turn = await this.#mutex.attempt(session, patience, 'once', { data });
+    if (turn.is !== 'granted') return undefined;
+    const taken = await this.#take(quantity, turn.grant, patience, 'once', data);
+    return taken.is === 'granted' ? taken.grants : undefined;
+  }
+
+  async #countFree(session: Session): Promise<number> {
+    try {
+      const folders = { locks: join(this.#path, locks), leases: this.leasesPath };
+      return await countFreeLeases(session, this.#client.chroot, folders, () => this.#maxLeases);
+    } catch (error) {
+      if (!(error instanceof ZooKeeperError)) throw error;
+      if (error.isPassing) return 0;
+      throw new RequestFailedError(`The semaphore ${this.#path} cannot be acquired`, error);
+    }
+  }
+
+  async #run(quantity: number, patience: Patience, data: Uint8Array | undefined): Promise<readonly Grant[]> {
+    const retries = new Retries(this.#client, patience.startedAt);
+    for (;;) {
+      this.#refuseStrangers(this.#client.session, patience);
+      const turn = await this.#mutex.acquire(patience, 'wait', undefined, data);
+      if (turn === undefined) continue;
+      const taken = await this.#take(quantity, turn, patience, 'wait', data);
+      if (taken.is === 'granted') return taken.grants;
+      if (taken.is === 'vanished') await retries.pause(patience, this.#leases.vanished());
+    }
+  }
+
+  /** Whoever has the turn takes all the leases. If one cannot be had, they are given back before the turn is: who is next finds none of ours. */
+  async #take(quantity: number, turn: Grant, patience: Patience, mode: Mode, data: Uint8Array | undefined): Promise<Taken> {
+    const { session } = this.#client;
+    const grants: Grant[] = [];
+    const discards: Promise<void>[] = [];
+    const wait: Wait = { turn, grants, surplus: this.#newSurplus(), standOff: new StandOff(this.#client.clock), givesWay: false };
+    let taken: Taken = { is: 'vanished' };
+    const areHeld = (): boolean => [turn, ...grants].every((grant) => grant.isValid);
+    try {
+      // Asked again: whoever came to this path since then finds our folders there.
+      this.#refuseStrangers(session, patience);
+      while (areHeld() && grants.length < quantity && !wait.givesWay) {
+        if ((await this.#readLimit(session, patience, mode)) === 'over') break;
+        const outcome = await this.#leases.attempt(session, patience, mode, {
+          news: (place) => this.#news(place, wait, patience),
+          discarded: (gone) => void discards.push(gone),
+          data,
+        });
+        if (outcome.is === 'granted') grants.push(outcome.grant);
+        else if (outcome.is === 'vanished' || mode === 'once') return taken;
+      }
+      if (session.isEnded || wait.givesWay) taken = { is: 'over' };
+      else if (grants.length === quantity && areHeld()) taken = { is: 'granted', grants };
+      return taken;
+    } finally {
+      if (taken.is === 'granted') void turn.end();
+      else void inNoContext(() => Promise.all([giveBack(grants), ...discards]).then(() => turn.end()));
+    }
+  }
+
+  /**
+   * `over` when the turn is lost, because somebody else may have it and wait for our znodes to go; or when a lease is that we have already; or when this call
+   * gives way.
+   */
+  async #news(place: Place, wait: Wait, patience: Patience): Promise<'look' | 'over'> {
+    const { session, sorted, index } = place;
+    const held = [wait.turn, ...wait.grants];
+    const surplusInMs = wait.surplus.look(sorted.slice(0, index));
+    const standOffInMs = await this.#standOffIn(place, wait, patience);
+    if (standOffInMs === 'give way') {
+      wait.givesWay = true;
+      return 'over';
+    }
+    const lookInMs = Math.min(surplusInMs, standOffInMs);
+    const news = await patience.wait<'look' | 'over'>((wake, fail) => {
+      const look = (): void => wake('look');
+      const stops = [
+        session.onChange(() => session.isEnded && look()),
+        ...held.map((grant) => grant.onLost(() => wake('over'))),
+        watchChildren(session, this.#folders.leases, sorted, { changed: look, failed: fail }),
+      ];
+      if (lookInMs < Infinity) stops.push(this.#client.clock.after(lookInMs, look));
+      if (this.#count) stops.push(this.#count.watch(session, this.#maxLeases, look));
+      if (held.some((grant) => !grant.isValid)) wake('over');
+      return () => stops.forEach((stop) => stop());
+    });
+    return news === 'look' ? this.#readLimit(session, patience) : news;
+  }
+
+  /** Only a call that has some leases already keeps them from somebody by its wait. */
+  #standOffIn({ session, sorted, index }: Place, { turn, grants, standOff }: Wait, patience: Patience): Promise<number | 'give way'> {
+    if (grants.length === 0) return Promise.resolve(Infinity);
+    const part = { session, ...this.#folders, turn: turn.node.name, sorted, index, own: grants.map(({ node }) => node.name) };
+    return patience.limit(() => standOff.look(part), ignore);
+  }
+
+  #newSurplus(): Surplus {
+    const maxLeases = this.#limit.is === 'fixed' ? this.#limit.maxLeases : Infinity;
+    return new Surplus({ path: this.#path, maxLeases, clock: this.#client.clock, stayMs: () => 2 * this.#client.sessionTimeoutMs });
+  }
+
+  async #readLimit(session: Session, patience: Patience, mode: Mode = 'wait'): Promise<'look' | 'over'> {
+    if (this.#count === undefined) return 'look';
+    const count = await this.#count.read(session, patience, mode);
+    if (count === undefined) return 'over';
+    this.#maxLeases = count;
+    return 'look';
+  }
+
+  /** A lock of another kind on this path ends the call: nobody can say who of both goes first. */
+  #refuseStrangers(session: Session, patience: Patience): void {
+    session.request(getChildren(`${this.#client.chroot}${this.#path}`)).then(
+      ({ value }) => {
+        const strangers = value.filter((name) => name !== locks && name !== leases);
+        if (strangers.length > 0) patience.end(new ForeignNodeError(this.#path, strangers));
+      },
+      ignore,
+    );
+  }
+}
+
+function giveBack(grants: readonly Grant[]): Promise<unknown> {
+  return Promise.all(grants.map((grant) => grant.end()));
+}
+
+function ignore(): void {
+  // Nobody was ever there, or the server could not be asked: the znodes below say more, and the next call asks again. Or it came too late.
+}

@@ -1,0 +1,292 @@
+import type { CancelTimer, Clock } from '../support/clock.js';
+import { getChildren } from '../zookeeper/operations.js';
+import { whenNoNode } from '../zookeeper/zookeeper-error.js';
+import { Grant } from '../internals/grant.js';
+import { IdleFlag } from './idle-flag.js';
+import type { LockNode } from '../internals/lock-node.js';
+
+/**
+ * One znode of a sticky lock, and all local waiters that it serves, one after another: from when it queues up until another process wants the lock. After Chubby's
+ * cached locks.
+ */
+export class StickyTenure {
+  readonly #options: StickyTenureOptions;
+  readonly #waiters = new Set<LocalWaiter>();
+  readonly #ended: () => void;
+  #state: TenureState = { at: 'queueing' };
+  #use: Use = free;
+  #contention: Contention = 'unknown';
+  #idleSince: number | undefined;
+  #stopTimer: CancelTimer | undefined;
+  #grants = 0n;
+  #leftUntilPoll = servedBetweenPolls;
+  #stopListening: (() => void)[] = [];
+
+  /** `ended` is called once, when nobody can be served by it any more. */
+  constructor(options: StickyTenureOptions, ended: () => void) {
+    this.#options = options;
+    this.#ended = ended;
+  }
+
+  /** Once a remote waiter is known, later local callers must queue behind it. */
+  get isOpen(): boolean {
+    return this.#state.at !== 'over' && this.#contention !== 'some';
+  }
+
+  /** No local waiter is left, and the znode is not granted yet. */
+  get isUnwanted(): boolean {
+    return this.#state.at === 'queueing' && this.#waiters.size === 0;
+  }
+
+  /** Whether a caller that joins now is served at once. */
+  get isIdle(): boolean {
+    return this.#idleSince !== undefined && this.#waiters.size === 0 && this.#isFit();
+  }
+
+  join(waiter: LocalWaiter): () => void {
+    this.#waiters.add(waiter);
+    this.#goOn();
+    return () => void this.#waiters.delete(waiter);
+  }
+
+  /** The znode has the lock. If it had to wait, other processes want the lock, too: then it serves the local waiters of now, and ends. */
+  begin(first: Grant): void {
+    const [next] = this.#waiters;
+    if (next === undefined || this.#state.at === 'over' || !first.isValid) {
+      this.#end();
+      void first.end();
+      return;
+    }
+    const { node, publicPath } = first;
+    const flag = new IdleFlag(node, this.#options.data);
+    this.#state = { at: 'serving', node, publicPath, flag };
+    if (node.hasWaited) this.#contention = 'some';
+    const { session } = node;
+    this.#stopListening = [
+      session.onChange(() => (session.isEnded ? this.#end() : this.#goOn())),
+      session.onChange(() => flag.catchUp()),
+      node.onGone(() => this.#end()),
+      node.watch.onMark((mark) => (mark === 'force' ? this.#taken() : this.#contended())),
+    ];
+    this.#serve(next, first);
+  }
+
+  /** The znode did not get the lock, or no local waiter wants it any more. */
+  fail(error: unknown): void {
+    const waiters = [...this.#waiters];
+    this.#waiters.clear();
+    this.#end();
+    for (const waiter of waiters) waiter.failed(error);
+  }
+
+  /** The holder is told, and lets the znode go. Nobody else is served by it. */
+  #taken(): void {
+    if (this.#state.at !== 'serving') return;
+    const { node } = this.#state;
+    const isHeld = this.#use.by === 'holder';
+    this.#end();
+    if (!isHeld) void node.discard();
+  }
+
+  #goOn(): void {
+    if (this.#state.at !== 'serving' || this.#use.by !== 'nobody') return;
+    const [next] = this.#waiters;
+    if (next === undefined) {
+      if (this.#contention === 'some') void this.#leave();
+      else this.#becomeIdle();
+      return;
+    }
+    if (!this.#isFit()) {
+      this.#becomeFit();
+      if (next.isPatient || !this.#waiters.delete(next)) return;
+      next.served(undefined);
+      this.#goOn();
+    } else if (this.#leftUntilPoll === 0) {
+      // A loop of microtasks would let no timer run, no heartbeat, and no news.
+      this.#rest();
+    } else {
+      this.#leftUntilPoll -= 1;
+      this.#grants += 1n;
+      this.#serve(next, new Grant(this.#state.node, this.#state.publicPath, { number: this.#grants }));
+    }
+  }
+
+  #serve(waiter: LocalWaiter, grant: Grant): void {
+    this.#waiters.delete(waiter);
+    this.#use = held;
+    this.#stopIdling();
+    grant.leave = () => this.#released();
+    grant.onLost(() => this.#end());
+    waiter.served(grant);
+  }
+
+  #released(): Promise<void> | undefined {
+    this.#use = free;
+    if (this.#contention === 'unknown') this.#ask();
+    else if (this.#contention === 'some' && this.#waiters.size === 0) return this.#leave();
+    else this.#goOn();
+    return undefined;
+  }
+
+  /** Does another process want the lock? Only a list of our znode alone makes the lock idle; from then on the servers tell. */
+  #ask(): void {
+    if (this.#state.at !== 'serving') return;
+    const { session, name } = this.#state.node;
+    const { root } = this.#options;
+    const asking: Use = { by: 'question' };
+    const answered = (contention: Contention): void => {
+      if (this.#use !== asking) return;
+      this.#use = free;
+      this.#contention = contention;
+      this.#goOn();
+    };
+    this.#use = asking;
+    session.watch(root, this.#contended, 'children');
+    const listed = session.request(getChildren(root, true)).then(({ value }) => value, whenNoNode<string[]>([]));
+    listed.then(
+      (names) => {
+        // Somebody deleted our znode: it must serve nobody any more.
+        if (!names.includes(name)) void this.#leave();
+        else answered(names.length === 1 ? 'none' : 'some');
+      },
+      () => answered('some'),
+    );
+  }
+
+  readonly #contended = (): void => {
+    this.#contention = 'some';
+    if (this.#use.by === 'question') this.#use = free;
+    this.#goOn();
+  };
+
+  /** Connected, and lately heard from, or else news could not arrive; and the session has long enough to live. */
+  #isFit(): boolean {
+    if (this.#state.at !== 'serving') return false;
+    const { session } = this.#state.node;
+    const quarterMs = session.timeoutMs / 4;
+    const now = this.#options.clock.now();
+    return session.isConnected && session.isAlive() && now - session.heardAt < quarterMs && session.deadline - now >= quarterMs;
+  }
+
+  /** The next change of the session goes on as well. */
+  #becomeFit(): void {
+    if (this.#state.at !== 'serving' || !this.#state.node.session.isConnected) return;
+    const { session } = this.#state.node;
+    const rest: Use = { by: 'rest', stop: nothing };
+    this.#use = rest;
+    // Proof takes the time that the leader needs to hear of it.
+    const pause = (): void => {
+      if (this.#use === rest) rest.stop = this.#options.clock.after(this.#isFit() ? 0 : session.timeoutMs / 24, () => this.#rested(rest));
+    };
+    session.prove().then(pause, pause);
+  }
+
+  #rest(): void {
+    const rest: Use = { by: 'rest', stop: nothing };
+    this.#use = rest;
+    this.#options.clock.afterPoll(() => {
+      this.#leftUntilPoll = servedBetweenPolls;
+      this.#rested(rest);
+    });
+  }
+
+  #rested(rest: Use): void {
+    if (this.#use !== rest) return;
+    this.#use = free;
+    this.#goOn();
+  }
+
+  /** One timer for all the short times between the holders: it runs on while the lock is held. */
+  #becomeIdle(): void {
+    this.#idleSince ??= this.#options.clock.now();
+    this.#stopTimer ??= this.#timer(Math.min(idleBeforeFlagMs, this.#options.idleMs));
+  }
+
+  #timer(delayMs: number): CancelTimer {
+    return this.#options.clock.after(delayMs, () => {
+      this.#stopTimer = undefined;
+      this.#idled();
+    });
+  }
+
+  #idled(): void {
+    if (this.#idleSince === undefined || this.#state.at !== 'serving') return;
+    const { flag } = this.#state;
+    const idleMs = this.#options.clock.now() - this.#idleSince;
+    if (idleMs >= this.#options.idleMs) {
+      void this.#leave();
+      return;
+    }
+    if (idleMs >= idleBeforeFlagMs) flag.show('idle');
+    this.#stopTimer = this.#timer(flag.isUp ? this.#options.idleMs - idleMs : idleBeforeFlagMs - idleMs);
+  }
+
+  #stopIdling(): void {
+    this.#idleSince = undefined;
+    if (this.#state.at !== 'serving' || !this.#state.flag.isUp) return;
+    this.#state.flag.show('busy');
+    this.#stopTimer?.();
+    this.#stopTimer = undefined;
+  }
+
+  #leave(): Promise<void> | undefined {
+    if (this.#state.at !== 'serving') return undefined;
+    const { node } = this.#state;
+    this.#end();
+    return node.passOn();
+  }
+
+  #end(): void {
+    if (this.#state.at === 'over') return;
+    if (this.#state.at === 'serving') {
+      this.#state.flag.end();
+      this.#state.node.session.unwatch(this.#options.root, this.#contended, { forget: true }, 'children');
+    }
+    this.#state = { at: 'over' };
+    if (this.#use.by === 'rest') this.#use.stop();
+    this.#use = free;
+    this.#idleSince = undefined;
+    this.#stopTimer?.();
+    for (const stop of this.#stopListening.splice(0)) stop();
+    this.#ended();
+    for (const waiter of [...this.#waiters]) {
+      this.#waiters.delete(waiter);
+      waiter.served(undefined);
+    }
+  }
+}
+
+export interface StickyTenureOptions {
+  readonly root: string;
+  readonly data: () => Uint8Array;
+  readonly idleMs: number;
+  readonly clock: Clock;
+}
+
+/** A caller of this process that waits to be served. `served(undefined)` says that the tenure is over, and another one has to be joined. */
+export interface LocalWaiter {
+  /** Does it wait as long as it takes? Else it is sent away when it cannot be served as soon as it is its turn. */
+  readonly isPatient: boolean;
+  served(grant: Grant | undefined): void;
+  failed(error: unknown): void;
+}
+
+type TenureState =
+  | { readonly at: 'queueing' }
+  | { readonly at: 'serving'; readonly node: LockNode; readonly publicPath: string; readonly flag: IdleFlag }
+  | { readonly at: 'over' };
+
+/** Why the next local waiter is not served now; `nobody` if nothing is in the way. */
+type Use = { readonly by: 'nobody' } | { readonly by: 'holder' } | { readonly by: 'question' } | { readonly by: 'rest'; stop: () => void };
+
+/** Does another process want the lock? Asked at the first release; from then on the servers tell. */
+type Contention = 'unknown' | 'none' | 'some';
+
+const free: Use = { by: 'nobody' };
+const held: Use = { by: 'holder' };
+const servedBetweenPolls = 64;
+const idleBeforeFlagMs = 20;
+
+function nothing(): void {
+  // Nothing runs yet.
+}

@@ -1,0 +1,74 @@
+import { EventEmitter } from 'node:events';
+import { inspect } from 'node:util';
+import { callApplication } from './no-context.js';
+import { expectOneOf, expectFunction } from './validate.js';
+
+/**
+ * Listeners of several kinds of events, each told in the order in which things happened, and called outside of every lock context: a listener must not act as the lock's
+ * owner. What one throws is a process warning and stops nothing.
+ */
+export class Events<Kinds extends object> {
+  readonly #emitter = new EventEmitter();
+  readonly #names: readonly string[];
+  readonly #untold: (() => void)[] = [];
+
+  constructor(...names: readonly (keyof Kinds & string)[]) {
+    this.#names = names;
+    this.#emitter.setMaxListeners(0);
+  }
+
+  on<Name extends keyof Kinds & string>(name: Name, listener: (value: Kinds[Name]) => void): void {
+    this.#check(name, listener);
+    this.#emitter.on(name, listener);
+  }
+
+  once<Name extends keyof Kinds & string>(name: Name, listener: (value: Kinds[Name]) => void): void {
+    this.#check(name, listener);
+    this.#emitter.once(name, listener);
+  }
+
+  off<Name extends keyof Kinds & string>(name: Name, listener: (value: Kinds[Name]) => void): void {
+    this.#check(name, listener);
+    this.#emitter.off(name, listener);
+  }
+
+  /** Whether anybody listens. */
+  isHeard(name: keyof Kinds & string): boolean {
+    return this.#emitter.listenerCount(name) > 0;
+  }
+
+  /** A listener may cause the next event; everyone hears both in their order. */
+  tell<Name extends keyof Kinds & string>(name: Name, value: Kinds[Name]): void {
+    this.#untold.push(() => this.#tellAll(name, value));
+    if (this.#untold.length > 1) return;
+    for (let next = this.#untold[0]; next !== undefined; next = this.#untold[0]) {
+      try {
+        next();
+      } finally {
+        this.#untold.shift();
+      }
+    }
+  }
+
+  #tellAll(name: string, value: unknown): void {
+    for (const listener of this.#emitter.rawListeners(name)) {
+      try {
+        const returned = callApplication(listener as (value: unknown) => unknown, value);
+        if (returned instanceof Promise) returned.catch(warnOf);
+      } catch (error) {
+        warnOf(error);
+      }
+    }
+  }
+
+  #check(name: string, listener: unknown): void {
+    expectOneOf('event', name, this.#names);
+    expectFunction('listener', listener);
+  }
+}
+
+/** What a user's function has thrown, which may be anything, and stops nothing. */
+export function warnOf(thrown: unknown): void {
+  const warning = thrown instanceof Error ? thrown : typeof thrown === 'string' ? thrown : inspect(thrown);
+  callApplication(() => process.emitWarning(warning));
+}

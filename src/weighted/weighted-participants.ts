@@ -1,0 +1,48 @@
+import { RequestFailedError } from '../internals/lock-errors.js';
+import type { LockClient } from '../client/lock-client.js';
+import { sync } from '../zookeeper/operations.js';
+import type { Session } from '../zookeeper/session.js';
+import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
+import { standardDriver } from '../driver/standard-driver.js';
+import { readParticipant, type Participant } from '../internals/participants.js';
+import type { Patience } from '../internals/patience.js';
+import { connectedSession } from '../internals/reconnected.js';
+import { lookAtWeighted, type WeightedLook } from './weighted-look.js';
+
+/** The queue of a lock with weights: the holder first, then those who wait in the order in which they would be let in. */
+export function readWeightedParticipants(client: LockClient, path: string, patience: Patience): Promise<Participant[]> {
+  return read(client, path, patience, 'participants', ({ shown }) => [...shown.order.keys()]);
+}
+
+/**
+ * Who holds a lock with weights; undefined when nobody does. Nothing that was written before is missed, through whichever server. Throws, as an acquire would, where
+ * nobody can say.
+ */
+export async function readWeightedHolder(client: LockClient, path: string, patience: Patience): Promise<Participant | undefined> {
+  const [holder] = await read(client, path, patience, 'holder', (look) => {
+    const { holder } = look.shown.holder ? look.shown : look.queue(path);
+    return holder ? [holder] : [];
+  });
+  return holder;
+}
+
+async function read(client: LockClient, path: string, patience: Patience, what: 'participants' | 'holder', chosen: (look: WeightedLook) => string[]): Promise<Participant[]> {
+  const root = `${client.chroot}${path}`;
+  const readOne = (session: Session, name: string): Promise<Participant | undefined> => readParticipant(client, session, path, name, standardDriver);
+  for (;;) {
+    const session = await connectedSession(client, patience);
+    try {
+      session.request(sync(root)).catch(ignore);
+      const names = chosen(await lookAtWeighted(session, root));
+      // Who left between the look at all and the look at each is not there any more.
+      return (await Promise.all(names.map((name) => readOne(session, name)))).filter((participant) => participant !== undefined);
+    } catch (error) {
+      if (!(error instanceof ZooKeeperError)) throw error;
+      if (!error.isPassing) throw new RequestFailedError(`The ${what} of ${path} cannot be read`, error);
+    }
+  }
+}
+
+function ignore(): void {
+  // What failed here fails again where it is awaited.
+}
