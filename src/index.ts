@@ -48,7 +48,8 @@ export type { InterProcessMutexOptions, StickyOptions } from './mutex/mutex-opti
 export { InterProcessReadWriteLock, type InterProcessReadWriteLockOptions } from './read-write/inter-process-read-write-lock.js';
 export { InterProcessSemaphore, type InterProcessSemaphoreOptions } from './semaphore/inter-process-semaphore.js';
 export { InterProcessSemaphoreMutex } from './semaphore/inter-process-semaphore-mutex.js';
-export { InterProcessMultiLock, type PartOfMultiLock, type PartHold } from './multi-lock/inter-process-multi-lock.js';
+export { InterProcessMultiLock } from './multi-lock/inter-process-multi-lock.js';
+export type { PartHold, PartOfMultiLock } from './multi-lock/part-of-multi-lock.js';
 export { MultiHold } from './multi-lock/multi-hold.js';
 export { forceRelease, revoke, type ForceReleaseOptions } from './revocation/revocation.js';
 export { watchQueue, type LockQueue, type WatchQueueOptions } from './observe/watch-queue.js';

@@ -7,7 +7,7 @@ import { isZooKeeperError, ZooKeeperError } from '../zookeeper/zookeeper-error.j
 import { isStickyName, SEQUENCE_MAX } from '../driver/names.js';
 import { Attempt, type Outcome, type Unusual } from './attempt.js';
 import type { Grant } from './grant.js';
-import { isMarkedIdle } from '../sticky/idle-mark.js';
+import { isMarkedIdle } from './idle-mark.js';
 import { listChildren } from './listing.js';
 import type { Woken } from './lock-node.js';
 import { LockQueue, type LockInternalsOptions, type Mode } from './lock-queue.js';

@@ -11,7 +11,7 @@ import type { LockDriver } from '../driver/lock-driver.js';
 import { protectedPrefix, sequenceOf, sortKey, stickyUuid } from '../driver/names.js';
 import { findCreated } from './find-created.js';
 import type { Mark } from './mark.js';
-import { forgetNewest, rightBefore } from './newest.js';
+import { Newest } from './newest.js';
 import { SelfWatch, type Watched } from './self-watch.js';
 import { connectedOrEnded } from './reconnected.js';
 
@@ -136,7 +136,7 @@ export class LockNode implements Watched {
     this.data = data;
     const { value, writes } = await this.#created(this.session.request(creation));
     this.#appeared(value.path, value.stat.czxid);
-    return rightBefore(this, this.#place.root, writes);
+    return newest.rightBefore(this, this.#place.root, writes);
   }
 
   /**
@@ -151,7 +151,7 @@ export class LockNode implements Watched {
     // A transaction's create is answered without its Stat, so the answer's zxid has to do: it is the czxid, or a later one.
     const { value, zxid } = await this.#created(this.session.request(multi(checkExists(other.path), createEphemeral(path, data, aclFor(path)))));
     if (value.is === 'done') {
-      forgetNewest(this.session, this.#place.root);
+      newest.forget(this.session, this.#place.root);
       this.#appeared(path, zxid);
       return true;
     }
@@ -177,7 +177,7 @@ export class LockNode implements Watched {
     const path = join(this.#place.root, protectedPrefix(this.#uuid, this.#place.lockName));
     const found = await findCreated(this.session, this.#place.root, this.#uuid);
     if (found) {
-      forgetNewest(this.session, this.#place.root);
+      newest.forget(this.session, this.#place.root);
       this.#appeared(found.path, found.stat.czxid);
     } else {
       this.vanished();
@@ -329,6 +329,8 @@ export class LockNode implements Watched {
     if (follower) follower.#wake(this.wasGranted ? 'holder gone' : 'gone');
   }
 }
+
+const newest = new Newest<LockNode>();
 
 const registry = new WeakMap<Session, Map<string, LockNode>>();
 

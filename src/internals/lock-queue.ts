@@ -4,7 +4,6 @@ import { sync } from '../zookeeper/operations.js';
 import { expectDuration } from '../support/validate.js';
 import type { Session } from '../zookeeper/session.js';
 import { isZooKeeperError, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
-import { leaseDriver } from '../semaphore/lease-driver.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { isSequenceNearOverflow } from '../driver/names.js';
 import { standardDriver } from '../driver/standard-driver.js';
@@ -22,8 +21,8 @@ export interface LockInternalsOptions {
   readonly data: () => Uint8Array;
   /** What a child does that this kind of lock did not create: fail the acquire, or stand in the queue by its name. */
   readonly foreignNodes: 'reject' | 'wait';
-  /** Its znodes may stay when nobody uses the lock. */
-  readonly isSticky?: boolean;
+  /** Its znodes are told from those of other clients by their uuid: those of a sticky lock, which may stay, and leases. @default false */
+  readonly hasMarkedUuid?: boolean;
   /** Told once for each znode that has to wait: how many are before it, and its path below the client's chroot. Undefined while nobody asks. */
   readonly queued?: ((position: number, path: string) => void) | undefined;
 }
@@ -55,7 +54,7 @@ export class LockQueue {
     this.path = path;
     this.root = `${client.chroot}${path}`;
     this.options = options;
-    this.#place = { root: this.root, lockName: options.driver.lockName, hasMarkedUuid: options.isSticky === true || options.driver === leaseDriver, driver: options.driver, foreignNodes: options.foreignNodes, tools: client };
+    this.#place = { root: this.root, lockName: options.driver.lockName, hasMarkedUuid: options.hasMarkedUuid ?? false, driver: options.driver, foreignNodes: options.foreignNodes, tools: client };
   }
 
   newNode(session: Session): LockNode {

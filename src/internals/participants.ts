@@ -6,8 +6,7 @@ import { sessionName, type Session } from '../zookeeper/session.js';
 import { whenNoNode, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { foreignNames, isStickyName, kazooSequenceOf, sequenceOf } from '../driver/names.js';
-import { weightedChild } from '../weighted/weighted-name.js';
-import { isMarkedIdle, withoutMark } from '../sticky/idle-mark.js';
+import { isMarkedIdle, withoutMark } from './idle-mark.js';
 import { ownerIn, type LockOwner } from './lock-owner.js';
 import type { Patience } from './patience.js';
 import { connectedSession } from './reconnected.js';
@@ -46,7 +45,7 @@ export async function readParticipants(client: LockClient, path: string, driver:
     const session = await connectedSession(client, patience);
     try {
       const names = await session.request(getChildren(root)).then(({ value }) => value, whenNoNode<string[]>([]));
-      const read = queueOf(names, driver, shown).map((name) => readParticipant(client, session, path, name, driver));
+      const read = queueOf(names, driver, shown).map((name) => readParticipant(client, session, path, name, placeIn(name, driver)));
       // Who left between the list and the look is not there any more.
       return (await Promise.all(read)).filter((participant) => participant !== undefined);
     } catch (error) {
@@ -77,7 +76,7 @@ export async function readHolder(client: LockClient, path: string, rule: LockRul
           refuseForeign(path, names, rule);
           return undefined;
         }
-        const participant = await readParticipant(client, session, path, first, rule.driver);
+        const participant = await readParticipant(client, session, path, first, placeIn(first, rule.driver));
         if (participant) return participant;
         // It has left since: somebody else of the list holds by now.
         names = names.filter((name) => name !== first);
@@ -113,9 +112,13 @@ export function queueOf(names: readonly string[], driver: LockDriver, shown: Sho
   return driver.sort(names.filter((name) => !hidden.has(name)));
 }
 
+/** The place of a participant in the order in which the server created the znodes. */
+export function placeIn(name: string, driver: LockDriver): number {
+  return sequenceOf(name, driver.lockName) ?? kazooSequenceOf(name) ?? 0;
+}
+
 /** Undefined when it has left. */
-export async function readParticipant(client: LockClient, session: Session, path: string, name: string, driver: LockDriver): Promise<Participant | undefined> {
-  const weighted = weightedChild(name);
+export async function readParticipant(client: LockClient, session: Session, path: string, name: string, sequence: number): Promise<Participant | undefined> {
   const root = join(`${client.chroot}${path}`, name);
   const reply = await session.request(getData(root, false)).catch(whenNoNode(undefined));
   if (reply === undefined) return undefined;
@@ -127,13 +130,12 @@ export async function readParticipant(client: LockClient, session: Session, path
   const sessionId = sessionName(stat.ephemeralOwner);
   return {
     path: join(path, name),
-    sequence: weighted?.sequence ?? sequenceOf(name, driver.lockName) ?? kazooSequenceOf(name) ?? 0,
+    sequence,
     sessionId,
     data,
     owner: ownerIn(data, sessionId),
     isIdle,
     createdAt: new Date(stat.createdAtMs),
-    ...(weighted && { weight: weighted.weight }),
   };
 }
 

@@ -2,30 +2,12 @@ import { LockTimeoutError } from '../internals/lock-errors.js';
 import { systemClock } from '../support/clock.js';
 import { LockClient } from '../client/lock-client.js';
 import { expected, expectFunction, expectMethod } from '../support/validate.js';
-import type { Release } from '../internals/grant.js';
 import { checkAcquireOptions, checkTryOptions, leaseTermsOf, type AcquireOptions } from '../mutex/acquire-options.js';
 import type { LeaseTerms } from '../mutex/hold-lease.js';
 import { innermostContext, LockContext } from '../mutex/lock-context.js';
 import { MultiHold, releaseAll } from './multi-hold.js';
+import type { PartHold, PartOfMultiLock } from './part-of-multi-lock.js';
 import { untilReleased } from '../mutex/with-hold.js';
-
-/** What an {@link InterProcessMultiLock} needs of the hold of one of its locks; a {@link Hold} has it. */
-export interface PartHold {
-  /** Whether it is certainly still held; once false, always false. */
-  readonly isValid: boolean;
-  /** Aborts with a LockLostError when it is lost. */
-  readonly signal: AbortSignal;
-  /** Lets go. */
-  release(): Promise<Release>;
-}
-
-/** A lock that can be part of an {@link InterProcessMultiLock}: those of this library, or one of your own. */
-export interface PartOfMultiLock<Part extends PartHold = PartHold> {
-  /** Where it stands among the others: they are acquired in the order of their paths. */
-  readonly path: string;
-  /** Waits for it; rejects with LockTimeoutError when the time is over. */
-  acquire(options?: AcquireOptions): Promise<Part>;
-}
 
 /**
  * Several locks as one: all or none, one deadline, and one hold that is lost when any of them is. They are acquired in the order of their paths, whatever

@@ -6,7 +6,7 @@ import { onAbort } from '../support/on-abort.js';
 import { checkLeaseMs } from '../mutex/acquire-options.js';
 import { HoldLease, type LeaseTerms } from '../mutex/hold-lease.js';
 import { Hold } from '../mutex/hold.js';
-import type { PartHold } from './inter-process-multi-lock.js';
+import type { PartHold } from './part-of-multi-lock.js';
 
 type MultiHoldState =
   | { readonly at: 'open' }

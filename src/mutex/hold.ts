@@ -6,7 +6,6 @@ import type { Grant, Release } from '../internals/grant.js';
 import { thisOwner, type LockOwner } from '../internals/lock-owner.js';
 import { checkLeaseMs } from './acquire-options.js';
 import { HoldLease, type LeaseTerms } from './hold-lease.js';
-import type { LockContext } from './lock-context.js';
 
 /** Several handles of one owner share one grant; the znode goes with the last of them. */
 export interface SharedGrant {
@@ -23,6 +22,13 @@ export interface HoldKeeper {
   readonly lock: { readonly client: { readonly clock: Clock }; readonly path: string; readonly lockName: string };
   released(hold: Hold): void;
   tell(news: HoldNews, hold: Hold): void;
+}
+
+/** Where holds belong: a lock context. */
+export interface HoldContext {
+  readonly isLive: boolean;
+  add(mutex: object, hold: Hold): void;
+  delete(mutex: object, hold: Hold): void;
 }
 
 type HoldState =
@@ -59,7 +65,7 @@ export class Hold implements AsyncDisposable {
   /** @internal */
   readonly shared: SharedGrant;
   /** @internal Whose hold it is; undefined when it was acquired outside of every context. */
-  readonly context: LockContext | undefined;
+  readonly context: HoldContext | undefined;
   #state: HoldState = { at: 'open' };
   #aborter: AbortController | undefined;
   #onExpired: ((error: LockLostError) => void) | undefined;
@@ -68,7 +74,7 @@ export class Hold implements AsyncDisposable {
   #stops: (() => void)[] = [];
 
   /** @internal */
-  constructor(shared: SharedGrant, keeper: HoldKeeper, context: LockContext | undefined) {
+  constructor(shared: SharedGrant, keeper: HoldKeeper, context: HoldContext | undefined) {
     this.acquisition = shared.handles === 0 ? 'first' : 'reentrant';
     shared.handles += 1;
     this.path = shared.grant.publicPath;

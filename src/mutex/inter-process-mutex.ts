@@ -72,7 +72,7 @@ export class InterProcessMutex {
   constructor(client: LockClient, path: string, options: InterProcessMutexOptions, pair: ReadWriteRole);
   constructor(client: LockClient, path: string, options: InterProcessMutexOptions = {}, pair?: ReadWriteRole) {
     requireClient(client);
-    const checked = checkedMutexOptions(options);
+    const checked = checkedMutexOptions(options, { isOwnDriver: pair !== undefined });
     this.#client = client;
     this.#path = lockPath(path);
     this.#pair = pair;

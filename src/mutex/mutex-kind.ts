@@ -61,7 +61,7 @@ function ordered(client: LockClient, path: string, { driver, foreignNodes, stick
     foreignNodes,
     maxLeases,
     data,
-    isSticky,
+    hasMarkedUuid: isSticky,
     get queued() {
       return tools.queued;
     },

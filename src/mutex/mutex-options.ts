@@ -2,7 +2,6 @@ import { callApplication } from '../support/no-context.js';
 import { expectDuration, expected, expectMethod, expectOneOf, expectOptions } from '../support/validate.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { PriorityDriver } from '../weighted/priority-driver.js';
-import { readDriver, writeDriver } from '../read-write/read-write-driver.js';
 import { standardDriver } from '../driver/standard-driver.js';
 
 /** Options of {@link InterProcessMutex}. */
@@ -38,7 +37,7 @@ export interface CheckedMutexOptions {
 }
 
 /** A copy. @throws TypeError or RangeError for a bad option */
-export function checkedMutexOptions(options: InterProcessMutexOptions): CheckedMutexOptions {
+export function checkedMutexOptions(options: InterProcessMutexOptions, { isOwnDriver = false } = {}): CheckedMutexOptions {
   const { driver = standardDriver, foreignNodes = 'reject', sticky } = expectOptions('InterProcessMutex', options, ['driver', 'foreignNodes', 'sticky']);
   expectOneOf('foreignNodes', foreignNodes, ['reject', 'wait']);
   if (driver instanceof PriorityDriver) {
@@ -52,7 +51,7 @@ export function checkedMutexOptions(options: InterProcessMutexOptions): CheckedM
   if (typeof driver.lockName !== 'string' || driver.lockName === '') throw new TypeError(expected('driver.lockName', 'a non-empty string', driver.lockName));
   if (/[/\0]/.test(driver.lockName)) throw new TypeError(expected('driver.lockName', 'a part of a name, without slashes', driver.lockName));
   return {
-    driver: driver instanceof PriorityDriver ? driver : outsideOfContexts(driver),
+    driver: isOwnDriver || driver instanceof PriorityDriver ? driver : outsideOfContexts(driver),
     foreignNodes,
     sticky: sticky === undefined ? undefined : checkSticky(sticky),
   };
@@ -66,11 +65,10 @@ function checkSticky(options: StickyOptions): StickyOptions {
 
 /** One for each driver of an application: whether two mutexes have the same one is told by identity. */
 const wrapped = new WeakMap<LockDriver, LockDriver>();
-const own: ReadonlySet<LockDriver> = new Set([standardDriver, readDriver, writeDriver]);
 
-/** A driver is application code, which must not act as the owner of a lock. Those of this library are pure, and called as they are. */
+/** A driver is application code, which must not act as the owner of a lock. */
 function outsideOfContexts(driver: LockDriver): LockDriver {
-  if (own.has(driver)) return driver;
+  if (driver === standardDriver) return driver;
   const known = wrapped.get(driver);
   if (known) return known;
   const { lockName, lockNames, appendOnly } = driver;

@@ -6,8 +6,9 @@ import { isZooKeeperError, ZooKeeperError } from '../zookeeper/zookeeper-error.j
 import { decodeClaim } from '../weighted/claim.js';
 import { standardDriver } from '../driver/standard-driver.js';
 import { weightedChild } from '../weighted/weighted-name.js';
+import { readWeightedParticipant } from '../weighted/weighted-participants.js';
 import { WeightedQueue } from '../weighted/weighted-queue.js';
-import { queueOf, readParticipant, type Participant } from '../internals/participants.js';
+import { placeIn, queueOf, readParticipant, type Participant } from '../internals/participants.js';
 import type { Patience } from '../internals/patience.js';
 import { plantWatch } from '../internals/plant-watch.js';
 import { connectedSession } from '../internals/reconnected.js';
@@ -111,12 +112,17 @@ export class QueueWatch {
     const read = await Promise.all(
       queue.map(async (name, index) => {
         const known = index === 0 ? undefined : this.#known.get(name);
-        const participant = known ?? (await readParticipant(this.#client, session, this.#path, name, standardDriver));
+        const participant = known ?? (await this.#participant(session, name));
         return participant && ([name, participant] as const);
       }),
     );
     this.#known = new Map(read.filter((entry) => entry !== undefined));
     return [...this.#known.values()];
+  }
+
+  #participant(session: Session, name: string): Promise<Participant | undefined> {
+    if (weightedChild(name)) return readWeightedParticipant(this.#client, session, this.#path, name);
+    return readParticipant(this.#client, session, this.#path, name, placeIn(name, standardDriver));
   }
 
   /** Of a lock with weights, whose order changes with who holds it: that is in the data of its own znode. */

@@ -74,6 +74,7 @@ export class LeaseInternals {
     this.#leases = new LockInternals(client, this.leasesPath, {
       ...common,
       driver: leaseDriver,
+      hasMarkedUuid: true,
       get maxLeases() {
         return maxLeases();
       },

@@ -1,6 +1,6 @@
 import { inNoContext } from '../support/no-context.js';
 import { getData, setData } from '../zookeeper/operations.js';
-import { markIdle } from './idle-mark.js';
+import { markIdle } from '../internals/idle-mark.js';
 import type { LockNode } from '../internals/lock-node.js';
 
 type Use = 'busy' | 'idle';

@@ -3,10 +3,10 @@ import type { LockClient } from '../client/lock-client.js';
 import { sync } from '../zookeeper/operations.js';
 import type { Session } from '../zookeeper/session.js';
 import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
-import { standardDriver } from '../driver/standard-driver.js';
 import { readParticipant, type Participant } from '../internals/participants.js';
 import type { Patience } from '../internals/patience.js';
 import { connectedSession } from '../internals/reconnected.js';
+import { lightest, weightedChild } from './weighted-name.js';
 import { lookAtWeighted, type WeightedLook } from './weighted-look.js';
 
 /** The queue of a lock with weights: the holder first, then those who wait in the order in which they would be let in. */
@@ -26,16 +26,22 @@ export async function readWeightedHolder(client: LockClient, path: string, patie
   return holder;
 }
 
+/** Undefined when it has left. */
+export async function readWeightedParticipant(client: LockClient, session: Session, path: string, name: string): Promise<Participant | undefined> {
+  const { sequence = 0, weight = lightest } = weightedChild(name) ?? {};
+  const participant = await readParticipant(client, session, path, name, sequence);
+  return participant && { ...participant, weight };
+}
+
 async function read(client: LockClient, path: string, patience: Patience, what: 'participants' | 'holder', chosen: (look: WeightedLook) => string[]): Promise<Participant[]> {
   const root = `${client.chroot}${path}`;
-  const readOne = (session: Session, name: string): Promise<Participant | undefined> => readParticipant(client, session, path, name, standardDriver);
   for (;;) {
     const session = await connectedSession(client, patience);
     try {
       session.request(sync(root)).catch(ignore);
       const names = chosen(await lookAtWeighted(session, root));
       // Who left between the look at all and the look at each is not there any more.
-      return (await Promise.all(names.map((name) => readOne(session, name)))).filter((participant) => participant !== undefined);
+      return (await Promise.all(names.map((name) => readWeightedParticipant(client, session, path, name)))).filter((participant) => participant !== undefined);
     } catch (error) {
       if (!(error instanceof ZooKeeperError)) throw error;
       if (!error.isPassing) throw new RequestFailedError(`The ${what} of ${path} cannot be read`, error);
