@@ -9,7 +9,7 @@ const elsewhere = new InterProcessMutex(client, '/locks/region-7'); // stands fo
 const firstToken = await lockContext.run(async () => {
   const work = { job: 'compact', ticket: 4711 };
   const hold = await mutex.acquire({ data: Buffer.from(JSON.stringify(work)), leaseMs: 60_000, renewEveryMs: 40_000 });
-  assert.equal(hold.acquisition, 'first');
+  assert.equal(hold.isReentrant, false);
 
   // Whoever would like to know reads it from the servers.
   const holder = await elsewhere.holder();
@@ -18,7 +18,7 @@ const firstToken = await lockContext.run(async () => {
 
   // Deeper in the same job: the same lock, the same token, no request.
   const again = await mutex.acquire();
-  assert.equal(again.acquisition, 'reentrant');
+  assert.equal(again.isReentrant, true);
   assert.equal(again.fencingToken, hold.fencingToken);
   await again.release();
   await hold.release();

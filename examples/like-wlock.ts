@@ -1,9 +1,9 @@
 // What WLock has: weights, events for all that happens to a lock, and whose it is with every result.
 import assert from 'node:assert/strict';
-import { InterProcessMutex, LockClient, PriorityDriver } from 'zookeeper-fair-lock';
+import { InterProcessMutex, LockClient } from 'zookeeper-fair-lock';
 
 const client = await LockClient.connect(process.env['ZOOKEEPER_CONNECT'] ?? '127.0.0.1:2181');
-const mutex = new InterProcessMutex(client, '/locks/printer', { driver: new PriorityDriver() });
+const mutex = new InterProcessMutex(client, '/locks/printer', { weights: {} });
 const told: string[] = [];
 for (const event of ['queued', 'acquired', 'renewed', 'expired', 'lost', 'released'] as const) mutex.on(event, () => told.push(event));
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const limitMs = 10 * 60_000;
+const limitMs = 15 * 60_000;
 const scratch = mkdtempSync(join(tmpdir(), 'ci-'));
 const sum = { passed: 0, failed: 0, skipped: 0 };
 const failures = []; // said again at the end: a log of a hundred thousand lines is kept in part

@@ -51,10 +51,10 @@ export function recordGrant(hold: Hold, path: string, record: RecordOwner): void
 }
 
 /** The grants of one znode of a sticky lock share its czxid, and are told apart by their count. */
-function tokenOf({ fencingToken, grant }: Hold): string {
-  return String((fencingToken << 40n) | grant);
+function tokenOf({ fencingToken, grantNumber }: Hold): string {
+  return String((fencingToken << 40n) | grantNumber);
 }
 
-function nameOf({ path, grant }: Hold): string {
-  return grant === 0n ? path : `${path}#${grant}`;
+function nameOf({ path, grantNumber }: Hold): string {
+  return grantNumber === 0n ? path : `${path}#${grantNumber}`;
 }

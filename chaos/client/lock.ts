@@ -1,4 +1,4 @@
-import { InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphore, PriorityDriver, type Hold, type LockClient } from '../../src/index.ts';
+import { InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphore, type Hold, type LockClient } from '../../src/index.ts';
 import type { CallKind, Role } from '../history.ts';
 import type { LockPlan } from '../lock-plan.ts';
 
@@ -40,7 +40,7 @@ export function lockOf(plan: LockPlan, client: LockClient, { sticky, overtakesPe
     case 'mutex':
       return { is, kinds: [...kinds, 're-entrant'], owner: { path, role: 'owner', lock: new InterProcessMutex(client, path, { sticky }) } };
     case 'weighted': {
-      const lock = new InterProcessMutex(client, path, { driver: new PriorityDriver({ overtakesPerWeight }) });
+      const lock = new InterProcessMutex(client, path, { weights: { overtakesPerWeight } });
       return { is, kinds: [...kinds, 're-entrant'], owner: { path, role: 'owner', lock, hasWeights: true } };
     }
     case 'read-write': {

@@ -60,11 +60,11 @@ export const builds = [
   },
   {
     name: 'a reader that joins whoever reads, past a writer who waits',
-    edits: [edit('src/read-write/read-write-driver.ts', 'sorted.slice(0, placeOf(sorted, ours)).find(isWriter)', 'sorted.slice(0, Math.min(1, placeOf(sorted, ours))).find(isWriter)')],
+    edits: [edit('src/read-write/read-write-driver.ts', 'sorted.slice(0, placeOf(sorted, ours)).find(', 'sorted.slice(0, Math.min(1, placeOf(sorted, ours))).find(')],
   },
   {
     name: 'one lease more than there are',
-    edits: [edit('src/semaphore/lease-driver.ts', 'return index < maxLeases ?', 'return index <= maxLeases ?')],
+    edits: [edit('src/semaphore/lease-driver.ts', 'return index < this.#maxLeases() ?', 'return index <= this.#maxLeases() ?')],
   },
   {
     name: 'weights: the token of when it queued up',
@@ -72,7 +72,7 @@ export const builds = [
   },
   {
     name: 'weights: a claim that takes no notice of another one',
-    edits: [edit('src/weighted/weighted-internals.ts', 'writeIfThere(node.path, this.#root, data, look.version)', 'writeIfThere(node.path, this.#root, data, -1)')],
+    edits: [edit('src/weighted/weighted-internals.ts', 'setData(this.#root, data, look.version)', 'setData(this.#root, data, -1)')],
   },
   {
     name: 'weights: the heaviest first, however often others were overtaken',

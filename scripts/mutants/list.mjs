@@ -147,8 +147,8 @@ export const mutants = [
   {
     name: 'a grant without a list to who watches another than the one just before',
     file: 'src/internals/attempt.ts',
-    find: 'watch === sorted[index - 1] && maxLeases',
-    replace: 'maxLeases',
+    find: 'watch === sorted[index - 1] && this',
+    replace: 'this',
     tests: tests('integration/drivers', 'watch the first lets one of one session'),
   },
   {
@@ -454,8 +454,8 @@ export const mutants = [
   {
     name: 'one more lease than there are',
     file: 'src/semaphore/lease-driver.ts',
-    find: 'return index < maxLeases ?',
-    replace: 'return index <= maxLeases ?',
+    find: 'return index < this.#maxLeases() ?',
+    replace: 'return index <= this.#maxLeases() ?',
     tests: tests('unit/lease-driver', 'the driver of leases'),
   },
   {

@@ -13,11 +13,11 @@ export type LockDecision =
 
 /**
  * Who holds the lock, decided from the names of the lock's children alone: no I/O, no clock, no state. The one
- * extension point of a lock. After Curator's LockInternalsDriver, whose one predicate serves mutex and semaphore.
+ * extension point of a lock. After Curator's LockInternalsDriver.
  *
  * @example
  * const sorted = driver.sort(children);
- * const decision = driver.decide(sorted, ours, 1);
+ * const decision = driver.decide(sorted, ours);
  * if (!decision.held) await gone(decision.watch);
  */
 export interface LockDriver {
@@ -42,9 +42,8 @@ export interface LockDriver {
   /**
    * Decides for `ours`, given what `sort` returned.
    *
-   * @param maxLeases how many may hold at the same time: an integer ≥ 1, or Infinity
    * @throws RangeError if `ours` is not in `sorted`: look before you ask, because the answer to a znode that has
    *   vanished is the retry policy's to give, not the driver's
    */
-  decide(sorted: readonly string[], ours: string, maxLeases: number): LockDecision;
+  decide(sorted: readonly string[], ours: string): LockDecision;
 }

@@ -225,12 +225,12 @@ export class Attempt {
 
   #placeIn(listing: Listing): Standing {
     const { options, root } = this.#queue;
-    const { driver, maxLeases } = options;
+    const { driver } = options;
     const { sorted, foreign } = listing.queue(driver);
     this.#queue.refuseForeign(foreign);
     const index = sorted.indexOf(this.#node.name);
     if (index < 0) return { is: 'vanished' };
-    const decision = driver.decide(sorted, this.#node.name, maxLeases);
+    const decision = driver.decide(sorted, this.#node.name);
     if (decision.held) return { is: 'held' };
     const { watch } = decision;
     return {
@@ -239,7 +239,7 @@ export class Attempt {
       sorted,
       waiting: () => {
         refuseWatch(sorted, index, watch);
-        const isNext = watch === sorted[index - 1] && maxLeases === 1 && this.#queue.isAppendOnly(this.#node);
+        const isNext = watch === sorted[index - 1] && this.#queue.isAppendOnly(this.#node);
         const path = join(root, watch);
         // The same string, not another one, for each of ten thousand.
         const predecessor = nodesOf(this.#node.session).get(path)?.path ?? path;

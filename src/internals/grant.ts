@@ -9,7 +9,7 @@ import type { LockNode } from './lock-node.js';
  * How a hold ended, decided when `release()` was called: `released` if the hold was valid until then, `lost` if somebody else may have held
  * the lock meanwhile.
  */
-export type Release = 'released' | 'lost';
+export type ReleaseOutcome = 'released' | 'lost';
 
 type GrantState = { readonly at: 'held' } | { readonly at: 'lost'; readonly error: LockLostError; readonly isTold: boolean } | { readonly at: 'released' };
 
@@ -98,7 +98,7 @@ export class Grant implements Holding {
   }
 
   /** The outcome is decided now; the promise settles on the server's word or at the session's deadline. */
-  end(): Promise<Release> {
+  end(): Promise<ReleaseOutcome> {
     const isValid = this.isValid;
     this.node.session.settle(this);
     for (const stop of this.#stops) stop();
@@ -113,7 +113,7 @@ export class Grant implements Holding {
     return left ? inNoContext(() => this.#until(left)) : released;
   }
 
-  #until(left: Promise<void>): Promise<Release> {
+  #until(left: Promise<void>): Promise<ReleaseOutcome> {
     const { session } = this.node;
     return new Promise((resolve) => {
       const done = (): void => {
@@ -128,4 +128,4 @@ export class Grant implements Holding {
   }
 }
 
-const released = Promise.resolve<Release>('released');
+const released = Promise.resolve<ReleaseOutcome>('released');

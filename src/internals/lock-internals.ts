@@ -99,7 +99,7 @@ export class LockInternals {
       const { sorted, foreign } = (await listChildren(session, this.#queue.root)).queue(this.#queue.options.driver);
       this.#queue.refuseForeign(foreign);
       const last = `${this.#queue.options.driver.lockName}${SEQUENCE_MAX}`;
-      if (this.#queue.options.driver.decide(this.#queue.options.driver.sort([...sorted, last]), last, this.#queue.options.maxLeases).held) return 'free';
+      if (this.#queue.options.driver.decide(this.#queue.options.driver.sort([...sorted, last]), last).held) return 'free';
       return sorted.length === 1 && (await this.#isIdle(session, sorted[0] ?? '')) ? 'idle' : 'taken';
     } catch (error) {
       if (isZooKeeperError(error, 'NO_NODE')) return 'free';

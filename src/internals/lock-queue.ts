@@ -16,7 +16,6 @@ import { closedTurnstile, closeTurnstile, type Turnstile } from './turnstile.js'
 
 export interface LockInternalsOptions {
   readonly driver: LockDriver;
-  readonly maxLeases: number;
   /** What is written into the next znode. */
   readonly data: () => Uint8Array;
   /** What a child does that this kind of lock did not create: fail the acquire, or stand in the queue by its name. */
@@ -193,9 +192,9 @@ export class LockQueue {
 
   /** The one of ours right before, if the place that it has, or had, says something of ours. */
   #usable(before: LockNode | undefined, node: LockNode): LockNode | undefined {
-    const { driver, maxLeases, queued } = this.options;
+    const { driver, queued } = this.options;
     // Who wants to know how many are before it needs a list.
-    if (before === undefined || driver !== standardDriver || maxLeases !== 1 || queued || !this.isAppendOnly(node) || !before.isOfOneKindWith(node)) return undefined;
+    if (before === undefined || driver !== standardDriver || queued || !this.isAppendOnly(node) || !before.isOfOneKindWith(node)) return undefined;
     return before;
   }
 

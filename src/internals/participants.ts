@@ -31,7 +31,7 @@ export interface Participant {
   readonly isIdle: boolean;
   /** When it queued up, by the clock of the server that led then. */
   readonly createdAt: Date;
-  /** Its weight, in a lock with a {@link PriorityDriver}; else undefined. */
+  /** Its weight, in a lock with weights; else undefined. */
   readonly weight?: number;
 }
 
@@ -58,7 +58,6 @@ export async function readParticipants(client: LockClient, path: string, driver:
 /** How to find out who of a queue holds the lock. */
 export interface LockRule {
   readonly driver: LockDriver;
-  readonly maxLeases: number;
   readonly shown: Shown;
 }
 
@@ -100,10 +99,10 @@ function foreignTo(names: readonly string[], { driver, shown }: LockRule): strin
 
 /** Of several kinds of locks in one queue, all have a say, and only this kind is looked for. */
 function firstHolding(names: readonly string[], rule: LockRule): string | undefined {
-  const { driver, maxLeases, shown } = rule;
+  const { driver, shown } = rule;
   const foreign = new Set(foreignTo(names, rule));
   const sorted = driver.sort(names.filter((name) => !foreign.has(name)));
-  return queueOf(names, driver, shown).find((name) => driver.decide(sorted, name, maxLeases).held);
+  return queueOf(names, driver, shown).find((name) => driver.decide(sorted, name).held);
 }
 
 /** The names of the participants among a lock's children, in order; of several kinds of locks in one queue, only this one's: readers ask for the readers, as in Curator. */

@@ -1,7 +1,7 @@
 import { abort } from '../support/no-context.js';
 import { systemClock } from '../support/clock.js';
 import { LockLostError, NotOwnedError } from '../internals/lock-errors.js';
-import type { Release } from '../internals/grant.js';
+import type { ReleaseOutcome } from '../internals/grant.js';
 import { onAbort } from '../support/on-abort.js';
 import { checkLeaseMs } from '../mutex/acquire-options.js';
 import { HoldLease, type LeaseTerms } from '../mutex/hold-lease.js';
@@ -11,7 +11,7 @@ import type { PartHold } from './part-of-multi-lock.js';
 type MultiHoldState =
   | { readonly at: 'open' }
   | { readonly at: 'expired'; readonly loss: LockLostError }
-  | { readonly at: 'released'; readonly outcome: Promise<Release>; readonly loss: LockLostError | undefined };
+  | { readonly at: 'released'; readonly outcome: Promise<ReleaseOutcome>; readonly loss: LockLostError | undefined };
 
 /**
  * Several holds as one: valid as long as all of them are, lost when any is.
@@ -95,7 +95,7 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
    * @example
    * if ((await hold.release()) === 'lost') await checkWhatWasWritten();
    */
-  release(): Promise<Release> {
+  release(): Promise<ReleaseOutcome> {
     // Judged while they are open: a loss that is noticed only now still aborts the signal, and who hears of that may release it as well.
     const { loss } = this;
     if (this.#state.at === 'released') return this.#state.outcome;
@@ -163,10 +163,10 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   }
 }
 
-const lost: Release = 'lost';
+const lost: ReleaseOutcome = 'lost';
 
 /** In reverse, each asked in this very step; rejects with the first error when all have settled. */
-export async function releaseAll(holds: readonly PartHold[]): Promise<Release> {
+export async function releaseAll(holds: readonly PartHold[]): Promise<ReleaseOutcome> {
   const releases = [...holds].reverse().map(async (hold) => hold.release());
   const settled = await Promise.allSettled(releases);
   for (const one of settled) if (one.status === 'rejected') throw one.reason;

@@ -1,4 +1,4 @@
-import type { Release } from '../internals/grant.js';
+import type { ReleaseOutcome } from '../internals/grant.js';
 import type { AcquireOptions } from '../mutex/acquire-options.js';
 
 /** What an InterProcessMultiLock needs of the hold of one of its locks; a {@link Hold} has it. */
@@ -8,7 +8,7 @@ export interface PartHold {
   /** Aborts with a LockLostError when it is lost. */
   readonly signal: AbortSignal;
   /** Lets go. */
-  release(): Promise<Release>;
+  release(): Promise<ReleaseOutcome>;
 }
 
 /** A lock that can be part of an InterProcessMultiLock: those of this library, or one of your own. */

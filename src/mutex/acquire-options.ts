@@ -46,7 +46,7 @@ export interface AcquireOptions {
 /** As {@link AcquireOptions}, and where in the queue. */
 export interface MutexAcquireOptions extends AcquireOptions {
   /**
-   * A whole number from 1 to 10: the heavier ones are let in first. Only with a {@link PriorityDriver}. Whoever re-enters does not wait, whatever its weight.
+   * A whole number from 1 to 10: the heavier ones are let in first. Only with the option `weights` of the mutex. Whoever re-enters does not wait, whatever its weight.
    * @default 1
    */
   readonly weight?: number | undefined;
@@ -75,7 +75,7 @@ export function checkAcquireOptions(what: string, options: AcquireOptions = {}, 
 export function checkMutexOptions(what: string, options: MutexAcquireOptions, hasWeights: boolean): MutexAcquireOptions {
   const checked: MutexAcquireOptions = checkAcquireOptions(what, options, weightNames);
   if (checked.weight === undefined) return checked;
-  if (!hasWeights) throw new TypeError('Unexpected option `weight`: it needs a mutex with weights, new InterProcessMutex(client, path, { driver: new PriorityDriver() })');
+  if (!hasWeights) throw new TypeError('Unexpected option `weight`: it needs a mutex with weights, new InterProcessMutex(client, path, { weights: {} })');
   expectInteger('weight', checked.weight, { min: lightest, max: heaviest });
   return checked;
 }

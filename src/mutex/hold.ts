@@ -2,7 +2,7 @@ import type { Clock } from '../support/clock.js';
 import { abort } from '../support/no-context.js';
 import { LockLostError, NotOwnedError } from '../internals/lock-errors.js';
 import { sessionName } from '../zookeeper/session.js';
-import type { Grant, Release } from '../internals/grant.js';
+import type { Grant, ReleaseOutcome } from '../internals/grant.js';
 import { thisOwner, type LockOwner } from '../internals/lock-owner.js';
 import { checkLeaseMs } from './acquire-options.js';
 import { HoldLease, type LeaseTerms } from './hold-lease.js';
@@ -37,7 +37,7 @@ type HoldState =
   | { readonly at: 'lost'; readonly loss: LockLostError; readonly since: number }
   /** The job was told, and nobody waits for it. */
   | { readonly at: 'expired'; readonly loss: LockLostError; readonly since: number }
-  | { readonly at: 'released'; readonly outcome: Promise<Release>; readonly loss: LockLostError | undefined; readonly since: number };
+  | { readonly at: 'released'; readonly outcome: Promise<ReleaseOutcome>; readonly loss: LockLostError | undefined; readonly since: number };
 
 /**
  * One acquire's handle on a lock. Everything that the lock protects should ask `isValid` or pass `fencingToken` on, and stop when
@@ -57,9 +57,9 @@ export class Hold implements AsyncDisposable {
    */
   readonly fencingToken: bigint;
   /** Counts the grants of one znode, where a sticky lock has several: they share one `fencingToken`. Else 0n. */
-  readonly grant: bigint;
-  /** Whether the lock was acquired by this, or its owner had it already. */
-  readonly acquisition: 'first' | 'reentrant';
+  readonly grantNumber: bigint;
+  /** Whether its owner had the lock already when it was acquired. */
+  readonly isReentrant: boolean;
   /** @internal */
   readonly keeper: HoldKeeper;
   /** @internal */
@@ -75,11 +75,11 @@ export class Hold implements AsyncDisposable {
 
   /** @internal */
   constructor(shared: SharedGrant, keeper: HoldKeeper, context: HoldContext | undefined) {
-    this.acquisition = shared.handles === 0 ? 'first' : 'reentrant';
+    this.isReentrant = shared.handles > 0;
     shared.handles += 1;
     this.path = shared.grant.publicPath;
     this.fencingToken = shared.grant.fencingToken;
-    this.grant = shared.grant.number;
+    this.grantNumber = shared.grant.number;
     this.shared = shared;
     this.keeper = keeper;
     this.context = context;
@@ -202,7 +202,7 @@ export class Hold implements AsyncDisposable {
    * @example
    * if ((await hold.release()) === 'lost') await checkWhatWasWritten();
    */
-  release(): Promise<Release> {
+  release(): Promise<ReleaseOutcome> {
     // Judged while it is open: a loss that is noticed only now still aborts its signal, and who hears of that may release it as well.
     this.#judge();
     if (this.#state.at === 'released') return this.#state.outcome;
@@ -249,11 +249,11 @@ export class Hold implements AsyncDisposable {
     if (loss) this.#lost(loss);
   }
 
-  #letGo(): Promise<Release> {
+  #letGo(): Promise<ReleaseOutcome> {
     if (this.#state.at === 'expired') return lost;
     this.shared.handles -= 1;
     const { grant } = this.shared;
-    return this.shared.handles === 0 ? grant.end() : Promise.resolve<Release>(grant.isValid ? 'released' : 'lost');
+    return this.shared.handles === 0 ? grant.end() : Promise.resolve<ReleaseOutcome>(grant.isValid ? 'released' : 'lost');
   }
 
   #lost(loss: LockLostError): void {
@@ -287,4 +287,4 @@ export class Hold implements AsyncDisposable {
 }
 
 const noLeases: readonly HoldLease[] = [];
-const lost = Promise.resolve<Release>('lost');
+const lost = Promise.resolve<ReleaseOutcome>('lost');

@@ -5,7 +5,7 @@ import { requireClient, requireOpen, type LockClient } from '../client/lock-clie
 import { lockPath } from '../zookeeper/path.js';
 import { expectFunction } from '../support/validate.js';
 import { localAddress } from '../internals/local-address.js';
-import type { Grant, Release } from '../internals/grant.js';
+import type { Grant, ReleaseOutcome } from '../internals/grant.js';
 import type { Mode } from '../internals/lock-queue.js';
 import type { Participant } from '../internals/participants.js';
 import { Patience } from '../internals/patience.js';
@@ -79,7 +79,7 @@ export class InterProcessMutex {
     const usual = pair?.data ?? Buffer.from(localAddress());
     const events = this.#events;
     const queued = (position: number, znode: string): void => events.tell('queued', { position, path: znode });
-    this.#kind = mutexKind(client, this.#path, checked, pair?.role === 'read' ? Infinity : 1, {
+    this.#kind = mutexKind(client, this.#path, checked, {
       data: () => (this.#revocation ? noData : usual),
       get queued() {
         return events.isHeard('queued') ? queued : undefined;
@@ -171,7 +171,7 @@ export class InterProcessMutex {
    *
    * @throws NotOwnedError when there is none
    */
-  async release(): Promise<Release> {
+  async release(): Promise<ReleaseOutcome> {
     const hold = this.#holds.ofCaller();
     if (hold === undefined) throw new NotOwnedError(this.#path);
     return hold.release();

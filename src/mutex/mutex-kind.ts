@@ -1,7 +1,5 @@
 import type { LockClient } from '../client/lock-client.js';
-import type { LockDriver } from '../driver/lock-driver.js';
-import { PriorityDriver } from '../weighted/priority-driver.js';
-import { lightest } from '../weighted/weighted-name.js';
+import { lightest, weightedMark } from '../weighted/weighted-name.js';
 import type { Grant } from '../internals/grant.js';
 import { LockInternals } from '../internals/lock-internals.js';
 import type { Mode } from '../internals/lock-queue.js';
@@ -34,17 +32,15 @@ export interface MutexKind {
   holder(patience: Patience): Promise<Participant | undefined>;
 }
 
-/** @param maxLeases how many hold it at a time: readers share it */
-export function mutexKind(client: LockClient, path: string, options: CheckedMutexOptions, maxLeases: number, tools: WaitTools): MutexKind {
-  const { driver } = options;
-  return driver instanceof PriorityDriver ? weighted(client, path, driver, tools) : ordered(client, path, { ...options, driver, maxLeases }, tools);
+export function mutexKind(client: LockClient, path: string, options: CheckedMutexOptions, tools: WaitTools): MutexKind {
+  return options.weights ? weighted(client, path, options.weights, tools) : ordered(client, path, options, tools);
 }
 
-function weighted(client: LockClient, path: string, driver: PriorityDriver, tools: WaitTools): MutexKind {
-  const internals = new WeightedInternals(client, path, driver, tools);
+function weighted(client: LockClient, path: string, weights: { readonly overtakesPerWeight: number }, tools: WaitTools): MutexKind {
+  const internals = new WeightedInternals(client, path, weights, tools);
   return {
-    lockName: driver.lockName,
-    lockNames: [driver.lockName],
+    lockName: weightedMark,
+    lockNames: [weightedMark],
     hasWeights: true,
     isSticky: false,
     acquire: (patience, mode, { weight = lightest, data }) => internals.acquire(patience, mode, weight, data),
@@ -53,13 +49,12 @@ function weighted(client: LockClient, path: string, driver: PriorityDriver, tool
   };
 }
 
-function ordered(client: LockClient, path: string, { driver, foreignNodes, sticky, maxLeases }: CheckedMutexOptions & { driver: LockDriver; maxLeases: number }, tools: WaitTools): MutexKind {
+function ordered(client: LockClient, path: string, { driver, foreignNodes, sticky }: CheckedMutexOptions, tools: WaitTools): MutexKind {
   const isSticky = sticky !== undefined;
   const { data } = tools;
   const plain = new LockInternals(client, path, {
     driver,
     foreignNodes,
-    maxLeases,
     data,
     hasMarkedUuid: isSticky,
     get queued() {
@@ -75,6 +70,6 @@ function ordered(client: LockClient, path: string, { driver, foreignNodes, stick
     isSticky,
     acquire: (patience, mode, { beside, data: ownData }) => internals.acquire(patience, mode, beside, ownData),
     participants: (patience) => readParticipants(client, path, driver, patience, shown),
-    holder: (patience) => readHolder(client, path, { driver, maxLeases, shown }, patience),
+    holder: (patience) => readHolder(client, path, { driver, shown }, patience),
   };
 }

@@ -1,13 +1,20 @@
 import { callApplication } from '../support/no-context.js';
 import { expectDuration, expected, expectMethod, expectOneOf, expectOptions } from '../support/validate.js';
 import type { LockDriver } from '../driver/lock-driver.js';
-import { PriorityDriver } from '../weighted/priority-driver.js';
+import { checkedWeights, type WeightsOptions } from '../weighted/weights-options.js';
 import { standardDriver } from '../driver/standard-driver.js';
 
 /** Options of {@link InterProcessMutex}. */
 export interface InterProcessMutexOptions {
-  /** Who holds the lock, decided from the names of its znodes; or a {@link PriorityDriver}, for a lock with weights. @default Curator's order */
-  readonly driver?: LockDriver | PriorityDriver | undefined;
+  /** Who holds the lock, decided from the names of its znodes. @default Curator's order */
+  readonly driver?: LockDriver | undefined;
+  /**
+   * Let the heavier ones in first: `acquire({ weight })`, a whole number from 1 to 10. Within a weight it is first come, first served, and each waiter is overtaken by a bounded
+   * number of others, so that nobody waits for ever. Such a lock keeps who holds it in the data of its own znode, and is no lock of Curator's: give it a path of its own. How it
+   * decides, and what that costs: docs/weights.md.
+   * @default all waiters weigh the same
+   */
+  readonly weights?: WeightsOptions | undefined;
   /**
    * What to do when the lock's znode has children that this kind of lock did not create: `reject` the acquire with
    * ForeignNodeError, or `wait` behind those whose name sorts before ours, as Curator does, and pass the rest: kazoo's `…__lock__…` sort behind ours, so
@@ -31,30 +38,36 @@ export interface StickyOptions {
 
 /** With the defaults. */
 export interface CheckedMutexOptions {
-  readonly driver: LockDriver | PriorityDriver;
+  readonly driver: LockDriver;
   readonly foreignNodes: 'reject' | 'wait';
   readonly sticky: StickyOptions | undefined;
+  readonly weights: { readonly overtakesPerWeight: number } | undefined;
 }
 
 /** A copy. @throws TypeError or RangeError for a bad option */
 export function checkedMutexOptions(options: InterProcessMutexOptions, { isOwnDriver = false } = {}): CheckedMutexOptions {
-  const { driver = standardDriver, foreignNodes = 'reject', sticky } = expectOptions('InterProcessMutex', options, ['driver', 'foreignNodes', 'sticky']);
+  const { driver, foreignNodes = 'reject', sticky, weights } = expectOptions('InterProcessMutex', options, ['driver', 'foreignNodes', 'sticky', 'weights']);
   expectOneOf('foreignNodes', foreignNodes, ['reject', 'wait']);
-  if (driver instanceof PriorityDriver) {
-    // Nobody can say who of both goes first; and whoever kept the lock would keep the heavier ones out.
-    if (foreignNodes === 'wait') throw new TypeError(expected('foreignNodes', "'reject' with a PriorityDriver", foreignNodes));
-    if (sticky !== undefined) throw new TypeError(expected('sticky', 'undefined with a PriorityDriver', sticky));
-  } else {
-    expectMethod('driver', driver, 'decide');
-    expectMethod('driver', driver, 'sort');
+  if (weights !== undefined) {
+    // The names alone do not say who holds a lock with weights; its order has no place for other clients; and who kept the lock would keep the heavier ones out.
+    if (driver !== undefined) throw new TypeError(expected('driver', 'undefined beside `weights`', driver));
+    if (foreignNodes === 'wait') throw new TypeError(expected('foreignNodes', "'reject' beside `weights`", foreignNodes));
+    if (sticky !== undefined) throw new TypeError(expected('sticky', 'undefined beside `weights`', sticky));
   }
-  if (typeof driver.lockName !== 'string' || driver.lockName === '') throw new TypeError(expected('driver.lockName', 'a non-empty string', driver.lockName));
-  if (/[/\0]/.test(driver.lockName)) throw new TypeError(expected('driver.lockName', 'a part of a name, without slashes', driver.lockName));
   return {
-    driver: isOwnDriver || driver instanceof PriorityDriver ? driver : outsideOfContexts(driver),
+    driver: driver === undefined || isOwnDriver ? (driver ?? standardDriver) : checkDriver(driver),
     foreignNodes,
     sticky: sticky === undefined ? undefined : checkSticky(sticky),
+    weights: weights === undefined ? undefined : checkedWeights(weights),
   };
+}
+
+function checkDriver(driver: LockDriver): LockDriver {
+  expectMethod('driver', driver, 'decide');
+  expectMethod('driver', driver, 'sort');
+  if (typeof driver.lockName !== 'string' || driver.lockName === '') throw new TypeError(expected('driver.lockName', 'a non-empty string', driver.lockName));
+  if (/[/\0]/.test(driver.lockName)) throw new TypeError(expected('driver.lockName', 'a part of a name, without slashes', driver.lockName));
+  return outsideOfContexts(driver);
 }
 
 function checkSticky(options: StickyOptions): StickyOptions {
@@ -77,7 +90,7 @@ function outsideOfContexts(driver: LockDriver): LockDriver {
     appendOnly,
     ...(lockNames && { lockNames }),
     sort: (children) => callApplication(() => driver.sort(children)),
-    decide: (sorted, ours, maxLeases) => callApplication(() => driver.decide(sorted, ours, maxLeases)),
+    decide: (sorted, ours) => callApplication(() => driver.decide(sorted, ours)),
   };
   wrapped.set(driver, outside);
   return outside;

@@ -1,9 +1,9 @@
 import { NotOwnedError, type LockLostError } from '../internals/lock-errors.js';
-import type { Release } from '../internals/grant.js';
+import type { ReleaseOutcome } from '../internals/grant.js';
 
 /** What a job runs under, and what is released when it settles. */
 interface Releasable {
-  release(): Promise<Release>;
+  release(): Promise<ReleaseOutcome>;
   readonly loss: LockLostError | undefined;
   /** At most one listens. */
   onExpired(listener: (error: LockLostError) => void): void;

@@ -2,8 +2,8 @@ import { ForeignNodeError } from '../internals/lock-errors.js';
 import { getChildren, sync, type Operation } from '../zookeeper/operations.js';
 import type { Session } from '../zookeeper/session.js';
 import { whenNoNode } from '../zookeeper/zookeeper-error.js';
-import { leaseDriver } from './lease-driver.js';
 import { foreignNames } from '../driver/names.js';
+import { leaseName } from './lease-driver.js';
 import { standardDriver } from '../driver/standard-driver.js';
 
 /** The two folders of a semaphore. */
@@ -23,7 +23,7 @@ export async function countFreeLeases(session: Session, chroot: string, { locks,
   session.request(sync(`${chroot}${leases}`)).catch(ignore);
   const [inLine, taken] = await Promise.all([namesIn(session, getChildren(`${chroot}${locks}`)), namesIn(session, getChildren(`${chroot}${leases}`))]);
   refuseForeign(locks, foreignNames(inLine, standardDriver.lockName));
-  refuseForeign(leases, foreignNames(taken, leaseDriver.lockName));
+  refuseForeign(leases, foreignNames(taken, leaseName));
   return inLine.length > 0 ? 0 : Math.max(0, maxLeases() - taken.length);
 }
 

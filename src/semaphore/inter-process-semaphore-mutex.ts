@@ -2,7 +2,7 @@ import { NotOwnedError } from '../internals/lock-errors.js';
 import { requireClient, type LockClient } from '../client/lock-client.js';
 import { lockPath } from '../zookeeper/path.js';
 import { expectFunction } from '../support/validate.js';
-import type { Release } from '../internals/grant.js';
+import type { ReleaseOutcome } from '../internals/grant.js';
 import type { Participant } from '../internals/participants.js';
 import { checkAcquireOptions, checkTryOptions, type AcquireOptions } from '../mutex/acquire-options.js';
 import type { AskOptions } from '../mutex/ask.js';
@@ -96,7 +96,7 @@ export class InterProcessSemaphoreMutex {
    *
    * @throws NotOwnedError when there is none
    */
-  async release(): Promise<Release> {
+  async release(): Promise<ReleaseOutcome> {
     const hold = this.#leases.oldest;
     if (hold === undefined) throw new NotOwnedError(this.#path, `Not acquired: ${this.#path}`);
     return hold.release();

@@ -5,7 +5,7 @@ import { getChildren } from '../zookeeper/operations.js';
 import { join } from '../zookeeper/path.js';
 import type { Session } from '../zookeeper/session.js';
 import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
-import { leaseDriver } from './lease-driver.js';
+import { LeaseDriver } from './lease-driver.js';
 import { standardDriver } from '../driver/standard-driver.js';
 import { countFreeLeases, type SemaphoreFolders } from './free-leases.js';
 import type { Grant } from '../internals/grant.js';
@@ -59,6 +59,7 @@ export class LeaseInternals {
   readonly #folders: SemaphoreFolders;
   /** As many as the limit said when it was last asked. */
   #maxLeases = 0;
+  readonly driver = new LeaseDriver(() => this.#maxLeases);
 
   constructor(client: LockClient, path: string, limit: Limit) {
     this.#client = client;
@@ -69,16 +70,8 @@ export class LeaseInternals {
     this.#folders = { locks: `${client.chroot}${join(path, locks)}`, leases: `${client.chroot}${this.leasesPath}` };
     const address = Buffer.from(localAddress());
     const common = { foreignNodes: 'reject', data: () => address } as const;
-    this.#mutex = new LockInternals(client, join(path, locks), { ...common, driver: standardDriver, maxLeases: 1 });
-    const maxLeases = (): number => this.#maxLeases;
-    this.#leases = new LockInternals(client, this.leasesPath, {
-      ...common,
-      driver: leaseDriver,
-      hasMarkedUuid: true,
-      get maxLeases() {
-        return maxLeases();
-      },
-    });
+    this.#mutex = new LockInternals(client, join(path, locks), { ...common, driver: standardDriver });
+    this.#leases = new LockInternals(client, this.leasesPath, { ...common, driver: this.driver, hasMarkedUuid: true });
   }
 
   get leasesPath(): string {

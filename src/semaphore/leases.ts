@@ -1,7 +1,6 @@
 import { throwIfAborted } from '../support/abort-signal.js';
 import { LockTimeoutError } from '../internals/lock-errors.js';
 import { requireOpen, type LockClient } from '../client/lock-client.js';
-import { leaseDriver } from './lease-driver.js';
 import { LeaseInternals, type Limit } from './lease-internals.js';
 import { readParticipants, type Participant } from '../internals/participants.js';
 import { Patience } from '../internals/patience.js';
@@ -79,6 +78,6 @@ export class Leases {
 
   participants(options?: AskOptions): Promise<Participant[]> {
     const question = { call: 'participants', what: 'participants', path: this.#path } as const;
-    return ask(this.#client, question, options, (patience) => readParticipants(this.#client, this.#internals.leasesPath, leaseDriver, patience));
+    return ask(this.#client, question, options, (patience) => readParticipants(this.#client, this.#internals.leasesPath, this.#internals.driver, patience));
   }
 }

@@ -203,7 +203,7 @@ export class WeightedInternals {
     const known = this.#lines.get(weight);
     if (known) return known;
     const driver = new LineDriver(weightedLockName(weight, this.#overtakesPerWeight));
-    const line = new LockQueue(this.#client, this.#path, { driver, maxLeases: 1, data: this.#tools.data, foreignNodes: 'reject' });
+    const line = new LockQueue(this.#client, this.#path, { driver, data: this.#tools.data, foreignNodes: 'reject' });
     this.#lines.set(weight, line);
     return line;
   }

@@ -9,7 +9,6 @@ import {
   InterProcessSemaphoreMutex,
   LockClient,
   LockTimeoutError,
-  PriorityDriver,
   type AclEntry,
   type AcquireOptions,
   type Hold,
@@ -38,7 +37,7 @@ function fail(): never {
 const locks: readonly [string, (client: LockClient, path: string) => (options: Options) => Promise<PromiseLike<unknown> | Held>][] = [
   ['a mutex', (client, path) => (options) => new InterProcessMutex(client, path).acquire(options)],
   ['a mutex that is tried', (client, path) => (options) => new InterProcessMutex(client, path).tryAcquire(options) as Promise<Hold>],
-  ['a mutex with weights', (client, path) => (options) => new InterProcessMutex(client, path, { driver: new PriorityDriver() }).acquire(Object.assign(options, { weight: 3 }))],
+  ['a mutex with weights', (client, path) => (options) => new InterProcessMutex(client, path, { weights: {} }).acquire(Object.assign(options, { weight: 3 }))],
   ['a writer', (client, path) => (options) => new InterProcessReadWriteLock(client, path).writeLock.acquire(options)],
   ['a semaphore', (client, path) => (options) => new InterProcessSemaphore(client, path, { maxLeases: 1 }).acquire(options)],
   ['a semaphore mutex', (client, path) => (options) => new InterProcessSemaphoreMutex(client, path).acquire(options)],
@@ -144,7 +143,7 @@ describe('options that change after the call', () => {
 
   it('of a mutex: foreign znodes and its driver stay what they were', async () => {
     const path = testPath('changed');
-    const options: Options = { foreignNodes: 'reject', driver: new PriorityDriver() };
+    const options: Options = { foreignNodes: 'reject', weights: {} };
     const mutex = new InterProcessMutex(client, path, options);
     Object.assign(options, { foreignNodes: 'wait', driver: undefined });
     expect(await mutex.withLock((hold) => hold.isValid, { weight: 2 })).to.equal(true);
@@ -213,7 +212,7 @@ describe('options that change after the call', () => {
 
 async function participantsOf(what: string, client: LockClient, path: string): Promise<{ readonly data: Buffer }[]> {
   if (what === 'a writer') return new InterProcessReadWriteLock(client, path).writeLock.participants();
-  if (what === 'a mutex with weights') return new InterProcessMutex(client, path, { driver: new PriorityDriver() }).participants();
+  if (what === 'a mutex with weights') return new InterProcessMutex(client, path, { weights: {} }).participants();
   if (what.startsWith('a semaphore')) return new InterProcessSemaphore(client, path, { maxLeases: 1 }).participants();
   return new InterProcessMutex(client, path).participants();
 }

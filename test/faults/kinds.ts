@@ -1,4 +1,4 @@
-import { InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphore, PriorityDriver, type AcquireOptions, type Hold, type LockClient } from '../../src/index.ts';
+import { InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphore, type AcquireOptions, type Hold, type LockClient } from '../../src/index.ts';
 
 /** What is acquired one at a time. */
 export interface Lock {
@@ -37,8 +37,8 @@ export const readWrite: Kind = {
 
 export const weighted: Kind = {
   ...mutex,
-  usual: (client, path) => new InterProcessMutex(client, path, { driver: new PriorityDriver() }),
-  acquireAll: async (client, path, options) => [await new InterProcessMutex(client, path, { driver: new PriorityDriver() }).acquire(options)],
+  usual: (client, path) => new InterProcessMutex(client, path, { weights: {} }),
+  acquireAll: async (client, path, options) => [await new InterProcessMutex(client, path, { weights: {} }).acquire(options)],
 };
 
 export function semaphore(maxLeases: number): Kind {

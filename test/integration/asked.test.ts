@@ -5,7 +5,6 @@ import {
   InterProcessSemaphore,
   InterProcessSemaphoreMutex,
   LockClient,
-  PriorityDriver,
   revoke,
   type AskOptions,
   type Hold,
@@ -132,7 +131,7 @@ function questionsOf(client: LockClient, path: string, held: Hold): Question[] {
     mutex: new InterProcessMutex(client, `${path}/mutex`),
     'read lock': pair.readLock,
     'write lock': pair.writeLock,
-    'weighted mutex': new InterProcessMutex(client, `${path}/weighted`, { driver: new PriorityDriver() }),
+    'weighted mutex': new InterProcessMutex(client, `${path}/weighted`, { weights: {} }),
   };
   const ofMutexes = Object.entries(mutexes).flatMap(([name, mutex]) => [
     { name: `${name}.participants`, text: `The participants of ${mutex.path} were not read`, ask: (options?: AskOptions) => mutex.participants(options) },

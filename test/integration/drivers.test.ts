@@ -15,7 +15,7 @@ const lastIsNext: LockDriver = {
     const [oldest, ...rest] = standard.sort(children);
     return oldest === undefined ? [] : [oldest, ...rest.reverse()];
   },
-  decide: (sorted, ours, maxLeases) => standard.decide(sorted, ours, maxLeases),
+  decide: (sorted, ours) => standard.decide(sorted, ours),
 };
 
 /** Curator's order, but everyone watches the first. */

@@ -22,7 +22,7 @@ describe('a hold', () => {
     const hold = await mutex.acquire();
     const { value: stat } = await client.session.request(exists(hold.path));
     expect(hold.fencingToken).to.equal(stat.czxid);
-    expect(hold.grant).to.equal(0n);
+    expect(hold.grantNumber).to.equal(0n);
     await hold.release();
   });
 

@@ -490,7 +490,7 @@ describe('revocation', () => {
       const { mutex, theirs, path } = await idle('asked');
       const { reach } = requests(mutex);
       const hold = await mutex.acquire();
-      expect([hold.path, hold.grant]).to.deep.equal([path, 1n]);
+      expect([hold.path, hold.grantNumber]).to.deep.equal([path, 1n]);
       await until('its idle mark is gone', async () => (await theirs.participants())[0]?.isIdle === false);
       await revoke(other, path);
       await reach(1);

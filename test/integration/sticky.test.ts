@@ -30,7 +30,7 @@ describe('a sticky lock', () => {
     lab.proxy.clear();
     const again = await mutex.acquire();
     expect([again.path, again.fencingToken]).to.deep.equal([first.path, first.fencingToken]);
-    expect([first.grant, again.grant]).to.deep.equal([0n, 1n]);
+    expect([first.grantNumber, again.grantNumber]).to.deep.equal([0n, 1n]);
     expect([first.isValid, again.isValid]).to.deep.equal([false, true]);
     expect(await again.release()).to.equal('released');
     expect(writes()).to.deep.equal([]);
@@ -188,7 +188,7 @@ describe('a sticky lock', () => {
     await once(mutex);
     await until('the znode is gone', async () => (await lab.observer.children(mutex.path)).length === 0);
     const next = await mutex.acquire();
-    expect(next.grant).to.equal(0n);
+    expect(next.grantNumber).to.equal(0n);
     await next.release();
   });
 
@@ -269,7 +269,7 @@ describe('a sticky lock', () => {
     };
     const workers = Array.from({ length: 60 }, work);
     // From its first grant on, so that there is no quiet moment in which the watch could be planted.
-    await until('it is granted again and again', () => [...held].some((hold) => hold.grant > 20n));
+    await until('it is granted again and again', () => [...held].some((hold) => hold.grantNumber > 20n));
     const [{ path: znode } = { path: '' }] = held;
     await lab.observer.remove(znode);
     const taken = await rival.acquire();

@@ -35,7 +35,7 @@ const lists = queues
 
 const holders = (queue: readonly Znode[]): Znode[] => {
   const sorted = readDriver.sort(queue.map(({ name }) => name));
-  return queue.filter(({ name, kind }) => drivers[kind].decide(sorted, name, 1).held);
+  return queue.filter(({ name, kind }) => drivers[kind].decide(sorted, name).held);
 };
 
 describe('the drivers of readers and writers, for any queue', () => {
@@ -87,7 +87,7 @@ describe('the drivers of readers and writers, for any queue', () => {
       fc.property(lists, ({ queue }) => {
         const sorted = queue.map(({ name }) => name);
         for (const [index, { name, kind }] of queue.entries()) {
-          const decision = drivers[kind].decide(sorted, name, 1);
+          const decision = drivers[kind].decide(sorted, name);
           if (decision.held) continue;
           const before = queue.slice(0, index);
           const expected = kind === 'write' ? before.at(-1) : before.find((one) => one.kind === 'write');
@@ -134,6 +134,6 @@ describe('the drivers of readers and writers, for any queue', () => {
   });
 
   it('refuse to decide for one who is not in the list', () => {
-    for (const driver of [readDriver, writeDriver]) expect(() => driver.decide([], 'nobody', 1)).to.throw(RangeError, 'nobody');
+    for (const driver of [readDriver, writeDriver]) expect(() => driver.decide([], 'nobody')).to.throw(RangeError, 'nobody');
   });
 });

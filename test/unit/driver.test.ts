@@ -64,32 +64,16 @@ describe('the standard driver', () => {
 
   describe('decide', () => {
     it('lets the first one hold', () => {
-      expect(standardDriver.decide(queue, first, 1)).to.deep.equal({ held: true });
+      expect(standardDriver.decide(queue, first)).to.deep.equal({ held: true });
     });
 
     it('lets every other one watch the one just ahead of it', () => {
-      expect(standardDriver.decide(queue, second, 1)).to.deep.equal({ held: false, watch: first });
-      expect(standardDriver.decide(queue, third, 1)).to.deep.equal({ held: false, watch: second });
-    });
-
-    it('with two leases lets two hold, and the third watch the first', () => {
-      expect(standardDriver.decide(queue, second, 2)).to.deep.equal({ held: true });
-      expect(standardDriver.decide(queue, third, 2)).to.deep.equal({ held: false, watch: first });
-    });
-
-    it('lets everybody hold if there is no limit', () => {
-      expect(standardDriver.decide(queue, third, Infinity)).to.deep.equal({ held: true });
+      expect(standardDriver.decide(queue, second)).to.deep.equal({ held: false, watch: first });
+      expect(standardDriver.decide(queue, third)).to.deep.equal({ held: false, watch: second });
     });
 
     it('throws for a name that is not in the list, and names it', () => {
-      expect(() => standardDriver.decide([first], second, 1)).to.throw(RangeError, 'lock-0000000002 is not among the 1 children');
+      expect(() => standardDriver.decide([first], second)).to.throw(RangeError, 'lock-0000000002 is not among the 1 children');
     });
-
-    for (const maxLeases of [0, -1, 1.5, NaN, -Infinity]) {
-      it(`refuses ${maxLeases} leases`, () => {
-        const message = `Expected \`maxLeases\` to be an integer ≥ 1 or Infinity, got ${maxLeases}`;
-        expect(() => standardDriver.decide(queue, second, maxLeases)).to.throw(RangeError, message);
-      });
-    }
   });
 });

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
-import { leaseDriver } from '../../src/semaphore/lease-driver.ts';
+import { LeaseDriver } from '../../src/semaphore/lease-driver.ts';
+
+const driverOf = (maxLeases: number): LeaseDriver => new LeaseDriver(() => maxLeases);
 
 const uuids = ['9d3a40af-0a1b-4c2d-8e3f-405162738495', '1d3a40af-0a1b-4c2d-8e3f-405162738495', '5d3a40af-0a1b-4c2d-8e3f-405162738495'];
 const [first = '', second = '', third = ''] = uuids.map((uuid, index) => `_c_${uuid}-lease-000000000${index}`);
@@ -7,7 +9,7 @@ const [first = '', second = '', third = ''] = uuids.map((uuid, index) => `_c_${u
 describe('the driver of leases', () => {
   it('sorts by the sequence, whatever the uuids are, and leaves its argument as it is', () => {
     const children = [third, first, second];
-    expect(leaseDriver.sort(children)).to.deep.equal([first, second, third]);
+    expect(driverOf(1).sort(children)).to.deep.equal([first, second, third]);
     expect(children).to.deep.equal([third, first, second]);
   });
 
@@ -19,18 +21,18 @@ describe('the driver of leases', () => {
     [3, [true, true, true]],
   ] as const) {
     it(`with ${maxLeases} leases lets the first ${Math.max(0, maxLeases)} in`, () => {
-      expect([first, second, third].map((ours) => leaseDriver.decide([first, second, third], ours, maxLeases).held)).to.deep.equal(held);
+      expect([first, second, third].map((ours) => driverOf(maxLeases).decide([first, second, third], ours).held)).to.deep.equal(held);
     });
   }
 
   it('lets nobody in whom Java keeps out: with at most so many children all are in', () => {
     for (let children = 1; children <= 3; children += 1) {
       const sorted = [first, second, third].slice(0, children);
-      for (const ours of sorted) expect(leaseDriver.decide(sorted, ours, children).held).to.equal(true);
+      for (const ours of sorted) expect(driverOf(children).decide(sorted, ours).held).to.equal(true);
     }
   });
 
   it('is not asked for a znode that is not there', () => {
-    expect(() => leaseDriver.decide([first], second, 1)).to.throw(RangeError, second);
+    expect(() => driverOf(1).decide([first], second)).to.throw(RangeError, second);
   });
 });

@@ -33,7 +33,7 @@ describe('application code that the library calls', () => {
     lockName: 'lock-',
     appendOnly: true,
     sort: (children) => (saw('driver.sort'), standard.sort(children)),
-    decide: (sorted, ours, maxLeases) => (saw('driver.decide'), standard.decide(sorted, ours, maxLeases)),
+    decide: (sorted, ours) => (saw('driver.decide'), standard.decide(sorted, ours)),
   };
   const standard = new StandardDriver();
 

@@ -153,7 +153,7 @@ describe('a lease', () => {
       const mutex = sticky();
       await (await mutex.acquire()).release();
       const hold = await mutex.acquire({ leaseMs: 200 });
-      expect(hold.grant).to.equal(1n);
+      expect(hold.grantNumber).to.equal(1n);
       const waiting = [mutex.acquire(), mutex.acquire()];
       const first = await (waiting[0] as Promise<typeof hold>);
       expect([hold.isValid, first.fencingToken > hold.fencingToken]).to.deep.equal([false, true]);

@@ -7,7 +7,6 @@ import {
   InterProcessSemaphore,
   InterProcessSemaphoreMutex,
   LockClient,
-  PriorityDriver,
   revoke,
   watchQueue,
 } from '../../../src/index.ts';
@@ -113,7 +112,7 @@ export const entryPoints: readonly EntryPoint[] = [
   {
     name: 'InterProcessMutex.constructor',
     what: 'InterProcessMutex',
-    options: () => ({ foreignNodes: 'reject', driver: undefined, sticky: { idleMs: 0 } }),
+    options: () => ({ foreignNodes: 'reject', driver: undefined, sticky: { idleMs: 0 }, weights: undefined }),
     takesSignal: false,
     async call({ client }, options, called) {
       const mutex = new InterProcessMutex(client, testPath('of-options'), options);
@@ -132,8 +131,19 @@ export const entryPoints: readonly EntryPoint[] = [
       await mutex.withLock(() => undefined);
     },
   },
+  {
+    name: 'InterProcessMutex.constructor',
+    what: 'weights',
+    options: () => ({ overtakesPerWeight: 3 }),
+    takesSignal: false,
+    async call({ client }, weights, called) {
+      const mutex = new InterProcessMutex(client, testPath('of-options'), { weights });
+      called();
+      await mutex.withLock(() => undefined);
+    },
+  },
   ...lockCalls('InterProcessMutex', ({ client }) => new InterProcessMutex(client, testPath('of-options'))),
-  ...lockCalls('InterProcessMutex', ({ client }) => new InterProcessMutex(client, testPath('of-options'), { driver: new PriorityDriver() }), () => ({ ...acquiring(), weight: 3 })),
+  ...lockCalls('InterProcessMutex', ({ client }) => new InterProcessMutex(client, testPath('of-options'), { weights: {} }), () => ({ ...acquiring(), weight: 3 })),
   {
     name: 'InterProcessReadWriteLock.constructor',
     what: 'InterProcessReadWriteLock',
@@ -214,13 +224,6 @@ export const entryPoints: readonly EntryPoint[] = [
       await queues.next();
       await queues.return();
     },
-  },
-  {
-    name: 'PriorityDriver.constructor',
-    what: 'PriorityDriver',
-    options: () => ({ overtakesPerWeight: 3 }),
-    takesSignal: false,
-    call: (_tools, options, called) => (new PriorityDriver(options), called()),
   },
   {
     name: 'exponentialBackoff',

@@ -63,7 +63,7 @@ describe('the options of every call', () => {
   });
 
   for (const entry of entryPoints) {
-    const title = `${entry.name}${entry.what === 'sticky' ? ' for `sticky`' : 'weight' in entry.options() ? ' with weights' : ''}`;
+    const title = `${entry.name}${entry.what === 'sticky' || entry.what === 'weights' ? ` for \`${entry.what}\`` : 'weight' in entry.options() ? ' with weights' : ''}`;
     describe(`of ${title}`, () => {
       for (const [what, value, shown] of refused) {
         it(`are not ${what}`, async () => {

@@ -3,12 +3,12 @@ import { expect } from 'chai';
 import { createSequential, openAcl } from '../../../src/zookeeper/operations.ts';
 import { protectedPrefix } from '../../../src/driver/names.ts';
 import { weightedLockName } from '../../../src/weighted/weighted-name.ts';
-import { forceRelease, InterProcessMutex, PriorityDriver, watchQueue } from '../../../src/index.ts';
+import { forceRelease, InterProcessMutex, watchQueue } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { rejection, until } from '../../../harness/until.ts';
 import { type Frame } from '../../../harness/zk-proxy.ts';
 
-const driver = new PriorityDriver();
+const weights = {};
 const withoutWrite = [{ permissions: 1 + 4 + 8, scheme: 'world', id: 'anyone' }];
 
 describe('the claim of a mutex with weights', () => {
@@ -17,7 +17,7 @@ describe('the claim of a mutex with weights', () => {
   let theirs: InterProcessMutex;
 
   beforeEach(() => {
-    [ours, theirs] = [new InterProcessMutex(lab.client, lab.path, { driver }), new InterProcessMutex(lab.other, lab.path, { driver })];
+    [ours, theirs] = [new InterProcessMutex(lab.client, lab.path, { weights }), new InterProcessMutex(lab.other, lab.path, { weights })];
   });
 
   const isClaim = (frame: Frame): boolean => frame.from === 'client' && frame.op === 'multi' && (frame.path ?? '').startsWith(`${lab.path}/`);
@@ -134,7 +134,7 @@ describe('the claim of a mutex with weights', () => {
   });
 
   it('wakes whoever was about to watch for it', async () => {
-    const strict = new InterProcessMutex(lab.client, lab.path, { driver: new PriorityDriver({ overtakesPerWeight: 1 }) });
+    const strict = new InterProcessMutex(lab.client, lab.path, { weights: { overtakesPerWeight: 1 } });
     const first = await theirs.acquire();
     const light = strict.acquire({ weight: 1 });
     await until('it watches the holder', () => lab.client.session.watchedPaths('data').includes(first.path));

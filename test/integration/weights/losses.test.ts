@@ -1,16 +1,16 @@
 import { expect } from 'chai';
-import { forceRelease, InterProcessMutex, LockClient, PriorityDriver, revoke, watchQueue, type LockQueue } from '../../../src/index.ts';
+import { forceRelease, InterProcessMutex, LockClient, revoke, watchQueue, type LockQueue } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { sharedConnectString } from '../../../harness/hooks.ts';
 import { aborted, rejection, until } from '../../../harness/until.ts';
 import { isEmpty, lineUp } from './support.ts';
 
-const driver = new PriorityDriver();
+const weights = {};
 
 describe('a mutex with weights that somebody leaves', () => {
   const lab = labOfEachTest('weights-losses');
 
-  const mutexOf = (client: LockClient): InterProcessMutex => new InterProcessMutex(client, lab.path, { driver });
+  const mutexOf = (client: LockClient): InterProcessMutex => new InterProcessMutex(client, lab.path, { weights });
   const areInLine = (count: number): Promise<void> => until(`${count} are there`, async () => (await lab.observer.children(lab.path)).length === count);
   /** What a client watches of this lock, its own znodes included. */
   const watched = (client: LockClient): string[] => client.session.watchedPaths('data').filter((path) => path.startsWith(lab.path));

@@ -1,35 +1,35 @@
 import { expect } from 'chai';
-import { InterProcessMutex, PriorityDriver } from '../../../src/index.ts';
+import { InterProcessMutex } from '../../../src/index.ts';
 import { once } from '../../../harness/frame-matches.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { rejection, until } from '../../../harness/until.ts';
 import { type Frame } from '../../../harness/zk-proxy.ts';
 
-const driver = new PriorityDriver();
+const weights = {};
 
 describe('a mutex with weights whose connection breaks', () => {
   const lab = labOfEachTest('weights-wire', { server: 'own', proxy: true, client: { sessionTimeoutMs: 4_000 } });
 
-  beforeEach(async () => (await new InterProcessMutex(lab.client, lab.path, { driver }).acquire()).release());
+  beforeEach(async () => (await new InterProcessMutex(lab.client, lab.path, { weights }).acquire()).release());
 
   /** A transaction that claims the lock names the own znode first. */
   const isClaim = (side: Frame['from']) => (frame: Frame): boolean => frame.from === side && frame.op === 'multi' && (frame.path ?? '').startsWith(`${lab.path}/`);
 
   for (const action of ['cut', 'cut-inside'] as const) {
     it(`a claim whose answer is lost (${action}) is found again, and holds with the token of its transaction`, async () => {
-      const before = await new InterProcessMutex(lab.other, lab.path, { driver }).acquire();
+      const before = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
       await before.release();
       lab.proxy.clear();
       once(lab.proxy, isClaim('server'), action);
-      const hold = await new InterProcessMutex(lab.client, lab.path, { driver }).acquire({ weight: 4 });
+      const hold = await new InterProcessMutex(lab.client, lab.path, { weights }).acquire({ weight: 4 });
       expect(lab.proxy.frames.filter(({ from, op }) => from === 'client' && op === 'create2'), 'creates').to.have.length(1);
       expect(hold.isValid).to.equal(true);
       expect(hold.fencingToken > before.fencingToken).to.equal(true);
       expect(await lab.observer.read(lab.path)).to.contain(hold.path.slice(lab.path.length + 1));
       // Nobody else could have claimed it since.
-      expect(await new InterProcessMutex(lab.other, lab.path, { driver }).tryAcquire({ weight: 10 })).to.equal(undefined);
+      expect(await new InterProcessMutex(lab.other, lab.path, { weights }).tryAcquire({ weight: 10 })).to.equal(undefined);
       await hold.release();
-      const after = await new InterProcessMutex(lab.other, lab.path, { driver }).acquire();
+      const after = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
       expect(after.fencingToken > hold.fencingToken).to.equal(true);
       await after.release();
     });
@@ -37,7 +37,7 @@ describe('a mutex with weights whose connection breaks', () => {
 
   it('a claim that never arrived is made again', async () => {
     once(lab.proxy, isClaim('client'), 'cut');
-    const hold = await new InterProcessMutex(lab.client, lab.path, { driver }).acquire();
+    const hold = await new InterProcessMutex(lab.client, lab.path, { weights }).acquire();
     expect(hold.isValid).to.equal(true);
     await hold.release();
     expect(await lab.observer.children(lab.path)).to.deep.equal([]);
@@ -46,7 +46,7 @@ describe('a mutex with weights whose connection breaks', () => {
   it('after a claim without an answer it looks behind a quorum write', async () => {
     once(lab.proxy, isClaim('server'), 'cut');
     lab.proxy.clear();
-    const hold = await new InterProcessMutex(lab.client, lab.path, { driver }).acquire();
+    const hold = await new InterProcessMutex(lab.client, lab.path, { weights }).acquire();
     const sent = lab.proxy.frames.filter(({ from, connection, op }) => from === 'client' && connection > 1 && op !== 'connect').map(({ op }) => op);
     // One is the heartbeat's, which every new connection begins with.
     expect(sent.slice(0, sent.indexOf('getData')).filter((op) => op === 'multi'), sent.join()).to.have.length(2);
@@ -57,26 +57,26 @@ describe('a mutex with weights whose connection breaks', () => {
     const controller = new AbortController();
     once(lab.proxy, isClaim('server'), 'cut');
     const lost = lab.proxy.seen(isClaim('server'));
-    const acquiring = rejection(new InterProcessMutex(lab.client, lab.path, { driver }).acquire({ signal: controller.signal }));
+    const acquiring = rejection(new InterProcessMutex(lab.client, lab.path, { weights }).acquire({ signal: controller.signal }));
     await lost;
     controller.abort(new Error('enough'));
     expect((await acquiring).message).to.equal('enough');
-    const next = await new InterProcessMutex(lab.other, lab.path, { driver }).acquire();
+    const next = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
     await next.release();
     await until('nobody is there', async () => (await lab.observer.children(lab.path)).length === 0);
   });
 
   it('a tryAcquire whose claim has no answer settles, and leaves nothing if it says no', async () => {
     once(lab.proxy, isClaim('server'), 'cut');
-    const hold = await new InterProcessMutex(lab.client, lab.path, { driver }).tryAcquire();
+    const hold = await new InterProcessMutex(lab.client, lab.path, { weights }).tryAcquire();
     await hold?.release();
     await until('nobody is there', async () => (await lab.observer.children(lab.path)).length === 0);
   });
 
   for (const op of ['getData', 'getChildren2', 'create2', 'watch'] as const) {
     it(`a waiter that loses an answer (${op}) is let in when its turn comes`, async () => {
-      const hold = await new InterProcessMutex(lab.other, lab.path, { driver }).acquire({ weight: 5 });
-      const mutex = new InterProcessMutex(lab.client, lab.path, { driver });
+      const hold = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire({ weight: 5 });
+      const mutex = new InterProcessMutex(lab.client, lab.path, { weights });
       lab.proxy.clear();
       once(lab.proxy, (frame) => frame.from === 'server' && frame.op === op, 'cut');
       const waiting = [9, 3, 3, 1].map((weight) => mutex.acquire({ weight, timeoutMs: 15_000 }).then((held) => held.release()));
@@ -88,7 +88,7 @@ describe('a mutex with weights whose connection breaks', () => {
   }
 
   it('what was claimed while a waiter had no connection wakes it all the same', async () => {
-    const [theirs, ours] = [new InterProcessMutex(lab.other, lab.path, { driver }), new InterProcessMutex(lab.client, lab.path, { driver })];
+    const [theirs, ours] = [new InterProcessMutex(lab.other, lab.path, { weights }), new InterProcessMutex(lab.client, lab.path, { weights })];
     const first = await theirs.acquire({ weight: 5 });
     const second = theirs.acquire({ weight: 7 });
     await until('the second waits', async () => (await lab.observer.children(lab.path)).length === 2);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { InterProcessMutex, PriorityDriver, type LockClient } from '../../../src/index.ts';
+import { InterProcessMutex, type LockClient } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { until } from '../../../harness/until.ts';
 import { isEmpty, lineUp } from './support.ts';
@@ -8,7 +8,7 @@ describe('a mutex with weights', () => {
   const lab = labOfEachTest('weights');
 
   const mutexOf = (client: LockClient, overtakesPerWeight?: number): InterProcessMutex =>
-    new InterProcessMutex(client, lab.path, { driver: new PriorityDriver({ overtakesPerWeight }) });
+    new InterProcessMutex(client, lab.path, { weights: { overtakesPerWeight } });
 
   it('lets the heavier ones in first, and who came first within a weight', async () => {
     const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];

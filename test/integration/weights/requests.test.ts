@@ -1,17 +1,17 @@
 import { expect } from 'chai';
-import { InterProcessMutex, LockClient, PriorityDriver } from '../../../src/index.ts';
+import { InterProcessMutex, LockClient } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { until } from '../../../harness/until.ts';
 import { type Frame } from '../../../harness/zk-proxy.ts';
 
-const driver = new PriorityDriver();
+const weights = {};
 
 describe('what a mutex with weights sends', () => {
   const lab = labOfEachTest('weights-requests', { server: 'own', proxy: true });
   let mutex: InterProcessMutex;
 
   beforeEach(async () => {
-    mutex = new InterProcessMutex(lab.client, lab.path, { driver });
+    mutex = new InterProcessMutex(lab.client, lab.path, { weights });
     await (await mutex.acquire()).release();
     await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'delete' && isOfLock(frame));
     lab.proxy.clear();
@@ -42,7 +42,7 @@ describe('what a mutex with weights sends', () => {
   });
 
   it('when a waiter is next: one look and one claim; who is behind it in its weight sends nothing', async () => {
-    const hold = await new InterProcessMutex(lab.other, lab.path, { driver }).acquire();
+    const hold = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
     const waiting = [mutex.acquire({ weight: 3 }), mutex.acquire({ weight: 3 }), mutex.acquire({ weight: 3 })];
     await areThere(4);
     await until('the first watches the holder', () => lab.client.session.watchedPaths('data').includes(hold.path));
@@ -69,8 +69,8 @@ describe('what a mutex with weights sends', () => {
   });
 
   it('when the lock changes hands: the first in line of each other weight looks once for the claim, all of one process together', async () => {
-    const hold = await new InterProcessMutex(lab.other, lab.path, { driver }).acquire();
-    const heavy = new InterProcessMutex(lab.other, lab.path, { driver }).acquire({ weight: 10 });
+    const hold = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
+    const heavy = new InterProcessMutex(lab.other, lab.path, { weights }).acquire({ weight: 10 });
     await areThere(2);
     const waiting = [2, 4, 6, 6, 4, 2].map((weight) => mutex.acquire({ weight }));
     await areThere(8);
@@ -87,8 +87,8 @@ describe('what a mutex with weights sends', () => {
 
   it('with waiters of all ten weights, each with a client of its own: at most 50 requests for each change of hands, however many wait', async () => {
     const clients = await Promise.all(Array.from({ length: 10 }, () => LockClient.connect(lab.proxy.connectString)));
-    const hold = await new InterProcessMutex(lab.other, lab.path, { driver }).acquire();
-    const waiting = clients.flatMap((one, index) => Array.from({ length: 4 }, () => new InterProcessMutex(one, lab.path, { driver }).acquire({ weight: index + 1 })));
+    const hold = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
+    const waiting = clients.flatMap((one, index) => Array.from({ length: 4 }, () => new InterProcessMutex(one, lab.path, { weights }).acquire({ weight: index + 1 })));
     await areThere(41);
     await until('all watch', () => clients.every((one) => one.session.watchedPaths('data').some((watched) => watched.startsWith(lab.path))));
     lab.proxy.clear();

@@ -1,16 +1,16 @@
 import { expect } from 'chai';
-import { ForeignDataError, ForeignNodeError, InterProcessMutex, InterProcessSemaphore, PriorityDriver, type AcquireOptions, type InterProcessMutexOptions } from '../../../src/index.ts';
+import { ForeignDataError, ForeignNodeError, InterProcessMutex, InterProcessSemaphore, StandardDriver, type AcquireOptions, type InterProcessMutexOptions } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { rejection, until } from '../../../harness/until.ts';
 import { isEmpty } from './support.ts';
 
-const driver = new PriorityDriver();
+const weights = {};
 
 describe('a mutex with weights beside strangers', () => {
   const lab = labOfEachTest('weights-strangers');
 
   it('and a plain one on the same path refuse each other, whoever was there first', async () => {
-    const weighted = new InterProcessMutex(lab.client, lab.path, { driver });
+    const weighted = new InterProcessMutex(lab.client, lab.path, { weights });
     const plain = new InterProcessMutex(lab.other, lab.path);
     for (const [first, second] of [[weighted, plain], [plain, weighted]] as const) {
       const hold = await first.acquire();
@@ -26,7 +26,7 @@ describe('a mutex with weights beside strangers', () => {
   });
 
   it('keeps a plain one out that waits behind what it does not know, as Java does', async () => {
-    const weighted = new InterProcessMutex(lab.client, lab.path, { driver });
+    const weighted = new InterProcessMutex(lab.client, lab.path, { weights });
     const plain = new InterProcessMutex(lab.other, lab.path, { foreignNodes: 'wait' });
     const hold = await weighted.acquire();
     const waiting = plain.acquire();
@@ -37,7 +37,7 @@ describe('a mutex with weights beside strangers', () => {
   });
 
   it('refuses a znode whose data are somebody else’s, and leaves them as they are', async () => {
-    const mutex = new InterProcessMutex(lab.client, lab.path, { driver });
+    const mutex = new InterProcessMutex(lab.client, lab.path, { weights });
     await (await mutex.acquire()).release();
     await lab.observer.write(lab.path, '10.0.0.7');
     for (const refused of [rejection(mutex.acquire()), rejection(mutex.tryAcquire()), rejection(mutex.holder())]) {
@@ -51,8 +51,8 @@ describe('a mutex with weights beside strangers', () => {
   });
 
   it('lets nobody in where somebody has erased who holds the lock, until nobody else is there', async () => {
-    const mutex = new InterProcessMutex(lab.client, lab.path, { driver });
-    const hold = await new InterProcessMutex(lab.other, lab.path, { driver }).acquire();
+    const mutex = new InterProcessMutex(lab.client, lab.path, { weights });
+    const hold = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
     await lab.observer.touch(lab.path);
     expect(await rejection(mutex.acquire())).to.be.instanceOf(ForeignDataError).with.property('message').that.contains('nothing any more');
     expect(hold.isValid).to.equal(true);
@@ -66,7 +66,7 @@ describe('a mutex with weights beside strangers', () => {
     const [parent = ''] = /^\/[^/]+/.exec(lab.path) ?? [];
     await lab.observer.create(parent);
     await lab.observer.create(lab.path);
-    const mutex = new InterProcessMutex(lab.client, lab.path, { driver });
+    const mutex = new InterProcessMutex(lab.client, lab.path, { weights });
     const first = await mutex.acquire();
     await first.release();
     expect(await lab.observer.read(lab.path)).to.contain(first.path.split('/').at(-1) ?? '');
@@ -77,14 +77,15 @@ describe('a mutex with weights beside strangers', () => {
 
   it('bad input is refused before anything is sent, with an error that names option, value and what is accepted', async () => {
     const make = (options: unknown): InterProcessMutex => new InterProcessMutex(lab.client, lab.path, options as InterProcessMutexOptions);
-    expect(() => make({ driver, sticky: { idleMs: 5 } })).to.throw(TypeError, /sticky.*PriorityDriver/);
-    expect(() => make({ driver, foreignNodes: 'wait' })).to.throw(TypeError, /foreignNodes.*PriorityDriver.*"wait"/);
+    expect(() => make({ weights, sticky: { idleMs: 5 } })).to.throw(TypeError, /sticky.*weights/);
+    expect(() => make({ weights, foreignNodes: 'wait' })).to.throw(TypeError, /foreignNodes.*weights.*"wait"/);
+    expect(() => make({ weights, driver: new StandardDriver() })).to.throw(TypeError, /driver.*weights.*StandardDriver/);
     for (const overtakesPerWeight of [0, -1, 1.5, 100, NaN, Infinity]) {
-      expect(() => new PriorityDriver({ overtakesPerWeight })).to.throw(RangeError, `\`overtakesPerWeight\` to be a whole number from 1 to 99, got ${overtakesPerWeight}`);
+      expect(() => make({ weights: { overtakesPerWeight } })).to.throw(RangeError, `\`weights.overtakesPerWeight\` to be a whole number from 1 to 99, got ${overtakesPerWeight}`);
     }
-    expect(() => new PriorityDriver({ overtakesPerWeight: '5' as unknown as number })).to.throw(TypeError, 'overtakesPerWeight');
-    expect(() => new PriorityDriver({ limit: 5 } as object)).to.throw(TypeError, '`limit`');
-    const mutex = make({ driver });
+    expect(() => make({ weights: { overtakesPerWeight: '5' } })).to.throw(TypeError, 'overtakesPerWeight');
+    expect(() => make({ weights: { limit: 5 } })).to.throw(TypeError, '`limit`');
+    const mutex = make({ weights });
     for (const weight of [0, 11, -1, 1.5, NaN, Infinity]) {
       for (const call of [mutex.acquire({ weight }), mutex.tryAcquire({ weight }), mutex.withLock(() => 1, { weight })]) {
         expect(await rejection(call)).to.be.instanceOf(RangeError).with.property('message').that.contains('`weight`').and.contains('from 1 to 10').and.contains(String(weight));
@@ -94,7 +95,7 @@ describe('a mutex with weights beside strangers', () => {
       expect(await rejection(mutex.acquire({ weight }))).to.be.instanceOf(TypeError).with.property('message').that.contains('`weight`');
     }
     for (const call of [make({}).acquire({ weight: 5 }), make({}).tryAcquire({ weight: 5 }), make({ sticky: { idleMs: 5 } }).withLock(() => 1, { weight: 5 })]) {
-      expect(await rejection(call)).to.be.instanceOf(TypeError).with.property('message').that.contains('`weight`').and.contains('PriorityDriver');
+      expect(await rejection(call)).to.be.instanceOf(TypeError).with.property('message').that.contains('`weight`').and.contains('{ weights: {} }');
     }
     const semaphore = new InterProcessSemaphore(lab.client, lab.path, { maxLeases: 1 });
     expect(await rejection(semaphore.acquire({ weight: 5 } as AcquireOptions))).to.be.instanceOf(TypeError).with.property('message').that.contains('`weight`');

@@ -20,7 +20,7 @@ import {
   type LockOwner,
   type LossReason,
   type Participant,
-  type Release,
+  type ReleaseOutcome,
   type RetryPolicy,
 } from '../../../src/index.ts';
 
@@ -70,12 +70,12 @@ export function working(): void {
 
 export function holding(): void {
   type<bigint>().of(hold.fencingToken);
-  type<bigint>().of(hold.grant);
+  type<bigint>().of(hold.grantNumber);
   type<string>().of(hold.path);
   type<boolean>().of(hold.isValid);
   type<AbortSignal>().of(hold.signal);
   type<number>().of(hold.remainingMs);
-  type<'first' | 'reentrant'>().of(hold.acquisition);
+  type<boolean>().of(hold.isReentrant);
   type<LockOwner>().of(hold.owner);
   type<(leaseMs: number) => void>().of(hold.renew.bind(hold));
   type<number>().of(mutex.holdCount);
@@ -89,9 +89,9 @@ export function holding(): void {
   // @ts-expect-error a lease is a number of milliseconds
   void mutex.acquire({ leaseMs: '1 min' });
   type<() => void>().of(hold.assertValid.bind(hold));
-  type<Promise<Release>>().of(hold.release());
-  type<Promise<Release>>().of(mutex.release());
-  type<Same<Release, 'released' | 'lost'>>().of(true);
+  type<Promise<ReleaseOutcome>>().of(hold.release());
+  type<Promise<ReleaseOutcome>>().of(mutex.release());
+  type<Same<ReleaseOutcome, 'released' | 'lost'>>().of(true);
   // @ts-expect-error a token is given, not made
   hold.fencingToken = 8n;
   // @ts-expect-error bigint: as a number it would be rounded beyond 2^53

@@ -1,10 +1,10 @@
-import { InterProcessMultiLock, InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphoreMutex, type AcquireOptions, type Hold, type LockClient, type Participant, type Release } from '../../../../src/index.ts';
+import { InterProcessMultiLock, InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphoreMutex, type AcquireOptions, type Hold, type LockClient, type Participant, type ReleaseOutcome } from '../../../../src/index.ts';
 
 /** What Curator's tests look at in a hold. */
 export interface HoldUnderTest extends AsyncDisposable {
   readonly path: string;
   readonly isValid: boolean;
-  release(): Promise<Release>;
+  release(): Promise<ReleaseOutcome>;
 }
 
 /** What Curator asks of every InterProcessLock. */

@@ -1,11 +1,11 @@
 // A process of the counting test with weights: some owners take one lock again and again, and count on a file that nothing else protects.
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
-import { InterProcessMutex, LockClient, PriorityDriver } from '../../../../src/index.ts';
+import { InterProcessMutex, LockClient } from '../../../../src/index.ts';
 
 const [connectString = '', path = '', file = '', owners = '0', times = '0'] = process.argv.slice(2);
 
 const client = await LockClient.connect(connectString);
-const mutex = new InterProcessMutex(client, path, { driver: new PriorityDriver({ overtakesPerWeight: 2 }) });
+const mutex = new InterProcessMutex(client, path, { weights: { overtakesPerWeight: 2 } });
 process.send?.('ready');
 await new Promise((resolve) => process.once('message', resolve));
 
