@@ -65,7 +65,7 @@ export class Ghost {
     else this.#dial();
   }
 
-  /** The client closes: at most one more round over the hosts, and at most this long. */
+  /** The client closes: from now on it is dialled whether the client is connected or not, for this long at most. */
   close(timeoutMs: number): Promise<void> {
     if (this.#isOver) return Promise.resolve();
     const closed = new Promise<void>((resolve) => this.#whenOver.push(resolve));
@@ -99,18 +99,16 @@ export class Ghost {
         else this.#unanswered();
       },
     };
-    // Zxid 0: a server with older data would refuse its zxid in silence, and nothing is read here that could be too old.
-    const attempt = this.#options.open({ resume: { ...identity, lastZxid: 0n }, sessionTimeoutMs: timeoutMs, unansweredRounds: this.#rounds }, owner);
+    // Servers with older data refuse its zxid in silence. Nothing is read here that could be too old, so the next rounds show none. The first one shows it: a server that was cut
+    // off before the session began would say that it is over.
+    const lastZxid = this.#rounds === 0 ? identity.lastZxid : 0n;
+    const attempt = this.#options.open({ resume: { ...identity, lastZxid }, sessionTimeoutMs: timeoutMs, unansweredRounds: this.#rounds }, owner);
     this.#attempt = attempt;
     this.#rounds += 1;
     void attempt.close(Infinity);
   }
 
   #unanswered(): void {
-    if (this.#isClosing) {
-      this.#end();
-      return;
-    }
     const { clock, random, timeoutMs } = this.#options;
     this.#pause = clock.after(pauseMs(this.#rounds, timeoutMs) * (0.5 + random() / 2), () => {
       this.#pause = undefined;

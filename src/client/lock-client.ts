@@ -206,8 +206,7 @@ export class LockClient implements AsyncDisposable {
     this.#cancelNextSession();
     this.#changes.tell();
     for (const lost of this.#lostSessions) this.#closeGhost(lost);
-    // Nobody answers it, and it is over by all that is known: there is nothing to wait for.
-    if (this.#session.isUnanswered) this.#session.abandon();
+    if (this.#session.isUnanswered) this.#closeUnanswered(this.#session);
     await Promise.all([this.#session, this.#successor, ...this.#ghosts].map((each) => each.close(timeoutMs)));
     this.#change('closed');
   }
@@ -279,8 +278,7 @@ export class LockClient implements AsyncDisposable {
       },
       overdue: () => this.#change('lost'),
       unanswered: (session) => {
-        if (this.isClosing) session.abandon();
-        else if (session.isRefused && session.epoch > 0) this.#successor.refused(session);
+        if (!this.isClosing && session.isRefused && session.epoch > 0) this.#successor.refused(session);
       },
       ended: (session, why) => this.#sessionEnded(session, why),
       settled: (session) => this.#closeGhost(session),
@@ -315,6 +313,14 @@ export class LockClient implements AsyncDisposable {
     this.#sessionChanged();
   }
 
+  /** No server has answered it for its timeout. Servers with older data never will; as a ghost it is closed by them, too. */
+  #closeUnanswered(session: Session): void {
+    session.abandon();
+    if (session.epoch === 0) return;
+    this.#lostSessions.add(session);
+    this.#closeGhost(session);
+  }
+
   /** A session that was given up here lives on at the servers until it expires, and its znodes block the queue. */
   #closeGhost(lost: Session): void {
     if (!this.#lostSessions.delete(lost) || this.#state === 'closed') return;
@@ -323,7 +329,7 @@ export class LockClient implements AsyncDisposable {
       timeoutMs: lost.timeoutMs,
       clock: this.clock,
       random: Math.random,
-      open: (attempt, owner) => new Session({ ...this.#sessionOptions(), ...attempt, connectBy: -Infinity }, owner),
+      open: (attempt, owner) => new Session({ ...this.#sessionOptions(), ...attempt, auth: [], connectBy: -Infinity }, owner),
       health: () => (this.#session.isConnected ? this.#session : undefined),
       closed: () => {
         if (!this.isClosing) this.report({ type: 'lost-session-closed', sessionId: sessionName(lost.id) });

@@ -68,8 +68,9 @@ export class Successor {
     this.#isClosed = true;
     const candidate = this.#candidate;
     this.#candidate = undefined;
+    const until = this.#options.clock.now() + timeoutMs;
     if (candidate?.epoch === 0) await this.#granted(candidate, Math.min(timeoutMs, grantMs));
-    await Promise.all([...this.#live].map((session) => session.close(timeoutMs)));
+    await Promise.all([...this.#live].map((session) => session.close(Math.max(0, until - this.#options.clock.now()))));
   }
 
   /**
@@ -109,7 +110,7 @@ export class Successor {
   }
 }
 
-/** After so many new sessions that came to nothing: each costs the servers two transactions. */
+/** After so many new sessions that came to nothing: each costs the servers three transactions. */
 export function probePauseMs(fruitless: number, sessionTimeoutMs: number): number {
   return Math.min(firstPauseMs * 2 ** fruitless, sessionTimeoutMs);
 }

@@ -46,23 +46,11 @@ export function stickyUuid(uuid: string): string {
   return `${uuid.slice(0, versionAt)}8${uuid.slice(versionAt + 1)}`;
 }
 
-/** Whether a name was made with {@link stickyUuid}. */
-export function isStickyName(name: string): boolean {
-  return hasMarkedUuid(name) && !name.includes(leaseName);
-}
-
 /**
- * Whether a name is that of a lease that was taken together with all others of its call, as this library does: its uuid is marked as a sticky lock's is. Java's leases
- * are not marked: the owner of one may be waiting for more.
+ * Whether a name was made with {@link stickyUuid}: of a mutex, one that may stay when nobody uses it; of a semaphore, a lease that was taken together with all others of its call, as
+ * this library takes them. Java's leases are not marked: the owner of one may be waiting for more.
  */
-export function isWholeLeaseName(name: string): boolean {
-  return hasMarkedUuid(name) && name.includes(leaseName);
-}
-
-/** Curator's LEASE_BASE_NAME, as it stands behind a uuid. */
-const leaseName = '-lease-';
-
-function hasMarkedUuid(name: string): boolean {
+export function hasMarkedUuid(name: string): boolean {
   return uuidOf(name)?.[versionAt] === '8';
 }
 

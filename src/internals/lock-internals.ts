@@ -4,7 +4,7 @@ import { getData, sync } from '../zookeeper/operations.js';
 import { join } from '../zookeeper/path.js';
 import type { Session } from '../zookeeper/session.js';
 import { isZooKeeperError, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
-import { isStickyName, SEQUENCE_MAX } from '../driver/names.js';
+import { hasMarkedUuid, SEQUENCE_MAX } from '../driver/names.js';
 import { Attempt, type Outcome, type Unusual } from './attempt.js';
 import type { Grant } from './grant.js';
 import { isMarkedIdle } from './idle-mark.js';
@@ -109,7 +109,7 @@ export class LockInternals {
   }
 
   async #isIdle(session: Session, name: string): Promise<boolean> {
-    if (!isStickyName(name)) return false;
+    if (!hasMarkedUuid(name)) return false;
     try {
       return isMarkedIdle((await session.request(getData(join(this.#queue.root, name), false))).value.data);
     } catch (error) {

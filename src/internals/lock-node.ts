@@ -59,7 +59,6 @@ export interface NodePlace {
 }
 
 const slowestRetryMs = 5_000;
-const systemError = -1;
 
 /**
  * One znode of ours, from its create until it is gone or its session is over: whatever happens, somebody knows it by its
@@ -156,8 +155,7 @@ export class LockNode implements Watched {
       return true;
     }
     this.#state = unsent;
-    const [ofOther, ofThis] = value.errors;
-    if (!ofOther?.is('NO_NODE')) throw ofOther ?? ofThis ?? new ZooKeeperError(systemError, 'multi', path);
+    if (!value.errors[0]?.is('NO_NODE')) throw value.error;
     other.vanished();
     return false;
   }

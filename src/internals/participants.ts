@@ -5,7 +5,7 @@ import { join } from '../zookeeper/path.js';
 import { sessionName, type Session } from '../zookeeper/session.js';
 import { whenNoNode, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import type { LockDriver } from '../driver/lock-driver.js';
-import { foreignNames, isStickyName, kazooSequenceOf, sequenceOf } from '../driver/names.js';
+import { foreignNames, hasMarkedUuid, kazooSequenceOf, sequenceOf } from '../driver/names.js';
 import { isMarkedIdle, withoutMark } from './idle-mark.js';
 import { ownerIn, type LockOwner } from './lock-owner.js';
 import type { Patience } from './patience.js';
@@ -123,9 +123,9 @@ export async function readParticipant(client: LockClient, session: Session, path
   if (reply === undefined) return undefined;
   const { stat } = reply.value;
   // Elsewhere the mark is what somebody has written.
-  const isIdle = isStickyName(name) && isMarkedIdle(reply.value.data);
+  const isIdle = hasMarkedUuid(name) && isMarkedIdle(reply.value.data);
   const shown = shownData(client, session, { path: root, ...reply.value });
-  const data = isStickyName(name) ? withoutMark(shown) : shown;
+  const data = hasMarkedUuid(name) ? withoutMark(shown) : shown;
   const sessionId = sessionName(stat.ephemeralOwner);
   return {
     path: join(path, name),

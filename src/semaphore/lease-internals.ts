@@ -57,6 +57,7 @@ export class LeaseInternals {
   readonly #mutex: LockInternals;
   readonly #leases: LockInternals;
   readonly #folders: SemaphoreFolders;
+  #lastTry: Promise<unknown> = Promise.resolve();
   /** As many as the limit said when it was last asked. */
   #maxLeases = 0;
   readonly driver = new LeaseDriver(() => this.#maxLeases);
@@ -81,16 +82,24 @@ export class LeaseInternals {
   /** As many grants, or undefined in mode `once` when there are not so many free leases. Settles the moment the patience is over. */
   acquire(quantity: number, patience: Patience, mode: Mode, data?: Uint8Array): Promise<readonly Grant[] | undefined> {
     return patience.limit(
-      () => (mode === 'once' ? this.#tryOnce(quantity, patience, data) : this.#run(quantity, patience, data)),
+      () => (mode === 'once' ? this.#afterOtherTries(() => this.#tryOnce(quantity, patience, data)) : this.#run(quantity, patience, data)),
       (grants) => grants?.forEach((grant) => void grant.end()),
     );
   }
 
+  /** One after the other: two tries of one moment would find each other in line at `locks`, and one of them would get nothing although leases are free. */
+  #afterOtherTries<T>(attempt: () => Promise<T>): Promise<T> {
+    const tried = inNoContext(() => this.#lastTry.then(attempt));
+    this.#lastTry = tried.catch(ignore);
+    return tried;
+  }
+
   /**
-   * Looks before it writes. Then it needs the turn, too: who stands in line at `locks` has asked before. Where two take their turns in one moment, one of them
-   * gets nothing.
+   * Looks before it writes. Then it needs the turn, too, because those who stand in line at `locks` have asked before. Where another process takes its turn in the same moment, one
+   * of both gets nothing.
    */
   async #tryOnce(quantity: number, patience: Patience, data: Uint8Array | undefined): Promise<readonly Grant[] | undefined> {
+    patience.check();
     const { session } = this.#client;
     if (!session.isConnected) return undefined;
     this.#refuseStrangers(session, patience);

@@ -3,7 +3,7 @@ import { exists, getChildren } from '../zookeeper/operations.js';
 import { join } from '../zookeeper/path.js';
 import type { Session } from '../zookeeper/session.js';
 import { whenNoNode, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
-import { isWholeLeaseName } from '../driver/names.js';
+import { hasMarkedUuid } from '../driver/names.js';
 import { standardDriver } from '../driver/standard-driver.js';
 
 /** Where a call stands that has some of its leases, and waits for the next one. */
@@ -41,7 +41,7 @@ export class StandOff {
     const { sorted, index, own } = part;
     const others = sorted.slice(0, index).filter((name) => !own.includes(name));
     // The owner of such a lease waits for no more of them: one comes back by itself, and then there is another look.
-    if (others.length === 0 || others.some(isWholeLeaseName)) return Infinity;
+    if (others.length === 0 || others.some(hasMarkedUuid)) return Infinity;
     const now = this.#clock.now();
     const leases = sorted.join();
     if (leases !== this.#leases) this.#since = now;

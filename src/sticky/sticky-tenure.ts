@@ -1,3 +1,4 @@
+import { inNoContext } from '../support/no-context.js';
 import type { CancelTimer, Clock } from '../support/clock.js';
 import { getChildren } from '../zookeeper/operations.js';
 import { whenNoNode } from '../zookeeper/zookeeper-error.js';
@@ -122,7 +123,7 @@ export class StickyTenure {
 
   #released(): Promise<void> | undefined {
     this.#use = free;
-    if (this.#contention === 'unknown') this.#ask();
+    if (this.#contention === 'unknown') inNoContext(() => this.#ask());
     else if (this.#contention === 'some' && this.#waiters.size === 0) return this.#leave();
     else this.#goOn();
     return undefined;

@@ -40,7 +40,6 @@ type Claimed =
 type Before = 'nothing' | 'sync' | 'write';
 
 const noNode = -101;
-const systemError = -1;
 
 /**
  * The wait for a lock whose waiters have weights. They queue up as those of a mutex do; but the order of the names does not say who holds, so whoever is next
@@ -155,7 +154,7 @@ export class WeightedInternals {
       const [ofNode, ofRoot] = value.errors;
       if (ofNode?.is('NO_NODE')) return { is: 'vanished' };
       if (ofRoot?.is('BAD_VERSION')) return { is: 'late' };
-      throw ofNode ?? ofRoot ?? new ZooKeeperError(systemError, 'multi', this.#root);
+      throw value.error;
     } catch (error) {
       if (error instanceof ZooKeeperError && error.isPassing) return { is: 'unknown' };
       throw error;

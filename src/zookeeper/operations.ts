@@ -99,8 +99,8 @@ export function checkExists(path: string): Operation<void> {
 /** The answer to a transaction: all of its parts were done, or none. */
 export type MultiAnswer<Results extends readonly unknown[]> =
   | { readonly is: 'done'; readonly results: Results }
-  /** By part: what was wrong with it; undefined for a part that was fine by itself, or was not tried. */
-  | { readonly is: 'refused'; readonly errors: readonly (ZooKeeperError | undefined)[] };
+  /** `errors` by part: what was wrong with it; undefined for a part that was fine by itself, or was not tried. `error`: the first of them. */
+  | { readonly is: 'refused'; readonly errors: readonly (ZooKeeperError | undefined)[]; readonly error: ZooKeeperError };
 
 /**
  * All parts in one transaction through the quorum, or none of them.
@@ -169,6 +169,7 @@ const createModes = { persistent: 0, ephemeral: 1, ephemeralSequential: 3, conta
 /** ZooKeeper's WatcherType. */
 const watcherTypes: Readonly<Record<WatchKind, number>> = { children: 1, data: 2 };
 const anyVersion = -1;
+const systemError = -1;
 const noData = new Uint8Array(0);
 
 function operation<T>(name: keyof typeof opcodes, kind: Operation<T>['kind'], path: string, write: (to: Writer) => unknown, read: (from: Reader) => T): Operation<T> {
@@ -222,7 +223,8 @@ function readMulti(from: Reader, parts: readonly Operation<unknown>[]): MultiAns
       errors.push(undefined);
     } else throw new RangeError(`An answer to opcode ${type} came in a transaction where ${part.opcode} was due`);
   }
-  return results.length === parts.length ? { is: 'done', results } : { is: 'refused', errors };
+  if (results.length === parts.length) return { is: 'done', results };
+  return { is: 'refused', errors, error: errors.find((error) => error !== undefined) ?? new ZooKeeperError(systemError, 'multi', parts[0]?.path ?? '/') };
 }
 
 function nothing(): void {

@@ -1,3 +1,4 @@
+import { inNoContext } from '../support/no-context.js';
 import { attemptMs } from './attempt-time.js';
 import type { CancelTimer, Clock } from '../support/clock.js';
 import { Connection, type ConnectionListener, type ConnectionOptions, type Reply, type SessionIdentity, type UnansweredAttempt, type WatchEventType } from './connection.js';
@@ -176,7 +177,7 @@ export class Session implements ConnectionListener {
   /** `forget` takes the watch from the server too, which keeps it otherwise for as long as the znode lives. */
   unwatch(path: string, listener: WatchListener, options: { forget: boolean }, kind: WatchKind = 'data'): void {
     if (!this.#watches[kind].delete(path, listener) || !options.forget || !this.isConnected) return;
-    this.request(removeWatch(path, kind)).catch(ignore);
+    inNoContext(() => this.request(removeWatch(path, kind)).catch(ignore));
   }
 
   hold(holding: Holding): void {
@@ -198,7 +199,7 @@ export class Session implements ConnectionListener {
 
   /** A quorum write and a sync behind it: what keeps the session alive and says that it is. */
   prove(): Promise<void> {
-    return this.#heartbeat();
+    return inNoContext(() => this.#heartbeat());
   }
 
   /**

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import {
-  isStickyName,
+  hasMarkedUuid,
   stickyUuid,
   SEQUENCE_MAX,
   findProtected,
@@ -22,8 +22,8 @@ describe('names of znodes', () => {
   it('say by the version of their uuid whether they are of a sticky lock', () => {
     const uuid = '6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a';
     expect(stickyUuid(uuid)).to.equal('6f1c2f7e-8a1e-8a53-9d7e-2b1f0c9d8e7a');
-    expect(isStickyName(`_c_${stickyUuid(uuid)}-lock-0000000001`)).to.equal(true);
-    for (const name of [`_c_${uuid}-lock-0000000001`, 'lock-0000000001', `_c_${uuid.replaceAll('-', '')}-lock-0000000001`]) expect(isStickyName(name), name).to.equal(false);
+    expect(hasMarkedUuid(`_c_${stickyUuid(uuid)}-lock-0000000001`)).to.equal(true);
+    for (const name of [`_c_${uuid}-lock-0000000001`, 'lock-0000000001', `_c_${uuid.replaceAll('-', '')}-lock-0000000001`]) expect(hasMarkedUuid(name), name).to.equal(false);
     expect(foreignNames([`_c_${stickyUuid(uuid)}-lock-0000000001`], 'lock-')).to.deep.equal([]);
   });
 
