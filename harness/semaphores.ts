@@ -1,34 +1,7 @@
 import { InterProcessSemaphore, type Hold, type LockClient } from '../src/index.ts';
 import type { Operation } from '../src/zookeeper/operations.ts';
-import { labOfEachTest } from './lab.ts';
 import type { Observer } from './observer.ts';
 import { until } from './until.ts';
-
-/** The fixture of a suite that calls its observer `outside`. */
-export interface SemaphoreOfTest {
-  readonly path: string;
-  readonly client: LockClient;
-  readonly other: LockClient;
-  readonly outside: Observer;
-}
-
-export function semaphoreOfEachTest(name: string): SemaphoreOfTest {
-  const lab = labOfEachTest(name);
-  return {
-    get path() {
-      return lab.path;
-    },
-    get client() {
-      return lab.client;
-    },
-    get other() {
-      return lab.other;
-    },
-    get outside() {
-      return lab.observer;
-    },
-  };
-}
 
 /** Resolves when as many are in the leases' folder and in the line of the mutex. */
 export function crowd(observer: Observer, path: string, { leases, locks }: { leases: number; locks: number }): Promise<void> {

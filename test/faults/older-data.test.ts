@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { LockClient, type BackgroundEvent, type Hold } from '../../src/index.ts';
-import { connectObserver as stranger, type Observer as Stranger } from '../../harness/observer.ts';
+import { connectObserver, type Observer } from '../../harness/observer.ts';
 import { testPath } from '../../harness/test-path.ts';
 import { aborted, until } from '../../harness/until.ts';
 import { startServer } from '../../harness/zookeeper-server.ts';
@@ -26,7 +26,7 @@ describe('a waiter without a timeout acquires, and everything is left empty, whe
         opened.push(client);
         return client;
       };
-      const outside = await stranger(server.connectString);
+      const outside = await connectObserver(server.connectString);
       const holder = await connect();
       const waits = await Promise.all(
         Object.values(kinds).map(async (kind) => {
@@ -70,23 +70,23 @@ describe('a waiter without a timeout acquires, and everything is left empty, whe
       await Promise.all(next.map((hold) => hold.release()));
       await Promise.all(waits.map(({ client }) => client.close()));
 
-      await using after = await stranger(server.connectString);
+      await using after = await connectObserver(server.connectString);
       for (const { kind, path } of waits) await until(`${path} is empty`, async () => (await znodes(after, kind, path)) === 0);
     });
   }
 });
 
-async function hasZnode(outside: Stranger, kind: Kind, path: string, owner: bigint): Promise<boolean> {
+async function hasZnode(outside: Observer, kind: Kind, path: string, owner: bigint): Promise<boolean> {
   const all = await Promise.all(kind.folders.map((folder) => outside.ephemerals(`${path}${folder}`)));
   return all.flat().some((znode) => znode.owner === owner);
 }
 
-async function znodes(outside: Stranger, kind: Kind, path: string): Promise<number> {
+async function znodes(outside: Observer, kind: Kind, path: string): Promise<number> {
   const all = await Promise.all(kind.folders.map((folder) => outside.ephemerals(`${path}${folder}`)));
   return all.flat().length;
 }
 
-async function write(outside: Stranger, times: number): Promise<void> {
+async function write(outside: Observer, times: number): Promise<void> {
   const path = testPath('').slice(0, -1);
   await outside.create(path);
   for (let left = times; left > 0; left -= 1) await outside.touch(path);

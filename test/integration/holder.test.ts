@@ -2,15 +2,16 @@ import { hostname } from 'node:os';
 import { expect } from 'chai';
 import { InterProcessMutex, InterProcessReadWriteLock, lockContext, lockKey, type Participant } from '../../src/index.ts';
 import { localAddress } from '../../src/internals/local-address.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
 import { rejection, until } from '../../harness/until.ts';
 import { queueReaches } from '../../harness/queue.ts';
-import { semaphoreOfEachTest } from '../../harness/semaphores.ts';
 
 describe('who holds a lock', () => {
-  const test = semaphoreOfEachTest('holder');
+  const lab = labOfEachTest('holder');
+
   const locks = (): { mutex: InterProcessMutex; theirs: InterProcessMutex } => ({
-    mutex: new InterProcessMutex(test.client, test.path),
-    theirs: new InterProcessMutex(test.other, test.path),
+    mutex: new InterProcessMutex(lab.client, lab.path),
+    theirs: new InterProcessMutex(lab.other, lab.path),
   });
   const shownTo = async (mutex: InterProcessMutex): Promise<Participant> => (await mutex.holder()) as Participant;
 
@@ -23,7 +24,7 @@ describe('who holds a lock', () => {
 
   it('is not said to be nobody where a lock of another kind may be held', async () => {
     const { mutex } = locks();
-    const hold = await new InterProcessReadWriteLock(test.other, test.path).writeLock.acquire();
+    const hold = await new InterProcessReadWriteLock(lab.other, lab.path).writeLock.acquire();
     for (const asked of [mutex.holder(), mutex.isLocked()]) expect((await rejection(asked)).code).to.equal('ERR_LOCK_FOREIGN_NODE');
     await hold.release();
     expect(await mutex.isLocked()).to.equal(false);
@@ -85,14 +86,14 @@ describe('who holds a lock', () => {
     mutex.makeRevocable((hold) => asked.push(hold));
     const hold = await mutex.acquire({ data: Buffer.from('__REVOKE__') });
     expect((await shownTo(mutex)).data.toString()).to.equal('__REVOKE__');
-    await test.client.session.prove();
+    await lab.client.session.prove();
     expect(asked).to.deep.equal([]);
     await hold.release();
   });
 
   it('is a writer or a reader, each asked of its own lock', async () => {
-    const ours = new InterProcessReadWriteLock(test.client, test.path);
-    const theirs = new InterProcessReadWriteLock(test.other, test.path);
+    const ours = new InterProcessReadWriteLock(lab.client, lab.path);
+    const theirs = new InterProcessReadWriteLock(lab.other, lab.path);
     const reading = await ours.readLock.acquire();
     const writing = theirs.writeLock.acquire();
     await queueReaches(ours.writeLock, 1);
@@ -109,8 +110,8 @@ describe('who holds a lock', () => {
   });
 
   it('is a writer who goes over to reading, and then its reader alone', async () => {
-    const ours = new InterProcessReadWriteLock(test.client, test.path);
-    const theirs = new InterProcessReadWriteLock(test.other, test.path);
+    const ours = new InterProcessReadWriteLock(lab.client, lab.path);
+    const theirs = new InterProcessReadWriteLock(lab.other, lab.path);
     await lockContext.run(async () => {
       const writing = await ours.writeLock.acquire();
       const behind = theirs.writeLock.acquire();
@@ -143,7 +144,7 @@ describe('who holds a lock', () => {
   });
 
   it('is shown as idle where a sticky lock is kept and not used, and then it is not locked', async () => {
-    const sticky = new InterProcessMutex(test.client, test.path, { sticky: { idleMs: 600_000 } });
+    const sticky = new InterProcessMutex(lab.client, lab.path, { sticky: { idleMs: 600_000 } });
     const { theirs } = locks();
     const hold = await sticky.acquire();
     expect([await theirs.isLocked(), (await shownTo(theirs)).isIdle]).to.deep.equal([true, false]);
@@ -154,7 +155,7 @@ describe('who holds a lock', () => {
 
   it('may be a lock of anything: of what a key is made for', async () => {
     for (const target of ['/', '..', '\0', '\ud800', 'ü'.repeat(1_000)]) {
-      const mutex = new InterProcessMutex(test.client, `${test.path}/${lockKey('file', target)}`);
+      const mutex = new InterProcessMutex(lab.client, `${lab.path}/${lockKey('file', target)}`);
       await lockContext.run(async () => {
         const hold = await mutex.acquire();
         expect((await shownTo(mutex)).path).to.equal(hold.path);
@@ -165,7 +166,7 @@ describe('who holds a lock', () => {
 
   it('cannot be asked of a client that is closed', async () => {
     const { mutex } = locks();
-    await test.client.close();
+    await lab.client.close();
     for (const asked of [mutex.holder(), mutex.isLocked()]) {
       const error: unknown = await asked.catch((reason: unknown) => reason);
       expect(error).to.have.property('code', 'ERR_LOCK_CLIENT_CLOSED');

@@ -1,25 +1,26 @@
 import { expect } from 'chai';
 import {
-  InterProcessMultiLock,
-  InterProcessMutex,
-  InterProcessSemaphoreMutex,
-  LockClient,
-  LockLostError,
-  LockTimeoutError,
-  type Hold,
-  type PartOfMultiLock,
+    InterProcessMultiLock,
+    InterProcessMutex,
+    InterProcessSemaphoreMutex,
+    LockClient,
+    LockLostError,
+    LockTimeoutError,
+    type Hold,
+    type PartOfMultiLock,
 } from '../../src/index.ts';
 import { sessionName } from '../../src/zookeeper/session.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
 import { sharedZooKeeper } from '../../harness/hooks.ts';
 import { aborted, rejection, until } from '../../harness/until.ts';
-import { crowd, semaphoreOfEachTest } from '../../harness/semaphores.ts';
+import { crowd } from '../../harness/semaphores.ts';
 
 describe('a multi-lock', () => {
-  const test = semaphoreOfEachTest('multi');
+  const lab = labOfEachTest('multi');
 
-  const mutex = (name: string, client = test.client): InterProcessMutex => new InterProcessMutex(client, `${test.path}-${name}`);
+  const mutex = (name: string, client = lab.client): InterProcessMutex => new InterProcessMutex(client, `${lab.path}-${name}`);
   const multi = (...names: string[]): InterProcessMultiLock<Hold> => new InterProcessMultiLock(names.map((name) => mutex(name)));
-  const queue = async (name: string): Promise<number> => (await test.outside.children(`${test.path}-${name}`)).length;
+  const queue = async (name: string): Promise<number> => (await lab.observer.children(`${lab.path}-${name}`)).length;
   const areFree = (...names: string[]): Promise<void> =>
     until(`${names.join()} are free`, async () => (await Promise.all(names.map(queue))).every((length) => length === 0));
 
@@ -41,7 +42,7 @@ describe('a multi-lock', () => {
     const lock = new InterProcessMultiLock([spied('c'), spied('a'), spied('b')]);
     expect(lock.paths).to.deep.equal(['a', 'b', 'c']);
     const hold = await lock.acquire();
-    expect(hold.holds.map(({ path }) => path.slice(test.path.length, test.path.length + 2))).to.deep.equal(['-a', '-b', '-c']);
+    expect(hold.holds.map(({ path }) => path.slice(lab.path.length, lab.path.length + 2))).to.deep.equal(['-a', '-b', '-c']);
     expect(hold.isValid).to.equal(true);
     expect(await hold.release()).to.equal('released');
     expect(told).to.deep.equal(['+a', '+b', '+c', '-c', '-b', '-a']);
@@ -52,14 +53,14 @@ describe('a multi-lock', () => {
     const job = async (lock: InterProcessMultiLock): Promise<void> => {
       for (let round = 0; round < 10; round += 1) await (await lock.acquire({ timeoutMs: 10_000 })).release();
     };
-    const theirs = new InterProcessMultiLock([mutex('b', test.other), mutex('a', test.other)]);
+    const theirs = new InterProcessMultiLock([mutex('b', lab.other), mutex('a', lab.other)]);
     await Promise.all([job(multi('a', 'b')), job(theirs), job(multi('b', 'a'))]);
     await areFree('a', 'b');
   });
 
   it('takes one path of two clients, in the order of their servers, whatever order they are given in', async () => {
     const { connectString } = await sharedZooKeeper();
-    const clients = await Promise.all(['/b', '/a'].map((chroot) => LockClient.connect(`${connectString}${test.path}${chroot}`)));
+    const clients = await Promise.all(['/b', '/a'].map((chroot) => LockClient.connect(`${connectString}${lab.path}${chroot}`)));
     const [ofB, ofA] = clients.map((client) => new InterProcessMutex(client, '/account')) as [InterProcessMutex, InterProcessMutex];
     for (const locks of [[ofB, ofA], [ofA, ofB]]) {
       const hold = await new InterProcessMultiLock(locks).acquire({ timeoutMs: 5_000 });
@@ -71,7 +72,7 @@ describe('a multi-lock', () => {
   });
 
   it('has one deadline for all, names the lock that it waited for, and gives back the others', async () => {
-    const gates = [await mutex('a', test.other).acquire(), await mutex('b', test.other).acquire()];
+    const gates = [await mutex('a', lab.other).acquire(), await mutex('b', lab.other).acquire()];
     const leftMs: number[] = [];
     const spied = ['a', 'b'].map((name): PartOfMultiLock<Hold> => {
       const lock = mutex(name);
@@ -90,13 +91,13 @@ describe('a multi-lock', () => {
     const [first = 0, second = Infinity] = leftMs;
     expect(second).to.be.below(first);
     expect(error).to.be.instanceOf(LockTimeoutError);
-    expect(error.message).to.equal(`The lock ${test.path}-b was not acquired within 1500 ms`);
+    expect(error.message).to.equal(`The lock ${lab.path}-b was not acquired within 1500 ms`);
     await areFree('a');
     await gates[1]?.release();
   });
 
   it('tries each once, all or none', async () => {
-    const gate = await mutex('b', test.other).acquire();
+    const gate = await mutex('b', lab.other).acquire();
     expect(await multi('a', 'b').tryAcquire()).to.equal(undefined);
     await areFree('a');
     await gate.release();
@@ -106,7 +107,7 @@ describe('a multi-lock', () => {
   });
 
   it('rejects with the reason of a signal, and gives back what it has', async () => {
-    const gate = await mutex('b', test.other).acquire();
+    const gate = await mutex('b', lab.other).acquire();
     const controller = new AbortController();
     const waiting = rejection(multi('a', 'b').acquire({ signal: controller.signal }));
     await until('it waits for the second', async () => (await queue('b')) === 2);
@@ -120,7 +121,7 @@ describe('a multi-lock', () => {
     const lock = multi('a', 'b');
     const hold = await lock.acquire();
     const told = aborted(hold.signal);
-    await test.outside.remove(hold.holds[0]?.path ?? '');
+    await lab.observer.remove(hold.holds[0]?.path ?? '');
     expect(await told).to.be.instanceOf(LockLostError).with.property('path', hold.holds[0]?.path);
     expect([hold.isValid, lock.isAcquiredInThisProcess]).to.deep.equal([false, false]);
     expect(hold.holds.map(({ isValid }) => isValid)).to.deep.equal([false, true]);
@@ -130,15 +131,15 @@ describe('a multi-lock', () => {
   });
 
   it('starts over when one is lost while it waits for another', async () => {
-    const gate = await mutex('b', test.other).acquire();
+    const gate = await mutex('b', lab.other).acquire();
     const waiting = multi('a', 'b').acquire({ timeoutMs: 10_000 });
     await until('it waits for the second', async () => (await queue('b')) === 2);
-    const [before] = await test.outside.children(`${test.path}-a`);
-    const held = `${test.path}-a/${before ?? ''}`;
-    await until('it is watched', () => test.client.session.watchedPaths('data').includes(held));
-    await test.client.session.prove();
-    await test.outside.remove(held);
-    await test.client.session.prove();
+    const [before] = await lab.observer.children(`${lab.path}-a`);
+    const held = `${lab.path}-a/${before ?? ''}`;
+    await until('it is watched', () => lab.client.session.watchedPaths('data').includes(held));
+    await lab.client.session.prove();
+    await lab.observer.remove(held);
+    await lab.client.session.prove();
     await gate.release();
     const hold = await waiting;
     expect(hold.isValid).to.equal(true);
@@ -168,18 +169,18 @@ describe('a multi-lock', () => {
   });
 
   it('takes locks of several kinds', async () => {
-    const lock = new InterProcessMultiLock([mutex('a'), new InterProcessSemaphoreMutex(test.client, test.path)]);
+    const lock = new InterProcessMultiLock([mutex('a'), new InterProcessSemaphoreMutex(lab.client, lab.path)]);
     const hold = await lock.acquire();
-    await crowd(test.outside, test.path, { leases: 1, locks: 0 });
+    await crowd(lab.observer, lab.path, { leases: 1, locks: 0 });
     await hold.release();
-    await crowd(test.outside, test.path, { leases: 0, locks: 0 });
+    await crowd(lab.observer, lab.path, { leases: 0, locks: 0 });
   });
 
   it('rejects a job that fulfils after one was lost, and does not hide the error of a job', async () => {
     const lock = multi('a', 'b');
     const lost = await rejection(
       lock.withLock(async (hold) => {
-        await test.outside.remove(hold.holds[1]?.path ?? '');
+        await lab.observer.remove(hold.holds[1]?.path ?? '');
         await aborted(hold.signal);
       }),
     );
@@ -205,15 +206,15 @@ describe('a multi-lock', () => {
     });
 
     it('with a path of one client twice', () => {
-      expect(() => multi('a', 'b', 'a')).to.throw(RangeError, `${test.path}-a twice`);
-      const between = [mutex('a'), mutex('a', test.other), new InterProcessSemaphoreMutex(test.client, `${test.path}-a`)];
-      expect(() => new InterProcessMultiLock(between)).to.throw(RangeError, `${test.path}-a twice`);
+      expect(() => multi('a', 'b', 'a')).to.throw(RangeError, `${lab.path}-a twice`);
+      const between = [mutex('a'), mutex('a', lab.other), new InterProcessSemaphoreMutex(lab.client, `${lab.path}-a`)];
+      expect(() => new InterProcessMultiLock(between)).to.throw(RangeError, `${lab.path}-a twice`);
     });
 
     it('with a path twice where nobody knows the client of one of both', () => {
-      const foreign: PartOfMultiLock<Hold> = { path: `${test.path}-a`, acquire: () => mutex('b').acquire() };
+      const foreign: PartOfMultiLock<Hold> = { path: `${lab.path}-a`, acquire: () => mutex('b').acquire() };
       for (const locks of [[foreign, mutex('a')], [mutex('a'), foreign], [foreign, { ...foreign }]]) {
-        expect(() => new InterProcessMultiLock(locks)).to.throw(RangeError, `${test.path}-a twice`);
+        expect(() => new InterProcessMultiLock(locks)).to.throw(RangeError, `${lab.path}-a twice`);
       }
     });
 

@@ -1,45 +1,19 @@
 import { expect } from 'chai';
-import { DeadlockError, InterProcessMutex, InterProcessReadWriteLock, LockClient, LockLostError, lockContext, type Hold } from '../../src/index.ts';
-import { connectObserver as stranger, type Observer as Stranger } from '../../harness/observer.ts';
+import { DeadlockError, InterProcessMutex, InterProcessReadWriteLock, LockLostError, lockContext, type Hold } from '../../src/index.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
 import { testPath } from '../../harness/test-path.ts';
 import { aborted, rejection, until } from '../../harness/until.ts';
-import { startProxy, type Frame, type ZkProxy } from '../../harness/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../harness/zookeeper-server.ts';
+import { type Frame } from '../../harness/zk-proxy.ts';
 
 describe('readers and writers', () => {
-  let server: ZooKeeperServer;
-  let outside: Stranger;
-  let other: LockClient;
-  let proxy: ZkProxy;
-  let client: LockClient;
-
-  before(async () => {
-    server = await startServer();
-    outside = await stranger(server.connectString);
-  });
-
-  beforeEach(async () => {
-    proxy = await startProxy(server.port);
-    client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 4_000 });
-    other = await LockClient.connect(server.connectString);
-  });
-
-  afterEach(async () => {
-    await Promise.all([client.close({ timeoutMs: 500 }), other.close()]);
-    await proxy.close();
-  });
-
-  after(async () => {
-    await outside[Symbol.asyncDispose]();
-    await server.stop();
-  });
+  const lab = labOfEachTest('read-write', { server: 'own', proxy: true, client: { sessionTimeoutMs: 4_000 } });
 
   const pair = (name: string): { rw: InterProcessReadWriteLock; theirs: InterProcessReadWriteLock } => {
     const path = testPath(name);
-    return { rw: new InterProcessReadWriteLock(client, path), theirs: new InterProcessReadWriteLock(other, path) };
+    return { rw: new InterProcessReadWriteLock(lab.client, path), theirs: new InterProcessReadWriteLock(lab.other, path) };
   };
   const queued = (path: string, count: number): Promise<void> =>
-    until(`${count} znodes are in the queue`, async () => (await outside.children(path)).length === count);
+    until(`${count} znodes are in the queue`, async () => (await lab.observer.children(path)).length === count);
   const nothingIsLeft = (path: string): Promise<void> => queued(path, 0);
 
   /** The transactions that create a reader beside its writer; heartbeats are multis, too. */
@@ -47,7 +21,7 @@ describe('readers and writers', () => {
   const isCreation = (side: Frame['from']) => (frame: Frame): boolean => frame.from === side && frame.op === 'multi' && creations.has(frame.xid);
   const watchCreations = (): void => {
     creations.clear();
-    proxy.on((frame) => {
+    lab.proxy.on((frame) => {
       if (frame.from === 'client' && frame.op === 'multi' && frame.body.includes('__READ__')) creations.add(frame.xid);
       return undefined;
     });
@@ -57,14 +31,14 @@ describe('readers and writers', () => {
     it('is one transaction: the reader has the writer’s sequence and token, and belongs to the same session', async () => {
       const { rw } = pair('one-transaction');
       await rw.writeLock.withLock(async (writing) => {
-        await proxy.seen(({ from, op }) => from === 'server' && op === 'getData');
-        proxy.clear();
+        await lab.proxy.seen(({ from, op }) => from === 'server' && op === 'getData');
+        lab.proxy.clear();
         const reading = await rw.readLock.acquire();
-        expect(proxy.frames.filter(({ from, body }) => from === 'client' && body.includes(rw.path)).map(({ op }) => op)).to.deep.equal(['multi']);
+        expect(lab.proxy.frames.filter(({ from, body }) => from === 'client' && body.includes(rw.path)).map(({ op }) => op)).to.deep.equal(['multi']);
         expect(reading.path).to.match(/\/_c_[-0-9a-f]{36}-__READ__\d{10}$/);
         expect(reading.path.slice(-10)).to.equal(writing.path.slice(-10));
         expect(reading.fencingToken).to.equal(writing.fencingToken);
-        expect((await outside.ephemerals(rw.path)).map(({ owner }) => owner)).to.deep.equal([client.session.id, client.session.id]);
+        expect((await lab.observer.ephemerals(rw.path)).map(({ owner }) => owner)).to.deep.equal([lab.client.session.id, lab.client.session.id]);
         await reading.release();
       });
       const alone = await rw.readLock.acquire();
@@ -107,14 +81,14 @@ describe('readers and writers', () => {
         const { rw, theirs } = pair('lost-reply');
         watchCreations();
         let isDone = false;
-        proxy.on((frame) => {
+        lab.proxy.on((frame) => {
           if (isDone || !isCreation(side)(frame)) return undefined;
           isDone = true;
           return action;
         });
         const reading = await rw.writeLock.withLock(async (writing) => {
           const contending = theirs.writeLock.tryAcquire(20);
-          proxy.clear();
+          lab.proxy.clear();
           const hold = await rw.readLock.acquire();
           expect(await contending).to.equal(undefined);
           expect(hold.path.slice(-10)).to.equal(writing.path.slice(-10));
@@ -122,7 +96,7 @@ describe('readers and writers', () => {
           return hold;
         });
         expect(isDone).to.equal(true);
-        const asked = proxy.frames.filter(({ from }) => from === 'client').map(({ op }) => op);
+        const asked = lab.proxy.frames.filter(({ from }) => from === 'client').map(({ op }) => op);
         const list = asked.indexOf('getChildren2');
         expect(asked[list - 1]).to.equal('multi');
         expect(creations.size).to.equal(side === 'server' ? 1 : 2);
@@ -142,12 +116,12 @@ describe('readers and writers', () => {
       const next = await rw.writeLock.withLock(async () => {
         const waiting = theirs.writeLock.acquire();
         await queued(rw.path, 2);
-        proxy.on((frame) => {
+        lab.proxy.on((frame) => {
           if (isDone || !isCreation('client')(frame)) return undefined;
           isDone = true;
           return 'cut';
         });
-        const isCut = proxy.seen(isCreation('client'));
+        const isCut = lab.proxy.seen(isCreation('client'));
         reading = rw.readLock.acquire();
         await isCut;
         return { waiting };
@@ -167,9 +141,9 @@ describe('readers and writers', () => {
       watchCreations();
       const error = await rejection(
         rw.writeLock.withLock(async (writing) => {
-          await proxy.seen((frame) => frame.from === 'server' && frame.op === 'getData');
-          proxy.on((frame) => (frame.from === 'server' && frame.op === 'watch' ? 'drop' : undefined));
-          await outside.remove(writing.path);
+          await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getData');
+          lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'watch' ? 'drop' : undefined));
+          await lab.observer.remove(writing.path);
           const next = await theirs.writeLock.acquire({ timeoutMs: 5_000 });
           expect(writing.isValid).to.equal(true);
           const refused = await rejection(rw.readLock.acquire());
@@ -211,7 +185,7 @@ describe('readers and writers', () => {
           const error = await rejection(upgrade(rw));
           expect(error).to.be.instanceOf(DeadlockError).with.property('code', 'ERR_LOCK_DEADLOCK');
           expect(error.message).to.contain(rw.path).and.to.contain('for reading');
-          expect(await outside.children(rw.path)).to.have.length(1);
+          expect(await lab.observer.children(rw.path)).to.have.length(1);
         });
       });
     }
@@ -241,7 +215,7 @@ describe('readers and writers', () => {
     await rw.readLock.withLock(() => lockContext.run(async () => (await rw.readLock.acquire()).release()));
     await rw.writeLock.withLock(async () => {
       expect(await lockContext.run(() => rejection(rw.readLock.acquire()))).to.be.instanceOf(DeadlockError);
-      expect(await rejection(new InterProcessReadWriteLock(client, rw.path).readLock.acquire())).to.be.instanceOf(DeadlockError);
+      expect(await rejection(new InterProcessReadWriteLock(lab.client, rw.path).readLock.acquire())).to.be.instanceOf(DeadlockError);
     });
   });
 
@@ -265,13 +239,13 @@ describe('readers and writers', () => {
     const { rw } = pair('re-entry');
     await rw.writeLock.withLock(async () => {
       await rw.readLock.withLock(async () => {
-        const before = await outside.children(rw.path);
-        await rw.writeLock.withLock(() => rw.readLock.withLock(async () => expect(await outside.children(rw.path)).to.have.members(before)));
+        const before = await lab.observer.children(rw.path);
+        await rw.writeLock.withLock(() => rw.readLock.withLock(async () => expect(await lab.observer.children(rw.path)).to.have.members(before)));
         expect(before).to.have.length(2);
         expect([rw.readLock.isOwnedByCurrentContext, rw.writeLock.isOwnedByCurrentContext]).to.deep.equal([true, true]);
       });
     });
-    expect(await outside.children(rw.path)).to.deep.equal([]);
+    expect(await lab.observer.children(rw.path)).to.deep.equal([]);
   });
 
   it('are both told when their session is lost, before anybody else is granted', async () => {
@@ -281,12 +255,12 @@ describe('readers and writers', () => {
     const told = [writing, reading].map((hold) => aborted(hold.signal).then((reason) => (events.push('told'), reason)));
     const next = theirs.writeLock.acquire().then((hold) => (events.push('granted'), hold));
     await queued(rw.path, 3);
-    proxy.silence();
+    lab.proxy.silence();
     for (const reason of await Promise.all(told)) expect(reason).to.be.instanceOf(LockLostError).with.property('reason', 'session-deadline');
     const granted = await next;
     expect(events).to.deep.equal(['told', 'told', 'granted']);
     expect(granted.fencingToken > reading.fencingToken).to.equal(true);
-    proxy.speak();
+    lab.proxy.speak();
     expect(await Promise.all([writing.release(), reading.release()])).to.deep.equal(['lost', 'lost']);
     await granted.release();
     await nothingIsLeft(rw.path);
@@ -297,9 +271,9 @@ describe('readers and writers', () => {
     await lockContext.run(async () => {
       const writing = await rw.writeLock.acquire();
       const told = aborted(writing.signal);
-      await proxy.refuse();
-      await outside.endSession(client);
-      await proxy.accept();
+      await lab.proxy.refuse();
+      await lab.observer.endSession(lab.client);
+      await lab.proxy.accept();
       await told;
       expect(await rejection(rw.readLock.acquire())).to.be.instanceOf(LockLostError);
       expect(await rejection(rw.readLock.tryAcquire())).to.be.instanceOf(LockLostError);
@@ -311,7 +285,7 @@ describe('readers and writers', () => {
 
   it('and mutexes on one path refuse each other at once, also inside of each other', async () => {
     const { rw } = pair('foreign');
-    const mutex = new InterProcessMutex(client, rw.path);
+    const mutex = new InterProcessMutex(lab.client, rw.path);
     const foreign = async (acquiring: Promise<unknown>): Promise<void> => {
       const error = await rejection(acquiring);
       expect(error.code).to.equal('ERR_LOCK_FOREIGN_NODE');
@@ -320,23 +294,23 @@ describe('readers and writers', () => {
       await lock.withLock(async (hold) => {
         await foreign(mutex.acquire());
         await foreign(mutex.tryAcquire());
-        await until('its znode is gone', async () => (await outside.children(rw.path)).length === 1);
+        await until('its znode is gone', async () => (await lab.observer.children(rw.path)).length === 1);
         expect(hold.isValid).to.equal(true);
       });
       await mutex.withLock(async (hold) => {
         await foreign(lock.acquire());
         await foreign(lock.tryAcquire());
-        await until('its znode is gone', async () => (await outside.children(rw.path)).length === 1);
+        await until('its znode is gone', async () => (await lab.observer.children(rw.path)).length === 1);
         expect(hold.isValid).to.equal(true);
       });
     }
   });
 
   it('take only options that there are', () => {
-    const make = (options: unknown) => () => new InterProcessReadWriteLock(client, '/rw', options as Record<string, never>);
+    const make = (options: unknown) => () => new InterProcessReadWriteLock(lab.client, '/rw', options as Record<string, never>);
     expect(make({ data: 'text' })).to.throw(TypeError, '`data`');
     expect(make({ foreignNodes: 'ignore' })).to.throw(TypeError, '`foreignNodes`');
     expect(make({ driver: {} })).to.throw(TypeError, '`driver`');
-    expect(() => new InterProcessReadWriteLock(client, 'rw')).to.throw('Path must start with /');
+    expect(() => new InterProcessReadWriteLock(lab.client, 'rw')).to.throw('Path must start with /');
   });
 });

@@ -2,52 +2,26 @@ import { hostname } from 'node:os';
 import { expect } from 'chai';
 import { forceRelease, InterProcessMutex, InterProcessReadWriteLock, LockClient, LockLostError, lockContext, revoke, watchQueue, type BackgroundEvent, type Hold } from '../../src/index.ts';
 import { createSequential, exists, sync } from '../../src/zookeeper/operations.ts';
-import { connectObserver as stranger, type Observer as Stranger } from '../../harness/observer.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
 import { testPath } from '../../harness/test-path.ts';
 import { aborted, rejection, until } from '../../harness/until.ts';
-import { startProxy, type Frame, type ZkProxy } from '../../harness/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../harness/zookeeper-server.ts';
+import { type Frame } from '../../harness/zk-proxy.ts';
 import { gate } from '../../harness/gate.ts';
 import { queueReaches } from '../../harness/queue.ts';
 
 describe('revocation', () => {
-  let server: ZooKeeperServer;
-  let outside: Stranger;
-  let other: LockClient;
-  let proxy: ZkProxy;
-  let client: LockClient;
-
-  before(async () => {
-    server = await startServer();
-    outside = await stranger(server.connectString);
-  });
-
-  beforeEach(async () => {
-    proxy = await startProxy(server.port);
-    client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 4_000 });
-    other = await LockClient.connect(server.connectString);
-  });
-
-  afterEach(async () => {
-    await Promise.all([client.close({ timeoutMs: 500 }), other.close()]);
-    await proxy.close();
-  });
-
-  after(async () => {
-    await outside[Symbol.asyncDispose]();
-    await server.stop();
-  });
+  const lab = labOfEachTest('revocation', { server: 'own', proxy: true, client: { sessionTimeoutMs: 4_000 } });
 
   const lock = (name: string): { mutex: InterProcessMutex; theirs: InterProcessMutex } => {
     const path = testPath(name);
-    return { mutex: new InterProcessMutex(client, path), theirs: new InterProcessMutex(other, path) };
+    return { mutex: new InterProcessMutex(lab.client, path), theirs: new InterProcessMutex(lab.other, path) };
   };
   const answered = (op: Frame['op'], path: string) => (frame: Frame): boolean => frame.from === 'server' && frame.op === op && frame.path === path;
   const lengthAnd = (text: string): Buffer => Buffer.concat([Buffer.from([0, 0, 0, text.length]), Buffer.from(text)]);
   /** Resolves when the client has read this text out of a znode. */
   const hasRead = async (path: string, text: string): Promise<void> => {
-    await proxy.seen((frame) => answered('getData', path)(frame) && frame.body.includes(lengthAnd(text)));
-    await client.session.request(sync('/'));
+    await lab.proxy.seen((frame) => answered('getData', path)(frame) && frame.body.includes(lengthAnd(text)));
+    await lab.client.session.request(sync('/'));
   };
   /** The holds that a mutex was asked for, and how to wait for them. */
   const requests = (mutex: InterProcessMutex): { readonly holds: Hold[]; reach(count: number): Promise<void> } => {
@@ -62,13 +36,13 @@ describe('revocation', () => {
       const { holds, reach } = requests(mutex);
       const hold = await mutex.acquire();
       for (const text of ['__REVOKE__ ', '__REVOKE', '__revoke__']) {
-        await outside.write(hold.path, text);
+        await lab.observer.write(hold.path, text);
         await hasRead(hold.path, text);
       }
       expect(holds).to.deep.equal([]);
-      await revoke(other, hold.path);
+      await revoke(lab.other, hold.path);
       await reach(1);
-      await revoke(other, hold.path);
+      await revoke(lab.other, hold.path);
       await reach(2);
       expect(holds).to.deep.equal([hold, hold]);
       expect(hold.isValid).to.equal(true);
@@ -80,8 +54,8 @@ describe('revocation', () => {
       const { holds, reach } = requests(mutex);
       await (await mutex.acquire()).release();
       const hold = await mutex.acquire();
-      expect(await outside.read(hold.path)).to.equal('');
-      await revoke(other, hold.path);
+      expect(await lab.observer.read(hold.path)).to.equal('');
+      await revoke(lab.other, hold.path);
       await reach(1);
       expect(holds).to.deep.equal([hold]);
       await hold.release();
@@ -95,8 +69,8 @@ describe('revocation', () => {
       const waiting = mutex.acquire().then((hold) => (events.push('has', hold), hold));
       await queueReaches(theirs, 2);
       const [, waiter] = await theirs.participants();
-      await revoke(other, waiter?.path ?? '');
-      await proxy.seen(answered('getData', waiter?.path ?? ''), 2);
+      await revoke(lab.other, waiter?.path ?? '');
+      await lab.proxy.seen(answered('getData', waiter?.path ?? ''), 2);
       expect(events).to.deep.equal([]);
       await first.release();
       const hold = await waiting;
@@ -108,7 +82,7 @@ describe('revocation', () => {
     it('tells of a request that came before it', async () => {
       const { mutex } = lock('too-late');
       const hold = await mutex.acquire();
-      await revoke(other, hold.path);
+      await revoke(lab.other, hold.path);
       await hasRead(hold.path, '__REVOKE__');
       const { holds, reach } = requests(mutex);
       await reach(1);
@@ -121,11 +95,11 @@ describe('revocation', () => {
       const { reach } = requests(mutex);
       const hold = await mutex.acquire();
       // Asked before its first look at its znode, whose answer is lost when it has heard of something later: no watch of the next connection tells it.
-      await outside.write(hold.path, '__REVOKE__');
-      await client.session.request(sync('/'));
-      const look = proxy.seen((frame) => frame.from === 'client' && frame.op === 'getData' && frame.path === hold.path);
+      await lab.observer.write(hold.path, '__REVOKE__');
+      await lab.client.session.request(sync('/'));
+      const look = lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'getData' && frame.path === hold.path);
       let isDone = false;
-      proxy.on((frame) => {
+      lab.proxy.on((frame) => {
         if (isDone || !answered('getData', hold.path)(frame)) return undefined;
         isDone = true;
         return 'cut';
@@ -141,10 +115,10 @@ describe('revocation', () => {
       await lockContext.run(async () => {
         const outer = await mutex.acquire();
         const inner = await mutex.acquire();
-        await revoke(other, outer.path);
+        await revoke(lab.other, outer.path);
         await reach(1);
         await outer.release();
-        await revoke(other, inner.path);
+        await revoke(lab.other, inner.path);
         await reach(2);
         expect(holds).to.deep.equal([outer, inner]);
         await inner.release();
@@ -163,7 +137,7 @@ describe('revocation', () => {
       });
       await queueReaches(theirs, 2);
       const [, waiter] = await theirs.participants();
-      await revoke(other, waiter?.path ?? '');
+      await revoke(lab.other, waiter?.path ?? '');
       await hasRead(waiter?.path ?? '', '__REVOKE__');
       await first.release();
       await holder;
@@ -173,7 +147,7 @@ describe('revocation', () => {
     it('warns of a listener that fails, and goes on', async () => {
       const { mutex } = lock('fails');
       const warnings: BackgroundEvent[] = [];
-      client.on('background', (event) => event.type === 'warning' && warnings.push(event));
+      lab.client.on('background', (event) => event.type === 'warning' && warnings.push(event));
       const hold = await mutex.acquire();
       for (const [listener, message] of [
         [() => Promise.reject(new Error('rejects')), 'rejects'],
@@ -185,7 +159,7 @@ describe('revocation', () => {
         ],
       ] as const) {
         mutex.makeRevocable(listener);
-        await revoke(other, hold.path);
+        await revoke(lab.other, hold.path);
         await until('there is a warning', () => warnings.some((event) => event.type === 'warning' && (event.error as Error).message === message));
       }
       expect(hold.isValid).to.equal(true);
@@ -195,8 +169,8 @@ describe('revocation', () => {
   });
 
   const calls: Record<string, (path: string) => Promise<unknown>> = {
-    revoke: (path) => revoke(client, path),
-    forceRelease: (path) => forceRelease(client, path, { timeoutMs: 1_000 }),
+    revoke: (path) => revoke(lab.client, path),
+    forceRelease: (path) => forceRelease(lab.client, path, { timeoutMs: 1_000 }),
   };
   for (const [name, call] of Object.entries(calls)) {
     describe(name, () => {
@@ -210,20 +184,20 @@ describe('revocation', () => {
 
       it('of what is no participant leaves it as it is', async () => {
         const path = testPath('config');
-        await outside.create(path.slice(0, path.lastIndexOf('/')));
-        await outside.create(path);
-        await outside.write(path, 'precious');
+        await lab.observer.create(path.slice(0, path.lastIndexOf('/')));
+        await lab.observer.create(path);
+        await lab.observer.write(path, 'precious');
         const error = await rejection(call(path));
         expect(error).to.have.property('code', 'ERR_LOCK_INVALID_PATH');
         expect(error.message).to.contain(path);
-        expect(await outside.read(path)).to.equal('precious');
+        expect(await lab.observer.read(path)).to.equal('precious');
       });
 
       it('of a bad path, by no client or a closed one, sends nothing', async () => {
         expect((await rejection(call('lock'))).code).to.equal('ERR_LOCK_INVALID_PATH');
         expect((await rejection(call('/'))).code).to.equal('ERR_LOCK_INVALID_PATH');
         expect(await rejection(revoke(undefined as unknown as LockClient, '/lock'))).to.be.instanceOf(TypeError);
-        await client.close();
+        await lab.client.close();
         expect((await rejection(call('/lock'))).code).to.equal('ERR_LOCK_CLIENT_CLOSED');
       });
 
@@ -231,7 +205,7 @@ describe('revocation', () => {
         const { theirs } = lock('answer-lost');
         const hold = await theirs.acquire();
         let isDone = false;
-        proxy.on((frame) => {
+        lab.proxy.on((frame) => {
           if (isDone || !answered('setData', hold.path)(frame)) return undefined;
           isDone = true;
           return 'cut';
@@ -261,14 +235,14 @@ describe('revocation', () => {
       const next = theirs.acquire().then((hold) => (events.push('granted'), hold));
       await queueReaches(theirs, 2);
       const [participant] = await theirs.participants();
-      const forcing = forceRelease(other, participant?.path ?? '', { timeoutMs: 10_000 });
+      const forcing = forceRelease(lab.other, participant?.path ?? '', { timeoutMs: 10_000 });
       await until('it is told', () => events.length > 0);
       stopped.open();
       expect(await rejection(holder)).to.be.instanceOf(LockLostError).with.property('reason', 'forced');
       expect(await forcing).to.equal('released');
       await (await next).release();
       expect(events).to.deep.equal(['told', 'stops', 'granted']);
-      await until('nothing is left', async () => (await outside.children(mutex.path)).length === 0);
+      await until('nothing is left', async () => (await lab.observer.children(mutex.path)).length === 0);
     });
 
     it('deletes the znode of a holder that does not let go in time, after it was told', async () => {
@@ -278,28 +252,28 @@ describe('revocation', () => {
       hold.signal.addEventListener('abort', () => events.push('told'));
       const next = theirs.acquire().then((one) => (events.push('granted'), one));
       await queueReaches(theirs, 2);
-      expect(await forceRelease(other, hold.path, { timeoutMs: 500 })).to.equal('deleted');
+      expect(await forceRelease(lab.other, hold.path, { timeoutMs: 500 })).to.equal('deleted');
       const granted = await next;
       expect(events).to.deep.equal(['told', 'granted']);
       // Its session has nothing to look after any more, though nobody has released it.
-      proxy.clear();
-      await proxy.seen((frame) => frame.from === 'client' && frame.op === 'multi' && frame.path === '/');
+      lab.proxy.clear();
+      await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'multi' && frame.path === '/');
       expect(await hold.release()).to.equal('lost');
       expect(granted.isValid).to.equal(true);
       await granted.release();
-      expect(await outside.children(mutex.path)).to.deep.equal([]);
+      expect(await lab.observer.children(mutex.path)).to.deep.equal([]);
     });
 
     it('takes the lock from a holder that does not run', async () => {
       const { mutex, theirs } = lock('stopped');
       const hold = await mutex.acquire();
-      await proxy.seen(answered('getData', hold.path));
-      proxy.silence();
+      await lab.proxy.seen(answered('getData', hold.path));
+      lab.proxy.silence();
       const next = theirs.acquire();
       await queueReaches(theirs, 2);
-      expect(await forceRelease(other, hold.path, { timeoutMs: 500 })).to.equal('deleted');
+      expect(await forceRelease(lab.other, hold.path, { timeoutMs: 500 })).to.equal('deleted');
       await (await next).release();
-      proxy.speak();
+      lab.proxy.speak();
       expect(await aborted(hold.signal)).to.be.instanceOf(LockLostError);
       expect(await hold.release()).to.equal('lost');
     });
@@ -307,8 +281,8 @@ describe('revocation', () => {
     it('with no time deletes at once', async () => {
       const { theirs } = lock('at-once');
       const hold = await theirs.acquire();
-      expect(await forceRelease(client, hold.path, { timeoutMs: 0 })).to.equal('deleted');
-      expect(await outside.exists(hold.path)).to.equal(false);
+      expect(await forceRelease(lab.client, hold.path, { timeoutMs: 0 })).to.equal('deleted');
+      expect(await lab.observer.exists(hold.path)).to.equal(false);
       await aborted(hold.signal);
       await hold.release();
     });
@@ -318,11 +292,11 @@ describe('revocation', () => {
       await lockContext.run(async () => {
         const holds = [await mutex.acquire(), await mutex.acquire()] as const;
         const told = holds.map((hold) => aborted(hold.signal));
-        const forcing = forceRelease(other, holds[0].path);
+        const forcing = forceRelease(lab.other, holds[0].path);
         await Promise.all(told);
         expect(await rejection(mutex.acquire())).to.be.instanceOf(LockLostError);
         expect(await holds[0].release()).to.equal('lost');
-        expect(await outside.exists(holds[1].path)).to.equal(true);
+        expect(await lab.observer.exists(holds[1].path)).to.equal(true);
         expect(await holds[1].release()).to.equal('lost');
         expect(await forcing).to.equal('released');
       });
@@ -334,7 +308,7 @@ describe('revocation', () => {
       const waiting = mutex.acquire();
       await queueReaches(theirs, 2);
       const [, waiter] = await theirs.participants();
-      expect(await forceRelease(other, waiter?.path ?? '')).to.equal('released');
+      expect(await forceRelease(lab.other, waiter?.path ?? '')).to.equal('released');
       await queueReaches(theirs, 2);
       await first.release();
       const hold = await waiting;
@@ -345,14 +319,14 @@ describe('revocation', () => {
     it('marks again where another mark has taken the place of its own', async () => {
       const { theirs, mutex } = lock('overwritten');
       const hold = await mutex.acquire();
-      await proxy.seen(answered('getData', hold.path));
+      await lab.proxy.seen(answered('getData', hold.path));
       // The holder hears of nothing until both marks are there.
       const heard = gate();
-      proxy.on((frame) => (frame.from === 'server' && frame.op === 'watch' ? { delayUntil: heard.opened } : undefined));
-      const forcing = forceRelease(other, hold.path, { timeoutMs: 5_000 });
-      await until('it is marked', async () => (await outside.read(hold.path)) === '__FORCE__');
-      await outside.write(hold.path, '__REVOKE__');
-      await until('it is marked again', async () => (await outside.read(hold.path)) === '__FORCE__');
+      lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'watch' ? { delayUntil: heard.opened } : undefined));
+      const forcing = forceRelease(lab.other, hold.path, { timeoutMs: 5_000 });
+      await until('it is marked', async () => (await lab.observer.read(hold.path)) === '__FORCE__');
+      await lab.observer.write(hold.path, '__REVOKE__');
+      await until('it is marked again', async () => (await lab.observer.read(hold.path)) === '__FORCE__');
       heard.open();
       await aborted(hold.signal);
       await hold.release();
@@ -364,20 +338,20 @@ describe('revocation', () => {
       const { theirs } = lock('aborted');
       const hold = await theirs.acquire();
       const controller = new AbortController();
-      const forcing = rejection(forceRelease(client, hold.path, { signal: controller.signal }));
+      const forcing = rejection(forceRelease(lab.client, hold.path, { signal: controller.signal }));
       await aborted(hold.signal);
       controller.abort(new Error('enough'));
       expect((await forcing).message).to.equal('enough');
-      expect(await outside.exists(hold.path)).to.equal(true);
+      expect(await lab.observer.exists(hold.path)).to.equal(true);
       await hold.release();
-      await until('nothing is left', async () => (await outside.children(theirs.path)).length === 0);
+      await until('nothing is left', async () => (await lab.observer.children(theirs.path)).length === 0);
     });
 
     it('that no server answers ends in time, and has marked nothing', async () => {
       const { theirs } = lock('no-answer');
       const hold = await theirs.acquire();
-      proxy.silence();
-      const error = await rejection(forceRelease(client, hold.path, { timeoutMs: 50 }));
+      lab.proxy.silence();
+      const error = await rejection(forceRelease(lab.client, hold.path, { timeoutMs: 50 }));
       expect(error).to.have.property('code', 'ERR_LOCK_TIMEOUT');
       expect(error.message).to.contain(hold.path).and.to.contain('not released within 50 ms');
       expect(hold.isValid).to.equal(true);
@@ -385,18 +359,18 @@ describe('revocation', () => {
     });
 
     it('goes by what was written since the znode was created: its own data is its owner’s', async () => {
-      const rw = new InterProcessReadWriteLock(client, testPath('own-data'), { data: Buffer.from('__FORCE__') });
+      const rw = new InterProcessReadWriteLock(lab.client, testPath('own-data'), { data: Buffer.from('__FORCE__') });
       const hold = await rw.writeLock.acquire();
       await hasRead(hold.path, '__FORCE__');
       expect(hold.isValid).to.equal(true);
-      const forcing = forceRelease(other, hold.path);
+      const forcing = forceRelease(lab.other, hold.path);
       expect(await aborted(hold.signal)).to.have.property('reason', 'forced');
       await hold.release();
       expect(await forcing).to.equal('released');
     });
 
     it('takes only options that there are', async () => {
-      const force = (options: unknown): Promise<Error> => rejection(forceRelease(client, '/lock', options as Record<string, never>));
+      const force = (options: unknown): Promise<Error> => rejection(forceRelease(lab.client, '/lock', options as Record<string, never>));
       expect(await force({ timeoutMs: -1 })).to.be.instanceOf(RangeError);
       expect(await force({ timeout: 1 })).to.be.instanceOf(TypeError).with.property('message').that.contains('`timeout`');
     });
@@ -411,20 +385,20 @@ describe('revocation', () => {
 
     it('to who has revoked, and had never read it', async () => {
       const hold = await lock('revoker').theirs.acquire({ data: 'owner' });
-      await revoke(client, hold.path);
-      await revoke(client, hold.path);
-      expect(await outside.read(hold.path)).to.equal('__REVOKE__');
-      expect(await shownBy(client, hold)).to.deep.equal(known);
+      await revoke(lab.client, hold.path);
+      await revoke(lab.client, hold.path);
+      expect(await lab.observer.read(hold.path)).to.equal('__REVOKE__');
+      expect(await shownBy(lab.client, hold)).to.deep.equal(known);
       await hold.release();
     });
 
     it('to who has released it by force', async () => {
       const hold = await lock('forcer').theirs.acquire({ data: 'owner' });
       const told = aborted(hold.signal);
-      const forcing = forceRelease(client, hold.path);
+      const forcing = forceRelease(lab.client, hold.path);
       await told;
-      expect(await outside.read(hold.path)).to.equal('__FORCE__');
-      expect(await shownBy(client, hold)).to.deep.equal(known);
+      expect(await lab.observer.read(hold.path)).to.equal('__FORCE__');
+      expect(await shownBy(lab.client, hold)).to.deep.equal(known);
       await hold.release();
       await forcing;
     });
@@ -433,9 +407,9 @@ describe('revocation', () => {
       const { theirs, mutex } = lock('reader');
       const hold = await theirs.acquire({ data: 'owner' });
       await mutex.participants();
-      await outside.write(hold.path, '__REVOKE__');
-      expect(await shownBy(client, hold)).to.deep.equal(known);
-      const queues = watchQueue(client, mutex.path);
+      await lab.observer.write(hold.path, '__REVOKE__');
+      expect(await shownBy(lab.client, hold)).to.deep.equal(known);
+      const queues = watchQueue(lab.client, mutex.path);
       expect((await queues.next()).value?.holder?.owner?.pid).to.equal(process.pid);
       await queues.return();
       await hold.release();
@@ -443,17 +417,17 @@ describe('revocation', () => {
 
     it('to who has written it', async () => {
       const hold = await lock('writer').mutex.acquire({ data: 'owner' });
-      await outside.write(hold.path, '__REVOKE__');
-      expect(await shownBy(client, hold)).to.deep.equal(known);
+      await lab.observer.write(hold.path, '__REVOKE__');
+      expect(await shownBy(lab.client, hold)).to.deep.equal(known);
       await hold.release();
     });
 
     it('to nobody else: they are shown the mark; and of what is no mark, everybody is shown what was written last', async () => {
       const hold = await lock('nobody').theirs.acquire({ data: 'owner' });
-      await outside.write(hold.path, '__REVOKE__');
-      expect(await shownBy(client, hold)).to.deep.equal(['__REVOKE__', undefined]);
-      await outside.write(hold.path, 'other');
-      expect(await shownBy(client, hold)).to.deep.equal(['other', undefined]);
+      await lab.observer.write(hold.path, '__REVOKE__');
+      expect(await shownBy(lab.client, hold)).to.deep.equal(['__REVOKE__', undefined]);
+      await lab.observer.write(hold.path, 'other');
+      expect(await shownBy(lab.client, hold)).to.deep.equal(['other', undefined]);
       await hold.release();
     });
   });
@@ -462,16 +436,16 @@ describe('revocation', () => {
     const { mutex } = lock('unreadable');
     await (await mutex.acquire()).release();
     const onlyWrite = [{ permissions: 2, scheme: 'world', id: 'anyone' }];
-    const { value } = await other.session.request(createSequential(`${mutex.path}/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lock-`, new Uint8Array(0), onlyWrite));
-    const version = async (): Promise<number> => (await other.session.request(exists(value.path))).value.version;
-    await revoke(client, value.path);
+    const { value } = await lab.other.session.request(createSequential(`${mutex.path}/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lock-`, new Uint8Array(0), onlyWrite));
+    const version = async (): Promise<number> => (await lab.other.session.request(exists(value.path))).value.version;
+    await revoke(lab.client, value.path);
     expect(await version()).to.equal(1);
   });
 
   describe('of a sticky lock', () => {
     const idle = async (name: string): Promise<{ mutex: InterProcessMutex; theirs: InterProcessMutex; path: string }> => {
       const { theirs } = lock(name);
-      const mutex = new InterProcessMutex(client, theirs.path, { sticky: { idleMs: 60_000 } });
+      const mutex = new InterProcessMutex(lab.client, theirs.path, { sticky: { idleMs: 60_000 } });
       const hold = await mutex.acquire();
       await hold.release();
       await until('it is kept', async () => (await theirs.participants())[0]?.isIdle === true);
@@ -480,10 +454,10 @@ describe('revocation', () => {
 
     it('that nobody uses: it is given up at once', async () => {
       const asked = await idle('idle-asked');
-      await revoke(other, asked.path);
-      await until('it is given up', async () => (await outside.children(asked.theirs.path)).length === 0);
+      await revoke(lab.other, asked.path);
+      await until('it is given up', async () => (await lab.observer.children(asked.theirs.path)).length === 0);
       const taken = await idle('idle-taken');
-      expect(await forceRelease(other, taken.path, { timeoutMs: 5_000 })).to.equal('released');
+      expect(await forceRelease(lab.other, taken.path, { timeoutMs: 5_000 })).to.equal('released');
     });
 
     it('that is held, by revoke: the holder is told, and the lock is not kept when it lets go', async () => {
@@ -492,10 +466,10 @@ describe('revocation', () => {
       const hold = await mutex.acquire();
       expect([hold.path, hold.grantNumber]).to.deep.equal([path, 1n]);
       await until('its idle mark is gone', async () => (await theirs.participants())[0]?.isIdle === false);
-      await revoke(other, path);
+      await revoke(lab.other, path);
       await reach(1);
       expect(await hold.release()).to.equal('released');
-      expect(await outside.children(theirs.path)).to.deep.equal([]);
+      expect(await lab.observer.children(theirs.path)).to.deep.equal([]);
     });
 
     it('that is held, by forceRelease: the holder is told, and who waits in its process queues up behind the others', async () => {
@@ -506,7 +480,7 @@ describe('revocation', () => {
       const waiting = mutex.acquire().then((one) => (events.push('waiter'), one));
       const next = theirs.acquire().then((one) => (events.push('granted'), one));
       await queueReaches(theirs, 2);
-      const forcing = forceRelease(other, path, { timeoutMs: 10_000 });
+      const forcing = forceRelease(lab.other, path, { timeoutMs: 10_000 });
       await until('it is told', () => events.length > 0);
       await queueReaches(theirs, 3);
       expect(await hold.release()).to.equal('lost');

@@ -1,64 +1,34 @@
 import { expect } from 'chai';
-import { InterProcessMutex, LockClient, watchQueue, type LockQueue } from '../../src/index.ts';
-import { connectObserver as stranger, type Observer as Stranger } from '../../harness/observer.ts';
-import { testPath } from '../../harness/test-path.ts';
+import { InterProcessMutex, watchQueue, type LockQueue } from '../../src/index.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
 import { rejection, until } from '../../harness/until.ts';
-import { startProxy, type Frame, type ZkProxy } from '../../harness/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../harness/zookeeper-server.ts';
+import { type Frame } from '../../harness/zk-proxy.ts';
 import { once } from '../../harness/frame-matches.ts';
 import { reached } from '../../harness/reached.ts';
 import { setData } from '../../harness/semaphores.ts';
 
 describe('watchQueue', () => {
-  let server: ZooKeeperServer;
-  let proxy: ZkProxy;
-  let outside: Stranger;
-  /** Watches. */
-  let client: LockClient;
-  /** Works. */
-  let other: LockClient;
-  let path: string;
+  const lab = labOfEachTest('watched', { server: { containerCheckMs: 50 }, proxy: true, client: { sessionTimeoutMs: 6_000 } });
 
-  before(async () => {
-    server = await startServer({ containerCheckMs: 50 });
-    outside = await stranger(server.connectString);
-  });
-
-  beforeEach(async () => {
-    path = testPath('watched');
-    proxy = await startProxy(server.port);
-    [client, other] = await Promise.all([LockClient.connect(proxy.connectString, { sessionTimeoutMs: 6_000 }), LockClient.connect(server.connectString)]);
-  });
-
-  afterEach(async () => {
-    await Promise.all([client.close({ timeoutMs: 500 }), other.close()]);
-    await proxy.close();
-  });
-
-  after(async () => {
-    await outside[Symbol.asyncDispose]();
-    await server.stop();
-  });
-
-  const lock = (): InterProcessMutex => new InterProcessMutex(other, path);
+  const lock = (): InterProcessMutex => new InterProcessMutex(lab.other, lab.path);
   const paths = ({ holder, waiters }: LockQueue): (string | undefined)[] => [holder?.path, ...waiters.map((waiter) => waiter.path)];
   const next = async (queues: AsyncGenerator<LockQueue>): Promise<LockQueue> => {
     const { value, done } = (await queues.next()) as IteratorResult<LockQueue, undefined>;
     if (done) throw new Error('It has ended');
     return value;
   };
-  const queueIs = (length: number): Promise<void> => until(`${length} in the queue`, async () => (await outside.children(path)).length === length);
+  const queueIs = (length: number): Promise<void> => until(`${length} in the queue`, async () => (await lab.observer.children(lab.path)).length === length);
   /** All that the server keeps, of both kinds. A hold has one on its own znode. */
   const watchesAre = (count: number): Promise<void> =>
-    until(`the server keeps ${count} watches`, async () => new RegExp(`^zk_watch_count\\s${count}$`, 'm').test(await server.command('mntr')));
-  const lists = (): number => proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'getChildren2' && frame.path === path).length;
+    until(`the server keeps ${count} watches`, async () => new RegExp(`^zk_watch_count\\s${count}$`, 'm').test(await lab.server.command('mntr')));
+  const lists = (): number => lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'getChildren2' && frame.path === lab.path).length;
 
   it('shows the holder and the waiters in their order, and every change', async () => {
     const first = await lock().acquire();
-    const queues = watchQueue(client, path);
+    const queues = watchQueue(lab.client, lab.path);
     const alone = await next(queues);
     expect(paths(alone)).to.deep.equal([first.path]);
-    expect(alone.holder).to.include({ sequence: 0, sessionId: `0x${other.session.id.toString(16)}` });
+    expect(alone.holder).to.include({ sequence: 0, sessionId: `0x${lab.other.session.id.toString(16)}` });
     expect(alone.holder?.data.toString()).to.match(/^[\d.:a-f]+$/);
 
     const waiting = lock().acquire();
@@ -75,7 +45,7 @@ describe('watchQueue', () => {
   });
 
   it('waits for a lock that is not there yet, and for one that was removed to be there again', async () => {
-    const queues = watchQueue(client, path);
+    const queues = watchQueue(lab.client, lab.path);
     expect(paths(await next(queues))).to.deep.equal([undefined]);
     for (let round = 0; round < 2; round += 1) {
       const following = next(queues);
@@ -86,20 +56,20 @@ describe('watchQueue', () => {
       const gone = next(queues);
       await hold.release();
       expect(paths(await gone)).to.deep.equal([undefined]);
-      await until('the server has removed it', async () => !(await outside.exists(path)));
+      await until('the server has removed it', async () => !(await lab.observer.exists(lab.path)));
     }
     await queues.return();
     await watchesAre(0);
   });
 
   it('asks nothing while nothing changes, and once for each change', async () => {
-    const queues = watchQueue(client, path);
+    const queues = watchQueue(lab.client, lab.path);
     const hold = await lock().acquire();
     await next(queues);
-    proxy.clear();
+    lab.proxy.clear();
     const following = next(queues);
-    for (let beats = 0; beats < 3; beats += 1) await client.session.prove();
-    expect(proxy.frames.filter(({ from, path: asked }) => from === 'client' && asked?.startsWith(path))).to.deep.equal([]);
+    for (let beats = 0; beats < 3; beats += 1) await lab.client.session.prove();
+    expect(lab.proxy.frames.filter(({ from, path: asked }) => from === 'client' && asked?.startsWith(lab.path))).to.deep.equal([]);
     const waiting = lock().acquire();
     await following;
     expect(lists()).to.equal(1);
@@ -112,16 +82,16 @@ describe('watchQueue', () => {
     const hold = await lock().acquire();
     const waiting = [lock().acquire()];
     await queueIs(2);
-    const queues = watchQueue(client, path);
+    const queues = watchQueue(lab.client, lab.path);
     const before = await next(queues);
-    await setData(other, hold.path, Buffer.from('told'));
-    proxy.clear();
+    await setData(lab.other, hold.path, Buffer.from('told'));
+    lab.proxy.clear();
     const following = next(queues);
     waiting.push(lock().acquire());
     const { holder, waiters } = await following;
     expect(holder?.data.toString()).to.equal('told');
     expect(waiters[0]).to.equal(before.waiters[0]);
-    const asked = proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'getData').map((frame) => frame.path);
+    const asked = lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'getData').map((frame) => frame.path);
     expect(asked).to.deep.equal([hold.path, waiters[1]?.path]);
     await queues.return();
     await hold.release();
@@ -130,13 +100,13 @@ describe('watchQueue', () => {
 
   it('gathers what happens while the body of the loop runs', async () => {
     const first = await lock().acquire();
-    const queues = watchQueue(client, path);
+    const queues = watchQueue(lab.client, lab.path);
     await next(queues);
-    proxy.clear();
+    lab.proxy.clear();
     const controller = new AbortController();
     const waiting = Array.from({ length: 5 }, () => lock().acquire({ signal: controller.signal }).catch(() => undefined));
     await queueIs(6);
-    await client.session.prove();
+    await lab.client.session.prove();
     expect(lists()).to.equal(0);
     expect(paths(await next(queues))).to.have.length(6);
     controller.abort();
@@ -149,7 +119,7 @@ describe('watchQueue', () => {
 
   it('does not repeat itself when who came has left again', async () => {
     const first = await lock().acquire();
-    const queues = watchQueue(client, path);
+    const queues = watchQueue(lab.client, lab.path);
     await next(queues);
     const controller = new AbortController();
     const passing = rejection(lock().acquire({ signal: controller.signal }));
@@ -157,9 +127,9 @@ describe('watchQueue', () => {
     controller.abort();
     await passing;
     await queueIs(1);
-    await client.session.prove();
+    await lab.client.session.prove();
     const following = next(queues);
-    await client.session.prove();
+    await lab.client.session.prove();
     const waiting = lock().acquire();
     expect(paths(await following)).to.have.length(2);
     await queues.return();
@@ -169,16 +139,16 @@ describe('watchQueue', () => {
 
   it('goes on after the connection was lost, with what happened meanwhile', async () => {
     const first = await lock().acquire();
-    const queues = watchQueue(client, path);
+    const queues = watchQueue(lab.client, lab.path);
     await next(queues);
     const following = next(queues);
-    const suspended = reached(client, 'suspended');
-    await proxy.refuse();
-    proxy.cut();
+    const suspended = reached(lab.client, 'suspended');
+    await lab.proxy.refuse();
+    lab.proxy.cut();
     await suspended;
     const waiting = lock().acquire();
     await queueIs(2);
-    await proxy.accept();
+    await lab.proxy.accept();
     expect(paths(await following)).to.have.length(2);
     await first.release();
     const second = await waiting;
@@ -189,16 +159,16 @@ describe('watchQueue', () => {
 
   it('hears of what happened before the last answer of a connection that was lost before it could look', async () => {
     const first = await lock().acquire();
-    const queues = watchQueue(client, path);
+    const queues = watchQueue(lab.client, lab.path);
     await next(queues);
-    const isNews = (frame: Frame): boolean => frame.from === 'server' && frame.op === 'watch' && frame.path === path;
-    proxy.clear();
-    const answered = proxy.seen(isNews).then(async () => {
-      void client.session.prove().catch(() => undefined);
-      await proxy.seen((frame) => frame.from === 'server' && frame.op === 'multi');
+    const isNews = (frame: Frame): boolean => frame.from === 'server' && frame.op === 'watch' && frame.path === lab.path;
+    lab.proxy.clear();
+    const answered = lab.proxy.seen(isNews).then(async () => {
+      void lab.client.session.prove().catch(() => undefined);
+      await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'multi');
     });
-    once(proxy, isNews, { delayUntil: answered });
-    once(proxy, (frame) => frame.from === 'client' && frame.op === 'getChildren2', 'cut');
+    once(lab.proxy, isNews, { delayUntil: answered });
+    once(lab.proxy, (frame) => frame.from === 'client' && frame.op === 'getChildren2', 'cut');
     const waiting = lock().acquire();
     const following = next(queues);
     expect(paths(await following)).to.have.length(2);
@@ -209,12 +179,12 @@ describe('watchQueue', () => {
 
   it('goes on in the next session', async () => {
     const first = await lock().acquire();
-    const queues = watchQueue(client, path);
+    const queues = watchQueue(lab.client, lab.path);
     await next(queues);
     const following = next(queues);
-    const before = client.session.id;
-    await outside.endSession(client);
-    await until('there is another session', () => client.session.id !== before && client.session.isConnected);
+    const before = lab.client.session.id;
+    await lab.observer.endSession(lab.client);
+    await until('there is another session', () => lab.client.session.id !== before && lab.client.session.isConnected);
     const waiting = lock().acquire();
     expect(paths(await following)).to.have.length(2);
     await first.release();
@@ -229,7 +199,7 @@ describe('watchQueue', () => {
     await watchesAre(1);
     for (const isWaiting of [true, false]) {
       const controller = new AbortController();
-      const queues = watchQueue(client, path, { signal: controller.signal });
+      const queues = watchQueue(lab.client, lab.path, { signal: controller.signal });
       await next(queues);
       const following = isWaiting ? queues.next() : undefined;
       await watchesAre(2);
@@ -242,38 +212,38 @@ describe('watchQueue', () => {
 
   it('ends at once, though the server does not answer', async () => {
     const controller = new AbortController();
-    proxy.on((frame) => (frame.from === 'server' && frame.op === 'getChildren2' ? 'hold' : undefined));
-    const ending = watchQueue(client, path, { signal: controller.signal }).next();
-    await proxy.seen((frame) => frame.from === 'server' && frame.op === 'getChildren2');
+    lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'getChildren2' ? 'hold' : undefined));
+    const ending = watchQueue(lab.client, lab.path, { signal: controller.signal }).next();
+    await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getChildren2');
     controller.abort();
     expect(await ending).to.deep.equal({ value: undefined, done: true });
-    expect(client.state, 'not because the connection was lost').to.equal('connected');
-    proxy.speak();
+    expect(lab.client.state, 'not because the connection was lost').to.equal('connected');
+    lab.proxy.speak();
   });
 
   it('ends without a queue when its signal has aborted before', async () => {
-    expect(await watchQueue(client, path, { signal: AbortSignal.abort() }).next()).to.deep.equal({ value: undefined, done: true });
+    expect(await watchQueue(lab.client, lab.path, { signal: AbortSignal.abort() }).next()).to.deep.equal({ value: undefined, done: true });
     expect(lists()).to.equal(0);
   });
 
   it('ends when the client is closed', async () => {
-    const queues = watchQueue(client, path);
+    const queues = watchQueue(lab.client, lab.path);
     await next(queues);
     const ending = queues.next();
-    await client.close();
+    await lab.client.close();
     expect(await ending).to.deep.equal({ value: undefined, done: true });
-    expect(() => watchQueue(client, path)).to.throw().with.property('code', 'ERR_LOCK_CLIENT_CLOSED');
+    expect(() => watchQueue(lab.client, lab.path)).to.throw().with.property('code', 'ERR_LOCK_CLIENT_CLOSED');
   });
 
   it('leaves no watch when the loop is left, of a lock that is not there, too', async () => {
-    for await (const queue of watchQueue(client, path)) {
+    for await (const queue of watchQueue(lab.client, lab.path)) {
       expect(queue.holder).to.equal(undefined);
       await watchesAre(1);
       break;
     }
     await watchesAre(0);
     const hold = await lock().acquire();
-    for await (const queue of watchQueue(client, path)) {
+    for await (const queue of watchQueue(lab.client, lab.path)) {
       expect(queue.holder?.path).to.equal(hold.path);
       await watchesAre(2);
       break;
@@ -283,16 +253,16 @@ describe('watchQueue', () => {
   });
 
   it('is an error of the loop when ZooKeeper refuses', async () => {
-    proxy.on((frame) => (frame.from === 'server' && frame.op === 'getChildren2' && frame.path === path ? { replaceError: -102 } : undefined));
-    const error = await rejection(watchQueue(client, path).next());
+    lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'getChildren2' && frame.path === lab.path ? { replaceError: -102 } : undefined));
+    const error = await rejection(watchQueue(lab.client, lab.path).next());
     expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
-    expect(error.message).to.contain(path).and.to.contain('NO_AUTH');
+    expect(error.message).to.contain(lab.path).and.to.contain('NO_AUTH');
   });
 
   it('refuses bad input when it is called', () => {
-    expect(() => watchQueue(client, 'locks')).to.throw().with.property('code', 'ERR_LOCK_INVALID_PATH');
-    expect(() => watchQueue(client, path, { singal: undefined } as never)).to.throw(TypeError, 'Unknown option `singal` of watchQueue');
-    expect(() => watchQueue(client, path, { signal: 5 } as never)).to.throw(TypeError, 'Expected `signal` to be an AbortSignal, got 5');
-    expect(() => watchQueue({} as never, path)).to.throw(TypeError, 'Expected `client`');
+    expect(() => watchQueue(lab.client, 'locks')).to.throw().with.property('code', 'ERR_LOCK_INVALID_PATH');
+    expect(() => watchQueue(lab.client, lab.path, { singal: undefined } as never)).to.throw(TypeError, 'Unknown option `singal` of watchQueue');
+    expect(() => watchQueue(lab.client, lab.path, { signal: 5 } as never)).to.throw(TypeError, 'Expected `signal` to be an AbortSignal, got 5');
+    expect(() => watchQueue({} as never, lab.path)).to.throw(TypeError, 'Expected `client`');
   });
 });

@@ -1,22 +1,16 @@
 import { expect } from 'chai';
 import { InterProcessMutex } from '../../../src/index.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
 import { testPath } from '../../../harness/test-path.ts';
-import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
 import { account, anyone, creatorOnly, digest, permission } from '../../../harness/account.ts';
 
 describe('a provider of access rights', () => {
-  let server: ZooKeeperServer;
-
-  before(async () => {
-    server = await startServer();
-  });
-
-  after(() => server.stop());
+  const lab = labOfEachTest('acl-provider', { server: 'own', client: 'none' });
 
   it('is asked with the path of the znode itself, so that a lock may be for all and its znodes for their creators', async () => {
     const path = testPath('by-znode');
-    await using outside = await account(server.connectString);
-    await using mine = await account(server.connectString, {
+    await using outside = await account(lab.server.connectString);
+    await using mine = await account(lab.server.connectString, {
       auth: [digest('alice:open sesame')],
       acl: (of) => (of.startsWith(`${path}/`) ? creatorOnly : [anyone(permission.all)]),
     });
@@ -30,8 +24,8 @@ describe('a provider of access rights', () => {
     const chroot = testPath('app');
     const asked: string[] = [];
     const mayOnlyBeRead = [anyone(permission.read, permission.create, permission.delete)];
-    await using outside = await account(server.connectString);
-    await using mine = await account(`${server.connectString}${chroot}`, {
+    await using outside = await account(lab.server.connectString);
+    await using mine = await account(`${lab.server.connectString}${chroot}`, {
       acl: (path) => {
         asked.push(path);
         return path === '/' || path === '/locks' ? [anyone(permission.all)] : mayOnlyBeRead;
@@ -48,7 +42,7 @@ describe('a provider of access rights', () => {
   it('is asked with its own path where the name of the chroot begins a name below it', async () => {
     const chroot = testPath('app');
     const asked: string[] = [];
-    await using mine = await account(`${server.connectString}${chroot}`, {
+    await using mine = await account(`${lab.server.connectString}${chroot}`, {
       acl: (path) => {
         asked.push(path);
         return [anyone(permission.all)];

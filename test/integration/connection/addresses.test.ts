@@ -3,13 +3,14 @@ import dns from 'node:dns';
 import { connect as dial } from 'node:net';
 import { InterProcessMutex, LockClient } from '../../../src/index.ts';
 import { lookupShuffled } from '../../../src/zookeeper/lookup.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
 import { onFreshPorts } from '../../../harness/free-port.ts';
 import { startRelay } from '../../../harness/relay.ts';
-import { connectObserver as stranger } from '../../../harness/observer.ts';
+import { connectObserver } from '../../../harness/observer.ts';
 import { testPath } from '../../../harness/test-path.ts';
 import { aborted, rejection } from '../../../harness/until.ts';
 import { startProxy } from '../../../harness/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
+import { startServer } from '../../../harness/zookeeper-server.ts';
 import { nextState } from '../../../harness/lock-clients.ts';
 
 const name = 'zookeeper.test';
@@ -34,12 +35,7 @@ class Resolver implements Disposable {
 }
 
 describe('an address', () => {
-  let server: ZooKeeperServer;
-
-  before(async () => {
-    server = await startServer();
-  });
-  after(() => server.stop());
+  const lab = labOfEachTest('address', { server: 'own', client: 'none' });
 
   const acquires = async (client: LockClient): Promise<void> => {
     const mutex = new InterProcessMutex(client, testPath('address'));
@@ -48,7 +44,7 @@ describe('an address', () => {
 
   it('of IPv6 stands in brackets', async () => {
     await onFreshPorts(1, async ([port = 0]) => {
-      await using relay = await startRelay('::1', port, server.port);
+      await using relay = await startRelay('::1', port, lab.server.port);
       await using client = await LockClient.connect(`[::1]:${port}`);
       await acquires(client);
       expect(relay.connections).to.equal(1);
@@ -57,17 +53,17 @@ describe('an address', () => {
 
   it('of a name in both families is the one that somebody listens at', async () => {
     using resolver = new Resolver('::1', '127.0.0.1');
-    await using client = await LockClient.connect(`${name}:${server.port}`);
+    await using client = await LockClient.connect(`${name}:${lab.server.port}`);
     await acquires(client);
     expect(resolver.addresses).to.have.length(2);
   });
 
   it('of a name that stands for several servers is another one where the first refuses or says nothing', async () => {
     using resolver = new Resolver('127.0.0.2', '127.0.0.3', '127.0.0.1');
-    await using silent = await startRelay('127.0.0.3', server.port);
+    await using silent = await startRelay('127.0.0.3', lab.server.port);
     // So often that chance leads some of them to the silent one first.
     for (let tries = 0; tries < 100 && silent.connections === 0; tries += 1) {
-      await using client = await LockClient.connect(`${name}:${server.port}`, { sessionTimeoutMs: 1_000 });
+      await using client = await LockClient.connect(`${name}:${lab.server.port}`, { sessionTimeoutMs: 1_000 });
       await acquires(client);
     }
     expect(silent.connections).to.be.greaterThan(0);
@@ -77,8 +73,8 @@ describe('an address', () => {
   it('of a name that moves is asked for again, and the session goes on there', async () => {
     await onFreshPorts(1, async ([port = 0]) => {
       using resolver = new Resolver('127.0.0.2');
-      const before = await startRelay('127.0.0.2', port, server.port);
-      await using after = await startRelay('127.0.0.3', port, server.port);
+      const before = await startRelay('127.0.0.2', port, lab.server.port);
+      await using after = await startRelay('127.0.0.3', port, lab.server.port);
       await using client = await LockClient.connect(`${name}:${port}`, { sessionTimeoutMs: 10_000 });
       const hold = await new InterProcessMutex(client, testPath('moves')).acquire();
 
@@ -95,7 +91,7 @@ describe('an address', () => {
 
   it('behind which another ensemble stands all at once: what was held is lost, and the next session is over there', async () => {
     await using other = await startServer();
-    await using proxy = await startProxy(server.port);
+    await using proxy = await startProxy(lab.server.port);
     await using client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 2_000 });
     const mutex = new InterProcessMutex(client, testPath('another'));
     const hold = await mutex.acquire();
@@ -104,7 +100,7 @@ describe('an address', () => {
     // The new ensemble has seen fewer transactions than the session has, and refuses it without a word.
     expect(await aborted(hold.signal)).to.have.property('reason', 'session-deadline');
     await using next = await mutex.acquire();
-    await using elsewhere = await stranger(other.connectString);
+    await using elsewhere = await connectObserver(other.connectString);
     expect(await elsewhere.exists(next.path)).to.equal(true);
   });
 
@@ -116,7 +112,7 @@ describe('an address', () => {
 
   it('is found also where the process has switched the trying of several off', async () => {
     using resolver = new Resolver('127.0.0.1');
-    const socket = dial({ host: name, port: server.port, lookup: lookupShuffled(Math.random), autoSelectFamily: false });
+    const socket = dial({ host: name, port: lab.server.port, lookup: lookupShuffled(Math.random), autoSelectFamily: false });
     await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
     expect(socket.remoteAddress).to.equal(resolver.addresses[0]);
     socket.destroy();

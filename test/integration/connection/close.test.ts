@@ -2,57 +2,41 @@ import { expect } from 'chai';
 import { once } from 'node:events';
 import { ConnectionTimeoutError, LockClient } from '../../../src/index.ts';
 import { createSequential, openAcl } from '../../../src/zookeeper/operations.ts';
+import { from } from '../../../harness/frame-matches.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
 import { startSilentServer } from '../../../harness/silent-server.ts';
-import { connectObserver as stranger, type Observer as Stranger } from '../../../harness/observer.ts';
 import { testPath } from '../../../harness/test-path.ts';
 import { rejection } from '../../../harness/until.ts';
-import { startProxy, type Frame, type ZkProxy } from '../../../harness/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
+import { type Frame } from '../../../harness/zk-proxy.ts';
 import { connectInOrder, nextState } from '../../../harness/lock-clients.ts';
 
 /** What a busy machine may add to a timer. */
 const slackMs = 400;
 
-const from = (side: Frame['from'], op: Frame['op']) => (frame: Frame): boolean => frame.from === side && frame.op === op;
-
 describe('close()', () => {
-  let server: ZooKeeperServer;
-  let outside: Stranger;
-  let proxy: ZkProxy;
+  const lab = labOfEachTest('close', { server: 'own', proxy: true, client: 'none' });
   let client: LockClient;
   /** A znode that goes with the client's session. */
   let path: string;
   let sessionId: bigint;
 
-  before(async () => {
-    server = await startServer();
-    outside = await stranger(server.connectString);
-  });
-  after(async () => {
-    await outside[Symbol.asyncDispose]();
-    await server.stop();
-  });
   beforeEach(async () => {
-    proxy = await startProxy(server.port);
     // Longer than a test: what is gone was ended, and did not expire.
-    client = await connectInOrder([proxy], { sessionTimeoutMs: 30_000 });
+    client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 30_000 });
     sessionId = client.session.id;
     const { value } = await client.session.request(createSequential(testPath('').slice(0, -1), Buffer.alloc(0), openAcl));
     path = value.path;
   });
-  afterEach(async () => {
-    await client.close({ timeoutMs: 0 });
-    await proxy.close();
-  });
+  afterEach(() => client.close({ timeoutMs: 0 }));
 
   const isOnServer = async (): Promise<{ session: boolean; znode: boolean }> => ({
     // Without its connections, of which the server may still be closing ours.
     session: await isAlive(sessionId),
-    znode: await outside.exists(path),
+    znode: await lab.observer.exists(path),
   });
   /** Named on a line of its own by the session tracker: the list of connections may name it a moment longer. */
   const isAlive = async (id: bigint): Promise<boolean> => {
-    const lines = (await server.command('dump')).split('\n').map((line) => line.trim());
+    const lines = (await lab.server.command('dump')).split('\n').map((line) => line.trim());
     return lines.includes(`0x${id.toString(16)}`);
   };
   const gone = { session: false, znode: false };
@@ -67,48 +51,48 @@ describe('close()', () => {
   });
 
   it('without a connection waits for one, and ends the session there', async () => {
-    await proxy.refuse();
-    proxy.cut();
+    await lab.proxy.refuse();
+    lab.proxy.cut();
     expect(await nextState(client)).to.equal('suspended');
     const closing = client.close(patient);
     expect(await isOnServer()).to.deep.equal({ session: true, znode: true });
-    await proxy.accept();
+    await lab.proxy.accept();
     await closing;
     expect(await isOnServer()).to.deep.equal(gone);
   });
 
   it('by who is told that the connection is lost ends the session on the next one', async () => {
     const closing = new Promise<void>((resolve) => client.once('state', () => void client.close(patient).then(resolve)));
-    proxy.cut();
+    lab.proxy.cut();
     await closing;
     expect(await isOnServer()).to.deep.equal(gone);
   });
 
   it('whose request is lost asks again on the next connection', async () => {
-    const remove = proxy.on((frame) => {
+    const remove = lab.proxy.on((frame) => {
       if (!from('client', 'closeSession')(frame)) return undefined;
       remove();
       return 'cut';
     });
     await client.close(patient);
-    expect(proxy.frames.filter(from('client', 'closeSession'))).to.have.length(2);
+    expect(lab.proxy.frames.filter(from('client', 'closeSession'))).to.have.length(2);
     expect(await isOnServer()).to.deep.equal(gone);
   });
 
   for (const action of ['cut', 'cut-inside'] as const) {
     it(`whose answer is lost (${action}) resolves when the next connection knows no such session`, async () => {
-      proxy.on((frame) => (from('server', 'closeSession')(frame) ? action : undefined));
+      lab.proxy.on((frame) => (from('server', 'closeSession')(frame) ? action : undefined));
       await client.close(patient);
-      expect(proxy.frames.filter(from('client', 'connect'))).to.have.length(2);
+      expect(lab.proxy.frames.filter(from('client', 'connect'))).to.have.length(2);
       expect(await isOnServer()).to.deep.equal(gone);
     });
   }
 
   it('over a half-open connection does not wait for it: the next server is asked', async () => {
     await client.close();
-    client = await connectInOrder([proxy, server], { sessionTimeoutMs: 2_000 });
+    client = await connectInOrder([lab.proxy, lab.server], { sessionTimeoutMs: 2_000 });
     const { id } = client.session;
-    proxy.silence();
+    lab.proxy.silence();
     const startedAt = performance.now();
     await client.close(patient);
     expect(performance.now() - startedAt).to.be.below(2_000 / 4 + slackMs);
@@ -116,14 +100,14 @@ describe('close()', () => {
   });
 
   for (const [what, kill] of Object.entries({
-    'fell silent': () => proxy.silence(),
+    'fell silent': () => lab.proxy.silence(),
     'is gone': async () => {
-      await proxy.refuse();
-      proxy.cut();
+      await lab.proxy.refuse();
+      lab.proxy.cut();
     },
     'accepts and never answers': () => {
-      proxy.silence();
-      proxy.cut();
+      lab.proxy.silence();
+      lab.proxy.cut();
     },
   })) {
     it(`with a server that ${what} resolves after its timeout`, async () => {
@@ -137,12 +121,12 @@ describe('close()', () => {
 
   it('after the session expired, while no server answers for a new one, resolves at once', async () => {
     const isNew = (frame: Frame): boolean => from('client', 'connect')(frame) && frame.body.readBigInt64BE(16) === 0n;
-    proxy.clear();
-    proxy.on((frame) => (isNew(frame) ? 'hold' : undefined));
+    lab.proxy.clear();
+    lab.proxy.on((frame) => (isNew(frame) ? 'hold' : undefined));
     const isLost = new Promise<void>((resolve) => client.on('state', (state) => state === 'lost' && resolve()));
-    await outside.endSession(client);
+    await lab.observer.endSession(client);
     await isLost;
-    await proxy.seen(isNew);
+    await lab.proxy.seen(isNew);
     await client.close(patient);
   });
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { InterProcessMutex, LockClient, type BackgroundEvent, type ConnectionState, type Hold } from '../../../src/index.ts';
 import { exists } from '../../../src/zookeeper/operations.ts';
 import { sessionName } from '../../../src/zookeeper/session.ts';
-import { connectObserver as stranger } from '../../../harness/observer.ts';
+import { connectObserver } from '../../../harness/observer.ts';
 import { testPath } from '../../../harness/test-path.ts';
 import { aborted, until } from '../../../harness/until.ts';
 import { startProxy, type Frame, type ZkProxy } from '../../../harness/zk-proxy.ts';
@@ -41,7 +41,7 @@ describe('servers that come back with older data', function () {
 
   /** So that no server with empty data reaches its zxid by itself. */
   const writeMuch = async (): Promise<void> => {
-    await using outside = await stranger(server.connectString);
+    await using outside = await connectObserver(server.connectString);
     const path = testPath('').slice(0, -1);
     await outside.create(path);
     for (let left = 200; left > 0; left -= 1) await outside.touch(path);

@@ -4,14 +4,13 @@ import type { ConnectionState } from '../../../src/index.ts';
 import { systemClock, type CancelTimer, type Clock } from '../../../src/support/clock.ts';
 import { roundDelayMs } from '../../../src/zookeeper/connection.ts';
 import { createPersistent, exists, getData, openAcl, type AclEntry, type Operation } from '../../../src/zookeeper/operations.ts';
+import { from } from '../../../harness/frame-matches.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
 import { testPath } from '../../../harness/test-path.ts';
 import { rejection } from '../../../harness/until.ts';
 import { startProxy, type Frame, type ZkProxy } from '../../../harness/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
 import { ConnectionProbe, type ProbeOptions } from '../../../harness/connection-probe.ts';
 import { connectInOrder, nextState } from '../../../harness/lock-clients.ts';
-
-const from = (side: Frame['from'], op: Frame['op']) => (frame: Frame): boolean => frame.from === side && frame.op === op;
 
 const credentials = 'somebody:secret';
 const digest = createHash('sha1').update(credentials).digest('base64');
@@ -19,23 +18,13 @@ const auth = [{ scheme: 'digest', credentials }];
 const ownersOnly: AclEntry[] = [{ permissions: 31, scheme: 'digest', id: `somebody:${digest}` }];
 
 describe('a reconnect', () => {
-  let server: ZooKeeperServer;
-  let proxy: ZkProxy;
-
-  before(async () => {
-    server = await startServer();
-  });
-  after(() => server.stop());
-  beforeEach(async () => {
-    proxy = await startProxy(server.port);
-  });
-  afterEach(() => proxy.close());
+  const lab = labOfEachTest('reconnect', { server: 'own', proxy: true, client: 'none' });
 
   it('authenticates before the first request, however early that one is sent', async () => {
     const path = testPath('').slice(0, -1);
-    using probe = await ConnectionProbe.connect([proxy.port], { auth });
+    using probe = await ConnectionProbe.connect([lab.proxy.port], { auth });
     await probe.send(createPersistent(path, ownersOnly));
-    using stranger = await ConnectionProbe.connect([server.port]);
+    using stranger = await ConnectionProbe.connect([lab.server.port]);
     expect(await rejection(stranger.send(getData(path, false)))).to.have.property('code', 'NO_AUTH');
 
     const tooEarly: Promise<Error & { code?: string }>[] = [];
@@ -43,65 +32,65 @@ describe('a reconnect', () => {
     const first = new Promise((resolve, reject) => {
       probe.on('connected', () => void probe.send(getData(path, false)).then(resolve, reject));
     });
-    proxy.cut();
+    lab.proxy.cut();
     await first;
     expect((await Promise.all(tooEarly)).map(({ code }) => code)).to.deep.equal(['CONNECTION_LOSS']);
-    expect(requestsOf(proxy, 2)).to.deep.equal(['connect', 'auth', 'getData']);
+    expect(requestsOf(lab.proxy, 2)).to.deep.equal(['connect', 'auth', 'getData']);
   });
 
   it('is not made after a server refused the credentials', async () => {
-    using probe = new ConnectionProbe([proxy.port], { auth: [{ scheme: 'nonsense', credentials }] });
+    using probe = new ConnectionProbe([lab.proxy.port], { auth: [{ scheme: 'nonsense', credentials }] });
     probe.connection.connect();
     await probe.next('authFailed');
     expect(probe.manager.state).to.equal(-2);
-    using later = await ConnectionProbe.connect([proxy.port]);
+    using later = await ConnectionProbe.connect([lab.proxy.port]);
     await later.send(exists('/'));
-    expect(proxy.frames.filter(from('client', 'connect'))).to.have.length(2);
+    expect(lab.proxy.frames.filter(from('client', 'connect'))).to.have.length(2);
   });
 
   it('to a server that accepts and drops keeps nothing for the next one', async () => {
     const drops = 4;
-    using probe = await ConnectionProbe.connect([proxy.port], { auth });
+    using probe = await ConnectionProbe.connect([lab.proxy.port], { auth });
     probe.watched.add('/');
-    const accept = proxy.on((frame) => (from('client', 'connect')(frame) ? 'cut' : undefined));
+    const accept = lab.proxy.on((frame) => (from('client', 'connect')(frame) ? 'cut' : undefined));
     const kept: number[] = [];
     probe.on('disconnected', () => kept.push(probe.manager.packetQueue.queue.length));
-    proxy.cut();
-    await proxy.seen(from('client', 'connect'), 1 + drops);
+    lab.proxy.cut();
+    await lab.proxy.seen(from('client', 'connect'), 1 + drops);
     accept();
     await probe.next('connected');
     await probe.send(exists('/'));
     expect(kept).to.deep.equal(Array.from({ length: 1 + drops }, () => 0));
-    expect(requestsOf(proxy, 2 + drops)).to.deep.equal(['connect', 'auth', 'setWatches', 'exists']);
+    expect(requestsOf(lab.proxy, 2 + drops)).to.deep.equal(['connect', 'auth', 'setWatches', 'exists']);
   });
 
   it('pauses longer and longer for a server that drops every session it accepts, and not at all once it has answered', async () => {
     const { options, pauses } = recordPauses();
-    const accept = proxy.on((frame) => (from('client', 'exists')(frame) ? 'cut' : undefined));
-    using probe = new ConnectionProbe([proxy.port], options);
+    const accept = lab.proxy.on((frame) => (from('client', 'exists')(frame) ? 'cut' : undefined));
+    using probe = new ConnectionProbe([lab.proxy.port], options);
     probe.on('connected', () => void probe.send(exists('/')).catch(() => undefined));
     probe.connection.connect();
-    await proxy.seen(from('client', 'exists'), 4);
+    await lab.proxy.seen(from('client', 'exists'), 4);
     accept();
-    await proxy.seen(from('server', 'exists'));
+    await lab.proxy.seen(from('server', 'exists'));
     expect(pauses()).to.deep.equal([0, 25, 50, 100, 200]);
 
     await probe.send(exists('/'));
     const again = probe.next('connected');
-    proxy.cut();
+    lab.proxy.cut();
     await again;
     expect(pauses()).to.deep.equal([0]);
   });
 
   it('pauses before a round over all servers, and not between two of them', async () => {
     const { options, pauses } = recordPauses();
-    await using away = await startProxy(server.port);
+    await using away = await startProxy(lab.server.port);
     await away.refuse();
-    using probe = await ConnectionProbe.connect([away.port, away.port, proxy.port], options);
+    using probe = await ConnectionProbe.connect([away.port, away.port, lab.proxy.port], options);
     await probe.send(exists('/'));
     expect(pauses()).to.deep.equal([0, 0, 0]);
-    await proxy.refuse();
-    proxy.cut();
+    await lab.proxy.refuse();
+    lab.proxy.cut();
     for (let ended = 0; ended < 1 + 3 + 3; ended += 1) await probe.next('disconnected');
     expect(pauses()).to.deep.equal([0, 0, 0, 25, 0, 0, 50]);
   });
@@ -112,21 +101,21 @@ describe('a reconnect', () => {
   });
 
   it('is not made for who gave up when he heard of the lost connection', async () => {
-    using probe = await ConnectionProbe.connect([proxy.port]);
+    using probe = await ConnectionProbe.connect([lab.proxy.port]);
     probe.on('disconnected', () => probe.connection.abandon());
     const told = probe.next('disconnected');
-    proxy.cut();
+    lab.proxy.cut();
     await told;
     expect(probe.manager.state).to.equal(-2);
-    using later = await ConnectionProbe.connect([proxy.port]);
+    using later = await ConnectionProbe.connect([lab.proxy.port]);
     await later.send(exists('/'));
-    expect(proxy.frames.filter(from('client', 'connect'))).to.have.length(2);
+    expect(lab.proxy.frames.filter(from('client', 'connect'))).to.have.length(2);
   });
 
   it('is not made for who gives up during a pause, and no timer is left', async () => {
     const { options, running } = recordPauses();
-    await proxy.refuse();
-    using probe = new ConnectionProbe([proxy.port], options);
+    await lab.proxy.refuse();
+    using probe = new ConnectionProbe([lab.proxy.port], options);
     probe.connection.connect();
     await probe.next('disconnected');
     expect(running()).to.equal(1);
@@ -135,17 +124,17 @@ describe('a reconnect', () => {
   });
 
   it('knows why the last attempt failed, not an earlier one', async () => {
-    using probe = await ConnectionProbe.connect([proxy.port]);
-    await proxy.refuse();
-    proxy.cut();
+    using probe = await ConnectionProbe.connect([lab.proxy.port]);
+    await lab.proxy.refuse();
+    lab.proxy.cut();
     await probe.next('disconnected');
     await probe.next('disconnected');
     expect(probe.connection.lastError).to.have.property('code', 'ECONNREFUSED');
-    const accept = proxy.on((frame) => (from('client', 'connect')(frame) ? 'cut' : undefined));
-    await proxy.accept();
-    await proxy.seen(from('client', 'connect'), 2);
+    const accept = lab.proxy.on((frame) => (from('client', 'connect')(frame) ? 'cut' : undefined));
+    await lab.proxy.accept();
+    await lab.proxy.seen(from('client', 'connect'), 2);
     await probe.next('disconnected');
-    expect(probe.connection.lastError).to.have.property('message', `127.0.0.1:${proxy.port} closed the connection`);
+    expect(probe.connection.lastError).to.have.property('message', `127.0.0.1:${lab.proxy.port} closed the connection`);
     accept();
     await probe.next('connected');
     expect(probe.connection.lastError).to.equal(undefined);
@@ -156,22 +145,22 @@ describe('a reconnect', () => {
     const paths = Array.from({ length: 15_000 }, (_, index) => `${parent}/${`${index}-`.padEnd(70, 'x')}`);
     const isThere = (path: string): boolean => /(00|50)-x+$/.test(path);
     const [there, vanished] = [paths.filter(isThere), paths.filter((path) => !isThere(path))];
-    using outside = await ConnectionProbe.connect([server.port]);
+    using outside = await ConnectionProbe.connect([lab.server.port]);
     await outside.send(createPersistent(parent, openAcl));
     await outside.send(all(there, 'create'));
 
-    using probe = await ConnectionProbe.connect([proxy.port]);
+    using probe = await ConnectionProbe.connect([lab.proxy.port]);
     // The server tells at once what happened since the zxid that this answer shows.
     await probe.send(exists('/'));
     for (const path of paths) probe.watched.add(path);
     const again = probe.next('connected');
-    proxy.cut();
+    lab.proxy.cut();
     await again;
     // Answered behind them.
     await probe.send(exists('/'));
     expect(probe.fired.map(({ path }) => path)).to.have.length(vanished.length).and.to.satisfy((fired: string[]) => !fired.some(isThere));
 
-    const sizes = proxy.frames.filter(from('client', 'setWatches')).map(({ body }) => body.length);
+    const sizes = lab.proxy.frames.filter(from('client', 'setWatches')).map(({ body }) => body.length);
     expect(Math.max(...sizes)).to.be.below(200_000);
     expect(sizes.reduce((sum, size) => sum + size)).to.be.above(1_100_000);
 
@@ -181,31 +170,31 @@ describe('a reconnect', () => {
   });
 
   it('is made once more when a server refuses to watch', async () => {
-    using probe = await ConnectionProbe.connect([proxy.port]);
+    using probe = await ConnectionProbe.connect([lab.proxy.port]);
     probe.watched.add('/');
-    const accept = proxy.on((frame) => (from('server', 'setWatches')(frame) ? { replaceError: -127 } : undefined));
-    proxy.cut();
-    await proxy.seen(from('server', 'setWatches'));
+    const accept = lab.proxy.on((frame) => (from('server', 'setWatches')(frame) ? { replaceError: -127 } : undefined));
+    lab.proxy.cut();
+    await lab.proxy.seen(from('server', 'setWatches'));
     accept();
-    await proxy.seen(from('server', 'setWatches'), 2);
+    await lab.proxy.seen(from('server', 'setWatches'), 2);
     await probe.send(exists('/'));
-    expect(requestsOf(proxy, 3)).to.deep.equal(['connect', 'setWatches', 'exists']);
+    expect(requestsOf(lab.proxy, 3)).to.deep.equal(['connect', 'setWatches', 'exists']);
   });
 
   it('comes when servers that all refused accept again, in the same session', async () => {
-    await using client = await connectInOrder([proxy, proxy], { sessionTimeoutMs: 8_000 });
+    await using client = await connectInOrder([lab.proxy, lab.proxy], { sessionTimeoutMs: 8_000 });
     const { id } = client.session;
-    await proxy.refuse();
-    proxy.cut();
+    await lab.proxy.refuse();
+    lab.proxy.cut();
     expect(await nextState(client)).to.equal('suspended');
-    await proxy.accept();
+    await lab.proxy.accept();
     expect(await nextState(client)).to.equal('reconnected');
     expect(client.session.id).to.equal(id);
     await client.session.request(exists('/'));
   });
 
   it('is made, and told to everybody, whatever one of the listeners throws', async () => {
-    await using client = await connectInOrder([proxy], { sessionTimeoutMs: 8_000 });
+    await using client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 8_000 });
     const emitWarning = process.emitWarning.bind(process);
     const warnings: unknown[] = [];
     process.emitWarning = (warning: unknown) => void warnings.push(warning);
@@ -216,7 +205,7 @@ describe('a reconnect', () => {
         throw broken;
       });
       client.on('state', (state) => heard.push(state));
-      proxy.cut();
+      lab.proxy.cut();
       await nextState(client);
       await nextState(client);
       await client.session.request(exists('/'));

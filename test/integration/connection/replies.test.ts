@@ -2,49 +2,30 @@ import { expect } from 'chai';
 import { createPersistent, exists, openAcl, type Operation } from '../../../src/zookeeper/operations.ts';
 import { Writer } from '../../../src/zookeeper/wire.ts';
 import { ZooKeeperError } from '../../../src/zookeeper/zookeeper-error.ts';
+import { from, once } from '../../../harness/frame-matches.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
 import { testPath } from '../../../harness/test-path.ts';
 import { rejection } from '../../../harness/until.ts';
-import { startProxy, type Frame, type FrameAction, type ZkProxy } from '../../../harness/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
+import { type Frame } from '../../../harness/zk-proxy.ts';
 import { ConnectionProbe } from '../../../harness/connection-probe.ts';
 
-const from = (side: Frame['from'], op: Frame['op']) => (frame: Frame): boolean => frame.from === side && frame.op === op;
-
 describe('a reply', () => {
-  let server: ZooKeeperServer;
-  let proxy: ZkProxy;
+  const lab = labOfEachTest('replies', { server: 'own', proxy: true, client: 'none' });
   let probe: ConnectionProbe;
 
-  before(async () => {
-    server = await startServer();
-  });
-  after(() => server.stop());
   beforeEach(async () => {
-    proxy = await startProxy(server.port);
-    probe = await ConnectionProbe.connect([proxy.port]);
+    probe = await ConnectionProbe.connect([lab.proxy.port]);
   });
-  afterEach(async () => {
-    probe[Symbol.dispose]();
-    await proxy.close();
-  });
+  afterEach(() => probe[Symbol.dispose]());
 
-  /** Does something to the first frame that matches, and to no other. */
-  const once = (match: (frame: Frame) => boolean, action: FrameAction): void => {
-    const remove = proxy.on((frame) => {
-      if (!match(frame)) return undefined;
-      remove();
-      return action;
-    });
-  };
-
-  const connectRequests = (): Frame[] => proxy.frames.filter(from('client', 'connect'));
+  const connectRequests = (): Frame[] => lab.proxy.frames.filter(from('client', 'connect'));
 
   for (const op of ['exists', 'connect'] as const) {
     it(`cut in the middle (${op}) leaves nothing behind for the next connection`, async () => {
       const session = probe.connection.sessionId;
-      once(from('server', op), 'cut-inside');
+      once(lab.proxy, from('server', op), 'cut-inside');
       const again = probe.next('connected');
-      if (op === 'connect') proxy.cut();
+      if (op === 'connect') lab.proxy.cut();
       else expect(await rejection(probe.send(exists('/')))).to.have.property('code', 'CONNECTION_LOSS');
       await again;
       expect(probe.connection.sessionId).to.equal(session);
@@ -56,7 +37,7 @@ describe('a reply', () => {
 
   for (const number of [-125, -118, -122, -124, -127, -999]) {
     it(`with the error ${number} rejects with it, and the connection goes on`, async () => {
-      once(from('server', 'exists'), { replaceError: number });
+      once(lab.proxy, from('server', 'exists'), { replaceError: number });
       const error = await rejection(probe.send(exists('/')));
       expect(error).to.be.instanceOf(ZooKeeperError);
       expect(error).to.have.property('number', number);
@@ -79,7 +60,7 @@ describe('a reply', () => {
   });
 
   it('to another request than the one that is due is taken for no answer', async () => {
-    once(from('server', 'exists'), 'drop');
+    once(lab.proxy, from('server', 'exists'), 'drop');
     const again = probe.next('connected');
     const lost = await Promise.all([rejection(probe.send(exists('/missing'))), rejection(probe.send(exists('/')))]);
     expect(lost.map(({ code }) => code)).to.deep.equal(['CONNECTION_LOSS', 'CONNECTION_LOSS']);
@@ -88,9 +69,9 @@ describe('a reply', () => {
   });
 
   it('that came with the one on which the caller gave up is not read', async () => {
-    proxy.silence();
+    lab.proxy.silence();
     const asked = [probe.send(exists('/')), rejection(probe.send(exists('/')))];
-    await proxy.seen(from('client', 'exists'), 2);
+    await lab.proxy.seen(from('client', 'exists'), 2);
     const replies = [1, 2].map((xid) => replyHeader(xid));
     probe.on('answered', () => probe.connection.abandon());
     probe.manager.onSocketData(Buffer.concat(replies));
@@ -102,7 +83,7 @@ describe('a reply', () => {
   it('comes to request number 2³¹ - 1, and to the next one, which is number 1', async () => {
     probe.manager.xid = 2 ** 31 - 2;
     await Promise.all([1, 2, 3, 4].map(() => probe.send(exists('/'))));
-    const xids = proxy.frames.filter(from('server', 'exists')).map(({ xid }) => xid);
+    const xids = lab.proxy.frames.filter(from('server', 'exists')).map(({ xid }) => xid);
     expect(xids).to.deep.equal([2 ** 31 - 2, 2 ** 31 - 1, 1, 2]);
     expect(connectRequests()).to.have.length(1);
   });
@@ -114,10 +95,10 @@ describe('a reply', () => {
     expect(seen > 0n).to.equal(true);
     const again = probe.next('connected');
     expect(await rejection(probe.send(unknown))).to.have.property('code', 'UNIMPLEMENTED');
-    expect(proxy.frames.find(({ err }) => err === -6)?.body.readBigInt64BE(4)).to.equal(-1n);
+    expect(lab.proxy.frames.find(({ err }) => err === -6)?.body.readBigInt64BE(4)).to.equal(-1n);
     await again;
     probe.connection.abandon();
-    using _twin = await ConnectionProbe.connect([proxy.port], { resume: probe.connection.identity });
+    using _twin = await ConnectionProbe.connect([lab.proxy.port], { resume: probe.connection.identity });
     expect(connectRequests().map(({ body }) => body.readBigInt64BE(4))).to.deep.equal([0n, seen, seen]);
   });
 });

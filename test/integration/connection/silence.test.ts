@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { InterProcessMutex, type ConnectionState, type LockClient } from '../../../src/index.ts';
 import { createPersistent, exists, getData, openAcl, remove } from '../../../src/zookeeper/operations.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
 import { startSilentServer } from '../../../harness/silent-server.ts';
 import { testPath } from '../../../harness/test-path.ts';
 import { rejection, until } from '../../../harness/until.ts';
-import { startProxy, type Frame, type ZkProxy } from '../../../harness/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
+import { type Frame } from '../../../harness/zk-proxy.ts';
 import { connectInOrder, nextState } from '../../../harness/lock-clients.ts';
 import { ConnectionProbe } from '../../../harness/connection-probe.ts';
 
@@ -13,29 +13,20 @@ import { ConnectionProbe } from '../../../harness/connection-probe.ts';
 const slackMs = 400;
 
 describe('silence', () => {
-  let server: ZooKeeperServer;
-  let proxy: ZkProxy;
+  const lab = labOfEachTest('silence', { server: 'own', proxy: true, client: 'none' });
   let client: LockClient | undefined;
 
-  before(async () => {
-    server = await startServer();
-  });
-  after(() => server.stop());
-  beforeEach(async () => {
-    proxy = await startProxy(server.port);
-  });
   afterEach(async () => {
     await client?.close({ timeoutMs: 0 });
     client = undefined;
-    await proxy.close();
   });
 
   it('of a half-open connection is noticed after two thirds of the session timeout, and the next server is tried', async () => {
-    client = await connectInOrder([proxy, server], { sessionTimeoutMs: 2_100 });
+    client = await connectInOrder([lab.proxy, lab.server], { sessionTimeoutMs: 2_100 });
     const { id } = client.session;
-    expect(proxy.frames).not.to.be.empty;
+    expect(lab.proxy.frames).not.to.be.empty;
 
-    proxy.silence();
+    lab.proxy.silence();
     const askedAt = performance.now();
     const asked = rejection(client.session.request(exists('/')));
     expect(await nextState(client)).to.equal('suspended');
@@ -48,42 +39,42 @@ describe('silence', () => {
   });
 
   it('is filled with one transaction and one sync a sixth of the timeout apart, and no more, held or not', async () => {
-    client = await connectInOrder([proxy], { sessionTimeoutMs: 1_200 });
+    client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 1_200 });
     await using _ = await new InterProcessMutex(client, testPath('held')).acquire();
     const isHeartbeat = (frame: Frame): boolean => frame.from === 'client' && frame.op === 'multi';
-    await proxy.seen(isHeartbeat, 3);
+    await lab.proxy.seen(isHeartbeat, 3);
     const startedAt = performance.now();
-    proxy.clear();
-    await proxy.seen((frame) => frame.from === 'server' && frame.op === 'sync', 12);
+    lab.proxy.clear();
+    await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'sync', 12);
     expect(performance.now() - startedAt, 'milliseconds for twelve').to.be.at.least(11 * (client.sessionTimeoutMs / 6));
-    const sent = (op: Frame['op']): number => proxy.frames.filter((frame) => frame.from === 'client' && frame.op === op).length;
+    const sent = (op: Frame['op']): number => lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === op).length;
     // The first sync may be that of a transaction before.
     expect(sent('sync')).to.equal(12);
     expect(sent('multi')).to.be.within(11, 12);
-    expect(proxy.frames.filter(isHeartbeat).every(({ body }) => body.length < 200)).to.equal(true);
+    expect(lab.proxy.frames.filter(isHeartbeat).every(({ body }) => body.length < 200)).to.equal(true);
   });
 
   it('is told as suspended first, also where the deadline has passed before anybody could notice, and then as lost', async () => {
-    client = await connectInOrder([proxy], { sessionTimeoutMs: 2_000 });
+    client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 2_000 });
     const { session } = client;
     // Not the ConnectRequest any more, which is the freshest proof there is.
     const connectedUntil = session.deadline;
     await until('it has been proven by what it sent since', () => session.deadline > connectedUntil);
     const states: ConnectionState[] = [];
     client.on('state', (state) => states.push(state));
-    proxy.silence();
+    lab.proxy.silence();
     await until('it is lost', () => states.includes('lost'));
     expect(states).to.deep.equal(['suspended', 'lost']);
-    proxy.speak();
+    lab.proxy.speak();
     await until('it is back', () => states.includes('reconnected'));
   });
 
   it('is noticed after a quarter of the session timeout by who holds a lock', async () => {
-    client = await connectInOrder([proxy, server], { sessionTimeoutMs: 4_000 });
+    client = await connectInOrder([lab.proxy, lab.server], { sessionTimeoutMs: 4_000 });
     const { session } = client;
     const holding = { path: '/', markLost: () => undefined, tellLost: () => undefined };
     session.hold(holding);
-    proxy.silence();
+    lab.proxy.silence();
     const askedAt = performance.now();
     const asked = rejection(session.request(exists('/')));
     expect(await nextState(client)).to.equal('suspended');
@@ -95,7 +86,7 @@ describe('silence', () => {
   it('of a server that accepts and never answers costs one attempt, and the healthy one behind it is tried', async () => {
     await using silent = await startSilentServer();
     const startedAt = performance.now();
-    client = await connectInOrder([silent, server], { sessionTimeoutMs: 24_000 });
+    client = await connectInOrder([silent, lab.server], { sessionTimeoutMs: 24_000 });
     // A twenty-fourth of the session timeout, where a third of it would be 8 s.
     expect(performance.now() - startedAt).to.be.within(999, 24_000 / 6);
     const [connection] = silent.connections;
@@ -104,11 +95,11 @@ describe('silence', () => {
   });
 
   it('of a server that starts, and leaves its first connections unanswered, is over soon after it answers', async () => {
-    client = await connectInOrder([proxy], { sessionTimeoutMs: 24_000 });
+    client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 24_000 });
     const { id } = client.session;
     const unanswered = (frame: Frame): boolean => frame.from === 'server' && frame.op === 'connect' && frame.connection <= 2;
-    proxy.on((frame) => (unanswered(frame) ? 'drop' : undefined));
-    proxy.cut();
+    lab.proxy.on((frame) => (unanswered(frame) ? 'drop' : undefined));
+    lab.proxy.cut();
     expect(await nextState(client)).to.equal('suspended');
     const startedAt = performance.now();
     expect(await nextState(client)).to.equal('reconnected');
@@ -119,8 +110,8 @@ describe('silence', () => {
 
   it('of servers that accept gets twice the time after each round over them, until one answers a ConnectRequest', async () => {
     await using silent = await startSilentServer();
-    const first = proxy.on(({ from, op }) => (from === 'server' && op === 'connect' ? 'drop' : undefined));
-    using probe = new ConnectionProbe([silent.port, proxy.port], { attemptMs: 100 });
+    const first = lab.proxy.on(({ from, op }) => (from === 'server' && op === 'connect' ? 'drop' : undefined));
+    using probe = new ConnectionProbe([silent.port, lab.proxy.port], { attemptMs: 100 });
     probe.connection.connect();
     await silent.connected(3);
     first();
@@ -128,7 +119,7 @@ describe('silence', () => {
     const { rounds } = probe;
     expect(rounds.slice(0, 6)).to.deep.equal([0, 0, 1, 1, 2, 2]);
     const before = rounds.length;
-    proxy.cut();
+    lab.proxy.cut();
     await probe.next('disconnected');
     await probe.next('connected');
     // An attempt that the silent server leaves unanswered counts from the next round on.
@@ -136,29 +127,29 @@ describe('silence', () => {
   });
 
   it('does not follow a heartbeat that the server refused', async () => {
-    client = await connectInOrder([proxy], { sessionTimeoutMs: 1_000 });
+    client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 1_000 });
     const isHeartbeat = ({ from, op }: Frame): boolean => from === 'client' && op === 'multi';
-    await proxy.seen(({ from, op }) => from === 'server' && op === 'multi');
-    proxy.clear();
-    const accept = proxy.on(({ from, op }) => (from === 'server' && op === 'multi' ? { replaceError: -125 } : undefined));
-    await proxy.seen(isHeartbeat, 2);
+    await lab.proxy.seen(({ from, op }) => from === 'server' && op === 'multi');
+    lab.proxy.clear();
+    const accept = lab.proxy.on(({ from, op }) => (from === 'server' && op === 'multi' ? { replaceError: -125 } : undefined));
+    await lab.proxy.seen(isHeartbeat, 2);
     accept();
-    await proxy.seen(isHeartbeat, 4);
-    expect(new Set(proxy.frames.filter(isHeartbeat).map(({ connection }) => connection))).to.deep.equal(new Set([1]));
+    await lab.proxy.seen(isHeartbeat, 4);
+    expect(new Set(lab.proxy.frames.filter(isHeartbeat).map(({ connection }) => connection))).to.deep.equal(new Set([1]));
   });
 
   it('of the client is broken by its heartbeats while news of its watches keep the connection busy', async () => {
-    client = await connectInOrder([proxy], { sessionTimeoutMs: 1_500 });
+    client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 1_500 });
     const { session } = client;
     const isOver = new Promise((resolve) => session.onChange(() => session.isConnected || resolve('over')));
-    await using outside = await connectInOrder([server], { sessionTimeoutMs: 10_000 });
+    await using outside = await connectInOrder([lab.server], { sessionTimeoutMs: 10_000 });
     const parent = testPath('').slice(0, -1);
     await outside.session.request(createPersistent(parent, openAcl));
     const paths = Array.from({ length: 44 }, (_, index) => `${parent}/${index}`);
     await Promise.all(paths.map((path) => outside.session.request(createPersistent(path, openAcl))));
     const fired = paths.map((path) => new Promise((resolve) => session.watch(path, resolve)));
     await Promise.all(paths.map((path) => session.request(getData(path, true))));
-    proxy.clear();
+    lab.proxy.clear();
 
     // A third of the timeout never passes without a frame from the server, and the client itself asks for nothing.
     const left = [...paths];
@@ -171,7 +162,7 @@ describe('silence', () => {
     expect(told).to.have.members(paths.map(() => 'deleted'));
 
     expect(client.session).to.equal(session);
-    expect(proxy.frames.filter(({ from, op }) => from === 'client' && op === 'multi').length).to.be.at.least(4);
-    expect(new Set(proxy.frames.filter(({ from }) => from === 'client').map(({ op }) => op))).to.deep.equal(new Set(['multi', 'sync']));
+    expect(lab.proxy.frames.filter(({ from, op }) => from === 'client' && op === 'multi').length).to.be.at.least(4);
+    expect(new Set(lab.proxy.frames.filter(({ from }) => from === 'client').map(({ op }) => op))).to.deep.equal(new Set(['multi', 'sync']));
   });
 });

@@ -1,19 +1,15 @@
 import { expect } from 'chai';
 import { exists } from '../../../src/zookeeper/operations.ts';
 import { Writer } from '../../../src/zookeeper/wire.ts';
-import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
 import { ConnectionProbe } from '../../../harness/connection-probe.ts';
 
 describe('an answer that nobody has asked for', () => {
-  let server: ZooKeeperServer;
+  const lab = labOfEachTest('unasked', { server: 'own', client: 'none' });
   let probe: ConnectionProbe;
 
-  before(async () => {
-    server = await startServer();
-  });
-  after(() => server.stop());
   beforeEach(async () => {
-    probe = await ConnectionProbe.connect([server.port]);
+    probe = await ConnectionProbe.connect([lab.server.port]);
   });
   afterEach(() => probe[Symbol.dispose]());
 

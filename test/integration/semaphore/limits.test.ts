@@ -1,43 +1,44 @@
 import { expect } from 'chai';
 import { InterProcessMutex, InterProcessSemaphore, LimitMismatchError, LockClient, type InterProcessSemaphoreOptions } from '../../../src/index.ts';
 import { createSequential, openAcl } from '../../../src/zookeeper/operations.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
 import { sharedZooKeeper } from '../../../harness/hooks.ts';
 import { startProxy } from '../../../harness/zk-proxy.ts';
 import { testPath } from '../../../harness/test-path.ts';
 import { rejection } from '../../../harness/until.ts';
-import { crowd, isEmpty, returnAll, semaphoreOf, semaphoreOfEachTest, setCount, setData, waits } from '../../../harness/semaphores.ts';
+import { crowd, isEmpty, returnAll, semaphoreOf, setCount, setData, waits } from '../../../harness/semaphores.ts';
 
 describe('how many leases a semaphore has', () => {
-  const test = semaphoreOfEachTest('limits');
+  const lab = labOfEachTest('limits');
 
   describe('by a shared count', () => {
     let count: string;
 
     beforeEach(async () => {
       count = testPath('count');
-      await test.outside.create(count.slice(0, -'/count'.length));
-      await test.outside.create(count);
-      await setCount(test.client, count, 1);
+      await lab.observer.create(count.slice(0, -'/count'.length));
+      await lab.observer.create(count);
+      await setCount(lab.client, count, 1);
     });
 
-    const shared = (): InterProcessSemaphore => new InterProcessSemaphore(test.client, test.path, { sharedCount: count });
+    const shared = (): InterProcessSemaphore => new InterProcessSemaphore(lab.client, lab.path, { sharedCount: count });
 
     it('grows while somebody waits, who is let in at once', async () => {
       const first = await shared().acquire();
       const waiting = shared().acquire();
-      await waits(test.outside, test.path, 2);
-      await setCount(test.other, count, 2);
+      await waits(lab.observer, lab.path, 2);
+      await setCount(lab.other, count, 2);
       const second = await waiting;
       expect([first.isValid, second.isValid]).to.deep.equal([true, true]);
       await returnAll([first, second]);
     });
 
     it('shrinks: who has a lease keeps it, and the next one is let in when fewer are left', async () => {
-      await setCount(test.client, count, 2);
+      await setCount(lab.client, count, 2);
       const [first, second] = await shared().acquireMany(2);
-      await setCount(test.client, count, 1);
+      await setCount(lab.client, count, 1);
       const waiting = shared().acquire();
-      await waits(test.outside, test.path, 3);
+      await waits(lab.observer, lab.path, 3);
       await first?.release();
       expect(await shared().tryAcquire()).to.equal(undefined);
       await second?.release();
@@ -45,50 +46,50 @@ describe('how many leases a semaphore has', () => {
     });
 
     it('is nobody below one, until it is raised', async () => {
-      await setCount(test.client, count, 0);
+      await setCount(lab.client, count, 0);
       expect(await shared().tryAcquire()).to.equal(undefined);
       const waiting = shared().acquire();
-      await waits(test.outside, test.path, 1);
-      await setCount(test.client, count, 1);
+      await waits(lab.observer, lab.path, 1);
+      await setCount(lab.client, count, 1);
       await (await waiting).release();
     });
 
     it('that is not there, or is not a number, is an error that names it', async () => {
-      const missing = await rejection(new InterProcessSemaphore(test.client, test.path, { sharedCount: '/no/such/count' }).acquire());
+      const missing = await rejection(new InterProcessSemaphore(lab.client, lab.path, { sharedCount: '/no/such/count' }).acquire());
       expect(missing).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
       expect(missing.message).to.contain('/no/such/count').and.to.contain('NO_NODE');
-      await setData(test.client, count, Buffer.from('twelve'));
+      await setData(lab.client, count, Buffer.from('twelve'));
       const wrong = await rejection(shared().acquire());
       expect(wrong).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
       expect(wrong.message).to.contain(count).and.to.contain('got 6 bytes');
       expect(await rejection(shared().tryAcquire())).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
-      await isEmpty(test.outside, test.path);
+      await isEmpty(lab.observer, lab.path);
     });
 
     it('that is deleted ends the wait with an error, and nothing is left', async () => {
       const first = await shared().acquire();
       const waiting = rejection(shared().acquire());
-      await waits(test.outside, test.path, 2);
-      await test.outside.remove(count);
+      await waits(lab.observer, lab.path, 2);
+      await lab.observer.remove(count);
       expect(await waiting).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
-      await crowd(test.outside, test.path, { leases: 1, locks: 0 });
+      await crowd(lab.observer, lab.path, { leases: 1, locks: 0 });
       await first.release();
     });
 
     it('and a fixed maximum on one path do not agree', async () => {
       const lease = await shared().acquire();
-      expect((await rejection(semaphoreOf(test.client, test.path, 1).acquire())).message).to.contain(`sharedCount: '${count}'`).and.to.contain('maxLeases: 1');
+      expect((await rejection(semaphoreOf(lab.client, lab.path, 1).acquire())).message).to.contain(`sharedCount: '${count}'`).and.to.contain('maxLeases: 1');
       await lease.release();
     });
   });
 
   it('must be the same for all of one client, as long as somebody uses the path', async () => {
-    const lease = await semaphoreOf(test.client, test.path, 2).acquire();
-    const error = await rejection(semaphoreOf(test.client, test.path, 3).acquire());
+    const lease = await semaphoreOf(lab.client, lab.path, 2).acquire();
+    const error = await rejection(semaphoreOf(lab.client, lab.path, 3).acquire());
     expect(error).to.be.instanceOf(RangeError);
-    expect(error.message).to.equal(`Expected the semaphore ${test.path} to have { maxLeases: 2 }, as this client uses it already, got { maxLeases: 3 }`);
+    expect(error.message).to.equal(`Expected the semaphore ${lab.path} to have { maxLeases: 2 }, as this client uses it already, got { maxLeases: 3 }`);
     await lease.release();
-    await (await semaphoreOf(test.client, test.path, 3).acquire()).release();
+    await (await semaphoreOf(lab.client, lab.path, 3).acquire()).release();
   });
 
   describe('where others hold more leases', () => {
@@ -102,13 +103,13 @@ describe('how many leases a semaphore has', () => {
 
     it('is an error when they have stayed for two session timeouts', async function () {
       this.timeout(30_000);
-      const theirs = await semaphoreOf(test.other, test.path, 3).acquireMany(3);
+      const theirs = await semaphoreOf(lab.other, lab.path, 3).acquireMany(3);
       const startedAt = performance.now();
-      const error = await rejection(semaphoreOf(impatient, test.path, 2).acquire({ timeoutMs: 25_000 }));
+      const error = await rejection(semaphoreOf(impatient, lab.path, 2).acquire({ timeoutMs: 25_000 }));
       expect(performance.now() - startedAt).to.be.at.least(2 * impatient.sessionTimeoutMs - 1);
-      expect(error).to.be.instanceOf(LimitMismatchError).and.to.include({ code: 'ERR_LOCK_LIMIT_MISMATCH', path: test.path, maxLeases: 2 });
-      expect(error.message).to.contain(`The semaphore ${test.path} has { maxLeases: 2 }`).and.to.contain('3 znodes').and.to.contain('Use the same maxLeases');
-      await crowd(test.outside, test.path, { leases: 3, locks: 0 });
+      expect(error).to.be.instanceOf(LimitMismatchError).and.to.include({ code: 'ERR_LOCK_LIMIT_MISMATCH', path: lab.path, maxLeases: 2 });
+      expect(error.message).to.contain(`The semaphore ${lab.path} has { maxLeases: 2 }`).and.to.contain('3 znodes').and.to.contain('Use the same maxLeases');
+      await crowd(lab.observer, lab.path, { leases: 3, locks: 0 });
       await returnAll(theirs);
     });
 
@@ -117,13 +118,13 @@ describe('how many leases a semaphore has', () => {
       const server = await sharedZooKeeper();
       await using proxy = await startProxy(Number(server.connectString.split(':')[1]));
       const dying = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 2_000 });
-      const gate = await semaphoreOf(test.other, test.path, 1).acquire();
+      const gate = await semaphoreOf(lab.other, lab.path, 1).acquire();
       // As a tryAcquire that dies before it has deleted what it could not have.
-      await dying.session.request(createSequential(`${test.path}/leases/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lease-`, new Uint8Array(0), openAcl));
-      const waiting = semaphoreOf(impatient, test.path, 1).acquire();
-      await waits(test.outside, test.path, 3);
+      await dying.session.request(createSequential(`${lab.path}/leases/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lease-`, new Uint8Array(0), openAcl));
+      const waiting = semaphoreOf(impatient, lab.path, 1).acquire();
+      await waits(lab.observer, lab.path, 3);
       proxy.silence();
-      await waits(test.outside, test.path, 2);
+      await waits(lab.observer, lab.path, 2);
       await gate.release();
       await (await waiting).release();
       await dying.close({ timeoutMs: 0 });
@@ -131,9 +132,9 @@ describe('how many leases a semaphore has', () => {
   });
 
   it('is no error where one too many is about to go', async () => {
-    const theirs = await semaphoreOf(test.other, test.path, 3).acquireMany(3);
-    const waiting = semaphoreOf(test.client, test.path, 2).acquire();
-    await waits(test.outside, test.path, 4);
+    const theirs = await semaphoreOf(lab.other, lab.path, 3).acquireMany(3);
+    const waiting = semaphoreOf(lab.client, lab.path, 2).acquire();
+    await waits(lab.observer, lab.path, 4);
     await returnAll(theirs);
     await (await waiting).release();
   });
@@ -151,7 +152,7 @@ describe('how many leases a semaphore has', () => {
       [undefined, 'Expected `InterProcessSemaphore options` to be a plain object'],
     ] as const) {
       it(`is refused: ${JSON.stringify(options)}`, () => {
-        expect(() => new InterProcessSemaphore(test.client, '/a', options as unknown as InterProcessSemaphoreOptions)).to.throw(text);
+        expect(() => new InterProcessSemaphore(lab.client, '/a', options as unknown as InterProcessSemaphoreOptions)).to.throw(text);
       });
     }
 
@@ -164,43 +165,43 @@ describe('how many leases a semaphore has', () => {
       [4, RangeError, 'at most maxLeases, 3'],
     ] as const) {
       it(`is refused: a quantity of ${JSON.stringify(quantity)}`, async () => {
-        const error = await rejection(semaphoreOf(test.client, test.path, 3).acquireMany(quantity as number));
+        const error = await rejection(semaphoreOf(lab.client, lab.path, 3).acquireMany(quantity as number));
         expect(error).to.be.instanceOf(type);
         expect(error.message).to.contain('`quantity`').and.to.contain(text);
-        expect(await test.outside.exists(test.path)).to.equal(false);
+        expect(await lab.observer.exists(lab.path)).to.equal(false);
       });
     }
   });
 });
 
 describe('two kinds of locks on one path', () => {
-  const test = semaphoreOfEachTest('two-kinds');
+  const lab = labOfEachTest('two-kinds');
 
   it('are an error for the semaphore, at once', async () => {
-    const hold = await new InterProcessMutex(test.other, test.path).acquire();
-    const semaphore = semaphoreOf(test.client, test.path, 1);
+    const hold = await new InterProcessMutex(lab.other, lab.path).acquire();
+    const semaphore = semaphoreOf(lab.client, lab.path, 1);
     for (const call of [semaphore.acquire(), semaphore.tryAcquire(), semaphore.acquireMany(1, { timeoutMs: 10_000 })]) {
       const error = await rejection(call);
       expect(error).to.have.property('code', 'ERR_LOCK_FOREIGN_NODE');
-      expect(error.message).to.contain(hold.path.slice(test.path.length + 1));
+      expect(error.message).to.contain(hold.path.slice(lab.path.length + 1));
     }
-    await isEmpty(test.outside, test.path);
+    await isEmpty(lab.observer, lab.path);
     await hold.release();
     await (await semaphore.acquire()).release();
   });
 
   it('are an error for the mutex, at once', async () => {
-    const lease = await semaphoreOf(test.client, test.path, 1).acquire();
-    expect(await rejection(new InterProcessMutex(test.other, test.path).acquire())).to.have.property('code', 'ERR_LOCK_FOREIGN_NODE');
+    const lease = await semaphoreOf(lab.client, lab.path, 1).acquire();
+    expect(await rejection(new InterProcessMutex(lab.other, lab.path).acquire())).to.have.property('code', 'ERR_LOCK_FOREIGN_NODE');
     await lease.release();
   });
 
   it('are an error for the semaphore where its leases have strangers among them', async () => {
-    const lease = await semaphoreOf(test.client, test.path, 2).acquire();
-    await test.outside.create(`${test.path}/leases/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lock-0000000000`);
-    const error = await rejection(semaphoreOf(test.other, test.path, 2).acquire());
+    const lease = await semaphoreOf(lab.client, lab.path, 2).acquire();
+    await lab.observer.create(`${lab.path}/leases/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lock-0000000000`);
+    const error = await rejection(semaphoreOf(lab.other, lab.path, 2).acquire());
     expect(error).to.have.property('code', 'ERR_LOCK_FOREIGN_NODE');
     await lease.release();
-    await crowd(test.outside, test.path, { leases: 1, locks: 0 });
+    await crowd(lab.observer, lab.path, { leases: 1, locks: 0 });
   });
 });

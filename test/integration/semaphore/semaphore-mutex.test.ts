@@ -1,11 +1,13 @@
 import { expect } from 'chai';
 import { InterProcessSemaphoreMutex, lockContext } from '../../../src/index.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
 import { aborted, rejection } from '../../../harness/until.ts';
-import { crowd, isEmpty, semaphoreOf, semaphoreOfEachTest, waits } from '../../../harness/semaphores.ts';
+import { crowd, isEmpty, semaphoreOf, waits } from '../../../harness/semaphores.ts';
 
 describe('a semaphore mutex', () => {
-  const test = semaphoreOfEachTest('semaphore-mutex');
-  const lock = (): InterProcessSemaphoreMutex => new InterProcessSemaphoreMutex(test.client, test.path);
+  const lab = labOfEachTest('semaphore-mutex');
+
+  const lock = (): InterProcessSemaphoreMutex => new InterProcessSemaphoreMutex(lab.client, lab.path);
 
   it('is not re-entrant: its own holder waits, too', async () => {
     const mutex = lock();
@@ -15,7 +17,7 @@ describe('a semaphore mutex', () => {
       expect((await rejection(mutex.acquire({ timeoutMs: 100 }))).code).to.equal('ERR_LOCK_TIMEOUT');
       await hold.release();
     });
-    await isEmpty(test.outside, test.path);
+    await isEmpty(lab.observer, lab.path);
   });
 
   it('is released by any owner, once', async () => {
@@ -26,7 +28,7 @@ describe('a semaphore mutex', () => {
     expect(mutex.isAcquiredInThisProcess).to.equal(false);
     const error = await rejection(mutex.release());
     expect(error).to.have.property('code', 'ERR_LOCK_NOT_OWNED');
-    expect(error.message).to.equal(`Not acquired: ${test.path}`);
+    expect(error.message).to.equal(`Not acquired: ${lab.path}`);
   });
 
   it('knows nothing of a hold that was released by its handle', async () => {
@@ -39,7 +41,7 @@ describe('a semaphore mutex', () => {
     const mutex = lock();
     const first = await mutex.acquire();
     const told = aborted(first.signal);
-    await test.outside.remove(first.path);
+    await lab.observer.remove(first.path);
     await told;
     const second = await mutex.acquire();
     expect(await mutex.release()).to.equal('lost');
@@ -49,8 +51,8 @@ describe('a semaphore mutex', () => {
 
   it('stands in one queue with a semaphore of one lease', async () => {
     const hold = await lock().acquire();
-    const waiting = semaphoreOf(test.other, test.path, 1).acquire();
-    await waits(test.outside, test.path, 2);
+    const waiting = semaphoreOf(lab.other, lab.path, 1).acquire();
+    await waits(lab.observer, lab.path, 2);
     expect((await lock().participants()).map(({ path }) => path)).to.include(hold.path).and.to.have.length(2);
     await hold.release();
     await (await waiting).release();
@@ -62,12 +64,12 @@ describe('a semaphore mutex', () => {
     const lost = await rejection(
       mutex.withLock(async (hold) => {
         const told = aborted(hold.signal);
-        await test.outside.remove(hold.path);
+        await lab.observer.remove(hold.path);
         await told;
       }),
     );
     expect(lost).to.have.property('code', 'ERR_LOCK_LOST');
     expect((await rejection(mutex.withLock(() => [1].values()))).message).to.contain('Expected `job` to return a value');
-    await crowd(test.outside, test.path, { leases: 0, locks: 0 });
+    await crowd(lab.observer, lab.path, { leases: 0, locks: 0 });
   });
 });

@@ -1,19 +1,20 @@
 import { expect } from 'chai';
 import { InterProcessSemaphore, LockLostError, type Hold } from '../../../src/index.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
 import { aborted, rejection, until } from '../../../harness/until.ts';
-import { crowd, isEmpty, returnAll, semaphoreOf, semaphoreOfEachTest, waits } from '../../../harness/semaphores.ts';
+import { crowd, isEmpty, returnAll, semaphoreOf, waits } from '../../../harness/semaphores.ts';
 
 describe('a semaphore', () => {
-  const test = semaphoreOfEachTest('semaphore');
+  const lab = labOfEachTest('semaphore');
 
   it('has the layout of Curator: a mutex at locks, given back with the grant, and a znode for each lease', async () => {
-    const semaphore = semaphoreOf(test.client, test.path, 2);
+    const semaphore = semaphoreOf(lab.client, lab.path, 2);
     const leases = [await semaphore.acquire(), await semaphore.acquire()];
-    for (const lease of leases) expect(lease.path).to.match(new RegExp(`^${test.path}/leases/_c_[0-9a-f-]{36}-lease-\\d{10}$`));
+    for (const lease of leases) expect(lease.path).to.match(new RegExp(`^${lab.path}/leases/_c_[0-9a-f-]{36}-lease-\\d{10}$`));
     expect((await semaphore.participants()).map(({ path }) => path)).to.deep.equal(leases.map(({ path }) => path));
-    await crowd(test.outside, test.path, { leases: 2, locks: 0 });
+    await crowd(lab.observer, lab.path, { leases: 2, locks: 0 });
     await returnAll(leases);
-    expect(await test.outside.children(`${test.path}/leases`)).to.deep.equal([]);
+    expect(await lab.observer.children(`${lab.path}/leases`)).to.deep.equal([]);
   });
 
   it('lets no more than its maximum in, of eight owners in two clients', async () => {
@@ -30,24 +31,24 @@ describe('a semaphore', () => {
         await lease.release();
       }
     };
-    await Promise.all(Array.from({ length: 8 }, (_, owner) => job(semaphoreOf(owner % 2 ? test.client : test.other, test.path, 3))));
+    await Promise.all(Array.from({ length: 8 }, (_, owner) => job(semaphoreOf(owner % 2 ? lab.client : lab.other, lab.path, 3))));
     expect(Math.max(...most)).to.equal(3);
     expect(most).to.have.length(40);
-    await isEmpty(test.outside, test.path);
+    await isEmpty(lab.observer, lab.path);
   });
 
   it('grants in the order in which the owners came, of one client and of two', async () => {
-    const gate = await semaphoreOf(test.client, test.path, 1).acquire();
+    const gate = await semaphoreOf(lab.client, lab.path, 1).acquire();
     const order: number[] = [];
     const owners: Promise<void>[] = [];
     for (let owner = 0; owner < 6; owner += 1) {
-      const semaphore = semaphoreOf(owner % 3 ? test.client : test.other, test.path, 1);
+      const semaphore = semaphoreOf(owner % 3 ? lab.client : lab.other, lab.path, 1);
       const waiting = semaphore.acquire().then(async (lease) => {
         order.push(owner);
         await lease.release();
       });
       owners.push(waiting);
-      await crowd(test.outside, test.path, { leases: 2, locks: owner + 1 });
+      await crowd(lab.observer, lab.path, { leases: 2, locks: owner + 1 });
     }
     await gate.release();
     await Promise.all(owners);
@@ -55,10 +56,10 @@ describe('a semaphore', () => {
   });
 
   it('wakes who waits when any lease is released, not only the oldest', async () => {
-    const semaphore = semaphoreOf(test.client, test.path, 3);
+    const semaphore = semaphoreOf(lab.client, lab.path, 3);
     const leases = await Promise.all([semaphore.acquire(), semaphore.acquire(), semaphore.acquire()]);
-    const waiting = semaphoreOf(test.other, test.path, 3).acquire();
-    await waits(test.outside, test.path, 4);
+    const waiting = semaphoreOf(lab.other, lab.path, 3).acquire();
+    await waits(lab.observer, lab.path, 4);
     const [, , newest] = leases.sort((a, b) => (a.fencingToken < b.fencingToken ? -1 : 1));
     await newest.release();
     const next = await waiting;
@@ -66,50 +67,50 @@ describe('a semaphore', () => {
   });
 
   it('settles at once when the time is over, gives the mutex back and leaves nothing', async () => {
-    const semaphore = semaphoreOf(test.client, test.path, 1);
+    const semaphore = semaphoreOf(lab.client, lab.path, 1);
     const gate = await semaphore.acquire();
     const late = rejection(semaphore.acquire({ timeoutMs: 1_000 }));
     // It has the mutex, and a znode among the leases.
-    await waits(test.outside, test.path, 2);
-    const theirs = semaphoreOf(test.other, test.path, 1).acquire();
+    await waits(lab.observer, lab.path, 2);
+    const theirs = semaphoreOf(lab.other, lab.path, 1).acquire();
     expect((await late).code).to.equal('ERR_LOCK_TIMEOUT');
-    await waits(test.outside, test.path, 2);
+    await waits(lab.observer, lab.path, 2);
     await gate.release();
     await (await theirs).release();
-    await isEmpty(test.outside, test.path);
+    await isEmpty(lab.observer, lab.path);
   });
 
   it('rejects with the reason of a signal, for who waits for a lease and for who stands in line behind', async () => {
-    const semaphore = semaphoreOf(test.client, test.path, 1);
+    const semaphore = semaphoreOf(lab.client, lab.path, 1);
     const gate = await semaphore.acquire();
     const controller = new AbortController();
     const reason = new Error('enough');
     const first = rejection(semaphore.acquire({ signal: controller.signal }));
-    await waits(test.outside, test.path, 2);
+    await waits(lab.observer, lab.path, 2);
     const second = rejection(semaphore.acquire({ signal: controller.signal }));
-    await crowd(test.outside, test.path, { leases: 2, locks: 2 });
+    await crowd(lab.observer, lab.path, { leases: 2, locks: 2 });
     controller.abort(reason);
     expect(await Promise.all([first, second])).to.deep.equal([reason, reason]);
-    await crowd(test.outside, test.path, { leases: 1, locks: 0 });
+    await crowd(lab.observer, lab.path, { leases: 1, locks: 0 });
     await gate.release();
   });
 
   it('deletes the lease of who gives up before it passes the mutex on', async () => {
-    const semaphore = semaphoreOf(test.client, test.path, 1);
+    const semaphore = semaphoreOf(lab.client, lab.path, 1);
     const gate = await semaphore.acquire();
     const controller = new AbortController();
     const first = rejection(semaphore.acquire({ signal: controller.signal }));
-    await waits(test.outside, test.path, 2);
+    await waits(lab.observer, lab.path, 2);
     let most = 0;
     const second = semaphore.acquire();
-    await crowd(test.outside, test.path, { leases: 2, locks: 2 });
+    await crowd(lab.observer, lab.path, { leases: 2, locks: 2 });
     controller.abort();
     await first;
     await until('the second one waits', async () => {
-      most = Math.max(most, (await test.outside.children(`${test.path}/leases`)).length);
-      return (await test.outside.children(`${test.path}/locks`)).length === 1;
+      most = Math.max(most, (await lab.observer.children(`${lab.path}/leases`)).length);
+      return (await lab.observer.children(`${lab.path}/locks`)).length === 1;
     });
-    await waits(test.outside, test.path, 2);
+    await waits(lab.observer, lab.path, 2);
     expect(most).to.be.at.most(2);
     await gate.release();
     await (await second).release();
@@ -117,30 +118,30 @@ describe('a semaphore', () => {
 
   describe('tryAcquire', () => {
     it('takes one free lease after another, and then none', async () => {
-      const semaphore = semaphoreOf(test.client, test.path, 3);
+      const semaphore = semaphoreOf(lab.client, lab.path, 3);
       await (await semaphore.acquire()).release();
       const tries: (Hold | undefined)[] = [];
       for (let count = 1; count <= 3; count += 1) {
         tries.push(await semaphore.tryAcquire());
-        await crowd(test.outside, test.path, { leases: count, locks: 0 });
+        await crowd(lab.observer, lab.path, { leases: count, locks: 0 });
       }
       expect(tries.every((lease) => lease?.isValid)).to.equal(true);
       expect(await semaphore.tryAcquire()).to.equal(undefined);
       await returnAll(tries);
-      await isEmpty(test.outside, test.path);
+      await isEmpty(lab.observer, lab.path);
     });
 
     it('gives the first one of several at once a lease, and leaves nothing of the others', async () => {
-      const tries = await Promise.all([test.client, test.client, test.other].map((client) => semaphoreOf(client, test.path, 3).tryAcquire()));
+      const tries = await Promise.all([lab.client, lab.client, lab.other].map((client) => semaphoreOf(client, lab.path, 3).tryAcquire()));
       const leases = tries.filter((lease) => lease !== undefined);
       expect(leases).to.have.length.greaterThan(0);
-      await crowd(test.outside, test.path, { leases: leases.length, locks: 0 });
+      await crowd(lab.observer, lab.path, { leases: leases.length, locks: 0 });
       await returnAll(leases);
-      await isEmpty(test.outside, test.path);
+      await isEmpty(lab.observer, lab.path);
     });
 
     it('writes nothing when none is free', async () => {
-      const semaphore = semaphoreOf(test.client, test.path, 1);
+      const semaphore = semaphoreOf(lab.client, lab.path, 1);
       const gate = await semaphore.acquire();
       expect(await semaphore.tryAcquire()).to.equal(undefined);
       await gate.release();
@@ -150,21 +151,21 @@ describe('a semaphore', () => {
     });
 
     it('does not overtake who waits', async () => {
-      const gate = await semaphoreOf(test.client, test.path, 1).acquire();
-      const waiting = semaphoreOf(test.other, test.path, 1).acquire();
-      await waits(test.outside, test.path, 2);
-      const trying = semaphoreOf(test.client, test.path, 1);
+      const gate = await semaphoreOf(lab.client, lab.path, 1).acquire();
+      const waiting = semaphoreOf(lab.other, lab.path, 1).acquire();
+      await waits(lab.observer, lab.path, 2);
+      const trying = semaphoreOf(lab.client, lab.path, 1);
       const [lease] = await Promise.all([trying.tryAcquire(), gate.release()]);
       expect(lease).to.equal(undefined);
       await (await waiting).release();
     });
 
     it('waits as long as it is told to', async () => {
-      const semaphore = semaphoreOf(test.client, test.path, 1);
+      const semaphore = semaphoreOf(lab.client, lab.path, 1);
       const gate = await semaphore.acquire();
       expect(await semaphore.tryAcquire(50)).to.equal(undefined);
       const waiting = semaphore.tryAcquire(10_000);
-      await waits(test.outside, test.path, 2);
+      await waits(lab.observer, lab.path, 2);
       await gate.release();
       const lease = await waiting;
       expect(lease?.isValid).to.equal(true);
@@ -172,7 +173,7 @@ describe('a semaphore', () => {
     });
 
     it('is the same as acquire without time, which throws', async () => {
-      const semaphore = semaphoreOf(test.client, test.path, 1);
+      const semaphore = semaphoreOf(lab.client, lab.path, 1);
       const gate = await semaphore.acquire({ timeoutMs: 0 });
       expect((await rejection(semaphore.acquire({ timeoutMs: 0 }))).code).to.equal('ERR_LOCK_TIMEOUT');
       await gate.release();
@@ -181,7 +182,7 @@ describe('a semaphore', () => {
 
   describe('acquireMany', () => {
     it('takes all, each a hold of its own', async () => {
-      const semaphore = semaphoreOf(test.client, test.path, 3);
+      const semaphore = semaphoreOf(lab.client, lab.path, 3);
       const leases = await semaphore.acquireMany(3);
       expect(new Set(leases.map(({ path }) => path)).size).to.equal(3);
       const [first] = leases as [Hold];
@@ -192,12 +193,12 @@ describe('a semaphore', () => {
     });
 
     it('gives back what it has when the time is over', async () => {
-      const gate = await semaphoreOf(test.other, test.path, 3).acquire();
-      const semaphore = semaphoreOf(test.client, test.path, 3);
+      const gate = await semaphoreOf(lab.other, lab.path, 3).acquire();
+      const semaphore = semaphoreOf(lab.client, lab.path, 3);
       expect((await rejection(semaphore.acquireMany(3, { timeoutMs: 200 }))).code).to.equal('ERR_LOCK_TIMEOUT');
-      await crowd(test.outside, test.path, { leases: 1, locks: 0 });
+      await crowd(lab.observer, lab.path, { leases: 1, locks: 0 });
       expect((await rejection(semaphore.acquireMany(3, { timeoutMs: 0 }))).code).to.equal('ERR_LOCK_TIMEOUT');
-      await crowd(test.outside, test.path, { leases: 1, locks: 0 });
+      await crowd(lab.observer, lab.path, { leases: 1, locks: 0 });
       await gate.release();
     });
 
@@ -205,19 +206,19 @@ describe('a semaphore', () => {
       const job = async (semaphore: InterProcessSemaphore): Promise<void> => {
         for (let round = 0; round < 5; round += 1) await returnAll(await semaphore.acquireMany(2, { timeoutMs: 10_000 }));
       };
-      await Promise.all([test.client, test.client, test.other].map((client) => job(semaphoreOf(client, test.path, 2))));
-      await isEmpty(test.outside, test.path);
+      await Promise.all([lab.client, lab.client, lab.other].map((client) => job(semaphoreOf(client, lab.path, 2))));
+      await isEmpty(lab.observer, lab.path);
     });
 
     it('starts over when a lease that it has is taken away while it waits for the rest', async () => {
-      const gate = await semaphoreOf(test.other, test.path, 2).acquire();
-      const semaphore = semaphoreOf(test.client, test.path, 2);
+      const gate = await semaphoreOf(lab.other, lab.path, 2).acquire();
+      const semaphore = semaphoreOf(lab.client, lab.path, 2);
       const waiting = semaphore.acquireMany(2, { timeoutMs: 10_000 });
-      await waits(test.outside, test.path, 3);
+      await waits(lab.observer, lab.path, 3);
       const [, taken, waiter] = await semaphore.participants();
-      await until('it is watched', () => test.client.session.watchedPaths('data').includes(taken?.path ?? ''));
+      await until('it is watched', () => lab.client.session.watchedPaths('data').includes(taken?.path ?? ''));
       await semaphore.participants();
-      await test.outside.remove(taken?.path ?? '');
+      await lab.observer.remove(taken?.path ?? '');
       await until('both have other znodes', async () => {
         const now = (await semaphore.participants()).map(({ path }) => path);
         return now.length === 3 && !now.includes(waiter?.path ?? '');
@@ -226,15 +227,15 @@ describe('a semaphore', () => {
       const leases = await waiting;
       expect(leases.map(({ isValid }) => isValid)).to.deep.equal([true, true]);
       await returnAll(leases);
-      await isEmpty(test.outside, test.path);
+      await isEmpty(lab.observer, lab.path);
     });
   });
 
   describe('a lease', () => {
     it('is lost by itself when its znode is deleted, and its signal says so', async () => {
-      const [mine, taken] = (await semaphoreOf(test.client, test.path, 2).acquireMany(2)) as [Hold, Hold];
+      const [mine, taken] = (await semaphoreOf(lab.client, lab.path, 2).acquireMany(2)) as [Hold, Hold];
       const told = aborted(taken.signal);
-      await test.outside.remove(taken.path);
+      await lab.observer.remove(taken.path);
       const reason = await told;
       expect(reason).to.be.instanceOf(LockLostError).with.property('reason', 'node-deleted');
       expect([mine.isValid, taken.isValid]).to.deep.equal([true, false]);
@@ -244,7 +245,7 @@ describe('a semaphore', () => {
     });
 
     it('is released by whoever disposes of it, once', async () => {
-      const semaphore = semaphoreOf(test.client, test.path, 1);
+      const semaphore = semaphoreOf(lab.client, lab.path, 1);
       {
         await using lease = await semaphore.acquire();
         expect(lease.isValid).to.equal(true);
@@ -257,19 +258,19 @@ describe('a semaphore', () => {
   });
 
   it('whose inner mutex is taken away starts over, and gets its lease', async () => {
-    const semaphore = semaphoreOf(test.client, test.path, 1);
+    const semaphore = semaphoreOf(lab.client, lab.path, 1);
     const gate = await semaphore.acquire();
     const waiting = semaphore.acquire({ timeoutMs: 10_000 });
-    await waits(test.outside, test.path, 2);
+    await waits(lab.observer, lab.path, 2);
     const [, before] = await semaphore.participants();
-    const [turn] = await test.outside.children(`${test.path}/locks`);
-    await test.outside.remove(`${test.path}/locks/${turn ?? ''}`);
+    const [turn] = await lab.observer.children(`${lab.path}/locks`);
+    await lab.observer.remove(`${lab.path}/locks/${turn ?? ''}`);
     await until('it waits with another znode', async () => {
       const [, now] = await semaphore.participants();
       return now !== undefined && now.path !== before?.path;
     });
     await gate.release();
     await (await waiting).release();
-    await isEmpty(test.outside, test.path);
+    await isEmpty(lab.observer, lab.path);
   });
 });

@@ -2,35 +2,36 @@ import { expect } from 'chai';
 import { InterProcessMutex } from '../../../src/index.ts';
 import { createSequential, openAcl } from '../../../src/zookeeper/operations.ts';
 import { StandOff, type PartOfLeases } from '../../../src/semaphore/stand-off.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
 import { ManualClock } from '../../../harness/manual-clock.ts';
 import { until } from '../../../harness/until.ts';
-import { crowd, isEmpty, returnAll, semaphoreOf, semaphoreOfEachTest, waits } from '../../../harness/semaphores.ts';
+import { crowd, isEmpty, returnAll, semaphoreOf, waits } from '../../../harness/semaphores.ts';
 
 const standstillMs = 1_500;
 
 describe('a call that has one of its leases, and waits for another', () => {
-  const test = semaphoreOfEachTest('stand-off');
+  const lab = labOfEachTest('stand-off');
 
   /** A lease of one session, as Java writes it. */
-  const takeAsJava = async (client = test.other): Promise<string> => {
-    const { value } = await client.session.request(createSequential(`${test.path}/leases/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lease-`, new Uint8Array(0), openAcl));
+  const takeAsJava = async (client = lab.other): Promise<string> => {
+    const { value } = await client.session.request(createSequential(`${lab.path}/leases/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lease-`, new Uint8Array(0), openAcl));
     return value.path;
   };
 
   it('gives way to a session that has the other one and stands in line behind it, and gets both in the end', async () => {
-    const gate = await semaphoreOf(test.other, test.path, 2).acquire();
+    const gate = await semaphoreOf(lab.other, lab.path, 2).acquire();
     const java = await takeAsJava();
     await gate.release();
-    const ours = semaphoreOf(test.client, test.path, 2).acquireMany(2);
-    await waits(test.outside, test.path, 3);
-    const second = await new InterProcessMutex(test.other, `${test.path}/locks`).acquire();
+    const ours = semaphoreOf(lab.client, lab.path, 2).acquireMany(2);
+    await waits(lab.observer, lab.path, 3);
+    const second = await new InterProcessMutex(lab.other, `${lab.path}/locks`).acquire();
     // As Java: it has its second turn now, and nobody else has a lease.
     expect(second.isValid).to.equal(true);
-    await crowd(test.outside, test.path, { leases: 1, locks: 2 });
-    await test.outside.remove(java);
+    await crowd(lab.observer, lab.path, { leases: 1, locks: 2 });
+    await lab.observer.remove(java);
     await second.release();
     await returnAll(await ours);
-    await isEmpty(test.outside, test.path);
+    await isEmpty(lab.observer, lab.path);
   });
 
   describe('as it stands', () => {
@@ -40,20 +41,20 @@ describe('a call that has one of its leases, and waits for another', () => {
     beforeEach(async () => {
       clock = new ManualClock();
       standOff = new StandOff(clock);
-      await (await semaphoreOf(test.client, test.path, 2).acquire()).release();
+      await (await semaphoreOf(lab.client, lab.path, 2).acquire()).release();
     });
 
     const part = async (turn = ''): Promise<PartOfLeases> => {
-      const sorted = [...(await test.outside.children(`${test.path}/leases`)), 'ours'];
-      return { session: test.client.session, locks: `${test.path}/locks`, leases: `${test.path}/leases`, turn, sorted, index: sorted.length - 1, own: [] };
+      const sorted = [...(await lab.observer.children(`${lab.path}/leases`)), 'ours'];
+      return { session: lab.client.session, locks: `${lab.path}/locks`, leases: `${lab.path}/leases`, turn, sorted, index: sorted.length - 1, own: [] };
     };
     const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
     it('never gives way to a client of this library: that one has all that it wants', async () => {
-      const theirs = await semaphoreOf(test.other, test.path, 2).acquire();
-      const turn = await new InterProcessMutex(test.client, `${test.path}/locks`).acquire();
-      const behind = semaphoreOf(test.other, test.path, 2).acquire();
-      await crowd(test.outside, test.path, { leases: 1, locks: 2 });
+      const theirs = await semaphoreOf(lab.other, lab.path, 2).acquire();
+      const turn = await new InterProcessMutex(lab.client, `${lab.path}/locks`).acquire();
+      const behind = semaphoreOf(lab.other, lab.path, 2).acquire();
+      await crowd(lab.observer, lab.path, { leases: 1, locks: 2 });
       for (let look = 0; look < 3; look += 1) {
         expect(await standOff.look(await part(nameOf(turn.path)))).to.equal(Infinity);
         clock.advance(standstillMs);
@@ -64,9 +65,9 @@ describe('a call that has one of its leases, and waits for another', () => {
 
     it('does not give way before no lease has come or gone for a while', async () => {
       await takeAsJava();
-      const turn = await new InterProcessMutex(test.client, `${test.path}/locks`).acquire();
-      const behind = new InterProcessMutex(test.other, `${test.path}/locks`).acquire();
-      await crowd(test.outside, test.path, { leases: 1, locks: 2 });
+      const turn = await new InterProcessMutex(lab.client, `${lab.path}/locks`).acquire();
+      const behind = new InterProcessMutex(lab.other, `${lab.path}/locks`).acquire();
+      await crowd(lab.observer, lab.path, { leases: 1, locks: 2 });
       expect(await standOff.look(await part(nameOf(turn.path)))).to.equal(standstillMs);
       clock.advance(standstillMs - 1);
       expect(await standOff.look(await part(nameOf(turn.path)))).to.equal(1);
@@ -80,10 +81,10 @@ describe('a call that has one of its leases, and waits for another', () => {
 
     it('does not give way while somebody has a lease who waits for nothing', async () => {
       await takeAsJava();
-      await takeAsJava(test.client);
-      const turn = await new InterProcessMutex(test.client, `${test.path}/locks`).acquire();
-      const behind = new InterProcessMutex(test.other, `${test.path}/locks`).acquire();
-      await crowd(test.outside, test.path, { leases: 2, locks: 2 });
+      await takeAsJava(lab.client);
+      const turn = await new InterProcessMutex(lab.client, `${lab.path}/locks`).acquire();
+      const behind = new InterProcessMutex(lab.other, `${lab.path}/locks`).acquire();
+      await crowd(lab.observer, lab.path, { leases: 2, locks: 2 });
       await standOff.look(await part(nameOf(turn.path)));
       clock.advance(standstillMs);
       expect(await standOff.look(await part(nameOf(turn.path)))).to.equal(standstillMs);
@@ -93,9 +94,9 @@ describe('a call that has one of its leases, and waits for another', () => {
 
     it('does not give way where nobody who stands behind it has a lease', async () => {
       await takeAsJava();
-      const turn = await new InterProcessMutex(test.client, `${test.path}/locks`).acquire();
-      const behind = new InterProcessMutex(test.client, `${test.path}/locks`).acquire();
-      await until('one is behind', async () => (await test.outside.children(`${test.path}/locks`)).length === 2);
+      const turn = await new InterProcessMutex(lab.client, `${lab.path}/locks`).acquire();
+      const behind = new InterProcessMutex(lab.client, `${lab.path}/locks`).acquire();
+      await until('one is behind', async () => (await lab.observer.children(`${lab.path}/locks`)).length === 2);
       await standOff.look(await part(nameOf(turn.path)));
       clock.advance(standstillMs);
       expect(await standOff.look(await part(nameOf(turn.path)))).to.equal(standstillMs);

@@ -1,14 +1,15 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../../src/index.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
 import { sharedZooKeeper } from '../../../harness/hooks.ts';
 import { rejection } from '../../../harness/until.ts';
 import { startProxy, type Frame, type ZkProxy } from '../../../harness/zk-proxy.ts';
 import { answered, once, sent } from '../../../harness/frame-matches.ts';
 import { reached } from '../../../harness/reached.ts';
-import { crowd, isEmpty, returnAll, semaphoreOf, semaphoreOfEachTest, waits } from '../../../harness/semaphores.ts';
+import { crowd, isEmpty, returnAll, semaphoreOf, waits } from '../../../harness/semaphores.ts';
 
 describe('an acquire of a semaphore that does not wait', () => {
-  const test = semaphoreOfEachTest('try-acquire');
+  const lab = labOfEachTest('try-acquire');
   let proxy: ZkProxy;
   let watched: LockClient;
 
@@ -22,102 +23,102 @@ describe('an acquire of a semaphore that does not wait', () => {
     await proxy.close();
   });
 
-  const below = (folder: 'locks' | 'leases', match: (frame: Frame) => boolean) => (frame: Frame): boolean => match(frame) && frame.path?.startsWith(`${test.path}/${folder}`) === true;
+  const below = (folder: 'locks' | 'leases', match: (frame: Frame) => boolean) => (frame: Frame): boolean => match(frame) && frame.path?.startsWith(`${lab.path}/${folder}`) === true;
   const writes = (): string[] => proxy.frames.filter(({ from, op }) => from === 'client' && /^(create|delete|setData)/.test(op)).map(({ op, path }) => `${op} ${path ?? ''}`);
   /** A try of each kind. */
   const tries = async (client: LockClient, maxLeases: number): Promise<void> => {
-    const semaphore = semaphoreOf(client, test.path, maxLeases);
+    const semaphore = semaphoreOf(client, lab.path, maxLeases);
     expect(await semaphore.tryAcquire()).to.equal(undefined);
     expect((await rejection(semaphore.acquire({ timeoutMs: 0 }))).code).to.equal('ERR_LOCK_TIMEOUT');
     expect((await rejection(semaphore.acquireMany(maxLeases, { timeoutMs: 0 }))).code).to.equal('ERR_LOCK_TIMEOUT');
   };
 
   it('writes nothing while somebody stands in line, though all leases are free', async () => {
-    const inLine = await new InterProcessMutex(test.other, `${test.path}/locks`).acquire();
+    const inLine = await new InterProcessMutex(lab.other, `${lab.path}/locks`).acquire();
     await tries(watched, 2);
     expect(writes()).to.deep.equal([]);
     await inLine.release();
-    const leases = await semaphoreOf(watched, test.path, 2).acquireMany(2, { timeoutMs: 0 });
+    const leases = await semaphoreOf(watched, lab.path, 2).acquireMany(2, { timeoutMs: 0 });
     expect(leases.map(({ isValid }) => isValid)).to.deep.equal([true, true]);
     await returnAll(leases);
   });
 
   it('writes nothing where fewer leases are free than it wants', async () => {
-    const gate = await semaphoreOf(test.other, test.path, 2).acquire();
-    expect((await rejection(semaphoreOf(watched, test.path, 2).acquireMany(2, { timeoutMs: 0 }))).code).to.equal('ERR_LOCK_TIMEOUT');
+    const gate = await semaphoreOf(lab.other, lab.path, 2).acquire();
+    expect((await rejection(semaphoreOf(watched, lab.path, 2).acquireMany(2, { timeoutMs: 0 }))).code).to.equal('ERR_LOCK_TIMEOUT');
     expect(writes()).to.deep.equal([]);
-    const lease = await semaphoreOf(watched, test.path, 2).tryAcquire();
+    const lease = await semaphoreOf(watched, lab.path, 2).tryAcquire();
     expect(lease?.isValid).to.equal(true);
     await returnAll([gate, lease]);
   });
 
   it('does not overtake somebody who has the turn, and whose lease is free but not yet taken', async () => {
-    const gate = await semaphoreOf(test.other, test.path, 1).acquire();
-    const first = semaphoreOf(test.other, test.path, 1).acquire();
-    await waits(test.outside, test.path, 2);
-    const second = semaphoreOf(watched, test.path, 1).acquire();
-    await crowd(test.outside, test.path, { leases: 2, locks: 2 });
+    const gate = await semaphoreOf(lab.other, lab.path, 1).acquire();
+    const first = semaphoreOf(lab.other, lab.path, 1).acquire();
+    await waits(lab.observer, lab.path, 2);
+    const second = semaphoreOf(watched, lab.path, 1).acquire();
+    await crowd(lab.observer, lab.path, { leases: 2, locks: 2 });
     let letGo = (): void => undefined;
     once(proxy, below('leases', sent('create2')), { delayUntil: new Promise<void>((resolve) => (letGo = resolve)) });
     await gate.release();
     await (await first).release();
     await proxy.seen(below('leases', sent('create2')));
-    await crowd(test.outside, test.path, { leases: 0, locks: 1 });
-    await tries(test.client, 1);
+    await crowd(lab.observer, lab.path, { leases: 0, locks: 1 });
+    await tries(lab.client, 1);
     letGo();
     await (await second).release();
-    await isEmpty(test.outside, test.path);
+    await isEmpty(lab.observer, lab.path);
   });
 
   it('gets nothing, and leaves nothing, where somebody takes the last lease between its look and its turn', async () => {
     let taken = (): void => undefined;
     once(proxy, below('locks', sent('create2')), { delayUntil: new Promise<void>((resolve) => (taken = resolve)) });
-    await (await semaphoreOf(test.other, test.path, 1).acquire()).release();
-    const trying = semaphoreOf(watched, test.path, 1).tryAcquire();
+    await (await semaphoreOf(lab.other, lab.path, 1).acquire()).release();
+    const trying = semaphoreOf(watched, lab.path, 1).tryAcquire();
     await proxy.seen(below('locks', sent('create2')));
-    const lease = await semaphoreOf(test.other, test.path, 1).acquire();
-    await crowd(test.outside, test.path, { leases: 1, locks: 0 });
+    const lease = await semaphoreOf(lab.other, lab.path, 1).acquire();
+    await crowd(lab.observer, lab.path, { leases: 1, locks: 0 });
     taken();
     expect(await trying).to.equal(undefined);
-    await crowd(test.outside, test.path, { leases: 1, locks: 0 });
+    await crowd(lab.observer, lab.path, { leases: 1, locks: 0 });
     await lease.release();
   });
 
   it('gets nothing, and leaves nothing, where somebody queues up between its look and its turn', async () => {
     let queued = (): void => undefined;
     once(proxy, below('locks', sent('create2')), { delayUntil: new Promise<void>((resolve) => (queued = resolve)) });
-    await (await semaphoreOf(test.other, test.path, 1).acquire()).release();
-    const trying = semaphoreOf(watched, test.path, 1).tryAcquire();
+    await (await semaphoreOf(lab.other, lab.path, 1).acquire()).release();
+    const trying = semaphoreOf(watched, lab.path, 1).tryAcquire();
     await proxy.seen(below('locks', sent('create2')));
-    const inLine = await new InterProcessMutex(test.other, `${test.path}/locks`).acquire();
+    const inLine = await new InterProcessMutex(lab.other, `${lab.path}/locks`).acquire();
     queued();
     expect(await trying).to.equal(undefined);
-    await crowd(test.outside, test.path, { leases: 0, locks: 1 });
+    await crowd(lab.observer, lab.path, { leases: 0, locks: 1 });
     await inLine.release();
   });
 
   it('refuses a folder with children of another kind of lock, by its path below the chroot, and writes nothing', async () => {
     const { connectString } = await sharedZooKeeper();
-    await using below = await LockClient.connect(`${connectString}${test.path}`);
+    await using below = await LockClient.connect(`${connectString}${lab.path}`);
     await (await semaphoreOf(below, '/inner', 2).acquire()).release();
-    await test.outside.create(`${test.path}/inner/leases/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lock-0000000000`);
+    await lab.observer.create(`${lab.path}/inner/leases/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lock-0000000000`);
     const error = await rejection(semaphoreOf(below, '/inner', 2).tryAcquire());
     expect(error.code).to.equal('ERR_LOCK_FOREIGN_NODE');
     expect(error.message).to.contain('The lock /inner/leases has children');
-    expect(await test.outside.children(`${test.path}/inner/locks`)).to.deep.equal([]);
+    expect(await lab.observer.children(`${lab.path}/inner/locks`)).to.deep.equal([]);
   });
 
   for (const folder of ['locks', 'leases'] as const) {
     it(`settles when the answer to its create below ${folder} is lost with the connection, and leaves nothing`, async () => {
-      await (await semaphoreOf(watched, test.path, 1).acquire()).release();
+      await (await semaphoreOf(watched, lab.path, 1).acquire()).release();
       const suspended = reached(watched, 'suspended');
       once(proxy, below(folder, answered('create2')), 'cut');
       await proxy.refuse();
-      const lease = await semaphoreOf(watched, test.path, 1).tryAcquire();
+      const lease = await semaphoreOf(watched, lab.path, 1).tryAcquire();
       expect(lease).to.equal(undefined);
       await suspended;
       await proxy.accept();
-      await isEmpty(test.outside, test.path);
+      await isEmpty(lab.observer, lab.path);
     });
   }
 });
