@@ -382,7 +382,7 @@ export const mutants = [
   {
     name: 'a watch stays on the server when its waiter has gone',
     file: 'src/zookeeper/session.ts',
-    find: 'this.request(removeWatch(path, kind)).catch(ignore);',
+    find: 'void inNoContext(() => this.request(removeWatch(path, kind)).catch(ignore));',
     replace: '',
     tests: tests('integration/requests', 'takes its watch from the server'),
   },
@@ -531,7 +531,7 @@ export const mutants = [
   {
     name: 'who has a part of its leases gives way to its own kind',
     file: 'src/semaphore/stand-off.ts',
-    find: ' || others.some(isWholeLeaseName)',
+    find: ' || others.some(hasMarkedUuid)',
     replace: '',
     tests: tests('integration/semaphore/stand-off', 'never gives way to a client of this library'),
   },
@@ -650,8 +650,8 @@ export const mutants = [
   {
     name: 'a listener is called in the context of whatever caused the event',
     file: 'src/support/events.ts',
-    find: 'const returned = callApplication(listener as (value: unknown) => unknown, value);',
-    replace: 'const returned = (listener as (value: unknown) => unknown)(value);',
+    find: 'tellApplication(listener as (value: unknown) => unknown, value);',
+    replace: '(listener as (value: unknown) => unknown)(value);',
     tests: tests('integration/contexts/application-code', 'is in no context'),
   },
   {
@@ -777,7 +777,7 @@ export const mutants = [
   {
     name: 'servers with older data are dialled without end',
     file: 'src/client/lock-client.ts',
-    find: 'else if (session.isRefused && session.epoch > 0) this.#successor.refused(session);',
+    find: 'if (!this.isClosing && session.isRefused && session.epoch > 0) this.#successor.refused(session);',
     replace: '',
     tests: tests('integration/connection/older-data', '(wiped) replace the session of a waiter'),
   },

@@ -1,8 +1,8 @@
-import { callApplication } from '../support/no-context.js';
+import { askApplication, tellApplication } from '../support/no-context.js';
 import type { Credential } from '../zookeeper/connection.js';
 import { validatePath } from '../zookeeper/path.js';
 import { openAcl, type AclEntry } from '../zookeeper/operations.js';
-import { defaultRetryPolicy, type RetryPolicy } from './retry-policy.js';
+import { defaultRetryPolicy, type RetryDecision, type RetryPolicy } from './retry-policy.js';
 import { expected, expectDuration, expectMethod, expectOptions, expectPositive, expectSignal, isPlainObject } from '../support/validate.js';
 
 /** Any console-like object. What is logged never contains credentials. */
@@ -84,13 +84,22 @@ export function checkClientOptions(options: LockClientOptions = {}, chroot = '')
   return {
     sessionTimeoutMs: Math.ceil(sessionTimeoutMs),
     connectionTimeoutMs,
-    retryPolicy: { allowRetry: (attempt) => callApplication(() => retryPolicy.allowRetry(attempt)) },
+    retryPolicy: { allowRetry: (attempt) => checkDecision(askApplication(() => retryPolicy.allowRetry(attempt))) },
     tickTimeMs,
     auth: checkAuth(auth),
     aclFor: typeof acl === 'function' ? provided(acl, chroot) : constant(checkAcl('acl', acl)),
     signal,
-    logger: logger && { warn: (message, error) => callApplication(() => logger.warn(message, error)) },
+    logger: logger && { warn: (message, error) => tellApplication(() => logger.warn(message, error)) },
   };
+}
+
+/** A promise, or nothing, would be taken for a refusal. */
+function checkDecision(decision: RetryDecision): RetryDecision {
+  const { retry, sleepMs } = (typeof decision === 'object' ? (decision ?? {}) : {}) as { retry?: unknown; sleepMs?: unknown };
+  if (retry === false) return { retry };
+  if (retry !== true) throw new TypeError(expected('what retryPolicy.allowRetry returns', '{ retry: false } or { retry: true, sleepMs: number }', decision));
+  expectDuration('sleepMs of the retry policy', sleepMs);
+  return { retry, sleepMs };
 }
 
 /** The value is never shown: it is a secret. */
@@ -109,7 +118,7 @@ function checkAuth(auth: unknown): readonly Credential[] {
 function provided(provider: (path: string) => unknown, chroot: string): (path: string) => readonly AclEntry[] {
   return (path) => {
     const below = validatePath(path.startsWith(`${chroot}/`) ? path.slice(chroot.length) : '/');
-    return checkAcl(`acl(${JSON.stringify(below)})`, callApplication(provider, below));
+    return checkAcl(`acl(${JSON.stringify(below)})`, askApplication(provider, below));
   };
 }
 

@@ -7,7 +7,7 @@ import { roundDelayMs } from '../zookeeper/connection.js';
 import { describeHosts, parseConnectString, type ConnectString } from '../zookeeper/connect-string.js';
 import { nextState, type ConnectionChange, type ConnectionState } from './connection-state.js';
 import { AuthFailedError, ClientClosedError, ConnectionTimeoutError } from './client-errors.js';
-import { Events, warnOf } from '../support/events.js';
+import { Events } from '../support/events.js';
 import { Ghost } from './ghost.js';
 import { Listeners } from '../support/listeners.js';
 import { RecentData } from './recent-data.js';
@@ -193,11 +193,7 @@ export class LockClient implements AsyncDisposable {
   /** @internal Something went wrong that no call can report. */
   warn(message: string, error: unknown): void {
     this.report({ type: 'warning', message, error });
-    try {
-      this.#options.logger?.warn(message, error);
-    } catch (thrown) {
-      warnOf(thrown);
-    }
+    this.#options.logger?.warn(message, error);
   }
 
   async #close(timeoutMs: number): Promise<void> {

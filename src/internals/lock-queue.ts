@@ -1,7 +1,6 @@
 import { ForeignNodeError, RequestFailedError, SequenceOverflowError } from './lock-errors.js';
 import type { LockClient } from '../client/lock-client.js';
 import { sync } from '../zookeeper/operations.js';
-import { expectDuration } from '../support/validate.js';
 import type { Session } from '../zookeeper/session.js';
 import { isZooKeeperError, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import type { LockDriver } from '../driver/lock-driver.js';
@@ -223,7 +222,6 @@ export class LockQueue {
     const elapsedMs = this.client.clock.now() - patience.startedAt;
     const decision = this.client.options.retryPolicy.allowRetry({ retryCount, elapsedMs, random: Math.random });
     if (!decision.retry) throw error;
-    expectDuration('sleepMs of the retry policy', decision.sleepMs);
     return decision.sleepMs;
   }
 }

@@ -1,5 +1,4 @@
 import type { LockClient } from '../client/lock-client.js';
-import { expectDuration } from '../support/validate.js';
 import type { Patience } from './patience.js';
 
 /** How often one acquire has started over because its znode had vanished: the retry policy decides whether and when it does again. */
@@ -19,7 +18,6 @@ export class Retries {
     const decision = options.retryPolicy.allowRetry({ retryCount: this.#count, elapsedMs: clock.now() - this.#startedAt, random: Math.random });
     this.#count += 1;
     if (!decision.retry) throw error;
-    expectDuration('sleepMs of the retry policy', decision.sleepMs);
     await patience.wait<undefined>((wake) => clock.after(decision.sleepMs, () => wake(undefined)));
   }
 }

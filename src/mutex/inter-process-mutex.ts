@@ -1,6 +1,6 @@
 import { DeadlockError, LockTimeoutError, NotOwnedError, type TimedOut } from '../internals/lock-errors.js';
 import { Events } from '../support/events.js';
-import { callApplication, inNoContext } from '../support/no-context.js';
+import { askApplication, inNoContext } from '../support/no-context.js';
 import { requireClient, requireOpen, type LockClient } from '../client/lock-client.js';
 import { lockPath } from '../zookeeper/path.js';
 import { expectFunction } from '../support/validate.js';
@@ -354,7 +354,7 @@ export class InterProcessMutex {
     const listener = this.#revocation;
     const hold = [...this.#holds].find((one) => one.shared.grant === grant && one.isValid);
     if (!listener || !hold) return;
-    const told = new Promise((resolve) => resolve(callApplication(listener, hold)));
+    const told = new Promise((resolve) => resolve(askApplication(listener, hold)));
     told.catch((error: unknown) => this.#client.warn(`The listener of makeRevocable failed for ${hold.path}`, error));
   }
 

@@ -1,4 +1,4 @@
-import { callApplication } from '../support/no-context.js';
+import { askApplication } from '../support/no-context.js';
 import { expectDuration, expected, expectMethod, expectOneOf, expectOptions } from '../support/validate.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { checkedWeights, type WeightsOptions } from '../weighted/weights-options.js';
@@ -89,8 +89,8 @@ function outsideOfContexts(driver: LockDriver): LockDriver {
     lockName,
     appendOnly,
     ...(lockNames && { lockNames }),
-    sort: (children) => callApplication(() => driver.sort(children)),
-    decide: (sorted, ours) => callApplication(() => driver.decide(sorted, ours)),
+    sort: (children) => askApplication(() => driver.sort(children)),
+    decide: (sorted, ours) => askApplication(() => driver.decide(sorted, ours)),
   };
   wrapped.set(driver, outside);
   return outside;

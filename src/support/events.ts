@@ -1,6 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { inspect } from 'node:util';
-import { callApplication } from './no-context.js';
+import { tellApplication } from './no-context.js';
 import { expectOneOf, expectFunction } from './validate.js';
 
 /**
@@ -52,12 +51,7 @@ export class Events<Kinds extends object> {
 
   #tellAll(name: string, value: unknown): void {
     for (const listener of this.#emitter.rawListeners(name)) {
-      try {
-        const returned = callApplication(listener as (value: unknown) => unknown, value);
-        if (returned instanceof Promise) returned.catch(warnOf);
-      } catch (error) {
-        warnOf(error);
-      }
+      tellApplication(listener as (value: unknown) => unknown, value);
     }
   }
 
@@ -65,10 +59,4 @@ export class Events<Kinds extends object> {
     expectOneOf('event', name, this.#names);
     expectFunction('listener', listener);
   }
-}
-
-/** What a user's function has thrown, which may be anything, and stops nothing. */
-export function warnOf(thrown: unknown): void {
-  const warning = thrown instanceof Error ? thrown : typeof thrown === 'string' ? thrown : inspect(thrown);
-  callApplication(() => process.emitWarning(warning));
 }

@@ -1,4 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
+import { inspect } from 'node:util';
 
 /**
  * Runs the library's own work in no async context at all: no lock context, and no AsyncLocalStorage store of the application. Timers, sockets and promise chains that `run`
@@ -14,6 +15,39 @@ export function inNoContext<Args extends unknown[], T>(run: (...args: Args) => T
  */
 export function callApplication<Args extends unknown[], T>(call: (...args: Args) => T, ...args: Args): T {
   return emptyResource().runInAsyncScope(call, undefined, ...args);
+}
+
+/** As `callApplication`, for an answer that is needed now: a promise in its place is the caller's to refuse, and its rejection is nobody's. */
+export function askApplication<Args extends unknown[], T>(call: (...args: Args) => T, ...args: Args): T {
+  const answer = callApplication(call, ...args);
+  whenRejected(answer, () => undefined);
+  return answer;
+}
+
+/** As `callApplication`, for what needs no answer: what it throws, or rejects with, is a process warning, and stops nothing. */
+export function tellApplication<Args extends unknown[]>(call: (...args: Args) => unknown, ...args: Args): void {
+  try {
+    whenRejected(callApplication(call, ...args), warnOf);
+  } catch (error) {
+    warnOf(error);
+  }
+}
+
+/** What application code has thrown, which may be anything, as a process warning. */
+export function warnOf(thrown: unknown): void {
+  callApplication(() => {
+    try {
+      process.emitWarning(thrown instanceof Error ? thrown : typeof thrown === 'string' ? thrown : inspect(thrown));
+    } catch {
+      process.emitWarning('A function of the application has thrown something that cannot be shown');
+    }
+  });
+}
+
+/** Promises of other realms, and of libraries, are no instances of Promise. */
+function whenRejected(answer: unknown, rejected: (error: unknown) => void): void {
+  if (typeof answer !== 'object' || answer === null || !('then' in answer)) return;
+  void callApplication(() => Promise.resolve(answer as PromiseLike<unknown>).then(undefined, rejected));
 }
 
 /** Aborts a signal that the application listens to. */

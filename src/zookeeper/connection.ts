@@ -464,6 +464,7 @@ class WireRequest implements NonNullable<Packet['request']> {
 const replyBodyAt = 4 + 16;
 
 function readReplyHeader(frame: Buffer): { xid: number; zxid: bigint; error: number } {
+  if (frame.length < replyBodyAt) throw new RangeError(`A frame of ${frame.length - 4} bytes is too short for an answer`);
   return { xid: frame.readInt32BE(4), zxid: frame.readBigInt64BE(8), error: frame.readInt32BE(16) };
 }
 

@@ -177,7 +177,7 @@ export class Session implements ConnectionListener {
   /** `forget` takes the watch from the server too, which keeps it otherwise for as long as the znode lives. */
   unwatch(path: string, listener: WatchListener, options: { forget: boolean }, kind: WatchKind = 'data'): void {
     if (!this.#watches[kind].delete(path, listener) || !options.forget || !this.isConnected) return;
-    inNoContext(() => this.request(removeWatch(path, kind)).catch(ignore));
+    void inNoContext(() => this.request(removeWatch(path, kind)).catch(ignore));
   }
 
   hold(holding: Holding): void {

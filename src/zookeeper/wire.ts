@@ -71,26 +71,22 @@ export class Reader {
   }
 
   int(): number {
-    const value = this.#buffer.readInt32BE(this.#at);
-    this.#at += 4;
-    return value;
+    return this.#buffer.readInt32BE(this.#next(4));
   }
 
   long(): bigint {
-    const value = this.#buffer.readBigInt64BE(this.#at);
-    this.#at += 8;
-    return value;
+    return this.#buffer.readBigInt64BE(this.#next(8));
   }
 
   flag(): boolean {
-    const value = this.#buffer.readUInt8(this.#at);
-    this.#at += 1;
-    return value === 1;
+    return this.#buffer.readUInt8(this.#next(1)) === 1;
   }
 
   /** The next number, which stays unread. */
   peekInt(): number {
-    return this.#buffer.readInt32BE(this.#at);
+    const value = this.int();
+    this.#at -= 4;
+    return value;
   }
 
   get isAtEnd(): boolean {
@@ -113,6 +109,14 @@ export class Reader {
     const values: string[] = [];
     for (let index = 0; index < count; index += 1) values.push(this.text());
     return values;
+  }
+
+  /** Where the next bytes begin, which are read now. Node's own error would speak of an offset. */
+  #next(bytes: number): number {
+    const at = this.#at;
+    if (at + bytes > this.#buffer.length) throw new RangeError(`A frame of ${this.#buffer.length} bytes is cut short`);
+    this.#at += bytes;
+    return at;
   }
 
   #slice(): Buffer {

@@ -2,9 +2,13 @@ import { expect } from 'chai';
 import { InterProcessMutex, type Hold } from '../../src/index.ts';
 import { from } from '../../harness/frame-matches.ts';
 import { labOfEachTest } from '../../harness/lab.ts';
+import { LeaseDriver } from '../../src/semaphore/lease-driver.ts';
 import { testPath } from '../../harness/test-path.ts';
 import { aborted, rejection, until } from '../../harness/until.ts';
 import { queueReaches } from '../../harness/queue.ts';
+
+/** Curator's order, of names that end like those of leases. */
+const leaseLike = new LeaseDriver(() => 1);
 
 describe('a sticky lock', () => {
   const lab = labOfEachTest('sticky', { server: 'own', proxy: true, client: { sessionTimeoutMs: 4_000 } });
@@ -170,6 +174,19 @@ describe('a sticky lock', () => {
     const own = await mutex.acquire();
     expect(await rival.tryAcquire()).to.equal(undefined);
     await own.release();
+  });
+
+  it('is seen as idle, and had, also where the name of its znodes has that of a lease in it', async () => {
+    const driver = { ...leaseLike, sort: (children: readonly string[]) => leaseLike.sort(children), decide: (sorted: readonly string[], ours: string) => leaseLike.decide(sorted, ours) };
+    const path = testPath('lease-like');
+    const mutex = new InterProcessMutex(lab.client, path, { driver, sticky: { idleMs: 60_000 } });
+    const rival = new InterProcessMutex(lab.other, path, { driver });
+    await once(mutex);
+    await until('it is marked idle', async () => (await rival.participants())[0]?.isIdle === true);
+    expect(await rival.isLocked()).to.equal(false);
+    const hold = await rival.tryAcquire();
+    expect(hold?.isValid).to.equal(true);
+    await hold?.release();
   });
 
   it('is had by a tryAcquire of its own process while it is idle, and not while it is used', async () => {

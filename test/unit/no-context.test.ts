@@ -1,8 +1,10 @@
 import { expect } from 'chai';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { runInNewContext } from 'node:vm';
 import { promisify } from 'node:util';
-import { abort, callApplication, inNoContext } from '../../src/support/no-context.ts';
+import { abort, askApplication, callApplication, inNoContext, tellApplication } from '../../src/support/no-context.ts';
 
 describe('work in no async context', () => {
   const storage = new AsyncLocalStorage<string>();
@@ -65,5 +67,43 @@ describe('work in no async context', () => {
     `;
     const { stdout } = await promisify(execFile)(process.execPath, ['--import=tsx', '--input-type=module', '-e', program], { timeout: 15_000 });
     expect(stdout.trim()).to.equal('nothing nothing nothing');
+  });
+});
+
+describe('application code that is told something', () => {
+  const unshowable = Object.defineProperty(new Error('x'), 'name', {
+    get: () => {
+      throw new Error('no name');
+    },
+  });
+  const failures: Record<string, () => unknown> = {
+    'throws an error': () => {
+      throw new Error('enough');
+    },
+    'throws what cannot be shown': () => {
+      throw unshowable;
+    },
+    'throws what throws when it is inspected': () => {
+      // eslint-disable-next-line @typescript-eslint/only-throw-error -- applications do
+      throw { [Symbol.for('nodejs.util.inspect.custom')]: failures['throws an error'] };
+    },
+    'rejects': () => Promise.reject(new Error('enough')),
+    'rejects by a promise of another realm': runInNewContext('() => Promise.reject(new Error("enough"))') as () => unknown,
+    'rejects by a thenable': () => ({ then: (_: unknown, rejected: (error: Error) => void) => rejected(new Error('enough')) }),
+  };
+
+  for (const [how, fail] of Object.entries(failures)) {
+    it(`and ${how} stops nothing: it is a process warning`, async () => {
+      const warned = once(process, 'warning');
+      tellApplication(fail);
+      expect(String(((await warned) as Error[])[0]?.message)).to.match(/enough|cannot be shown|x/);
+    });
+  }
+
+  it('may answer by a promise where an answer is needed now, and its rejection is nobody’s', async () => {
+    const answer = askApplication(() => Promise.reject(new Error('enough')));
+    // An unhandled rejection would be told behind the microtasks.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(answer).to.be.instanceOf(Promise);
   });
 });

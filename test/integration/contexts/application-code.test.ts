@@ -164,7 +164,7 @@ describe('application code that the library calls', () => {
     const serve = async (): Promise<WeakRef<object>> => {
       const store = { payload: Buffer.alloc(1_000_000) };
       await stores.run(store, async () => {
-        const client = await lab.connect({ sessionTimeoutMs: 1_000 });
+        const client = await lab.connect({ sessionTimeoutMs: 4_000 });
         const mutex = new InterProcessMutex(client, testPath('kept'));
         const sticky = new InterProcessMutex(client, testPath('kept-sticky'), { sticky: { idleMs: 60_000 } });
         mutexes.push(mutex, sticky);

@@ -131,6 +131,14 @@ describe('a semaphore', () => {
       await isEmpty(lab.observer, lab.path);
     });
 
+    it('gives each of several at once a lease, as many as are free, and the others none', async () => {
+      const semaphore = semaphoreOf(lab.client, lab.path, 5);
+      const tries = await Promise.all(Array.from({ length: 7 }, () => semaphore.tryAcquire()));
+      expect(tries.map((lease) => lease?.isValid)).to.deep.equal([true, true, true, true, true, undefined, undefined]);
+      await returnAll(tries);
+      await isEmpty(lab.observer, lab.path);
+    });
+
     it('gives the first one of several at once a lease, and leaves nothing of the others', async () => {
       const tries = await Promise.all([lab.client, lab.client, lab.other].map((client) => semaphoreOf(client, lab.path, 3).tryAcquire()));
       const leases = tries.filter((lease) => lease !== undefined);
