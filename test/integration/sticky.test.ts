@@ -177,10 +177,9 @@ describe('a sticky lock', () => {
   });
 
   it('is seen as idle, and had, also where the name of its znodes has that of a lease in it', async () => {
-    const driver = { ...leaseLike, sort: (children: readonly string[]) => leaseLike.sort(children), decide: (sorted: readonly string[], ours: string) => leaseLike.decide(sorted, ours) };
     const path = testPath('lease-like');
-    const mutex = new InterProcessMutex(lab.client, path, { driver, sticky: { idleMs: 60_000 } });
-    const rival = new InterProcessMutex(lab.other, path, { driver });
+    const mutex = new InterProcessMutex(lab.client, path, { driver: leaseLike, sticky: { idleMs: 60_000 } });
+    const rival = new InterProcessMutex(lab.other, path, { driver: leaseLike });
     await once(mutex);
     await until('it is marked idle', async () => (await rival.participants())[0]?.isIdle === true);
     expect(await rival.isLocked()).to.equal(false);
