@@ -94,7 +94,7 @@ export function checkClientOptions(options: LockClientOptions = {}, chroot = '')
 }
 
 /** A promise, or nothing, would be taken for a refusal. */
-function checkDecision(decision: RetryDecision): RetryDecision {
+function checkDecision(decision: unknown): RetryDecision {
   const { retry, sleepMs } = (typeof decision === 'object' ? (decision ?? {}) : {}) as { retry?: unknown; sleepMs?: unknown };
   if (retry === false) return { retry };
   if (retry !== true) throw new TypeError(expected('what retryPolicy.allowRetry returns', '{ retry: false } or { retry: true, sleepMs: number }', decision));
