@@ -5,8 +5,8 @@ import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { Grant } from './grant.js';
 import type { Listing } from './listing.js';
 import { nodesOf, type LockNode, type Woken } from './lock-node.js';
-import type { LockQueue, Mode } from './lock-queue.js';
-import type { Patience } from './patience.js';
+import type { LockQueue } from './lock-queue.js';
+import type { Deadline } from './deadline.js';
 import { nextNews } from './plant-watch.js';
 import { reconnected } from './reconnected.js';
 
@@ -18,7 +18,7 @@ export interface Place {
 }
 
 /** Waits for a reason to look again, or to start `over`. */
-export type News = (place: Place, patience: Patience) => Promise<'look' | 'over'>;
+export type News = (place: Place, deadline: Deadline) => Promise<'look' | 'over'>;
 
 /** How a try differs from that of a mutex. */
 export interface Unusual {
@@ -65,27 +65,25 @@ export type Step = Outcome | Waiting;
 export class Attempt {
   readonly #queue: LockQueue;
   readonly #node: LockNode;
-  readonly #patience: Patience;
-  readonly #mode: Mode;
+  readonly #deadline: Deadline;
   readonly #unusual: Unusual;
   #isQueued = false;
 
-  constructor(queue: LockQueue, session: Session, patience: Patience, mode: Mode, unusual: Unusual) {
+  constructor(queue: LockQueue, session: Session, deadline: Deadline, unusual: Unusual) {
     this.#queue = queue;
     this.#node = queue.newNode(session);
-    this.#patience = patience;
-    this.#mode = mode;
+    this.#deadline = deadline;
     this.#unusual = unusual;
   }
 
-  /** `begin`, for no longer than the patience lasts. */
+  /** `begin`, for no longer than the deadline lasts. */
   beginInTime(): Promise<Step> {
-    return this.#patience.limit(() => this.begin(), (late) => this.#late(late));
+    return this.#deadline.limit(() => this.begin(), (late) => this.#late(late));
   }
 
-  /** `goOn`, for no longer than the patience lasts. */
+  /** `goOn`, for no longer than the deadline lasts. */
   goOnInTime(waiting: Waiting, woken: Woken): Promise<Step> {
-    return this.#patience.limit(() => this.goOn(waiting, woken), (late) => this.#late(late));
+    return this.#deadline.limit(() => this.goOn(waiting, woken), (late) => this.#late(late));
   }
 
   /** Queues up. */
@@ -97,31 +95,31 @@ export class Attempt {
 
   /**
    * Resolves when the predecessor is gone, or when there is a reason to look again: our own znode, the session, other news. Rejects as soon as the
-   * patience is over.
+   * deadline is over.
    */
-  parked({ predecessor, isNext, isSecond }: Waiting): Promise<Woken> {
+  waitForPredecessor({ predecessor, isNext, isSecond }: Waiting): Promise<Woken> {
     const node = this.#node;
     const local = nodesOf(node.session).get(predecessor);
     node.hasWaited = local === undefined;
     // Whoever is handed over to, or has to look again, learns by that whether its znode is there.
     if (local || !isSecond) node.watch.plantForWaiter();
     else node.watch.plant();
-    return this.#patience.park<Woken>((parked) => {
-      node.wait(parked);
+    return this.#deadline.waitAs<Woken>((waiter) => {
+      node.wait(waiter);
       if (local && isNext && local.isOfOneKindWith(node)) {
         node.follow(local);
         return node;
       }
       const stop = local
-        ? local.onGone(() => parked.wake(local.wasGranted && local.isOfOneKindWith(node) ? 'holder gone' : 'gone'))
-        : nextNews(node.session, predecessor, { told: (event) => parked.wake(event === 'deleted' ? 'gone' : 'look'), failed: (error) => parked.fail(error) });
+        ? local.onGone(() => waiter.wake(local.wasGranted && local.isOfOneKindWith(node) ? 'holder gone' : 'gone'))
+        : nextNews(node.session, predecessor, { told: (event) => waiter.wake(event === 'deleted' ? 'gone' : 'look'), failed: (error) => waiter.fail(error) });
       return { waitNoMore: () => (stop(), node.waitNoMore()) };
     });
   }
 
   /** The grant, if the news say enough by themselves and nothing else is needed: for most, this is the whole way from being woken to the lock. */
   letIn(waiting: Waiting, woken: Woken): Outcome | undefined {
-    if (!this.#isNow(waiting, woken) || this.#needsProof() || this.#patience.isOver || !this.#node.session.isAlive()) return undefined;
+    if (!this.#isNow(waiting, woken) || this.#needsProof() || this.#deadline.isExpired || !this.#node.session.isAlive()) return undefined;
     return this.#mayBeGranted ? this.#granted() : undefined;
   }
 
@@ -180,14 +178,14 @@ export class Attempt {
       if (!(await this.#node.createBeside(held.node, this.#unusual.data ?? options.data(), client.options.aclFor))) return { is: 'over' };
     } catch (error) {
       if (!(error instanceof ZooKeeperError && error.isPassing)) throw error;
-      if (!(await this.#queue.findAgain(this.#node.session, this.#node, this.#patience, this.#mode))) return { is: 'over' };
+      if (!(await this.#queue.findAgain(this.#node.session, this.#node, this.#deadline))) return { is: 'over' };
     }
     return this.#grant(held.fencingToken);
   }
 
   async #queueUp(): Promise<Step> {
     const node = this.#node;
-    const joined = await this.#queue.join(node, this.#patience, this.#mode, this.#unusual.data);
+    const joined = await this.#queue.join(node, this.#deadline, this.#unusual.data);
     if (joined.is === 'not created') return { is: 'over' };
     this.#queue.refuseOverflow(node);
     if (joined.is === 'listed') return this.#place(joined.listing);
@@ -201,24 +199,24 @@ export class Attempt {
     const node = this.#node;
     const { session } = node;
     for (;;) {
-      this.#patience.check();
+      this.#deadline.check();
       if (session.isEnded) return { is: 'over' };
       if (!this.#mayBeGranted) return { is: 'vanished' };
       // A server that lags behind our create cannot say who is before us.
       if (listing === undefined || listing.zxid < node.czxid) {
-        if (this.#mode === 'once' && !session.isConnected) return { is: 'taken' };
-        listing = await this.#queue.listAgain(session, this.#patience, { mustCatchUp: listing !== undefined });
+        if (!this.#deadline.mayWait && !session.isConnected) return { is: 'taken' };
+        listing = await this.#queue.listAgain(session, this.#deadline, { mustCatchUp: listing !== undefined });
         continue;
       }
       const place = this.#placeIn(listing);
       if (place.is === 'held') return this.#grant();
       if (place.is === 'vanished') return place;
-      if (this.#mode === 'once') return { is: 'taken' };
+      if (!this.#deadline.mayWait) return { is: 'taken' };
       if (!this.#isQueued) this.#queue.options.queued?.(place.index, join(this.#queue.path, node.name));
       this.#isQueued = true;
       const { news } = this.#unusual;
       if (!news) return place.waiting();
-      if ((await news({ session, sorted: place.sorted, index: place.index }, this.#patience)) === 'over') return { is: 'over' };
+      if ((await news({ session, sorted: place.sorted, index: place.index }, this.#deadline)) === 'over') return { is: 'over' };
       listing = undefined;
     }
   }
@@ -254,12 +252,12 @@ export class Attempt {
     // deleted meanwhile, and the lock be somebody else's: the watch's answer, or its event, comes before the proof.
     if (this.#needsProof()) this.#node.watch.plant();
     while (!session.isEnded && this.#needsProof()) {
-      if (this.#mode === 'once' && !session.isConnected) return { is: 'taken' };
-      if (await reconnected(session, this.#patience)) await session.prove().catch(ignore);
+      if (!this.#deadline.mayWait && !session.isConnected) return { is: 'taken' };
+      if (await reconnected(session, this.#deadline)) await session.prove().catch(ignore);
       // Proof takes the time that the leader needs to hear of it; asking faster does not bring it earlier.
-      if (this.#needsProof()) await this.#queue.pause(this.#patience, session.timeoutMs / 24);
+      if (this.#needsProof()) await this.#queue.pause(this.#deadline, session.timeoutMs / 24);
     }
-    this.#patience.check();
+    this.#deadline.check();
     if (!session.isAlive()) return { is: 'over' };
     return this.#mayBeGranted ? this.#granted(fencingToken) : { is: 'vanished' };
   }

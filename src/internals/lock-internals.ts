@@ -10,8 +10,8 @@ import type { Grant } from './grant.js';
 import { isMarkedIdle } from './idle-mark.js';
 import { listChildren } from './listing.js';
 import type { Woken } from './lock-node.js';
-import { LockQueue, type LockInternalsOptions, type Mode } from './lock-queue.js';
-import { Patience } from './patience.js';
+import { LockQueue, type LockInternalsOptions } from './lock-queue.js';
+import { Deadline } from './deadline.js';
 import { connectedSession } from './reconnected.js';
 import { Retries } from './retries.js';
 
@@ -28,49 +28,49 @@ export class LockInternals {
   }
 
   /**
-   * A grant, or undefined in mode `once` when somebody is before us. Settles the moment the patience is over; what was begun by
+   * A grant, or undefined in mode `once` when somebody is before us. Settles the moment the deadline is over; what was begun by
    * then is cleaned up in the background, and a grant that comes later is released.
    *
    * @param beside what the same owner holds now in the same queue, if that lets it in at once; may throw what the acquire rejects with
    * @param data what is written into the znode instead of the usual
    */
-  async acquire(patience: Patience, mode: Mode, beside?: () => Grant | undefined, data?: Uint8Array): Promise<Grant | undefined> {
+  async acquire(deadline: Deadline, beside?: () => Grant | undefined, data?: Uint8Array): Promise<Grant | undefined> {
     let retries: Retries | undefined;
     for (;;) {
-      const session = await this.#connectedSession(patience, mode);
+      const session = await this.#connectedSession(deadline);
       if (session === undefined) return undefined;
       const held = beside?.();
-      if (!held && mode === 'once') {
-        const look = await this.#lookInTime(session, patience);
+      if (!held && !deadline.mayWait) {
+        const look = await this.#lookInTime(session, deadline);
         if (look === 'taken') return undefined;
-        if (look === 'idle') return this.#askInTime(patience, data);
+        if (look === 'idle') return this.#askInTime(deadline, data);
       }
 
-      const attempt = new Attempt(this.#queue, session, patience, mode, held || data ? { beside: held, data } : usual);
+      const attempt = new Attempt(this.#queue, session, deadline, held || data ? { beside: held, data } : usual);
       let step = await attempt.beginInTime();
       while (step.is === 'waiting') {
         try {
-          const woken: Woken = await attempt.parked(step);
+          const woken: Woken = await attempt.waitForPredecessor(step);
           step = attempt.letIn(step, woken) ?? (await attempt.goOnInTime(step, woken));
         } catch (error) {
-          // Also when the patience ends between the two: then it never goes on, and nobody else deletes its znode.
+          // Also when the deadline ends between the two: then it never goes on, and nobody else deletes its znode.
           throw attempt.failed(error);
         }
       }
       if (step.is === 'granted') return step.grant;
       if (step.is === 'taken') return undefined;
-      if (step.is === 'vanished') await (retries ??= new Retries(this.#queue.client, patience.startedAt)).pause(patience, this.vanished());
+      if (step.is === 'vanished') await (retries ??= new Retries(this.#queue.client, deadline.startedAt)).pause(deadline, this.vanished());
     }
   }
 
   /** One try in one session; a znode that is not granted is deleted in the background. */
-  async attempt(session: Session, patience: Patience, mode: Mode, unusual: Unusual): Promise<Outcome> {
-    const attempt = new Attempt(this.#queue, session, patience, mode, unusual);
+  async attempt(session: Session, deadline: Deadline, unusual: Unusual): Promise<Outcome> {
+    const attempt = new Attempt(this.#queue, session, deadline, unusual);
     let step = await attempt.begin();
     while (step.is === 'waiting') {
       let woken: Woken;
       try {
-        woken = await attempt.parked(step);
+        woken = await attempt.waitForPredecessor(step);
       } catch (error) {
         throw attempt.failed(error);
       }
@@ -84,12 +84,12 @@ export class LockInternals {
     return this.#queue.requestFailed(new ZooKeeperError(-101, 'getChildren2', this.#queue.path));
   }
 
-  #lookInTime(session: Session, patience: Patience): Promise<'free' | 'taken' | 'idle'> {
-    return patience.limit(() => this.#look(session), ignore);
+  #lookInTime(session: Session, deadline: Deadline): Promise<'free' | 'taken' | 'idle'> {
+    return deadline.limit(() => this.#look(session), ignore);
   }
 
-  #askInTime(patience: Patience, data: Uint8Array | undefined): Promise<Grant | undefined> {
-    return patience.limit(() => this.#ask(data), (grant) => void grant?.end());
+  #askInTime(deadline: Deadline, data: Uint8Array | undefined): Promise<Grant | undefined> {
+    return deadline.limit(() => this.#ask(data), (grant) => void grant?.end());
   }
 
   /** tryAcquire looks before it writes. `idle`: somebody keeps a sticky lock, and uses it no more. */
@@ -120,23 +120,23 @@ export class LockInternals {
 
   /** Queues up for a moment: who keeps an idle lock gives it away as soon as it hears of us. */
   async #ask(data: Uint8Array | undefined): Promise<Grant | undefined> {
-    const patience = new Patience(this.#queue.client, this.#queue.path, { timeoutMs: askMs });
+    const deadline = new Deadline(this.#queue.client, this.#queue.path, { timeoutMs: askMs });
     try {
-      return await this.acquire(patience, 'wait', undefined, data);
+      return await this.acquire(deadline, undefined, data);
     } catch (error) {
       if (error instanceof LockTimeoutError) return undefined;
       throw error;
     } finally {
-      patience.dispose();
+      deadline.dispose();
     }
   }
 
-  async #connectedSession(patience: Patience, mode: Mode): Promise<Session | undefined> {
-    if (mode === 'once' && !this.#queue.client.session.isConnected) {
-      patience.check();
+  async #connectedSession(deadline: Deadline): Promise<Session | undefined> {
+    if (!deadline.mayWait && !this.#queue.client.session.isConnected) {
+      deadline.check();
       return undefined;
     }
-    return connectedSession(this.#queue.client, patience);
+    return connectedSession(this.#queue.client, deadline);
   }
 }
 

@@ -9,7 +9,7 @@ import { standardDriver } from '../driver/standard-driver.js';
 import { listChildren, Listing } from './listing.js';
 import { LockNode, type NodePlace } from './lock-node.js';
 import { sendParents } from './parents.js';
-import type { Patience } from './patience.js';
+import type { Deadline } from './deadline.js';
 import { reconnected } from './reconnected.js';
 import { closedTurnstile, closeTurnstile, type Turnstile } from './turnstile.js';
 
@@ -24,9 +24,6 @@ export interface LockInternalsOptions {
   /** Told once for each znode that has to wait: how many are before it, and its path below the client's chroot. Undefined while nobody asks. */
   readonly queued?: ((position: number, path: string) => void) | undefined;
 }
-
-/** `once` looks, and goes away again if it would have to wait. */
-export type Mode = 'wait' | 'once';
 
 /** What is known of our znode's place once it is created. */
 export type Joined =
@@ -64,8 +61,8 @@ export class LockQueue {
    *
    * @param data what is written into it instead of the usual
    */
-  async join(node: LockNode, patience: Patience, mode: Mode, data?: Uint8Array): Promise<Joined> {
-    const joined = await this.create(node, patience, mode, () => this.#createAndList(node, mode, data));
+  async join(node: LockNode, deadline: Deadline, data?: Uint8Array): Promise<Joined> {
+    const joined = await this.create(node, deadline, () => this.#createAndList(node, deadline, data));
     if (joined === 'not created') return { is: joined };
     return joined === 'found' ? { is: 'listed', listing: undefined } : joined;
   }
@@ -75,12 +72,12 @@ export class LockQueue {
    *
    * @param send sends the create, and what is asked along with it
    */
-  async create<T>(node: LockNode, patience: Patience, mode: Mode, send: () => Promise<T>): Promise<T | 'found' | 'not created'> {
+  async create<T>(node: LockNode, deadline: Deadline, send: () => Promise<T>): Promise<T | 'found' | 'not created'> {
     const { session } = node;
     let parents = { errors: Promise.resolve<unknown[]>([]) };
     let ownSteps = 0;
     let turnstile = closedTurnstile(this.client, this.root);
-    if (turnstile) await turnstile.turn(patience);
+    if (turnstile) await turnstile.turn(deadline);
     let own: Turnstile | undefined;
     try {
       for (;;) {
@@ -93,17 +90,17 @@ export class LockQueue {
           return await sent;
         } catch (error) {
           if (error instanceof ZooKeeperError && error.isPassing) {
-            return (await this.findAgain(session, node, patience, mode)) ? 'found' : 'not created';
+            return (await this.findAgain(session, node, deadline)) ? 'found' : 'not created';
           }
           if (!isZooKeeperError(error, 'NO_NODE')) throw error;
           // Told apart from a parent that was reaped between its creation and ours (CURATOR-180), which is tried again.
           const [why] = await parents.errors;
           if (why instanceof Error) throw why;
-          if (ownSteps > 0) await this.pause(patience, this.#retrySleepMs(ownSteps - 1, patience, error));
-          patience.check();
+          if (ownSteps > 0) await this.pause(deadline, this.#retrySleepMs(ownSteps - 1, deadline, error));
+          deadline.check();
           const inTheWay = closedTurnstile(this.client, this.root);
           if (inTheWay) {
-            await inTheWay.turn(patience, 'refused');
+            await inTheWay.turn(deadline, 'refused');
             turnstile = inTheWay;
           } else {
             // Closed in the same step that found it open: the answers to others come right behind ours.
@@ -127,27 +124,27 @@ export class LockQueue {
   }
 
   /** The answer to our create was lost: does our znode exist? */
-  async findAgain(session: Session, node: LockNode, patience: Patience, mode: Mode): Promise<boolean> {
+  async findAgain(session: Session, node: LockNode, deadline: Deadline): Promise<boolean> {
     for (let tries = 0; ; tries += 1) {
-      if (mode === 'once' && !session.isConnected) return false;
-      if (!(await reconnected(session, patience))) return false;
+      if (!deadline.mayWait && !session.isConnected) return false;
+      if (!(await reconnected(session, deadline))) return false;
       try {
         return await node.find();
       } catch (error) {
         if (!(error instanceof ZooKeeperError && error.isPassing)) throw error;
-        if (!error.is('CONNECTION_LOSS')) await this.pause(patience, this.#retrySleepMs(tries, patience, error));
+        if (!error.is('CONNECTION_LOSS')) await this.pause(deadline, this.#retrySleepMs(tries, deadline, error));
       }
     }
   }
 
-  async listAgain(session: Session, patience: Patience, { mustCatchUp }: { mustCatchUp: boolean }): Promise<Listing | undefined> {
-    if (!(await reconnected(session, patience))) return undefined;
+  async listAgain(session: Session, deadline: Deadline, { mustCatchUp }: { mustCatchUp: boolean }): Promise<Listing | undefined> {
+    if (!(await reconnected(session, deadline))) return undefined;
     if (mustCatchUp) session.request(sync(this.root)).catch(ignore);
     return this.#list(session);
   }
 
-  pause(patience: Patience, sleepMs: number): Promise<void> {
-    return patience.wait((wake) => this.client.clock.after(sleepMs, () => wake(undefined)));
+  pause(deadline: Deadline, sleepMs: number): Promise<void> {
+    return deadline.wait((wake) => this.client.clock.after(sleepMs, () => wake(undefined)));
   }
 
   /** A newcomer stands behind all others: one that was created later is never before it. */
@@ -176,14 +173,14 @@ export class LockQueue {
     return new RequestFailedError(`The lock ${this.path} cannot be acquired`, error);
   }
 
-  async #createAndList(node: LockNode, mode: Mode, data = this.options.data()): Promise<Joined> {
+  async #createAndList(node: LockNode, deadline: Deadline, data = this.options.data()): Promise<Joined> {
     const { session } = node;
     const created = node.create(data, this.client.options.aclFor);
-    const listed = this.#isOursAlone && mode === 'wait' ? undefined : this.#list(session);
+    const listed = this.#isOursAlone && deadline.mayWait ? undefined : this.#list(session);
     listed?.catch(ignore);
     const right = await created;
     // Who only looks needs to know whether anybody is there: the list says it.
-    const before = mode === 'once' ? undefined : this.#usable(right, node);
+    const before = deadline.mayWait ? this.#usable(right, node) : undefined;
     this.#isOursAlone = before !== undefined;
     if (before && !(listed && before.isGone)) return { is: 'right behind', before };
     return { is: 'listed', listing: await (listed ?? this.#list(session)) };
@@ -218,8 +215,8 @@ export class LockQueue {
     }
   }
 
-  #retrySleepMs(retryCount: number, patience: Patience, error: unknown): number {
-    const elapsedMs = this.client.clock.now() - patience.startedAt;
+  #retrySleepMs(retryCount: number, deadline: Deadline, error: unknown): number {
+    const elapsedMs = this.client.clock.now() - deadline.startedAt;
     const decision = this.client.options.retryPolicy.allowRetry({ retryCount, elapsedMs, random: Math.random });
     if (!decision.retry) throw error;
     return decision.sleepMs;

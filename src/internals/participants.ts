@@ -8,7 +8,7 @@ import type { LockDriver } from '../driver/lock-driver.js';
 import { foreignNames, hasMarkedUuid, kazooSequenceOf, sequenceOf } from '../driver/names.js';
 import { isMarkedIdle, withoutMark } from './idle-mark.js';
 import { ownerIn, type LockOwner } from './lock-owner.js';
-import type { Patience } from './patience.js';
+import type { Deadline } from './deadline.js';
 import { connectedSession } from './reconnected.js';
 import { shownData } from './shown-data.js';
 
@@ -39,10 +39,10 @@ export interface Participant {
 export type Shown = 'own' | 'known';
 
 /** The queue as it is now, in order; empty when nobody was ever there. */
-export async function readParticipants(client: LockClient, path: string, driver: LockDriver, patience: Patience, shown: Shown = 'own'): Promise<Participant[]> {
+export async function readParticipants(client: LockClient, path: string, driver: LockDriver, deadline: Deadline, shown: Shown = 'own'): Promise<Participant[]> {
   const root = `${client.chroot}${path}`;
   for (;;) {
-    const session = await connectedSession(client, patience);
+    const session = await connectedSession(client, deadline);
     try {
       const names = await session.request(getChildren(root)).then(({ value }) => value, whenNoNode<string[]>([]));
       const read = queueOf(names, driver, shown).map((name) => readParticipant(client, session, path, name, placeIn(name, driver)));
@@ -62,10 +62,10 @@ export interface LockRule {
 }
 
 /** The first of those who hold the lock; undefined when nobody does. Nothing that was written before is missed, through whichever server. */
-export async function readHolder(client: LockClient, path: string, rule: LockRule, patience: Patience): Promise<Participant | undefined> {
+export async function readHolder(client: LockClient, path: string, rule: LockRule, deadline: Deadline): Promise<Participant | undefined> {
   const root = `${client.chroot}${path}`;
   for (;;) {
-    const session = await connectedSession(client, patience);
+    const session = await connectedSession(client, deadline);
     try {
       session.request(sync(root)).catch(ignore);
       let names = await session.request(getChildren(root)).then(({ value }) => value, whenNoNode<string[]>([]));

@@ -1,27 +1,27 @@
 import type { LockClient } from '../client/lock-client.js';
 import type { Session } from '../zookeeper/session.js';
-import type { Patience } from './patience.js';
+import type { Deadline } from './deadline.js';
 
 /** The client's session, as soon as it is connected: this one or a later one. */
-export async function connectedSession(client: LockClient, patience: Patience): Promise<Session> {
-  patience.check();
+export async function connectedSession(client: LockClient, deadline: Deadline): Promise<Session> {
+  deadline.check();
   if (client.session.isConnected) return client.session;
-  return patience.wait((wake) => client.onChange(() => client.session.isConnected && wake(client.session)));
+  return deadline.wait((wake) => client.onChange(() => client.session.isConnected && wake(client.session)));
 }
 
 /** Waits for the next connection of this session; false when the session has ended instead. */
-export async function reconnected(session: Session, patience: Patience): Promise<boolean> {
-  patience.check();
+export async function reconnected(session: Session, deadline: Deadline): Promise<boolean> {
+  deadline.check();
   if (session.isConnected) return true;
   if (session.isEnded) return false;
-  return patience.wait((wake) =>
+  return deadline.wait((wake) =>
     session.onChange(() => {
       if (session.isConnected || session.isEnded) wake(session.isConnected);
     }),
   );
 }
 
-/** As `reconnected`, for who must not give up: what is cleaned up in the background has no patience that ends. */
+/** As `reconnected`, for who must not give up: what is cleaned up in the background has no deadline that ends. */
 export function connectedOrEnded(session: Session): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {

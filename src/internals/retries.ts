@@ -1,5 +1,5 @@
 import type { LockClient } from '../client/lock-client.js';
-import type { Patience } from './patience.js';
+import type { Deadline } from './deadline.js';
 
 /** How often one acquire has started over because its znode had vanished: the retry policy decides whether and when it does again. */
 export class Retries {
@@ -13,11 +13,11 @@ export class Retries {
   }
 
   /** Sleeps as the policy says. Rejects with `error` when it gives up. */
-  async pause(patience: Patience, error: Error): Promise<void> {
+  async pause(deadline: Deadline, error: Error): Promise<void> {
     const { clock, options } = this.#client;
     const decision = options.retryPolicy.allowRetry({ retryCount: this.#count, elapsedMs: clock.now() - this.#startedAt, random: Math.random });
     this.#count += 1;
     if (!decision.retry) throw error;
-    await patience.wait<undefined>((wake) => clock.after(decision.sleepMs, () => wake(undefined)));
+    await deadline.wait<undefined>((wake) => clock.after(decision.sleepMs, () => wake(undefined)));
   }
 }

@@ -1,4 +1,4 @@
-import type { Patience } from './patience.js';
+import type { Deadline } from './deadline.js';
 
 type TurnstileState =
   /** Somebody has the turn, and a create that was sent before may still be refused: newcomers wait. */
@@ -25,9 +25,9 @@ export class Turnstile {
   }
 
   /** Waits for the turn; who has it calls `passOn`. */
-  turn(patience: Patience, who: 'refused' | 'newcomer' = 'newcomer'): Promise<void> {
+  turn(deadline: Deadline, who: 'refused' | 'newcomer' = 'newcomer'): Promise<void> {
     const line = who === 'refused' ? this.#refused : this.#newcomers;
-    return patience.wait((wake) => {
+    return deadline.wait((wake) => {
       const go = (): void => wake(undefined);
       line.push(go);
       if (this.#state === 'listening') this.passOn();

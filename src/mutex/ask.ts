@@ -1,6 +1,6 @@
 import type { LockClient } from '../client/lock-client.js';
 import type { TimedOut } from '../internals/lock-errors.js';
-import { Patience } from '../internals/patience.js';
+import { Deadline } from '../internals/deadline.js';
 import { checkWaitOptions } from './acquire-options.js';
 
 /** How long to wait for what the servers answer. */
@@ -23,13 +23,13 @@ interface Question {
 }
 
 /** What `answer` resolves to. Settles at the deadline, when the signal aborts, or when the client closes, even if no server ever answers. */
-export async function ask<T>(client: LockClient, { call, what, path }: Question, options: AskOptions | undefined, answer: (patience: Patience) => Promise<T>): Promise<T> {
+export async function ask<T>(client: LockClient, { call, what, path }: Question, options: AskOptions | undefined, answer: (deadline: Deadline) => Promise<T>): Promise<T> {
   const { timeoutMs = client.sessionTimeoutMs, signal } = checkWaitOptions(call, options === undefined ? {} : options);
-  const patience = new Patience(client, path, { timeoutMs, signal, what });
+  const deadline = new Deadline(client, path, { timeoutMs, signal, what });
   try {
-    return await patience.limit(() => answer(patience), ignore);
+    return await deadline.limit(() => answer(deadline), ignore);
   } finally {
-    patience.dispose();
+    deadline.dispose();
   }
 }
 

@@ -6,9 +6,8 @@ import { lockPath } from '../zookeeper/path.js';
 import { expectFunction } from '../support/validate.js';
 import { localAddress } from '../internals/local-address.js';
 import type { Grant, ReleaseOutcome } from '../internals/grant.js';
-import type { Mode } from '../internals/lock-queue.js';
 import type { Participant } from '../internals/participants.js';
-import { Patience } from '../internals/patience.js';
+import { Deadline } from '../internals/deadline.js';
 import { checkMutexOptions, checkTryOptions, dataOfOptions, leaseTermsOf, weightNames, type MutexAcquireOptions } from './acquire-options.js';
 import { ask, type AskOptions } from './ask.js';
 import { Hold, type HoldKeeper } from './hold.js';
@@ -208,7 +207,7 @@ export class InterProcessMutex {
    * for (const { path, sessionId, data } of await mutex.participants()) console.log(path, sessionId, data.toString());
    */
   participants(options?: AskOptions): Promise<Participant[]> {
-    return this.#ask('participants', 'participants', options, (patience) => this.#kind.participants(patience));
+    return this.#ask('participants', 'participants', options, (deadline) => this.#kind.participants(deadline));
   }
 
   /**
@@ -223,7 +222,7 @@ export class InterProcessMutex {
    * console.log(holder ? `held by ${holder.owner?.host ?? holder.data.toString()} since ${holder.createdAt}` : 'free');
    */
   holder(options?: AskOptions): Promise<Participant | undefined> {
-    return this.#ask('holder', 'holder', options, (patience) => this.#kind.holder(patience));
+    return this.#ask('holder', 'holder', options, (deadline) => this.#kind.holder(deadline));
   }
 
   /**
@@ -235,7 +234,7 @@ export class InterProcessMutex {
    * if (await mutex.isLocked()) console.log('busy');
    */
   async isLocked(options?: AskOptions): Promise<boolean> {
-    const holder = await this.#ask('isLocked', 'holder', options, (patience) => this.#kind.holder(patience));
+    const holder = await this.#ask('isLocked', 'holder', options, (deadline) => this.#kind.holder(deadline));
     return holder !== undefined && !holder.isIdle;
   }
 
@@ -283,7 +282,7 @@ export class InterProcessMutex {
     return this;
   }
 
-  #ask<T>(call: string, what: TimedOut, options: AskOptions | undefined, answer: (patience: Patience) => Promise<T>): Promise<T> {
+  #ask<T>(call: string, what: TimedOut, options: AskOptions | undefined, answer: (deadline: Deadline) => Promise<T>): Promise<T> {
     return ask(this.#client, { call, what, path: this.#path }, options, answer);
   }
 
@@ -294,24 +293,23 @@ export class InterProcessMutex {
     const options = checkMutexOptions(what, given, this.#kind.hasWeights);
     if (this.#kind.isSticky && options.data !== undefined) throw new TypeError('Expected no `data` of a sticky lock: its holders share a znode, and what is in it');
     requireOpen(this.#client, `the lock ${this.#path} cannot be acquired`);
-    const mode = options.timeoutMs === 0 ? 'once' : 'wait';
-    const patience = new Patience(this.#client, this.#path, mode === 'once' ? { signal: options.signal } : options);
+    const deadline = Deadline.ofAcquire(this.#client, this.#path, options);
     try {
       // Its signal may have aborted, or cannot be listened to.
-      patience.check();
+      deadline.check();
       for (;;) {
         const held = this.#holds.heldBy(context);
         if (held) return this.#reenter(held, context, options);
         const pending = this.#pendingOf(context);
         if (pending === undefined) break;
-        if (mode === 'once') return this.#none(what, options);
-        await settled(pending, patience);
+        if (!deadline.mayWait) return this.#none(what, options);
+        await settled(pending, deadline);
       }
       if (!this.#besideOf(context) && options.timeoutMs === undefined && options.signal === undefined) this.#refuseDeadlock();
-      const hold = context ? await context.first(this, this.#acquire(context, patience, mode, options)) : this.#begin(await this.#granted(context, patience, mode, options), context, options);
+      const hold = context ? await context.first(this, this.#acquire(context, deadline, options)) : this.#begin(await this.#granted(context, deadline, options), context, options);
       return hold ?? this.#none(what, options);
     } finally {
-      patience.dispose();
+      deadline.dispose();
     }
   }
 
@@ -320,13 +318,13 @@ export class InterProcessMutex {
     if (what !== 'tryAcquire') throw new LockTimeoutError(this.#path, timeoutMs);
   }
 
-  async #acquire(context: LockContext, patience: Patience, mode: Mode, options: MutexAcquireOptions): Promise<Hold | undefined> {
-    return this.#begin(await this.#granted(context, patience, mode, options), context, options);
+  async #acquire(context: LockContext, deadline: Deadline, options: MutexAcquireOptions): Promise<Hold | undefined> {
+    return this.#begin(await this.#granted(context, deadline, options), context, options);
   }
 
-  #granted(context: LockContext | undefined, patience: Patience, mode: Mode, options: MutexAcquireOptions): Promise<Grant | undefined> {
+  #granted(context: LockContext | undefined, deadline: Deadline, options: MutexAcquireOptions): Promise<Grant | undefined> {
     const beside = this.#pair && (() => this.#besideOf(context));
-    return this.#kind.acquire(patience, mode, { weight: options.weight, data: dataOfOptions(options), beside });
+    return this.#kind.acquire(deadline, { weight: options.weight, data: dataOfOptions(options), beside });
   }
 
   #begin(grant: Grant | undefined, context: LockContext | undefined, options: MutexAcquireOptions): Hold | undefined {
@@ -390,8 +388,8 @@ export class InterProcessMutex {
 }
 
 /** However it settles. */
-function settled(pending: Promise<unknown>, patience: Patience): Promise<unknown> {
-  return patience.wait((wake) => {
+function settled(pending: Promise<unknown>, deadline: Deadline): Promise<unknown> {
+  return deadline.wait((wake) => {
     pending.then(wake, wake);
     return () => undefined;
   });

@@ -2,9 +2,8 @@ import type { LockClient } from '../client/lock-client.js';
 import { lightest, weightedMark } from '../weighted/weighted-name.js';
 import type { Grant } from '../internals/grant.js';
 import { LockInternals } from '../internals/lock-internals.js';
-import type { Mode } from '../internals/lock-queue.js';
 import { readHolder, readParticipants, type Participant } from '../internals/participants.js';
-import type { Patience } from '../internals/patience.js';
+import type { Deadline } from '../internals/deadline.js';
 import { StickyLock } from '../sticky/sticky-lock.js';
 import { WeightedInternals, type WaitTools } from '../weighted/weighted-internals.js';
 import { readWeightedHolder, readWeightedParticipants } from '../weighted/weighted-participants.js';
@@ -27,9 +26,9 @@ export interface MutexKind {
   readonly hasWeights: boolean;
   readonly isSticky: boolean;
   /** A grant, or undefined in mode `once` when it cannot be had at once. */
-  acquire(patience: Patience, mode: Mode, wish: Wish): Promise<Grant | undefined>;
-  participants(patience: Patience): Promise<Participant[]>;
-  holder(patience: Patience): Promise<Participant | undefined>;
+  acquire(deadline: Deadline, wish: Wish): Promise<Grant | undefined>;
+  participants(deadline: Deadline): Promise<Participant[]>;
+  holder(deadline: Deadline): Promise<Participant | undefined>;
 }
 
 export function mutexKind(client: LockClient, path: string, options: CheckedMutexOptions, tools: WaitTools): MutexKind {
@@ -43,9 +42,9 @@ function weighted(client: LockClient, path: string, weights: { readonly overtake
     lockNames: [weightedMark],
     hasWeights: true,
     isSticky: false,
-    acquire: (patience, mode, { weight = lightest, data }) => internals.acquire(patience, mode, weight, data),
-    participants: (patience) => readWeightedParticipants(client, path, patience),
-    holder: (patience) => readWeightedHolder(client, path, patience),
+    acquire: (deadline, { weight = lightest, data }) => internals.acquire(deadline, weight, data),
+    participants: (deadline) => readWeightedParticipants(client, path, deadline),
+    holder: (deadline) => readWeightedHolder(client, path, deadline),
   };
 }
 
@@ -68,8 +67,8 @@ function ordered(client: LockClient, path: string, { driver, foreignNodes, stick
     lockNames: driver.lockNames ?? [driver.lockName],
     hasWeights: false,
     isSticky,
-    acquire: (patience, mode, { beside, data: ownData }) => internals.acquire(patience, mode, beside, ownData),
-    participants: (patience) => readParticipants(client, path, driver, patience, shown),
-    holder: (patience) => readHolder(client, path, { driver, shown }, patience),
+    acquire: (deadline, { beside, data: ownData }) => internals.acquire(deadline, beside, ownData),
+    participants: (deadline) => readParticipants(client, path, driver, deadline, shown),
+    holder: (deadline) => readHolder(client, path, { driver, shown }, deadline),
   };
 }

@@ -9,7 +9,7 @@ import { weightedChild } from '../weighted/weighted-name.js';
 import { readWeightedParticipant } from '../weighted/weighted-participants.js';
 import { WeightedQueue } from '../weighted/weighted-queue.js';
 import { placeIn, queueOf, readParticipant, type Participant } from '../internals/participants.js';
-import type { Patience } from '../internals/patience.js';
+import type { Deadline } from '../internals/deadline.js';
 import { plantWatch } from '../internals/plant-watch.js';
 import { connectedSession } from '../internals/reconnected.js';
 
@@ -18,7 +18,7 @@ export class QueueWatch {
   readonly #client: LockClient;
   readonly #path: string;
   readonly #root: string;
-  readonly #patience: Patience;
+  readonly #deadline: Deadline;
   /** Who was there at the last look: what a znode says is asked for once, of the holder at each look. */
   #known = new Map<string, Participant>();
   #session: Session | undefined;
@@ -26,23 +26,23 @@ export class QueueWatch {
   #hasNews = true;
   #wake: () => void = nothing;
 
-  constructor(client: LockClient, path: string, patience: Patience) {
+  constructor(client: LockClient, path: string, deadline: Deadline) {
     this.#client = client;
     this.#path = path;
     this.#root = `${client.chroot}${path}`;
-    this.#patience = patience;
+    this.#deadline = deadline;
   }
 
   /** Waits for news since the last look, and looks: the queue as it is then, in order. */
   async look(): Promise<Participant[]> {
     for (;;) {
       if (!this.#hasNews) {
-        await this.#patience.wait<undefined>((wake) => {
+        await this.#deadline.wait<undefined>((wake) => {
           this.#wake = () => wake(undefined);
           return () => (this.#wake = nothing);
         });
       }
-      const session = await connectedSession(this.#client, this.#patience);
+      const session = await connectedSession(this.#client, this.#deadline);
       try {
         // Taken back first: what fires from here on is news.
         this.#hasNews = false;
@@ -64,7 +64,7 @@ export class QueueWatch {
   async #namesOf(session: Session): Promise<string[]> {
     this.#follow(session);
     for (;;) {
-      this.#patience.check();
+      this.#deadline.check();
       session.watch(this.#root, this.#fired, 'children');
       try {
         return (await session.request(getChildren(this.#root, true))).value;
@@ -78,7 +78,7 @@ export class QueueWatch {
 
   /** What is not there has no children to watch: its creation is waited for. */
   async #willBeCreated(session: Session): Promise<boolean> {
-    this.#patience.check();
+    this.#deadline.check();
     session.watch(this.#root, this.#fired);
     try {
       await session.request(exists(this.#root, true));

@@ -2,7 +2,7 @@ import { requireClient, requireOpen, type LockClient } from '../client/lock-clie
 import { lockPath } from '../zookeeper/path.js';
 import { expectOptions, expectSignal } from '../support/validate.js';
 import type { Participant } from '../internals/participants.js';
-import { Patience } from '../internals/patience.js';
+import { Deadline } from '../internals/deadline.js';
 import { QueueWatch } from './queue-watch.js';
 
 /** Who holds a lock, and who waits for it. */
@@ -46,16 +46,16 @@ export function watchQueue(client: LockClient, path: string, options: WatchQueue
 }
 
 async function* queues(client: LockClient, path: string, signal: AbortSignal | undefined): AsyncGenerator<LockQueue, void, undefined> {
-  const patience = new Patience(client, path, { signal });
+  const deadline = new Deadline(client, path, { signal });
   // A signal that cannot be listened to would look like one that has aborted.
-  if (!signal?.aborted && !client.isClosing) patience.check();
-  const watch = new QueueWatch(client, path, patience);
+  if (!signal?.aborted && !client.isClosing) deadline.check();
+  const watch = new QueueWatch(client, path, deadline);
   // Also while the body of the loop runs: it may take long.
-  patience.onOver(() => watch.close());
+  deadline.onEnd(() => watch.close());
   try {
     let last: string | undefined;
-    while (!patience.isOver) {
-      const participants = await patience.limit(
+    while (!deadline.isExpired) {
+      const participants = await deadline.limit(
         () => watch.look(),
         () => undefined,
       );
@@ -66,9 +66,9 @@ async function* queues(client: LockClient, path: string, signal: AbortSignal | u
       yield { holder, waiters };
     }
   } catch (error) {
-    if (!patience.isOver) throw error;
+    if (!deadline.isExpired) throw error;
   } finally {
     watch.close();
-    patience.dispose();
+    deadline.dispose();
   }
 }

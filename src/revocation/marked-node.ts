@@ -5,7 +5,7 @@ import { exists, getData, remove, setData, sync, type Operation, type Stat } fro
 import { isZooKeeperError, whenNoNode, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { connectedSession } from '../internals/reconnected.js';
 import { dataOf, markIn, type Mark } from '../internals/mark.js';
-import type { Patience } from '../internals/patience.js';
+import type { Deadline } from '../internals/deadline.js';
 import { nextNews } from '../internals/plant-watch.js';
 import { shownData } from '../internals/shown-data.js';
 
@@ -30,29 +30,29 @@ export class MarkedNode {
    * @throws RequestFailedError when it is not there, or ZooKeeper refuses
    * @throws InvalidPathError when no session owns it
    */
-  async mark(patience: Patience): Promise<void> {
-    const { ephemeralOwner } = await this.#look(patience).catch(this.#refused);
+  async mark(deadline: Deadline): Promise<void> {
+    const { ephemeralOwner } = await this.#look(deadline).catch(this.#refused);
     if (ephemeralOwner === 0n) throw new InvalidPathError(this.#path, 'no session owns this znode, so nobody holds a lock by it');
-    await this.#write(patience);
+    await this.#write(deadline);
   }
 
   /** Resolves when it is gone. Writes the mark again where something else has taken its place. */
-  async untilGone(patience: Patience): Promise<void> {
+  async untilGone(deadline: Deadline): Promise<void> {
     for (;;) {
-      const news = await this.#news(patience).catch(this.#refused);
+      const news = await this.#news(deadline).catch(this.#refused);
       if (news === 'gone') return;
-      if (news === 'overwritten') await this.#write(patience);
+      if (news === 'overwritten') await this.#write(deadline);
     }
   }
 
   /** Resolves when it is gone. */
-  async delete(patience: Patience): Promise<void> {
-    await this.#answer(remove(this.#root), patience).catch(whenNoNode(undefined)).catch(this.#refused);
+  async delete(deadline: Deadline): Promise<void> {
+    await this.#answer(remove(this.#root), deadline).catch(whenNoNode(undefined)).catch(this.#refused);
   }
 
-  async #look(patience: Patience): Promise<Stat> {
+  async #look(deadline: Deadline): Promise<Stat> {
     try {
-      const read = await this.#answer(getData(this.#root, false), patience, { mustCatchUp: true });
+      const read = await this.#answer(getData(this.#root, false), deadline, { mustCatchUp: true });
       shownData(this.#client, this.#client.session, { path: this.#root, ...read });
       // Asked for in advance: from here on it is one of those that are kept.
       this.#client.recentData.recall(this.#root, read.stat.czxid);
@@ -60,18 +60,18 @@ export class MarkedNode {
     } catch (error) {
       if (!isZooKeeperError(error, 'NO_AUTH')) throw error;
       // Who may write and not read can ask all the same.
-      return this.#answer(exists(this.#root), patience);
+      return this.#answer(exists(this.#root), deadline);
     }
   }
 
   /** Who let go meanwhile needs no mark. */
-  async #write(patience: Patience): Promise<void> {
-    await this.#answer(setData(this.#root, dataOf(this.#mark)), patience).catch(whenNoNode(undefined)).catch(this.#refused);
+  async #write(deadline: Deadline): Promise<void> {
+    await this.#answer(setData(this.#root, dataOf(this.#mark)), deadline).catch(whenNoNode(undefined)).catch(this.#refused);
   }
 
-  async #news(patience: Patience): Promise<'gone' | 'overwritten' | 'look'> {
-    const session = await connectedSession(this.#client, patience);
-    return patience.wait((wake, fail) => {
+  async #news(deadline: Deadline): Promise<'gone' | 'overwritten' | 'look'> {
+    const session = await connectedSession(this.#client, deadline);
+    return deadline.wait((wake, fail) => {
       const stopWatching = nextNews(session, this.#root, {
         found: (data) => {
           if (markIn(data) !== this.#mark) wake('overwritten');
@@ -88,12 +88,12 @@ export class MarkedNode {
   }
 
   /** Asked again on the next connection when the answer was lost. */
-  async #answer<T>(operation: Operation<T>, patience: Patience, { mustCatchUp = false } = {}): Promise<T> {
+  async #answer<T>(operation: Operation<T>, deadline: Deadline, { mustCatchUp = false } = {}): Promise<T> {
     for (;;) {
-      const session = await connectedSession(this.#client, patience);
+      const session = await connectedSession(this.#client, deadline);
       if (mustCatchUp) session.request(sync(this.#root)).catch(ignore);
       try {
-        return await patience.wait((wake, fail) => {
+        return await deadline.wait((wake, fail) => {
           session.request(operation).then(({ value }) => wake(value), fail);
           return () => undefined;
         });

@@ -3,7 +3,7 @@ import { requireClient, requireOpen, type LockClient } from '../client/lock-clie
 import { lockPath } from '../zookeeper/path.js';
 import type { Mark } from '../internals/mark.js';
 import { MarkedNode } from './marked-node.js';
-import { Patience, type PatienceOptions } from '../internals/patience.js';
+import { Deadline, type DeadlineOptions } from '../internals/deadline.js';
 import { checkWaitOptions } from '../mutex/acquire-options.js';
 import { ask, type AskOptions } from '../mutex/ask.js';
 
@@ -38,7 +38,7 @@ export interface ForceReleaseOptions {
  */
 export async function revoke(client: LockClient, participantPath: string, options?: AskOptions): Promise<void> {
   const node = markedNode(client, participantPath, 'revoke');
-  await ask(client, { call: 'revoke', what: 'revoked', path: participantPath }, options, (patience) => node.mark(patience));
+  await ask(client, { call: 'revoke', what: 'revoked', path: participantPath }, options, (deadline) => node.mark(deadline));
 }
 
 /**
@@ -65,12 +65,12 @@ export async function forceRelease(client: LockClient, participantPath: string, 
   const node = markedNode(client, participantPath, 'force');
   const { timeoutMs = defaultTimeoutMs, signal } = checkWaitOptions('forceRelease', options);
   const answerMs = client.sessionTimeoutMs;
-  const isReleased = await within(client, participantPath, { timeoutMs: timeoutMs || answerMs, signal }, async (patience) => {
-    await node.mark(patience);
-    return timeoutMs > 0 && (await node.untilGone(patience).then(() => true, unlessLate));
+  const isReleased = await within(client, participantPath, { timeoutMs: timeoutMs || answerMs, signal }, async (deadline) => {
+    await node.mark(deadline);
+    return timeoutMs > 0 && (await node.untilGone(deadline).then(() => true, unlessLate));
   });
   if (isReleased) return 'released';
-  await within(client, participantPath, { timeoutMs: answerMs, signal }, (patience) => node.delete(patience));
+  await within(client, participantPath, { timeoutMs: answerMs, signal }, (deadline) => node.delete(deadline));
   return 'deleted';
 }
 
@@ -83,12 +83,12 @@ function markedNode(client: unknown, path: unknown, mark: Mark): MarkedNode {
   return new MarkedNode(client, valid, mark);
 }
 
-async function within<T>(client: LockClient, path: string, options: PatienceOptions, job: (patience: Patience) => Promise<T>): Promise<T> {
-  const patience = new Patience(client, path, { ...options, what: 'released' });
+async function within<T>(client: LockClient, path: string, options: DeadlineOptions, job: (deadline: Deadline) => Promise<T>): Promise<T> {
+  const deadline = new Deadline(client, path, { ...options, what: 'released' });
   try {
-    return await job(patience);
+    return await job(deadline);
   } finally {
-    patience.dispose();
+    deadline.dispose();
   }
 }
 

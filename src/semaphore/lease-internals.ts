@@ -12,8 +12,7 @@ import type { Grant } from '../internals/grant.js';
 import { localAddress } from '../internals/local-address.js';
 import type { Place } from '../internals/attempt.js';
 import { LockInternals } from '../internals/lock-internals.js';
-import type { Mode } from '../internals/lock-queue.js';
-import type { Patience } from '../internals/patience.js';
+import type { Deadline } from '../internals/deadline.js';
 import { Retries } from '../internals/retries.js';
 import { SharedCount } from './shared-count.js';
 import { StandOff } from './stand-off.js';
@@ -79,10 +78,10 @@ export class LeaseInternals {
     return join(this.#path, leases);
   }
 
-  /** As many grants, or undefined in mode `once` when there are not so many free leases. Settles the moment the patience is over. */
-  acquire(quantity: number, patience: Patience, mode: Mode, data?: Uint8Array): Promise<readonly Grant[] | undefined> {
-    return patience.limit(
-      () => (mode === 'once' ? this.#afterOtherTries(() => this.#tryOnce(quantity, patience, data)) : this.#run(quantity, patience, data)),
+  /** As many grants, or undefined in mode `once` when there are not so many free leases. Settles the moment the deadline is over. */
+  acquire(quantity: number, deadline: Deadline, data?: Uint8Array): Promise<readonly Grant[] | undefined> {
+    return deadline.limit(
+      () => (deadline.mayWait ? this.#run(quantity, deadline, data) : this.#afterOtherTries(() => this.#tryOnce(quantity, deadline, data))),
       (grants) => grants?.forEach((grant) => void grant.end()),
     );
   }
@@ -98,17 +97,17 @@ export class LeaseInternals {
    * Looks before it writes. Then it needs the turn, too, because those who stand in line at `locks` have asked before. Where another process takes its turn in the same moment, one
    * of both gets nothing.
    */
-  async #tryOnce(quantity: number, patience: Patience, data: Uint8Array | undefined): Promise<readonly Grant[] | undefined> {
-    patience.check();
+  async #tryOnce(quantity: number, deadline: Deadline, data: Uint8Array | undefined): Promise<readonly Grant[] | undefined> {
+    deadline.check();
     const { session } = this.#client;
     if (!session.isConnected) return undefined;
-    this.#refuseStrangers(session, patience);
-    if ((await this.#readLimit(session, patience, 'once')) === 'over') return undefined;
+    this.#refuseStrangers(session, deadline);
+    if ((await this.#readLimit(session, deadline)) === 'over') return undefined;
     if ((await this.#countFree(session)) < quantity) return undefined;
-    patience.check();
-    const turn = await this.#mutex.attempt(session, patience, 'once', { data });
+    deadline.check();
+    const turn = await this.#mutex.attempt(session, deadline, { data });
     if (turn.is !== 'granted') return undefined;
-    const taken = await this.#take(quantity, turn.grant, patience, 'once', data);
+    const taken = await this.#take(quantity, turn.grant, deadline, data);
     return taken.is === 'granted' ? taken.grants : undefined;
   }
 
@@ -123,20 +122,20 @@ export class LeaseInternals {
     }
   }
 
-  async #run(quantity: number, patience: Patience, data: Uint8Array | undefined): Promise<readonly Grant[]> {
-    const retries = new Retries(this.#client, patience.startedAt);
+  async #run(quantity: number, deadline: Deadline, data: Uint8Array | undefined): Promise<readonly Grant[]> {
+    const retries = new Retries(this.#client, deadline.startedAt);
     for (;;) {
-      this.#refuseStrangers(this.#client.session, patience);
-      const turn = await this.#mutex.acquire(patience, 'wait', undefined, data);
+      this.#refuseStrangers(this.#client.session, deadline);
+      const turn = await this.#mutex.acquire(deadline, undefined, data);
       if (turn === undefined) continue;
-      const taken = await this.#take(quantity, turn, patience, 'wait', data);
+      const taken = await this.#take(quantity, turn, deadline, data);
       if (taken.is === 'granted') return taken.grants;
-      if (taken.is === 'vanished') await retries.pause(patience, this.#leases.vanished());
+      if (taken.is === 'vanished') await retries.pause(deadline, this.#leases.vanished());
     }
   }
 
   /** Whoever has the turn takes all the leases. If one cannot be had, they are given back before the turn is: who is next finds none of ours. */
-  async #take(quantity: number, turn: Grant, patience: Patience, mode: Mode, data: Uint8Array | undefined): Promise<Taken> {
+  async #take(quantity: number, turn: Grant, deadline: Deadline, data: Uint8Array | undefined): Promise<Taken> {
     const { session } = this.#client;
     const grants: Grant[] = [];
     const discards: Promise<void>[] = [];
@@ -145,16 +144,16 @@ export class LeaseInternals {
     const areHeld = (): boolean => [turn, ...grants].every((grant) => grant.isValid);
     try {
       // Asked again: whoever came to this path since then finds our folders there.
-      this.#refuseStrangers(session, patience);
+      this.#refuseStrangers(session, deadline);
       while (areHeld() && grants.length < quantity && !wait.givesWay) {
-        if ((await this.#readLimit(session, patience, mode)) === 'over') break;
-        const outcome = await this.#leases.attempt(session, patience, mode, {
-          news: (place) => this.#news(place, wait, patience),
+        if ((await this.#readLimit(session, deadline)) === 'over') break;
+        const outcome = await this.#leases.attempt(session, deadline, {
+          news: (place) => this.#news(place, wait, deadline),
           discarded: (gone) => void discards.push(gone),
           data,
         });
         if (outcome.is === 'granted') grants.push(outcome.grant);
-        else if (outcome.is === 'vanished' || mode === 'once') return taken;
+        else if (outcome.is === 'vanished' || !deadline.mayWait) return taken;
       }
       if (session.isEnded || wait.givesWay) taken = { is: 'over' };
       else if (grants.length === quantity && areHeld()) taken = { is: 'granted', grants };
@@ -169,17 +168,17 @@ export class LeaseInternals {
    * `over` when the turn is lost, because somebody else may have it and wait for our znodes to go; or when a lease is that we have already; or when this call
    * gives way.
    */
-  async #news(place: Place, wait: Wait, patience: Patience): Promise<'look' | 'over'> {
+  async #news(place: Place, wait: Wait, deadline: Deadline): Promise<'look' | 'over'> {
     const { session, sorted, index } = place;
     const held = [wait.turn, ...wait.grants];
     const surplusInMs = wait.surplus.look(sorted.slice(0, index));
-    const standOffInMs = await this.#standOffIn(place, wait, patience);
+    const standOffInMs = await this.#standOffIn(place, wait, deadline);
     if (standOffInMs === 'give way') {
       wait.givesWay = true;
       return 'over';
     }
     const lookInMs = Math.min(surplusInMs, standOffInMs);
-    const news = await patience.wait<'look' | 'over'>((wake, fail) => {
+    const news = await deadline.wait<'look' | 'over'>((wake, fail) => {
       const look = (): void => wake('look');
       const stops = [
         session.onChange(() => session.isEnded && look()),
@@ -191,14 +190,14 @@ export class LeaseInternals {
       if (held.some((grant) => !grant.isValid)) wake('over');
       return () => stops.forEach((stop) => stop());
     });
-    return news === 'look' ? this.#readLimit(session, patience) : news;
+    return news === 'look' ? this.#readLimit(session, deadline) : news;
   }
 
   /** Only a call that has some leases already keeps them from somebody by its wait. */
-  #standOffIn({ session, sorted, index }: Place, { turn, grants, standOff }: Wait, patience: Patience): Promise<number | 'give way'> {
+  #standOffIn({ session, sorted, index }: Place, { turn, grants, standOff }: Wait, deadline: Deadline): Promise<number | 'give way'> {
     if (grants.length === 0) return Promise.resolve(Infinity);
     const part = { session, ...this.#folders, turn: turn.node.name, sorted, index, own: grants.map(({ node }) => node.name) };
-    return patience.limit(() => standOff.look(part), ignore);
+    return deadline.limit(() => standOff.look(part), ignore);
   }
 
   #newSurplus(): Surplus {
@@ -206,20 +205,20 @@ export class LeaseInternals {
     return new Surplus({ path: this.#path, maxLeases, clock: this.#client.clock, stayMs: () => 2 * this.#client.sessionTimeoutMs });
   }
 
-  async #readLimit(session: Session, patience: Patience, mode: Mode = 'wait'): Promise<'look' | 'over'> {
+  async #readLimit(session: Session, deadline: Deadline): Promise<'look' | 'over'> {
     if (this.#count === undefined) return 'look';
-    const count = await this.#count.read(session, patience, mode);
+    const count = await this.#count.read(session, deadline);
     if (count === undefined) return 'over';
     this.#maxLeases = count;
     return 'look';
   }
 
   /** A lock of another kind on this path ends the call: nobody can say who of both goes first. */
-  #refuseStrangers(session: Session, patience: Patience): void {
+  #refuseStrangers(session: Session, deadline: Deadline): void {
     session.request(getChildren(`${this.#client.chroot}${this.#path}`)).then(
       ({ value }) => {
         const strangers = value.filter((name) => name !== locks && name !== leases);
-        if (strangers.length > 0) patience.end(new ForeignNodeError(this.#path, strangers));
+        if (strangers.length > 0) deadline.end(new ForeignNodeError(this.#path, strangers));
       },
       ignore,
     );

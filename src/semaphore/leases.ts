@@ -3,7 +3,7 @@ import { LockTimeoutError } from '../internals/lock-errors.js';
 import { requireOpen, type LockClient } from '../client/lock-client.js';
 import { LeaseInternals, type Limit } from './lease-internals.js';
 import { readParticipants, type Participant } from '../internals/participants.js';
-import { Patience } from '../internals/patience.js';
+import { Deadline } from '../internals/deadline.js';
 import { dataOfOptions, leaseTermsOf, type AcquireOptions } from '../mutex/acquire-options.js';
 import { ask, type AskOptions } from '../mutex/ask.js';
 import { Hold, type HoldKeeper } from '../mutex/hold.js';
@@ -48,10 +48,9 @@ export class Leases {
     throwIfAborted(options.signal);
     const limits = usedLimits(this.#client);
     limits.enter(this.#path, this.#limit);
-    const mode = options.timeoutMs === 0 ? 'once' : 'wait';
-    const patience = new Patience(this.#client, this.#path, mode === 'once' ? { signal: options.signal } : options);
+    const deadline = Deadline.ofAcquire(this.#client, this.#path, options);
     try {
-      const grants = await this.#internals.acquire(quantity, patience, mode, dataOfOptions(options));
+      const grants = await this.#internals.acquire(quantity, deadline, dataOfOptions(options));
       if (grants === undefined) throw new LockTimeoutError(this.#path, 0);
       return grants.map((grant) => {
         limits.enter(this.#path, this.#limit);
@@ -61,7 +60,7 @@ export class Leases {
       });
     } finally {
       limits.leave(this.#path);
-      patience.dispose();
+      deadline.dispose();
     }
   }
 
@@ -78,6 +77,6 @@ export class Leases {
 
   participants(options?: AskOptions): Promise<Participant[]> {
     const question = { call: 'participants', what: 'participants', path: this.#path } as const;
-    return ask(this.#client, question, options, (patience) => readParticipants(this.#client, this.#internals.leasesPath, this.#internals.driver, patience));
+    return ask(this.#client, question, options, (deadline) => readParticipants(this.#client, this.#internals.leasesPath, this.#internals.driver, deadline));
   }
 }

@@ -3,8 +3,7 @@ import type { LockClient } from '../client/lock-client.js';
 import { getData } from '../zookeeper/operations.js';
 import type { Session } from '../zookeeper/session.js';
 import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
-import type { Mode } from '../internals/lock-queue.js';
-import type { Patience } from '../internals/patience.js';
+import type { Deadline } from '../internals/deadline.js';
 import { reconnected } from '../internals/reconnected.js';
 
 /** A number that programs share by a znode, as Curator's SharedCount writes it: a signed 32-bit integer, big-endian. */
@@ -18,13 +17,13 @@ export class SharedCount {
   }
 
   /** What it is now; undefined when the session has ended instead, or, in mode `once`, its connection. */
-  async read(session: Session, patience: Patience, mode: Mode): Promise<number | undefined> {
-    while (await reconnected(session, patience)) {
+  async read(session: Session, deadline: Deadline): Promise<number | undefined> {
+    while (await reconnected(session, deadline)) {
       try {
         return this.#parse((await session.request(getData(this.#root, false))).value.data);
       } catch (error) {
         if (!(error instanceof ZooKeeperError && error.isPassing)) throw this.#explained(error);
-        if (mode === 'once') return undefined;
+        if (!deadline.mayWait) return undefined;
       }
     }
     return undefined;

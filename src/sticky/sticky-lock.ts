@@ -2,8 +2,7 @@ import { inNoContext } from '../support/no-context.js';
 import type { LockClient } from '../client/lock-client.js';
 import type { Grant } from '../internals/grant.js';
 import type { LockInternals } from '../internals/lock-internals.js';
-import type { Mode } from '../internals/lock-queue.js';
-import { Patience } from '../internals/patience.js';
+import { Deadline } from '../internals/deadline.js';
 import { StickyTenure, type StickyTenureOptions } from './sticky-tenure.js';
 
 /**
@@ -25,26 +24,26 @@ export class StickyLock {
   }
 
   /** As {@link LockInternals.acquire}. */
-  async acquire(patience: Patience, mode: Mode): Promise<Grant | undefined> {
-    if (mode === 'once') {
-      if (this.#tenure === undefined) return this.#tryOnce(patience);
+  async acquire(deadline: Deadline): Promise<Grant | undefined> {
+    if (!deadline.mayWait) {
+      if (this.#tenure === undefined) return this.#tryOnce(deadline);
       if (!this.#tenure.isOpen || !this.#tenure.isIdle) return undefined;
     }
     for (;;) {
       const tenure = this.#tenure?.isOpen ? this.#tenure : this.#newTenure();
-      const grant = await patience.wait<Grant | undefined>((wake, fail) => {
-        const leave = tenure.join({ isPatient: mode === 'wait', served: wake, failed: fail });
+      const grant = await deadline.wait<Grant | undefined>((wake, fail) => {
+        const leave = tenure.join({ isPatient: deadline.mayWait, served: wake, failed: fail });
         return () => {
           leave();
           if (tenure.isUnwanted) this.#abandon.get(tenure)?.();
         };
       });
       if (grant === undefined) {
-        if (mode === 'once') return undefined;
+        if (!deadline.mayWait) return undefined;
         continue;
       }
-      if (patience.isOver) void grant.end();
-      patience.check();
+      if (deadline.isExpired) void grant.end();
+      deadline.check();
       return grant;
     }
   }
@@ -55,31 +54,31 @@ export class StickyLock {
   #newTenure(): StickyTenure {
     const tenure = this.#open();
     const aborter = new AbortController();
-    const patience = new Patience(this.#client, this.#path, { signal: aborter.signal });
+    const deadline = new Deadline(this.#client, this.#path, { signal: aborter.signal });
     this.#abandon.set(tenure, () => {
       // Before anybody can join it again.
       tenure.fail(undefined);
       aborter.abort();
     });
     // It serves others, too, when the caller that began it has long gone.
-    inNoContext(() => void this.#begin(tenure, patience));
+    inNoContext(() => void this.#begin(tenure, deadline));
     return tenure;
   }
 
-  async #begin(tenure: StickyTenure, patience: Patience): Promise<void> {
+  async #begin(tenure: StickyTenure, deadline: Deadline): Promise<void> {
     try {
-      const grant = await this.#internals.acquire(patience, 'wait');
+      const grant = await this.#internals.acquire(deadline);
       if (grant) tenure.begin(grant);
     } catch (error) {
       tenure.fail(error);
     } finally {
       this.#abandon.delete(tenure);
-      patience.dispose();
+      deadline.dispose();
     }
   }
 
-  async #tryOnce(patience: Patience): Promise<Grant | undefined> {
-    const grant = await this.#internals.acquire(patience, 'once');
+  async #tryOnce(deadline: Deadline): Promise<Grant | undefined> {
+    const grant = await this.#internals.acquire(deadline);
     // Somebody else of this process may have begun a tenure meanwhile: then this hold is one of its own.
     if (grant === undefined || this.#tenure !== undefined) return grant;
     const tenure = this.#open();

@@ -10,8 +10,8 @@ import type { WeightedStanding } from './weighted-queue.js';
 import { Attempt, type Entered } from '../internals/attempt.js';
 import type { Grant } from '../internals/grant.js';
 import { nodesOf, type LockNode } from '../internals/lock-node.js';
-import { LockQueue, type Mode } from '../internals/lock-queue.js';
-import type { Patience } from '../internals/patience.js';
+import { LockQueue } from '../internals/lock-queue.js';
+import type { Deadline } from '../internals/deadline.js';
 import { nextNews } from '../internals/plant-watch.js';
 import { connectedSession, reconnected } from '../internals/reconnected.js';
 import { Retries } from '../internals/retries.js';
@@ -63,25 +63,25 @@ export class WeightedInternals {
   }
 
   /** As {@link LockInternals.acquire}. */
-  acquire(patience: Patience, mode: Mode, weight: number, data?: Uint8Array): Promise<Grant | undefined> {
-    return patience.limit(
-      () => this.#run(patience, mode, weight, data),
+  acquire(deadline: Deadline, weight: number, data?: Uint8Array): Promise<Grant | undefined> {
+    return deadline.limit(
+      () => this.#run(deadline, weight, data),
       (grant) => void grant?.end(),
     );
   }
 
-  async #run(patience: Patience, mode: Mode, weight: number, data: Uint8Array | undefined): Promise<Grant | undefined> {
+  async #run(deadline: Deadline, weight: number, data: Uint8Array | undefined): Promise<Grant | undefined> {
     const line = this.#lineOf(weight);
-    const retries = new Retries(this.#client, patience.startedAt);
+    const retries = new Retries(this.#client, deadline.startedAt);
     for (;;) {
-      patience.check();
-      if (mode === 'once' && !this.#client.session.isConnected) return undefined;
-      const session = await connectedSession(this.#client, patience);
-      if (mode === 'once' && !(await this.#isFree(session, line, weight))) return undefined;
-      const step = await new Attempt(line, session, patience, mode, { enter: (node) => this.#enter(line, node, patience, mode, data) }).begin();
+      deadline.check();
+      if (!deadline.mayWait && !this.#client.session.isConnected) return undefined;
+      const session = await connectedSession(this.#client, deadline);
+      if (!deadline.mayWait && !(await this.#isFree(session, line, weight))) return undefined;
+      const step = await new Attempt(line, session, deadline, { enter: (node) => this.#enter(line, node, deadline, data) }).begin();
       if (step.is === 'granted') return step.grant;
       if (step.is === 'taken') return undefined;
-      if (step.is === 'vanished') await retries.pause(patience, line.requestFailed(new ZooKeeperError(noNode, 'getChildren2', this.#path)));
+      if (step.is === 'vanished') await retries.pause(deadline, line.requestFailed(new ZooKeeperError(noNode, 'getChildren2', this.#path)));
     }
   }
 
@@ -97,16 +97,16 @@ export class WeightedInternals {
     }
   }
 
-  async #enter(line: LockQueue, node: LockNode, patience: Patience, mode: Mode, data = this.#tools.data()): Promise<Entered> {
+  async #enter(line: LockQueue, node: LockNode, deadline: Deadline, data = this.#tools.data()): Promise<Entered> {
     const { session } = node;
     let isQueued = false;
     let before: Before = 'nothing';
-    const created = await line.create(node, patience, mode, () => this.#createAndAsk(node, data));
+    const created = await line.create(node, deadline, () => this.#createAndAsk(node, data));
     if (created === 'not created') return { is: 'over' };
     line.refuseOverflow(node);
     let look = created === 'found' ? undefined : created;
     for (;;) {
-      patience.check();
+      deadline.check();
       if (session.isEnded) return { is: 'over' };
       if (node.isGone || node.mark === 'force') return { is: 'vanished' };
       // A server that lags behind our create may show another znode of the lock, from before the one that ours is in.
@@ -115,8 +115,8 @@ export class WeightedInternals {
         before = 'sync';
       }
       if (look === undefined) {
-        if (mode === 'once' && !session.isConnected) return { is: 'taken' };
-        look = await this.#lookAgain(session, patience, before);
+        if (!deadline.mayWait && !session.isConnected) return { is: 'taken' };
+        look = await this.#lookAgain(session, deadline, before);
         if (look) before = 'nothing';
         continue;
       }
@@ -129,10 +129,10 @@ export class WeightedInternals {
         if (claimed.is === 'vanished') return claimed;
         if (claimed.is === 'unknown') before = 'write';
       } else {
-        if (mode === 'once') return { is: 'taken' };
+        if (!deadline.mayWait) return { is: 'taken' };
         if (!isQueued) this.#tools.queued?.(look.queue(this.#path).order.get(node.name) ?? 0, join(this.#path, node.name));
         isQueued = true;
-        await this.#news(node, standing, look.mzxid, patience);
+        await this.#news(node, standing, look.mzxid, deadline);
       }
       look = undefined;
     }
@@ -165,8 +165,8 @@ export class WeightedInternals {
    * Undefined when the answer was lost. After a claim without an answer only a look behind an answered quorum write can say whether we hold the lock: a session that
    * moved to another server may be shown an older tree.
    */
-  async #lookAgain(session: Session, patience: Patience, before: Before): Promise<WeightedLook | undefined> {
-    if (!(await reconnected(session, patience))) return undefined;
+  async #lookAgain(session: Session, deadline: Deadline, before: Before): Promise<WeightedLook | undefined> {
+    if (!(await reconnected(session, deadline))) return undefined;
     if (before === 'sync') session.request(sync(this.#root)).catch(ignore);
     const written = before === 'write' ? session.request(check(['/'])) : undefined;
     written?.catch(ignore);
@@ -179,14 +179,14 @@ export class WeightedInternals {
   }
 
   /** Resolves when there is a reason to look again. */
-  #news(node: LockNode, { watch, watchesClaim }: WeightedStanding & { is: 'waiting' }, mzxid: bigint, patience: Patience): Promise<undefined> {
+  #news(node: LockNode, { watch, watchesClaim }: WeightedStanding & { is: 'waiting' }, mzxid: bigint, deadline: Deadline): Promise<undefined> {
     const { session } = node;
     const path = join(this.#root, watch);
     const local = nodesOf(session).get(path);
     // Who is let in by what happens in this process looks after its own znode soon enough.
     if (local && !watchesClaim) node.watch.plantForWaiter();
     else node.watch.plant();
-    return patience.wait((wake, fail) => {
+    return deadline.wait((wake, fail) => {
       const look = (): void => wake(undefined);
       const stops = [local ? local.onGone(look) : nextNews(session, path, { told: look, failed: fail })];
       if (watchesClaim) stops.push(watchData(session, this.#root, mzxid, { changed: look, failed: fail }));

@@ -4,22 +4,22 @@ import { sync } from '../zookeeper/operations.js';
 import type { Session } from '../zookeeper/session.js';
 import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { readParticipant, type Participant } from '../internals/participants.js';
-import type { Patience } from '../internals/patience.js';
+import type { Deadline } from '../internals/deadline.js';
 import { connectedSession } from '../internals/reconnected.js';
 import { lightest, weightedChild } from './weighted-name.js';
 import { lookAtWeighted, type WeightedLook } from './weighted-look.js';
 
 /** The queue of a lock with weights: the holder first, then those who wait in the order in which they would be let in. */
-export function readWeightedParticipants(client: LockClient, path: string, patience: Patience): Promise<Participant[]> {
-  return read(client, path, patience, 'participants', ({ shown }) => [...shown.order.keys()]);
+export function readWeightedParticipants(client: LockClient, path: string, deadline: Deadline): Promise<Participant[]> {
+  return read(client, path, deadline, 'participants', ({ shown }) => [...shown.order.keys()]);
 }
 
 /**
  * Who holds a lock with weights; undefined when nobody does. Nothing that was written before is missed, through whichever server. Throws, as an acquire would, where
  * nobody can say.
  */
-export async function readWeightedHolder(client: LockClient, path: string, patience: Patience): Promise<Participant | undefined> {
-  const [holder] = await read(client, path, patience, 'holder', (look) => {
+export async function readWeightedHolder(client: LockClient, path: string, deadline: Deadline): Promise<Participant | undefined> {
+  const [holder] = await read(client, path, deadline, 'holder', (look) => {
     const { holder } = look.shown.holder ? look.shown : look.queue(path);
     return holder ? [holder] : [];
   });
@@ -33,10 +33,10 @@ export async function readWeightedParticipant(client: LockClient, session: Sessi
   return participant && { ...participant, weight };
 }
 
-async function read(client: LockClient, path: string, patience: Patience, what: 'participants' | 'holder', chosen: (look: WeightedLook) => string[]): Promise<Participant[]> {
+async function read(client: LockClient, path: string, deadline: Deadline, what: 'participants' | 'holder', chosen: (look: WeightedLook) => string[]): Promise<Participant[]> {
   const root = `${client.chroot}${path}`;
   for (;;) {
-    const session = await connectedSession(client, patience);
+    const session = await connectedSession(client, deadline);
     try {
       session.request(sync(root)).catch(ignore);
       const names = chosen(await lookAtWeighted(session, root));

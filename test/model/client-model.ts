@@ -28,7 +28,7 @@ export class ClientModel {
   readonly #tell: (event: ClockEvent) => void;
   readonly #beat: Due;
   readonly #use: Due;
-  /** The end of an attempt or of patience while there is a connection or one on its way, else the next attempt. */
+  /** The end of an attempt or of deadline while there is a connection or one on its way, else the next attempt. */
   readonly #turn: Due;
   readonly #pending: Pending[] = [];
   #ensemble: EnsembleModel | undefined;

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { closedTurnstile, closeTurnstile } from '../../src/internals/turnstile.ts';
-import type { Patience } from '../../src/internals/patience.ts';
+import type { Deadline } from '../../src/internals/deadline.ts';
 
 /** Waits without an end. */
-const patience = {
+const deadline = {
   wait: (subscribe: (wake: () => void) => () => void) => new Promise<void>((resolve) => void subscribe(resolve)),
-} as unknown as Patience;
+} as unknown as Deadline;
 
 describe('a turnstile', () => {
   it('lets its line through one after the other, in their order, and is forgotten with the last', async () => {
@@ -13,7 +13,7 @@ describe('a turnstile', () => {
     const turnstile = closeTurnstile(client, '/lock');
     const order: number[] = [];
     const line = [1, 2, 3].map(async (place) => {
-      await turnstile.turn(patience);
+      await turnstile.turn(deadline);
       expect(closedTurnstile(client, '/lock')).to.equal(turnstile);
       order.push(place);
       turnstile.passOn();
@@ -31,7 +31,7 @@ describe('a turnstile', () => {
     const turnstile = closeTurnstile(client, '/lock');
     const order: string[] = [];
     const go = async (name: string, who: 'refused' | 'newcomer'): Promise<void> => {
-      await turnstile.turn(patience, who);
+      await turnstile.turn(deadline, who);
       order.push(name);
       turnstile.passOn();
     };

@@ -54,7 +54,7 @@ describe('parallel first acquires of one context', () => {
     });
   });
 
-  it('have a patience of their own: a second that gives up sends nothing and takes nothing from the first', async () => {
+  it('have a deadline of their own: a second that gives up sends nothing and takes nothing from the first', async () => {
     const { mutex, theirs } = lab;
     const gateHold = await theirs.acquire();
     await lockContext.run(async () => {

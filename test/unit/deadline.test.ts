@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
 import type { LockClient } from '../../src/client/lock-client.ts';
 import { Listeners } from '../../src/support/listeners.ts';
-import { Patience } from '../../src/internals/patience.ts';
+import { Deadline } from '../../src/internals/deadline.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { rejection } from '../../harness/until.ts';
 
@@ -21,9 +21,9 @@ class Client {
   }
 }
 
-describe('Patience', () => {
+describe('Deadline', () => {
   let client: Client;
-  const patience = (options: { timeoutMs?: number; signal?: AbortSignal } = {}): Patience => new Patience(client as unknown as LockClient, '/lock', options);
+  const deadline = (options: { timeoutMs?: number; signal?: AbortSignal } = {}): Deadline => new Deadline(client as unknown as LockClient, '/lock', options);
   const never = (): (() => void) => () => undefined;
 
   beforeEach(() => {
@@ -31,13 +31,13 @@ describe('Patience', () => {
   });
 
   it('is over at its deadline, whatever it waits for by then', async () => {
-    const one = patience({ timeoutMs: 100 });
+    const one = deadline({ timeoutMs: 100 });
     const first = one.wait<number>((wake) => client.clock.after(60, () => wake(1)));
     client.clock.advance(60);
     expect(await first).to.equal(1);
     const second = rejection(one.wait(never));
     client.clock.advance(39);
-    expect(one.isOver).to.equal(false);
+    expect(one.isExpired).to.equal(false);
     client.clock.advance(1);
     expect((await second).code).to.equal('ERR_LOCK_TIMEOUT');
     expect(() => one.check()).to.throw('100 ms');
@@ -45,18 +45,18 @@ describe('Patience', () => {
 
   it('is over with the reason of its signal, also one that had aborted before', async () => {
     const controller = new AbortController();
-    const waiting = rejection(patience({ signal: controller.signal }).wait(never));
+    const waiting = rejection(deadline({ signal: controller.signal }).wait(never));
     const reason = new Error('enough');
     controller.abort(reason);
     expect(await waiting).to.equal(reason);
-    expect(await rejection(patience({ signal: controller.signal }).wait(never))).to.equal(reason);
+    expect(await rejection(deadline({ signal: controller.signal }).wait(never))).to.equal(reason);
   });
 
   it('is over when the client closes, also one that had closed before', async () => {
-    const waiting = rejection(patience().wait(never));
+    const waiting = rejection(deadline().wait(never));
     client.close();
     expect((await waiting).code).to.equal('ERR_LOCK_CLIENT_CLOSED');
-    expect((await rejection(patience().wait(never))).code).to.equal('ERR_LOCK_CLIENT_CLOSED');
+    expect((await rejection(deadline().wait(never))).code).to.equal('ERR_LOCK_CLIENT_CLOSED');
   });
 
   it('takes back what it subscribed to, whether woken, failed, over, or woken while it subscribed', async () => {
@@ -66,7 +66,7 @@ describe('Patience', () => {
       how(wake, fail);
       return () => void (open -= 1);
     };
-    const one = patience({ timeoutMs: 10 });
+    const one = deadline({ timeoutMs: 10 });
     await one.wait(subscribed((wake) => wake(1)));
     await one.wait(subscribed((wake) => void Promise.resolve().then(wake)));
     await rejection(one.wait(subscribed((_, fail) => void Promise.resolve().then(() => fail(new Error('no'))))));
@@ -78,8 +78,8 @@ describe('Patience', () => {
 
   it('leaves no timer and no listener behind when the call has settled', () => {
     const { signal } = new AbortController();
-    const one = patience({ timeoutMs: 1_000, signal });
-    const two = patience({ signal });
+    const one = deadline({ timeoutMs: 1_000, signal });
+    const two = deadline({ signal });
     expect(client.clock.timers).to.equal(1);
     expect(getEventListeners(signal, 'abort')).to.have.length(1);
     one.dispose();
@@ -89,26 +89,26 @@ describe('Patience', () => {
   });
 
   it('is over when its deadline has passed, also if the timer could not run yet', async () => {
-    const one = patience({ timeoutMs: 100 });
+    const one = deadline({ timeoutMs: 100 });
     const told: unknown[] = [];
-    one.onOver((error) => told.push(error));
+    one.onEnd((error) => told.push(error));
     client.clock.stall(100);
-    expect(one.isOver).to.equal(true);
+    expect(one.isExpired).to.equal(true);
     expect(told).to.have.length(1);
     expect(() => one.check()).to.throw('100 ms');
     expect((await rejection(one.wait((wake) => { wake(1); return () => undefined; }))).code).to.equal('ERR_LOCK_TIMEOUT');
   });
 
   it('tells who asks afterwards', () => {
-    const one = patience({ timeoutMs: 5 });
+    const one = deadline({ timeoutMs: 5 });
     const told: unknown[] = [];
     client.clock.advance(5);
-    one.onOver((error) => told.push(error));
+    one.onEnd((error) => told.push(error));
     expect(told).to.have.length(1);
   });
 
   it('ends for a reason of the call: all that it awaits rejects with that', async () => {
-    const one = patience();
+    const one = deadline();
     const waiting = rejection(one.wait(never));
     const reason = new Error('strangers');
     one.end(reason);
@@ -118,13 +118,13 @@ describe('Patience', () => {
 
   describe('limit', () => {
     it('is what a call comes to in time', async () => {
-      const one = patience({ timeoutMs: 100 });
+      const one = deadline({ timeoutMs: 100 });
       expect(await one.limit(() => Promise.resolve(7), never)).to.equal(7);
       expect(await rejection(one.limit(() => Promise.reject(new Error('own')), never))).to.have.property('message', 'own');
     });
 
     it('rejects at its deadline, and hands on what comes later', async () => {
-      const one = patience({ timeoutMs: 100 });
+      const one = deadline({ timeoutMs: 100 });
       let finish = (_value: number): void => undefined;
       const late: number[] = [];
       const limited = rejection(one.limit(() => new Promise<number>((resolve) => (finish = resolve)), (value) => late.push(value)));
@@ -139,7 +139,7 @@ describe('Patience', () => {
       const controller = new AbortController();
       controller.abort(new Error('enough'));
       let hasBegun = false;
-      const limited = patience({ signal: controller.signal }).limit(() => Promise.resolve((hasBegun = true)), never);
+      const limited = deadline({ signal: controller.signal }).limit(() => Promise.resolve((hasBegun = true)), never);
       expect((await rejection(limited)).message).to.equal('enough');
       expect(hasBegun).to.equal(false);
     });

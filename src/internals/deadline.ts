@@ -5,11 +5,13 @@ import { Listeners } from '../support/listeners.js';
 import type { LockClient } from '../client/lock-client.js';
 import { onAbort } from '../support/on-abort.js';
 
-export interface PatienceOptions {
+export interface DeadlineOptions {
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /** What the call waits for. @default 'acquired' */
   readonly what?: TimedOut;
+  /** Whether it waits at all, or tries once, for as long as an answer takes. @default true */
+  readonly mayWait?: boolean;
 }
 
 /** Something that can be taken back. */
@@ -18,7 +20,7 @@ export interface Wait {
 }
 
 /** One that waits until it is woken or failed; small, because ten thousand may wait. */
-export class Parked<T> {
+export class Waiter<T> {
   readonly #resolve: (value: T) => void;
   readonly #reject: (error: unknown) => void;
   #wait: Wait | 'not yet' | 'over' = 'not yet';
@@ -52,25 +54,28 @@ export class Parked<T> {
 }
 
 /** The calls that wait in a client, told by one listener of its end. */
-const waiting = new WeakMap<LockClient, Set<Patience>>();
+const waiting = new WeakMap<LockClient, Set<Deadline>>();
 
 /**
  * How long one call waits: until its one absolute deadline, its AbortSignal, or the end of the client, whichever comes
  * first. Everything that the call awaits, connecting and retrying included, ends with it.
  */
-export class Patience {
+export class Deadline {
   readonly #client: LockClient;
   readonly #path: string;
   readonly #timeoutMs: number | undefined;
-  readonly #what: PatienceOptions['what'];
+  readonly #what: DeadlineOptions['what'];
+  /** Else the call tries once, and goes away again if it would have to wait. */
+  readonly mayWait: boolean;
   /** When the call began; monotonic milliseconds. */
   readonly startedAt: number;
-  #overs: Listeners<unknown> | undefined;
-  #parked: Parked<never> | undefined;
+  #ends: Listeners<unknown> | undefined;
+  #waiter: Waiter<never> | undefined;
   #stops: (() => void)[] | undefined;
   #end: { readonly error: unknown } | undefined;
 
-  constructor(client: LockClient, path: string, { timeoutMs, signal, what }: PatienceOptions) {
+  constructor(client: LockClient, path: string, { timeoutMs, signal, what, mayWait = true }: DeadlineOptions) {
+    this.mayWait = mayWait;
     this.#client = client;
     this.#path = path;
     this.#timeoutMs = timeoutMs;
@@ -82,34 +87,39 @@ export class Patience {
       this.#end = { error: this.#closed() };
     } else {
       waitingIn(client).add(this);
-      if (timeoutMs !== undefined) this.#stops = [client.clock.after(timeoutMs, () => this.#over(this.#late()))];
-      if (signal) (this.#stops ??= []).push(onAbort(signal, (reason) => this.#over(reason)));
+      if (timeoutMs !== undefined) this.#stops = [client.clock.after(timeoutMs, () => this.#expire(this.#late()))];
+      if (signal) (this.#stops ??= []).push(onAbort(signal, (reason) => this.#expire(reason)));
     }
   }
 
+  /** Of an acquire: with a timeout of 0 it tries once. */
+  static ofAcquire(client: LockClient, path: string, { timeoutMs, signal }: DeadlineOptions): Deadline {
+    return new Deadline(client, path, timeoutMs === 0 ? { signal, mayWait: false } : { timeoutMs, signal });
+  }
+
   /** Judged now: after a stall an answer may be read before the timer runs that it came too late for. */
-  get isOver(): boolean {
-    if (!this.#end && this.#timeoutMs !== undefined && this.#client.clock.now() - this.startedAt >= this.#timeoutMs) this.#over(this.#late());
+  get isExpired(): boolean {
+    if (!this.#end && this.#timeoutMs !== undefined && this.#client.clock.now() - this.startedAt >= this.#timeoutMs) this.#expire(this.#late());
     return this.#end !== undefined;
   }
 
   check(): void {
-    if (this.isOver) throw this.#end?.error;
+    if (this.isExpired) throw this.#end?.error;
   }
 
   /** Called once, with what to reject with; at once if it is over already. */
-  onOver(listener: (error: unknown) => void): () => void {
+  onEnd(listener: (error: unknown) => void): () => void {
     if (this.#end) listener(this.#end.error);
-    this.#overs ??= new Listeners();
-    const stop = this.#overs.add(listener);
+    this.#ends ??= new Listeners();
+    const stop = this.#ends.add(listener);
     return () => {
       stop();
-      if (this.#overs?.isEmpty) this.#overs = undefined;
+      if (this.#ends?.isEmpty) this.#ends = undefined;
     };
   }
 
   /**
-   * Waits until `subscribe` wakes or fails it; rejects as soon as the patience is over. Whichever comes, what `subscribe`
+   * Waits until `subscribe` wakes or fails it; rejects as soon as the deadline is over. Whichever comes, what `subscribe`
    * returned is called.
    */
   wait<T>(subscribe: (wake: (value: T) => void, fail: (error: unknown) => void) => () => void): Promise<T> {
@@ -123,11 +133,11 @@ export class Patience {
         subscription.cancel();
         how();
       };
-      if (this.isOver) {
+      if (this.isExpired) {
         reject(this.#end?.error);
         return;
       }
-      const stop = this.onOver((error) => settle(() => reject(error)));
+      const stop = this.onEnd((error) => settle(() => reject(error)));
       subscription.cancel = subscribe(
         (value) => settle(() => resolve(value)),
         (error) => settle(() => reject(error)),
@@ -137,29 +147,29 @@ export class Patience {
   }
 
   /** As `wait`, for the one wait that may last long. */
-  park<T>(subscribe: (parked: Parked<T>) => Wait): Promise<T> {
+  waitAs<T>(subscribe: (waiter: Waiter<T>) => Wait): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (this.isOver) {
+      if (this.isExpired) {
         reject(this.#end?.error);
         return;
       }
-      const parked = new Parked<T>(resolve, reject);
-      this.#parked = parked;
-      parked.by(subscribe(parked));
+      const waiter = new Waiter<T>(resolve, reject);
+      this.#waiter = waiter;
+      waiter.by(subscribe(waiter));
     });
   }
 
   /**
-   * What `run` comes to, unless the patience is over first: then it rejects at once, and what comes of `run` later is for `late` to clean up.
+   * What `run` comes to, unless the deadline is over first: then it rejects at once, and what comes of `run` later is for `late` to clean up.
    */
   limit<T>(run: () => Promise<T>, late: (value: T) => void): Promise<T> {
     return new Promise((resolve, reject) => {
-      const stop = this.onOver((error) => reject(error));
-      if (this.isOver) return;
+      const stop = this.onEnd((error) => reject(error));
+      if (this.isExpired) return;
       run().then(
         (value) => {
-          // Asked before `stop`: it is this question that may find the patience over, and reject.
-          if (this.isOver) late(value);
+          // Asked before `stop`: it is this question that may find the deadline over, and reject.
+          if (this.isExpired) late(value);
           else resolve(value);
           stop();
         },
@@ -173,7 +183,7 @@ export class Patience {
 
   /** Ends it for a reason of the call's own: all that it awaits rejects with `error`. */
   end(error: unknown): void {
-    this.#over(error);
+    this.#expire(error);
   }
 
   /** The call has settled: no timer and no listener stays behind. */
@@ -186,7 +196,7 @@ export class Patience {
 
   /** The client is about to close. */
   closing(): void {
-    this.#over(this.#closed());
+    this.#expire(this.#closed());
   }
 
   #late(): Error {
@@ -197,19 +207,19 @@ export class Patience {
     return new ClientClosedError(`nothing can be done with the lock ${this.#path} any more`);
   }
 
-  #over(error: unknown): void {
+  #expire(error: unknown): void {
     if (this.#end) return;
     this.#end = { error };
     this.dispose();
-    this.#parked?.fail(error);
-    this.#overs?.tell(error);
+    this.#waiter?.fail(error);
+    this.#ends?.tell(error);
   }
 }
 
-function waitingIn(client: LockClient): Set<Patience> {
+function waitingIn(client: LockClient): Set<Deadline> {
   const known = waiting.get(client);
   if (known) return known;
-  const patient = new Set<Patience>();
+  const patient = new Set<Deadline>();
   waiting.set(client, patient);
   client.onChange(() => {
     if (client.isClosing) for (const each of [...patient]) each.closing();
