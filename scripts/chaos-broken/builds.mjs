@@ -5,7 +5,7 @@ export const builds = [
   {
     name: 'a grant without the session check',
     edits: [
-      edit('src/internals/attempt.ts', 'return session.deadline - this.#queue.client.clock.now() < session.timeoutMs / 4;', 'return false;'),
+      edit('src/internals/attempt.ts', 'return !this.#node.session.hasTimeToGrant;', 'return false;'),
       edit('src/internals/attempt.ts', "if (!session.isAlive()) return { is: 'over' };", ''),
       edit('src/internals/attempt.ts', ' || !this.#node.session.isAlive()', ''),
     ],

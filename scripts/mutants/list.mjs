@@ -21,7 +21,7 @@ export const mutants = [
   {
     name: 'a grant without proof that the session lives',
     file: 'src/internals/attempt.ts',
-    find: 'return session.deadline - this.#queue.client.clock.now() < session.timeoutMs / 4;',
+    find: 'return !this.#node.session.hasTimeToGrant;',
     replace: 'return false;',
     tests: tests('integration/races', 'deleted while its session proves itself'),
   },

@@ -254,8 +254,7 @@ export class Attempt {
     while (!session.isEnded && this.#needsProof()) {
       if (!this.#deadline.mayWait && !session.isConnected) return { is: 'taken' };
       if (await reconnected(session, this.#deadline)) await session.prove().catch(ignore);
-      // Proof takes the time that the leader needs to hear of it; asking faster does not bring it earlier.
-      if (this.#needsProof()) await this.#queue.pause(this.#deadline, session.timeoutMs / 24);
+      if (this.#needsProof()) await this.#queue.pause(this.#deadline, session.proofPauseMs);
     }
     this.#deadline.check();
     if (!session.isAlive()) return { is: 'over' };
@@ -271,8 +270,7 @@ export class Attempt {
   }
 
   #needsProof(): boolean {
-    const { session } = this.#node;
-    return session.deadline - this.#queue.client.clock.now() < session.timeoutMs / 4;
+    return !this.#node.session.hasTimeToGrant;
   }
 }
 

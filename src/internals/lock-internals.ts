@@ -1,6 +1,6 @@
 import { LockTimeoutError, type RequestFailedError } from './lock-errors.js';
 import type { LockClient } from '../client/lock-client.js';
-import { getData, sync } from '../zookeeper/operations.js';
+import { getData } from '../zookeeper/operations.js';
 import { join } from '../zookeeper/path.js';
 import type { Session } from '../zookeeper/session.js';
 import { isZooKeeperError, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
@@ -28,7 +28,7 @@ export class LockInternals {
   }
 
   /**
-   * A grant, or undefined in mode `once` when somebody is before us. Settles the moment the deadline is over; what was begun by
+   * A grant; undefined where the deadline may not wait and somebody is before us. Settles the moment the deadline expires; what was begun by
    * then is cleaned up in the background, and a grant that comes later is released.
    *
    * @param beside what the same owner holds now in the same queue, if that lets it in at once; may throw what the acquire rejects with
@@ -94,7 +94,7 @@ export class LockInternals {
 
   /** tryAcquire looks before it writes. `idle`: somebody keeps a sticky lock, and uses it no more. */
   async #look(session: Session): Promise<'free' | 'taken' | 'idle'> {
-    session.request(sync(this.#queue.root)).catch(ignore);
+    session.catchUp(this.#queue.root);
     try {
       const { sorted, foreign } = (await listChildren(session, this.#queue.root)).queue(this.#queue.options.driver);
       this.#queue.refuseForeign(foreign);

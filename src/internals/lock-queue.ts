@@ -1,6 +1,5 @@
 import { ForeignNodeError, RequestFailedError, SequenceOverflowError } from './lock-errors.js';
 import type { LockClient } from '../client/lock-client.js';
-import { sync } from '../zookeeper/operations.js';
 import type { Session } from '../zookeeper/session.js';
 import { isZooKeeperError, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import type { LockDriver } from '../driver/lock-driver.js';
@@ -139,7 +138,7 @@ export class LockQueue {
 
   async listAgain(session: Session, deadline: Deadline, { mustCatchUp }: { mustCatchUp: boolean }): Promise<Listing | undefined> {
     if (!(await reconnected(session, deadline))) return undefined;
-    if (mustCatchUp) session.request(sync(this.root)).catch(ignore);
+    if (mustCatchUp) session.catchUp(this.root);
     return this.#list(session);
   }
 

@@ -1,6 +1,6 @@
 import { ForeignNodeError, RequestFailedError } from './lock-errors.js';
 import type { LockClient } from '../client/lock-client.js';
-import { getChildren, getData, sync } from '../zookeeper/operations.js';
+import { getChildren, getData } from '../zookeeper/operations.js';
 import { join } from '../zookeeper/path.js';
 import { sessionName, type Session } from '../zookeeper/session.js';
 import { whenNoNode, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
@@ -67,7 +67,7 @@ export async function readHolder(client: LockClient, path: string, rule: LockRul
   for (;;) {
     const session = await connectedSession(client, deadline);
     try {
-      session.request(sync(root)).catch(ignore);
+      session.catchUp(root);
       let names = await session.request(getChildren(root)).then(({ value }) => value, whenNoNode<string[]>([]));
       for (;;) {
         const first = firstHolding(names, rule);
@@ -136,8 +136,4 @@ export async function readParticipant(client: LockClient, session: Session, path
     isIdle,
     createdAt: new Date(stat.createdAtMs),
   };
-}
-
-function ignore(): void {
-  // What failed here fails again where it is awaited.
 }

@@ -25,7 +25,7 @@ export interface MutexKind {
   readonly lockNames: readonly string[];
   readonly hasWeights: boolean;
   readonly isSticky: boolean;
-  /** A grant, or undefined in mode `once` when it cannot be had at once. */
+  /** A grant; undefined where the deadline may not wait and it cannot be had at once. */
   acquire(deadline: Deadline, wish: Wish): Promise<Grant | undefined>;
   participants(deadline: Deadline): Promise<Participant[]>;
   holder(deadline: Deadline): Promise<Participant | undefined>;

@@ -1,6 +1,6 @@
 import { RequestFailedError } from '../internals/lock-errors.js';
 import type { LockClient } from '../client/lock-client.js';
-import { exists, getChildren, sync } from '../zookeeper/operations.js';
+import { exists, getChildren } from '../zookeeper/operations.js';
 import type { Session } from '../zookeeper/session.js';
 import { isZooKeeperError, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { decodeClaim } from '../weighted/claim.js';
@@ -96,7 +96,7 @@ export class QueueWatch {
     this.#leave();
     this.#session = session;
     this.#stopListening = session.onChange(() => session.isEnded && this.#fired());
-    session.request(sync(this.#root)).catch(nothing);
+    session.catchUp(this.#root);
   }
 
   #leave(): void {

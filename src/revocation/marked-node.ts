@@ -1,7 +1,7 @@
 import { InvalidPathError } from '../zookeeper/invalid-path-error.js';
 import { RequestFailedError } from '../internals/lock-errors.js';
 import type { LockClient } from '../client/lock-client.js';
-import { exists, getData, remove, setData, sync, type Operation, type Stat } from '../zookeeper/operations.js';
+import { exists, getData, remove, setData, type Operation, type Stat } from '../zookeeper/operations.js';
 import { isZooKeeperError, whenNoNode, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { connectedSession } from '../internals/reconnected.js';
 import { dataOf, markIn, type Mark } from '../internals/mark.js';
@@ -91,7 +91,7 @@ export class MarkedNode {
   async #answer<T>(operation: Operation<T>, deadline: Deadline, { mustCatchUp = false } = {}): Promise<T> {
     for (;;) {
       const session = await connectedSession(this.#client, deadline);
-      if (mustCatchUp) session.request(sync(this.#root)).catch(ignore);
+      if (mustCatchUp) session.catchUp(this.#root);
       try {
         return await deadline.wait((wake, fail) => {
           session.request(operation).then(({ value }) => wake(value), fail);
@@ -108,8 +108,4 @@ export class MarkedNode {
     const why = error.is('NO_NODE') ? ', because it is not there' : '';
     throw new RequestFailedError(`${this.#path} cannot be ${this.#mark === 'revoke' ? 'revoked' : 'released by force'}${why}`, error);
   };
-}
-
-function ignore(): void {
-  // What failed here fails again where it is awaited.
 }

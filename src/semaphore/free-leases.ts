@@ -1,5 +1,5 @@
 import { ForeignNodeError } from '../internals/lock-errors.js';
-import { getChildren, sync, type Operation } from '../zookeeper/operations.js';
+import { getChildren, type Operation } from '../zookeeper/operations.js';
 import type { Session } from '../zookeeper/session.js';
 import { whenNoNode } from '../zookeeper/zookeeper-error.js';
 import { foreignNames } from '../driver/names.js';
@@ -20,7 +20,7 @@ export interface SemaphoreFolders {
  * @throws ForeignNodeError where a folder has children of another kind of lock
  */
 export async function countFreeLeases(session: Session, chroot: string, { locks, leases }: SemaphoreFolders, maxLeases: () => number): Promise<number> {
-  session.request(sync(`${chroot}${leases}`)).catch(ignore);
+  session.catchUp(`${chroot}${leases}`);
   const [inLine, taken] = await Promise.all([namesIn(session, getChildren(`${chroot}${locks}`)), namesIn(session, getChildren(`${chroot}${leases}`))]);
   refuseForeign(locks, foreignNames(inLine, standardDriver.lockName));
   refuseForeign(leases, foreignNames(taken, leaseName));
@@ -33,8 +33,4 @@ function namesIn(session: Session, list: Operation<string[]>): Promise<string[]>
 
 function refuseForeign(path: string, foreign: readonly string[]): void {
   if (foreign.length > 0) throw new ForeignNodeError(path, foreign);
-}
-
-function ignore(): void {
-  // What failed here fails again where it is awaited.
 }

@@ -78,7 +78,7 @@ export class LeaseInternals {
     return join(this.#path, leases);
   }
 
-  /** As many grants, or undefined in mode `once` when there are not so many free leases. Settles the moment the deadline is over. */
+  /** As many grants; undefined where the deadline may not wait and there are not so many free leases. Settles the moment the deadline expires. */
   acquire(quantity: number, deadline: Deadline, data?: Uint8Array): Promise<readonly Grant[] | undefined> {
     return deadline.limit(
       () => (deadline.mayWait ? this.#run(quantity, deadline, data) : this.#afterOtherTries(() => this.#tryOnce(quantity, deadline, data))),

@@ -16,7 +16,7 @@ export class SharedCount {
     this.#root = `${client.chroot}${path}`;
   }
 
-  /** What it is now; undefined when the session has ended instead, or, in mode `once`, its connection. */
+  /** What it is now; undefined when the session has ended instead, or its connection where the deadline may not wait. */
   async read(session: Session, deadline: Deadline): Promise<number | undefined> {
     while (await reconnected(session, deadline)) {
       try {

@@ -164,9 +164,8 @@ export class StickyTenure {
   #isFit(): boolean {
     if (this.#state.at !== 'serving') return false;
     const { session } = this.#state.node;
-    const quarterMs = session.timeoutMs / 4;
-    const now = this.#options.clock.now();
-    return session.isConnected && session.isAlive() && now - session.heardAt < quarterMs && session.deadline - now >= quarterMs;
+    const silentMs = this.#options.clock.now() - session.heardAt;
+    return session.isConnected && session.isAlive() && silentMs < session.timeoutMs / 4 && session.hasTimeToGrant;
   }
 
   /** The next change of the session goes on as well. */
@@ -175,9 +174,8 @@ export class StickyTenure {
     const { session } = this.#state.node;
     const rest: Use = { by: 'rest', stop: nothing };
     this.#use = rest;
-    // Proof takes the time that the leader needs to hear of it.
     const pause = (): void => {
-      if (this.#use === rest) rest.stop = this.#options.clock.after(this.#isFit() ? 0 : session.timeoutMs / 24, () => this.#rested(rest));
+      if (this.#use === rest) rest.stop = this.#options.clock.after(this.#isFit() ? 0 : session.proofPauseMs, () => this.#rested(rest));
     };
     session.prove().then(pause, pause);
   }

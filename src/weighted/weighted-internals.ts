@@ -1,5 +1,5 @@
 import type { LockClient } from '../client/lock-client.js';
-import { check, checkExists, multi, setData, sync } from '../zookeeper/operations.js';
+import { check, checkExists, multi, setData } from '../zookeeper/operations.js';
 import { join } from '../zookeeper/path.js';
 import type { Session } from '../zookeeper/session.js';
 import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
@@ -87,7 +87,7 @@ export class WeightedInternals {
 
   /** tryAcquire looks before it writes. */
   async #isFree(session: Session, line: LockQueue, weight: number): Promise<boolean> {
-    session.request(sync(this.#root)).catch(ignore);
+    session.catchUp(this.#root);
     const own = newcomer(weight, this.#overtakesPerWeight);
     try {
       const look = await this.#ask(session);
@@ -167,7 +167,7 @@ export class WeightedInternals {
    */
   async #lookAgain(session: Session, deadline: Deadline, before: Before): Promise<WeightedLook | undefined> {
     if (!(await reconnected(session, deadline))) return undefined;
-    if (before === 'sync') session.request(sync(this.#root)).catch(ignore);
+    if (before === 'sync') session.catchUp(this.#root);
     const written = before === 'write' ? session.request(check(['/'])) : undefined;
     written?.catch(ignore);
     const look = await this.#ask(session);

@@ -1,6 +1,5 @@
 import { RequestFailedError } from '../internals/lock-errors.js';
 import type { LockClient } from '../client/lock-client.js';
-import { sync } from '../zookeeper/operations.js';
 import type { Session } from '../zookeeper/session.js';
 import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { readParticipant, type Participant } from '../internals/participants.js';
@@ -38,7 +37,7 @@ async function read(client: LockClient, path: string, deadline: Deadline, what: 
   for (;;) {
     const session = await connectedSession(client, deadline);
     try {
-      session.request(sync(root)).catch(ignore);
+      session.catchUp(root);
       const names = chosen(await lookAtWeighted(session, root));
       // Who left between the look at all and the look at each is not there any more.
       return (await Promise.all(names.map((name) => readWeightedParticipant(client, session, path, name)))).filter((participant) => participant !== undefined);
@@ -47,8 +46,4 @@ async function read(client: LockClient, path: string, deadline: Deadline, what: 
       if (!error.isPassing) throw new RequestFailedError(`The ${what} of ${path} cannot be read`, error);
     }
   }
-}
-
-function ignore(): void {
-  // What failed here fails again where it is awaited.
 }

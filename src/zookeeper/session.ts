@@ -197,6 +197,21 @@ export class Session implements ConnectionListener {
     return this.#clock.after(Math.max(0, this.deadline - this.#clock.now()), run);
   }
 
+  /** What is asked behind this in the same tick is answered by a server that has caught up with its leader. */
+  catchUp(path: string): void {
+    void inNoContext(() => this.request(sync(path)).catch(ignore));
+  }
+
+  /** Whether a hold that began now would not be lost as soon as it is granted. */
+  get hasTimeToGrant(): boolean {
+    return this.deadline - this.#clock.now() >= this.timeoutMs / 4;
+  }
+
+  /** How long a proof takes at least, because the leader has to hear of it: asking more often does not bring it earlier. */
+  get proofPauseMs(): number {
+    return this.timeoutMs / 24;
+  }
+
   /** A quorum write and a sync behind it: what keeps the session alive and says that it is. */
   prove(): Promise<void> {
     return inNoContext(() => this.#heartbeat());
