@@ -177,7 +177,7 @@ export class Attempt {
     try {
       if (!(await this.#node.createBeside(held.node, this.#unusual.data ?? options.data(), client.options.aclFor))) return { is: 'over' };
     } catch (error) {
-      if (!(error instanceof ZooKeeperError && error.isPassing)) throw error;
+      if (!(error instanceof ZooKeeperError && error.isRetryable)) throw error;
       if (!(await this.#queue.findAgain(this.#node.session, this.#node, this.#deadline))) return { is: 'over' };
     }
     return this.#grant(held.fencingToken);

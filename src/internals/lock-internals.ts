@@ -103,7 +103,7 @@ export class LockInternals {
       return sorted.length === 1 && (await this.#isIdle(session, sorted[0] ?? '')) ? 'idle' : 'taken';
     } catch (error) {
       if (isZooKeeperError(error, 'NO_NODE')) return 'free';
-      if (error instanceof ZooKeeperError && error.isPassing) return 'taken';
+      if (error instanceof ZooKeeperError && error.isRetryable) return 'taken';
       throw this.#queue.explained(error);
     }
   }

@@ -165,7 +165,7 @@ export class LockNode implements Watched {
     try {
       return await answer;
     } catch (error) {
-      if (error instanceof ZooKeeperError && error.isRefusal) this.#state = unsent;
+      if (error instanceof ZooKeeperError && error.isDefinite) this.#state = unsent;
       throw error;
     }
   }

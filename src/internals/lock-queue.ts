@@ -88,7 +88,7 @@ export class LockQueue {
         try {
           return await sent;
         } catch (error) {
-          if (error instanceof ZooKeeperError && error.isPassing) {
+          if (error instanceof ZooKeeperError && error.isRetryable) {
             return (await this.findAgain(session, node, deadline)) ? 'found' : 'not created';
           }
           if (!isZooKeeperError(error, 'NO_NODE')) throw error;
@@ -130,7 +130,7 @@ export class LockQueue {
       try {
         return await node.find();
       } catch (error) {
-        if (!(error instanceof ZooKeeperError && error.isPassing)) throw error;
+        if (!(error instanceof ZooKeeperError && error.isRetryable)) throw error;
         if (!error.is('CONNECTION_LOSS')) await this.pause(deadline, this.#retrySleepMs(tries, deadline, error));
       }
     }
@@ -209,7 +209,7 @@ export class LockQueue {
       return await listChildren(session, this.root);
     } catch (error) {
       if (isZooKeeperError(error, 'NO_NODE')) return new Listing([], session.lastZxid);
-      if (error instanceof ZooKeeperError && error.isPassing) return undefined;
+      if (error instanceof ZooKeeperError && error.isRetryable) return undefined;
       throw error;
     }
   }

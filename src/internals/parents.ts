@@ -37,7 +37,7 @@ export async function sendParents(
         throw error;
       }
       // Any other refusal came from a server that understood the question.
-      if (error instanceof ZooKeeperError && error.isRefusal) learned.set(client, 'known');
+      if (error instanceof ZooKeeperError && error.isDefinite) learned.set(client, 'known');
       if (explains(error)) errors.push(error);
     }
   }
@@ -57,5 +57,5 @@ export async function sendParents(
  * create behind decides.
  */
 function explains(error: unknown): boolean {
-  return !(error instanceof ZooKeeperError) || !(error.isPassing || error.is('NODE_EXISTS') || error.is('NO_NODE') || error.is('UNIMPLEMENTED'));
+  return !(error instanceof ZooKeeperError) || !(error.isRetryable || error.is('NODE_EXISTS') || error.is('NO_NODE') || error.is('UNIMPLEMENTED'));
 }

@@ -1,15 +1,15 @@
-import { ForeignNodeError, RequestFailedError } from './lock-errors.js';
+import { ForeignNodeError } from './lock-errors.js';
 import type { LockClient } from '../client/lock-client.js';
 import { getChildren, getData } from '../zookeeper/operations.js';
 import { join } from '../zookeeper/path.js';
 import { sessionName, type Session } from '../zookeeper/session.js';
-import { whenNoNode, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
+import { whenNoNode } from '../zookeeper/zookeeper-error.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { foreignNames, hasMarkedUuid, kazooSequenceOf, sequenceOf } from '../driver/names.js';
 import { isMarkedIdle, withoutMark } from './idle-mark.js';
 import { ownerIn, type LockOwner } from './lock-owner.js';
 import type { Deadline } from './deadline.js';
-import { connectedSession } from './reconnected.js';
+import { untilAnswered } from './until-answered.js';
 import { shownData } from './shown-data.js';
 
 /** Somebody in a lock's queue: the holder is the first, the waiters follow. */
@@ -39,20 +39,13 @@ export interface Participant {
 export type Shown = 'own' | 'known';
 
 /** The queue as it is now, in order; empty when nobody was ever there. */
-export async function readParticipants(client: LockClient, path: string, driver: LockDriver, deadline: Deadline, shown: Shown = 'own'): Promise<Participant[]> {
-  const root = `${client.chroot}${path}`;
-  for (;;) {
-    const session = await connectedSession(client, deadline);
-    try {
-      const names = await session.request(getChildren(root)).then(({ value }) => value, whenNoNode<string[]>([]));
-      const read = queueOf(names, driver, shown).map((name) => readParticipant(client, session, path, name, placeIn(name, driver)));
-      // Who left between the list and the look is not there any more.
-      return (await Promise.all(read)).filter((participant) => participant !== undefined);
-    } catch (error) {
-      if (!(error instanceof ZooKeeperError)) throw error;
-      if (!error.isPassing) throw new RequestFailedError(`The participants of ${path} cannot be read`, error);
-    }
-  }
+export function readParticipants(client: LockClient, path: string, driver: LockDriver, deadline: Deadline, shown: Shown = 'own'): Promise<Participant[]> {
+  return untilAnswered(client, deadline, `The participants of ${path} cannot be read`, async (session) => {
+    const names = await namesOf(session, client, path);
+    const read = queueOf(names, driver, shown).map((name) => readParticipant(client, session, path, name, placeIn(name, driver)));
+    // A participant that left between the list and the look is not there any more.
+    return (await Promise.all(read)).filter((participant) => participant !== undefined);
+  });
 }
 
 /** How to find out who of a queue holds the lock. */
@@ -62,29 +55,27 @@ export interface LockRule {
 }
 
 /** The first of those who hold the lock; undefined when nobody does. Nothing that was written before is missed, through whichever server. */
-export async function readHolder(client: LockClient, path: string, rule: LockRule, deadline: Deadline): Promise<Participant | undefined> {
-  const root = `${client.chroot}${path}`;
-  for (;;) {
-    const session = await connectedSession(client, deadline);
-    try {
-      session.catchUp(root);
-      let names = await session.request(getChildren(root)).then(({ value }) => value, whenNoNode<string[]>([]));
-      for (;;) {
-        const first = firstHolding(names, rule);
-        if (first === undefined) {
-          refuseForeign(path, names, rule);
-          return undefined;
-        }
-        const participant = await readParticipant(client, session, path, first, placeIn(first, rule.driver));
-        if (participant) return participant;
-        // It has left since: somebody else of the list holds by now.
-        names = names.filter((name) => name !== first);
+export function readHolder(client: LockClient, path: string, rule: LockRule, deadline: Deadline): Promise<Participant | undefined> {
+  return untilAnswered(client, deadline, `The holder of ${path} cannot be read`, async (session) => {
+    session.catchUp(`${client.chroot}${path}`);
+    let names = await namesOf(session, client, path);
+    for (;;) {
+      const first = firstHolding(names, rule);
+      if (first === undefined) {
+        refuseForeign(path, names, rule);
+        return undefined;
       }
-    } catch (error) {
-      if (!(error instanceof ZooKeeperError)) throw error;
-      if (!error.isPassing) throw new RequestFailedError(`The holder of ${path} cannot be read`, error);
+      const participant = await readParticipant(client, session, path, first, placeIn(first, rule.driver));
+      if (participant) return participant;
+      // It has left since: another one of the list holds by now.
+      names = names.filter((name) => name !== first);
     }
-  }
+  });
+}
+
+/** Nothing where nobody was ever there. */
+function namesOf(session: Session, client: LockClient, path: string): Promise<string[]> {
+  return session.request(getChildren(`${client.chroot}${path}`)).then(({ value }) => value, whenNoNode<string[]>([]));
 }
 
 /** A lock of another kind may be held there: nobody can say that nobody holds this one. */

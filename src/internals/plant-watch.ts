@@ -42,7 +42,7 @@ export function nextNews(session: Session, path: string, { found, told, failed }
     },
     (error: unknown) => {
       // After a lost connection the watch is planted anew on the next one.
-      if (!(error instanceof ZooKeeperError && error.isPassing)) failed(error);
+      if (!(error instanceof ZooKeeperError && error.isRetryable)) failed(error);
     },
   );
   return () => session.unwatch(path, told, { forget: true });

@@ -106,7 +106,7 @@ export class SelfWatch {
         }
         return;
       } catch (error) {
-        if (!(error instanceof ZooKeeperError && error.isPassing)) {
+        if (!(error instanceof ZooKeeperError && error.isRetryable)) {
           this.#watched.tools.warn(`${path} cannot be watched`, error);
           return;
         }

@@ -19,7 +19,7 @@ export function watchChildren(session: Session, path: string, known: readonly st
     },
     (error: unknown) => {
       if (isZooKeeperError(error, 'NO_NODE')) session.unwatch(path, fired, { forget: false }, 'children');
-      else if (!(error instanceof ZooKeeperError && error.isPassing)) listener.failed(error);
+      else if (!(error instanceof ZooKeeperError && error.isRetryable)) listener.failed(error);
       // The next connection watches again, but tells nothing of what happened between the list that is known and the last answer here.
       listener.changed();
     },

@@ -19,7 +19,7 @@ export function watchData(session: Session, path: string, known: bigint, listene
       if (there === 'gone' || there.stat.mzxid !== known) listener.changed();
     },
     (error: unknown) => {
-      if (!(error instanceof ZooKeeperError && error.isPassing)) listener.failed(error);
+      if (!(error instanceof ZooKeeperError && error.isRetryable)) listener.failed(error);
       // The next connection watches again, but tells nothing of what was written between the look that is known and the last answer here.
       else listener.changed();
     },

@@ -49,7 +49,7 @@ export class QueueWatch {
         return await this.#read(session, await this.#namesOf(session));
       } catch (error) {
         if (!(error instanceof ZooKeeperError)) throw error;
-        if (!error.isPassing) throw new RequestFailedError(`The queue of ${this.#path} cannot be watched`, error);
+        if (!error.isRetryable) throw new RequestFailedError(`The queue of ${this.#path} cannot be watched`, error);
         // The next connection watches again, but tells nothing of what happened before the last answer here.
         this.#hasNews = true;
       }

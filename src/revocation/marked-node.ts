@@ -98,7 +98,7 @@ export class MarkedNode {
           return () => undefined;
         });
       } catch (error) {
-        if (!(error instanceof ZooKeeperError && error.isPassing)) throw error;
+        if (!(error instanceof ZooKeeperError && error.isRetryable)) throw error;
       }
     }
   }

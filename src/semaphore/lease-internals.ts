@@ -117,7 +117,7 @@ export class LeaseInternals {
       return await countFreeLeases(session, this.#client.chroot, folders, () => this.#maxLeases);
     } catch (error) {
       if (!(error instanceof ZooKeeperError)) throw error;
-      if (error.isPassing) return 0;
+      if (error.isRetryable) return 0;
       throw new RequestFailedError(`The semaphore ${this.#path} cannot be acquired`, error);
     }
   }

@@ -22,7 +22,7 @@ export class SharedCount {
       try {
         return this.#parse((await session.request(getData(this.#root, false))).value.data);
       } catch (error) {
-        if (!(error instanceof ZooKeeperError && error.isPassing)) throw this.#explained(error);
+        if (!(error instanceof ZooKeeperError && error.isRetryable)) throw this.#explained(error);
         if (!deadline.mayWait) return undefined;
       }
     }

@@ -156,7 +156,7 @@ export class WeightedInternals {
       if (ofRoot?.is('BAD_VERSION')) return { is: 'late' };
       throw value.error;
     } catch (error) {
-      if (error instanceof ZooKeeperError && error.isPassing) return { is: 'unknown' };
+      if (error instanceof ZooKeeperError && error.isRetryable) return { is: 'unknown' };
       throw error;
     }
   }
@@ -171,11 +171,11 @@ export class WeightedInternals {
     const written = before === 'write' ? session.request(check(['/'])) : undefined;
     written?.catch(ignore);
     const look = await this.#ask(session);
-    return written ? written.then(() => look, unlessPassing) : look;
+    return written ? written.then(() => look, unlessRetryable) : look;
   }
 
   async #ask(session: Session): Promise<WeightedLook | undefined> {
-    return lookAtWeighted(session, this.#root).catch(unlessPassing);
+    return lookAtWeighted(session, this.#root).catch(unlessRetryable);
   }
 
   /** Resolves when there is a reason to look again. */
@@ -226,8 +226,8 @@ class LineDriver implements LockDriver {
   }
 }
 
-function unlessPassing(error: unknown): undefined {
-  if (!(error instanceof ZooKeeperError && error.isPassing)) throw error;
+function unlessRetryable(error: unknown): undefined {
+  if (!(error instanceof ZooKeeperError && error.isRetryable)) throw error;
 }
 
 function ignore(): void {

@@ -1,10 +1,8 @@
-import { RequestFailedError } from '../internals/lock-errors.js';
 import type { LockClient } from '../client/lock-client.js';
 import type { Session } from '../zookeeper/session.js';
-import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { readParticipant, type Participant } from '../internals/participants.js';
 import type { Deadline } from '../internals/deadline.js';
-import { connectedSession } from '../internals/reconnected.js';
+import { untilAnswered } from '../internals/until-answered.js';
 import { lightest, weightedChild } from './weighted-name.js';
 import { lookAtWeighted, type WeightedLook } from './weighted-look.js';
 
@@ -32,18 +30,12 @@ export async function readWeightedParticipant(client: LockClient, session: Sessi
   return participant && { ...participant, weight };
 }
 
-async function read(client: LockClient, path: string, deadline: Deadline, what: 'participants' | 'holder', chosen: (look: WeightedLook) => string[]): Promise<Participant[]> {
+function read(client: LockClient, path: string, deadline: Deadline, what: 'participants' | 'holder', chosen: (look: WeightedLook) => string[]): Promise<Participant[]> {
   const root = `${client.chroot}${path}`;
-  for (;;) {
-    const session = await connectedSession(client, deadline);
-    try {
-      session.catchUp(root);
-      const names = chosen(await lookAtWeighted(session, root));
-      // Who left between the look at all and the look at each is not there any more.
-      return (await Promise.all(names.map((name) => readWeightedParticipant(client, session, path, name)))).filter((participant) => participant !== undefined);
-    } catch (error) {
-      if (!(error instanceof ZooKeeperError)) throw error;
-      if (!error.isPassing) throw new RequestFailedError(`The ${what} of ${path} cannot be read`, error);
-    }
-  }
+  return untilAnswered(client, deadline, `The ${what} of ${path} cannot be read`, async (session) => {
+    session.catchUp(root);
+    const names = chosen(await lookAtWeighted(session, root));
+    // A participant that left between the two looks is not there any more.
+    return (await Promise.all(names.map((name) => readWeightedParticipant(client, session, path, name)))).filter((participant) => participant !== undefined);
+  });
 }

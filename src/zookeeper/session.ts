@@ -300,7 +300,7 @@ export class Session implements ConnectionListener {
   answered(operation: Operation<unknown>, sentAt: number, error: number): void {
     if (error !== 0) {
       // The request was answered for the session's or the server's sake: only the next ConnectResponse can say what is true.
-      if (new ZooKeeperError(error, operation.name, operation.path).isPassing) this.#connection.drop(new Error(`error ${error} for ${operation.name}`));
+      if (new ZooKeeperError(error, operation.name, operation.path).isRetryable) this.#connection.drop(new Error(`error ${error} for ${operation.name}`));
       return;
     }
     this.#answeredSentAt = Math.max(this.#answeredSentAt, sentAt);

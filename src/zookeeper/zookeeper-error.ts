@@ -31,8 +31,8 @@ const names: Record<number, string> = {
   [-127]: 'THROTTLED_OP',
 };
 
-const refusals = new Set([-6, -8, -100, -101, -102, -103, -108, -110, -111, -114, -120, -121, -125, -127]);
-const passing = new Set([-4, -7, -112, -118, -122, -124]);
+const definite = new Set([-6, -8, -100, -101, -102, -103, -108, -110, -111, -114, -120, -121, -125, -127]);
+const retryable = new Set([-4, -7, -112, -118, -122, -124]);
 
 /**
  * What a ZooKeeper server answered, or `CONNECTION_LOSS` where the connection ended before it did.
@@ -64,13 +64,13 @@ export class ZooKeeperError extends Error {
   }
 
   /** The server said no, so nothing was done. Anything else may have been done: look before doing it again. */
-  get isRefusal(): boolean {
-    return refusals.has(this.number);
+  get isDefinite(): boolean {
+    return definite.has(this.number);
   }
 
   /** The connection or the session failed, not the request: try again when there is another one (Curator's retryable errors). */
-  get isPassing(): boolean {
-    return passing.has(this.number);
+  get isRetryable(): boolean {
+    return retryable.has(this.number);
   }
 
   /** The number of `CONNECTION_LOSS`: nobody knows whether the request was carried out. */

@@ -10,14 +10,14 @@ const creations: readonly FrameKey['op'][] = ['create2', 'downgrade'];
 
 /** A server that answers with an error: after it did what it was asked, and without. */
 export const codeFaults: readonly Fault[] = numbers.flatMap((number) => {
-  const { code, isRefusal, isPassing } = new ZooKeeperError(number, '', '');
-  const refuses = isPassing ? {} : { refuses: true as const };
+  const { code, isDefinite, isRetryable } = new ZooKeeperError(number, '', '');
+  const refuses = isRetryable ? {} : { refuses: true as const };
   return [
     {
       name: `done, but answered ${number} ${code}`,
       lastsMs: 0,
       ...refuses,
-      excludes: (fact: FrameFact) => notForReplies('server', fact) ?? (isRefusal && creations.includes(fact.key.op) ? 'a refusal says that nothing was created' : lieAbout(number, fact.key.op)),
+      excludes: (fact: FrameFact) => notForReplies('server', fact) ?? (isDefinite && creations.includes(fact.key.op) ? 'a refusal says that nothing was created' : lieAbout(number, fact.key.op)),
       strike: () => ({ replaceError: number }),
     },
     {
