@@ -2,39 +2,6 @@ import type { CancelTimer, Clock } from '../support/clock.js';
 import type { SessionIdentity } from '../zookeeper/connection.js';
 import type { Session, SessionOwner } from '../zookeeper/session.js';
 
-/** How a ghost is dialled: once over the hosts. */
-export interface GhostAttempt {
-  readonly resume: SessionIdentity;
-  readonly sessionTimeoutMs: number;
-  readonly unansweredRounds: number;
-}
-
-/** What the client's present session says of the servers. Monotonic milliseconds. */
-export interface ServerHealth {
-  /** When its present connection was made. */
-  readonly connectedAt: number;
-  /** When a request on it was answered the last time. */
-  readonly heardAt: number;
-}
-
-export interface GhostOptions {
-  readonly identity: SessionIdentity;
-  /** What was granted to it. */
-  readonly timeoutMs: number;
-  readonly clock: Clock;
-  readonly random: () => number;
-  open(attempt: GhostAttempt, owner: SessionOwner): Session;
-  /** Undefined while the client has no connection. */
-  health(): ServerHealth | undefined;
-  /** The servers have closed it, or said that it is over. */
-  closed(): void;
-  /** Nothing is left to do, whatever the servers said. */
-  over(ghost: Ghost): void;
-  warn(message: string, error: unknown): void;
-}
-
-const firstPauseMs = 250;
-
 /**
  * A session that the client has given up lives on at the servers until it expires, and its znodes block the queue. It is attached to once
  * more, only to be closed (CURATOR-595): while the client's own session is connected, with longer and longer pauses, until a server has
@@ -125,6 +92,39 @@ export class Ghost {
     this.#options.over(this);
   }
 }
+
+/** How a ghost is dialled: once over the hosts. */
+export interface GhostAttempt {
+  readonly resume: SessionIdentity;
+  readonly sessionTimeoutMs: number;
+  readonly unansweredRounds: number;
+}
+
+/** What the client's present session says of the servers. Monotonic milliseconds. */
+export interface ServerHealth {
+  /** When its present connection was made. */
+  readonly connectedAt: number;
+  /** When a request on it was answered the last time. */
+  readonly heardAt: number;
+}
+
+export interface GhostOptions {
+  readonly identity: SessionIdentity;
+  /** What was granted to it. */
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly random: () => number;
+  open(attempt: GhostAttempt, owner: SessionOwner): Session;
+  /** Undefined while the client has no connection. */
+  health(): ServerHealth | undefined;
+  /** The servers have closed it, or said that it is over. */
+  closed(): void;
+  /** Nothing is left to do, whatever the servers said. */
+  over(ghost: Ghost): void;
+  warn(message: string, error: unknown): void;
+}
+
+const firstPauseMs = 250;
 
 /**
  * Whether no server can know a session any more that was touched the last time at `touchedAt`. It ends after its timeout of time in which a

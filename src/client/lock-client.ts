@@ -16,16 +16,6 @@ import { shuffled } from '../support/shuffled.js';
 import { Successor } from './successor.js';
 import { expectDuration, expectOptions } from '../support/validate.js';
 
-const defaultCloseTimeoutMs = 5_000;
-
-/** What {@link LockClient.on} tells, by event. */
-export interface LockClientEvents {
-  /** The new `state`. */
-  state: ConnectionState;
-  /** What the client did by itself. */
-  background: BackgroundEvent;
-}
-
 /**
  * A connection to ZooKeeper for any number of locks: one session after another, each replaced by itself when the servers
  * have expired it.
@@ -344,6 +334,16 @@ export class LockClient implements AsyncDisposable {
     this.#state = state;
     this.#events.tell('state', state);
   }
+}
+
+const defaultCloseTimeoutMs = 5_000;
+
+/** What {@link LockClient.on} tells, by event. */
+export interface LockClientEvents {
+  /** The new `state`. */
+  state: ConnectionState;
+  /** What the client did by itself. */
+  background: BackgroundEvent;
 }
 
 /** @internal */

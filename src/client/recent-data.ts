@@ -1,6 +1,3 @@
-const mostZnodes = 1_000;
-const mostBytes = 4 * 1_024 * 1_024;
-
 /**
  * The data of the znodes that a client has read last, and of those that it was asked for since: these are kept apart, so that a long queue that is read does not
  * push them out. The oldest are forgotten, so that neither grows with every lock that was ever looked at.
@@ -23,6 +20,10 @@ export class RecentData {
     return data;
   }
 }
+
+const mostZnodes = 1_000;
+
+const mostBytes = 4 * 1_024 * 1_024;
 
 class NewestData {
   readonly #byKey = new Map<string, Buffer>();

@@ -1,6 +1,19 @@
 import { inspect } from 'node:util';
 import { expectOptions } from '../support/validate.js';
 
+/**
+ * Whether and when to try again: a pure function of the attempt, so one policy serves any number of operations.
+ * Curator's RetryPolicy, with the sleeping left to the caller, who alone knows its deadline and its signal.
+ *
+ * @example
+ * const decision = policy.allowRetry({ retryCount: 0, elapsedMs: 12, random: Math.random });
+ * if (decision.retry) await setTimeout(decision.sleepMs);
+ */
+export interface RetryPolicy {
+  /** Asked after every failed attempt. Must not throw, wait, or remember: its argument is all there is to know. */
+  allowRetry(attempt: RetryAttempt): RetryDecision;
+}
+
 /** One failed attempt, as a policy is asked about it. */
 export interface RetryAttempt {
   /** How many retries have been made before: 0 after the first failure. */
@@ -23,19 +36,6 @@ export type RetryDecision =
       /** How long to wait before, in milliseconds. */
       sleepMs: number;
     };
-
-/**
- * Whether and when to try again: a pure function of the attempt, so one policy serves any number of operations.
- * Curator's RetryPolicy, with the sleeping left to the caller, who alone knows its deadline and its signal.
- *
- * @example
- * const decision = policy.allowRetry({ retryCount: 0, elapsedMs: 12, random: Math.random });
- * if (decision.retry) await setTimeout(decision.sleepMs);
- */
-export interface RetryPolicy {
-  /** Asked after every failed attempt. Must not throw, wait, or remember: its argument is all there is to know. */
-  allowRetry(attempt: RetryAttempt): RetryDecision;
-}
 
 /** Options of {@link exponentialBackoff}. */
 export interface ExponentialBackoffOptions {

@@ -1,21 +1,6 @@
 import type { Clock } from '../support/clock.js';
 import type { Session, SessionOwner } from '../zookeeper/session.js';
 
-export interface SuccessorOptions {
-  readonly clock: Clock;
-  /** What the client asks the servers for. */
-  readonly sessionTimeoutMs: number;
-  /** Opens a new session, which nobody else hears of. */
-  open(unansweredRounds: number, owner: SessionOwner): Session;
-  /** The servers have older data than `old` has seen: `by` is connected, and takes its place. */
-  replace(old: Session, by: Session): void;
-  warn(message: string, error: unknown): void;
-}
-
-const firstPauseMs = 1_000;
-/** How long `close()` waits for a session that a server may be granting at this moment. */
-const grantMs = 250;
-
 /**
  * Finds out why no server answers a session any more. A server that was wiped, or restored from an older backup, refuses a client whose
  * zxid is newer than its own: it closes the connection and says nothing, for ever. A server in an election refuses in the same silence,
@@ -109,6 +94,22 @@ export class Successor {
     });
   }
 }
+
+export interface SuccessorOptions {
+  readonly clock: Clock;
+  /** What the client asks the servers for. */
+  readonly sessionTimeoutMs: number;
+  /** Opens a new session, which nobody else hears of. */
+  open(unansweredRounds: number, owner: SessionOwner): Session;
+  /** The servers have older data than `old` has seen: `by` is connected, and takes its place. */
+  replace(old: Session, by: Session): void;
+  warn(message: string, error: unknown): void;
+}
+
+const firstPauseMs = 1_000;
+
+/** How long `close()` waits for a session that a server may be granting at this moment. */
+const grantMs = 250;
 
 /** After so many new sessions that came to nothing: each costs the servers three transactions. */
 export function probePauseMs(fruitless: number, sessionTimeoutMs: number): number {

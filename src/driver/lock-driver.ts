@@ -1,16 +1,3 @@
-/** What a sorted list of children says about one of them: it holds the lock, or it waits for the child named by `watch`. */
-export type LockDecision =
-  | {
-      /** It holds the lock. */
-      held: true;
-    }
-  | {
-      /** It waits. */
-      held: false;
-      /** The name of the child whose end is the first event that can let it in. */
-      watch: string;
-    };
-
 /**
  * Who holds the lock, decided from the names of the lock's children alone: no I/O, no clock, no state. The one
  * extension point of a lock. After Curator's LockInternalsDriver.
@@ -47,3 +34,16 @@ export interface LockDriver {
    */
   decide(sorted: readonly string[], ours: string): LockDecision;
 }
+
+/** What a sorted list of children says about one of them: it holds the lock, or it waits for the child named by `watch`. */
+export type LockDecision =
+  | {
+      /** It holds the lock. */
+      held: true;
+    }
+  | {
+      /** It waits. */
+      held: false;
+      /** The name of the child whose end is the first event that can let it in. */
+      watch: string;
+    };

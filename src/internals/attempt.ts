@@ -10,54 +10,6 @@ import type { Deadline } from './deadline.js';
 import { nextNews } from './plant-watch.js';
 import { reconnected } from './reconnected.js';
 
-/** Where a waiter stands. */
-export interface Place {
-  readonly session: Session;
-  readonly sorted: readonly string[];
-  readonly index: number;
-}
-
-/** Waits for a reason to look again, or to start `over`. */
-export type News = (place: Place, deadline: Deadline) => Promise<'look' | 'over'>;
-
-/** How a try differs from that of a mutex. */
-export interface Unusual {
-  /** What is written into the znode instead of the usual. */
-  readonly data?: Uint8Array | undefined;
-  /** What the same owner holds in the same queue, and is let in beside. */
-  readonly beside?: Grant | undefined;
-  /** What is waited for instead of the predecessor's end. */
-  readonly news?: News;
-  /** The znode was not granted; `gone` resolves when it is gone. */
-  readonly discarded?: (gone: Promise<void>) => void;
-  /** Stands for the whole wait, from the create on. */
-  readonly enter?: (node: LockNode) => Promise<Entered>;
-}
-
-/** What the servers have said of a znode that waits in a way of its own: the lock is its, by this transaction; or why not. */
-export type Entered = { readonly is: 'entered'; readonly fencingToken: bigint } | Exclude<Outcome, { is: 'granted' }>;
-
-export type Outcome =
-  | { readonly is: 'granted'; readonly grant: Grant }
-  /** Somebody is before us, and we do not wait. */
-  | { readonly is: 'taken' }
-  /** Our znode is not in the list: the retry policy decides. */
-  | { readonly is: 'vanished' }
-  /** The session ended, or the create was never executed: there is nothing to lose by starting over. */
-  | { readonly is: 'over' };
-
-export interface Waiting {
-  readonly is: 'waiting';
-  /** The path of the znode that is waited for. */
-  readonly predecessor: string;
-  /** It comes right behind its predecessor, and nobody can be inserted between. */
-  readonly isNext: boolean;
-  /** The predecessor was the first of the list. */
-  readonly isSecond: boolean;
-}
-
-export type Step = Outcome | Waiting;
-
 /**
  * One znode's way through the queue, in one session, step by step: what waits between two steps may do so ten thousandfold, and is small. A znode
  * that is not granted in the end is deleted in the background.
@@ -273,6 +225,54 @@ export class Attempt {
     return !this.#node.session.hasTimeToGrant;
   }
 }
+
+/** Where a waiter stands. */
+export interface Place {
+  readonly session: Session;
+  readonly sorted: readonly string[];
+  readonly index: number;
+}
+
+/** Waits for a reason to look again, or to start `over`. */
+export type News = (place: Place, deadline: Deadline) => Promise<'look' | 'over'>;
+
+/** How a try differs from that of a mutex. */
+export interface Unusual {
+  /** What is written into the znode instead of the usual. */
+  readonly data?: Uint8Array | undefined;
+  /** What the same owner holds in the same queue, and is let in beside. */
+  readonly beside?: Grant | undefined;
+  /** What is waited for instead of the predecessor's end. */
+  readonly news?: News;
+  /** The znode was not granted; `gone` resolves when it is gone. */
+  readonly discarded?: (gone: Promise<void>) => void;
+  /** Stands for the whole wait, from the create on. */
+  readonly enter?: (node: LockNode) => Promise<Entered>;
+}
+
+/** What the servers have said of a znode that waits in a way of its own: the lock is its, by this transaction; or why not. */
+export type Entered = { readonly is: 'entered'; readonly fencingToken: bigint } | Exclude<Outcome, { is: 'granted' }>;
+
+export type Outcome =
+  | { readonly is: 'granted'; readonly grant: Grant }
+  /** Somebody is before us, and we do not wait. */
+  | { readonly is: 'taken' }
+  /** Our znode is not in the list: the retry policy decides. */
+  | { readonly is: 'vanished' }
+  /** The session ended, or the create was never executed: there is nothing to lose by starting over. */
+  | { readonly is: 'over' };
+
+export interface Waiting {
+  readonly is: 'waiting';
+  /** The path of the znode that is waited for. */
+  readonly predecessor: string;
+  /** It comes right behind its predecessor, and nobody can be inserted between. */
+  readonly isNext: boolean;
+  /** The predecessor was the first of the list. */
+  readonly isSecond: boolean;
+}
+
+export type Step = Outcome | Waiting;
 
 /** Where our znode stands in a list. */
 type Standing =

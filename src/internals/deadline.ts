@@ -5,57 +5,6 @@ import { Listeners } from '../support/listeners.js';
 import type { LockClient } from '../client/lock-client.js';
 import { onAbort } from '../support/on-abort.js';
 
-export interface DeadlineOptions {
-  readonly timeoutMs?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
-  /** What the call waits for. @default 'acquired' */
-  readonly what?: TimedOut;
-  /** Whether it waits at all, or tries once, for as long as an answer takes. @default true */
-  readonly mayWait?: boolean;
-}
-
-/** Something that can be taken back. */
-export interface Wait {
-  waitNoMore(): void;
-}
-
-/** One that waits until it is woken or failed; small, because ten thousand may wait. */
-export class Waiter<T> {
-  readonly #resolve: (value: T) => void;
-  readonly #reject: (error: unknown) => void;
-  #wait: Wait | 'not yet' | 'over' = 'not yet';
-
-  constructor(resolve: (value: T) => void, reject: (error: unknown) => void) {
-    this.#resolve = resolve;
-    this.#reject = reject;
-  }
-
-  /** What ends with it. */
-  by(wait: Wait): void {
-    if (this.#wait === 'over') wait.waitNoMore();
-    else this.#wait = wait;
-  }
-
-  wake(value: T): void {
-    this.#end();
-    this.#resolve(value);
-  }
-
-  fail(error: unknown): void {
-    this.#end();
-    this.#reject(error);
-  }
-
-  #end(): void {
-    const wait = this.#wait;
-    this.#wait = 'over';
-    if (typeof wait === 'object') wait.waitNoMore();
-  }
-}
-
-/** The calls that wait in a client, told by one listener of its end. */
-const waiting = new WeakMap<LockClient, Set<Deadline>>();
-
 /**
  * How long one call waits: until its one absolute deadline, its AbortSignal, or the end of the client, whichever comes
  * first. Everything that the call awaits, connecting and retrying included, ends with it.
@@ -215,6 +164,57 @@ export class Deadline {
     this.#ends?.tell(error);
   }
 }
+
+export interface DeadlineOptions {
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** What the call waits for. @default 'acquired' */
+  readonly what?: TimedOut;
+  /** Whether it waits at all, or tries once, for as long as an answer takes. @default true */
+  readonly mayWait?: boolean;
+}
+
+/** Something that can be taken back. */
+export interface Wait {
+  waitNoMore(): void;
+}
+
+/** One that waits until it is woken or failed; small, because ten thousand may wait. */
+export class Waiter<T> {
+  readonly #resolve: (value: T) => void;
+  readonly #reject: (error: unknown) => void;
+  #wait: Wait | 'not yet' | 'over' = 'not yet';
+
+  constructor(resolve: (value: T) => void, reject: (error: unknown) => void) {
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  /** What ends with it. */
+  by(wait: Wait): void {
+    if (this.#wait === 'over') wait.waitNoMore();
+    else this.#wait = wait;
+  }
+
+  wake(value: T): void {
+    this.#end();
+    this.#resolve(value);
+  }
+
+  fail(error: unknown): void {
+    this.#end();
+    this.#reject(error);
+  }
+
+  #end(): void {
+    const wait = this.#wait;
+    this.#wait = 'over';
+    if (typeof wait === 'object') wait.waitNoMore();
+  }
+}
+
+/** The calls that wait in a client, told by one listener of its end. */
+const waiting = new WeakMap<LockClient, Set<Deadline>>();
 
 function waitingIn(client: LockClient): Set<Deadline> {
   const known = waiting.get(client);

@@ -5,14 +5,6 @@ import { Listeners } from '../support/listeners.js';
 import { sessionName, type Holding } from '../zookeeper/session.js';
 import type { LockNode } from './lock-node.js';
 
-/**
- * How a hold ended, decided when `release()` was called: `released` if the hold was valid until then, `lost` if somebody else may have held
- * the lock meanwhile.
- */
-export type ReleaseOutcome = 'released' | 'lost';
-
-type GrantState = { readonly at: 'held' } | { readonly at: 'lost'; readonly error: LockLostError; readonly isTold: boolean } | { readonly at: 'released' };
-
 /** A lock held by one znode, shared by all handles of one owner; it ends with the last of them, or by loss. */
 export class Grant implements Holding {
   readonly path: string;
@@ -127,5 +119,13 @@ export class Grant implements Holding {
     });
   }
 }
+
+/**
+ * How a hold ended, decided when `release()` was called: `released` if the hold was valid until then, `lost` if somebody else may have held
+ * the lock meanwhile.
+ */
+export type ReleaseOutcome = 'released' | 'lost';
+
+type GrantState = { readonly at: 'held' } | { readonly at: 'lost'; readonly error: LockLostError; readonly isTold: boolean } | { readonly at: 'released' };
 
 const released = Promise.resolve<ReleaseOutcome>('released');

@@ -15,10 +15,6 @@ import { Deadline } from './deadline.js';
 import { connectedSession } from './reconnected.js';
 import { Retries } from './retries.js';
 
-/** How long a tryAcquire waits for a sticky lock that says it is idle. */
-const askMs = 1_000;
-const usual: Unusual = {};
-
 /** The wait for a lock: queue up, watch the predecessor, clean up. */
 export class LockInternals {
   readonly #queue: LockQueue;
@@ -139,6 +135,11 @@ export class LockInternals {
     return connectedSession(this.#queue.client, deadline);
   }
 }
+
+/** How long a tryAcquire waits for a sticky lock that says it is idle. */
+const askMs = 1_000;
+
+const usual: Unusual = {};
 
 function ignore(): void {
   // What failed here fails again where it is awaited; and what was seen too late is of no use.

@@ -15,51 +15,6 @@ import { Newest } from './newest.js';
 import { SelfWatch, type Watched } from './self-watch.js';
 import { connectedOrEnded } from './reconnected.js';
 
-type NodeState =
-  | { readonly at: 'unsent' }
-  /** The create was sent, and its answer is outstanding or lost. */
-  | { readonly at: 'unknown' }
-  | There
-  | { readonly at: 'gone' };
-
-interface There {
-  readonly at: 'there';
-  readonly path: string;
-  readonly czxid: bigint;
-  readonly sequence: number | undefined;
-}
-
-const unsent: NodeState = { at: 'unsent' };
-const unknown: NodeState = { at: 'unknown' };
-const gone: NodeState = { at: 'gone' };
-
-/** What a znode needs of its client. */
-export interface NodeTools {
-  warn(message: string, error: unknown): void;
-  report(event: BackgroundEvent): void;
-  readonly clock: Pick<Clock, 'after' | 'now'>;
-}
-
-/**
- * Why who waits with a znode is woken: there is a reason to look again; or its predecessor is gone, which may have had the lock; or has handed the lock
- * over, in a transaction that checks that the znode is there.
- */
-export type Woken = 'look' | 'gone' | 'holder gone' | 'handed over';
-
-/** What all znodes of one lock in one client have in common. */
-export interface NodePlace {
-  readonly root: string;
-  readonly lockName: string;
-  /** The names of its znodes tell other clients of this library what {@link stickyUuid} marks. */
-  readonly hasMarkedUuid: boolean;
-  /** Who holds is decided by it. */
-  readonly driver: LockDriver;
-  readonly foreignNodes: 'reject' | 'wait';
-  readonly tools: NodeTools;
-}
-
-const slowestRetryMs = 5_000;
-
 /**
  * One znode of ours, from its create until it is gone or its session is over: whatever happens, somebody knows it by its
  * uuid and deletes it.
@@ -327,6 +282,53 @@ export class LockNode implements Watched {
     if (follower) follower.#wake(this.wasGranted ? 'holder gone' : 'gone');
   }
 }
+
+type NodeState =
+  | { readonly at: 'unsent' }
+  /** The create was sent, and its answer is outstanding or lost. */
+  | { readonly at: 'unknown' }
+  | There
+  | { readonly at: 'gone' };
+
+interface There {
+  readonly at: 'there';
+  readonly path: string;
+  readonly czxid: bigint;
+  readonly sequence: number | undefined;
+}
+
+const unsent: NodeState = { at: 'unsent' };
+
+const unknown: NodeState = { at: 'unknown' };
+
+const gone: NodeState = { at: 'gone' };
+
+/** What a znode needs of its client. */
+export interface NodeTools {
+  warn(message: string, error: unknown): void;
+  report(event: BackgroundEvent): void;
+  readonly clock: Pick<Clock, 'after' | 'now'>;
+}
+
+/**
+ * Why who waits with a znode is woken: there is a reason to look again; or its predecessor is gone, which may have had the lock; or has handed the lock
+ * over, in a transaction that checks that the znode is there.
+ */
+export type Woken = 'look' | 'gone' | 'holder gone' | 'handed over';
+
+/** What all znodes of one lock in one client have in common. */
+export interface NodePlace {
+  readonly root: string;
+  readonly lockName: string;
+  /** The names of its znodes tell other clients of this library what {@link stickyUuid} marks. */
+  readonly hasMarkedUuid: boolean;
+  /** Who holds is decided by it. */
+  readonly driver: LockDriver;
+  readonly foreignNodes: 'reject' | 'wait';
+  readonly tools: NodeTools;
+}
+
+const slowestRetryMs = 5_000;
 
 const newest = new Newest<LockNode>();
 

@@ -12,26 +12,6 @@ import type { Deadline } from './deadline.js';
 import { reconnected } from './reconnected.js';
 import { closedTurnstile, closeTurnstile, type Turnstile } from './turnstile.js';
 
-export interface LockInternalsOptions {
-  readonly driver: LockDriver;
-  /** What is written into the next znode. */
-  readonly data: () => Uint8Array;
-  /** What a child does that this kind of lock did not create: fail the acquire, or stand in the queue by its name. */
-  readonly foreignNodes: 'reject' | 'wait';
-  /** Its znodes are told from those of other clients by their uuid: those of a sticky lock, which may stay, and leases. @default false */
-  readonly hasMarkedUuid?: boolean;
-  /** Told once for each znode that has to wait: how many are before it, and its path below the client's chroot. Undefined while nobody asks. */
-  readonly queued?: ((position: number, path: string) => void) | undefined;
-}
-
-/** What is known of our znode's place once it is created. */
-export type Joined =
-  | { readonly is: 'not created' }
-  /** Undefined when the list was lost. */
-  | { readonly is: 'listed'; readonly listing: Listing | undefined }
-  /** There is nobody between it and this one of ours. */
-  | { readonly is: 'right behind'; readonly before: LockNode };
-
 /** A lock's children on the servers: to stand among them, and to list them. */
 export class LockQueue {
   readonly client: LockClient;
@@ -221,6 +201,26 @@ export class LockQueue {
     return decision.sleepMs;
   }
 }
+
+export interface LockInternalsOptions {
+  readonly driver: LockDriver;
+  /** What is written into the next znode. */
+  readonly data: () => Uint8Array;
+  /** What a child does that this kind of lock did not create: fail the acquire, or stand in the queue by its name. */
+  readonly foreignNodes: 'reject' | 'wait';
+  /** Its znodes are told from those of other clients by their uuid: those of a sticky lock, which may stay, and leases. @default false */
+  readonly hasMarkedUuid?: boolean;
+  /** Told once for each znode that has to wait: how many are before it, and its path below the client's chroot. Undefined while nobody asks. */
+  readonly queued?: ((position: number, path: string) => void) | undefined;
+}
+
+/** What is known of our znode's place once it is created. */
+export type Joined =
+  | { readonly is: 'not created' }
+  /** Undefined when the list was lost. */
+  | { readonly is: 'listed'; readonly listing: Listing | undefined }
+  /** There is nobody between it and this one of ours. */
+  | { readonly is: 'right behind'; readonly before: LockNode };
 
 function ignore(): void {
   // What failed here fails again where it is awaited.

@@ -2,13 +2,6 @@ import type { LockClient } from '../client/lock-client.js';
 import type { Session } from '../zookeeper/session.js';
 import type { Deadline } from './deadline.js';
 
-/** The client's session, as soon as it is connected: this one or a later one. */
-export async function connectedSession(client: LockClient, deadline: Deadline): Promise<Session> {
-  deadline.check();
-  if (client.session.isConnected) return client.session;
-  return deadline.wait((wake) => client.onChange(() => client.session.isConnected && wake(client.session)));
-}
-
 /** Waits for the next connection of this session; false when the session has ended instead. */
 export async function reconnected(session: Session, deadline: Deadline): Promise<boolean> {
   deadline.check();
@@ -19,6 +12,13 @@ export async function reconnected(session: Session, deadline: Deadline): Promise
       if (session.isConnected || session.isEnded) wake(session.isConnected);
     }),
   );
+}
+
+/** The client's session, as soon as it is connected: this one or a later one. */
+export async function connectedSession(client: LockClient, deadline: Deadline): Promise<Session> {
+  deadline.check();
+  if (client.session.isConnected) return client.session;
+  return deadline.wait((wake) => client.onChange(() => client.session.isConnected && wake(client.session)));
 }
 
 /** As `reconnected`, for who must not give up: what is cleaned up in the background has no deadline that ends. */

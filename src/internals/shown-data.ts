@@ -4,13 +4,6 @@ import type { Session } from '../zookeeper/session.js';
 import { nodesOf } from './lock-node.js';
 import { markIn } from './mark.js';
 
-/** A participant's znode as a server has just answered it. */
-export interface ReadZnode {
-  readonly path: string;
-  readonly data: Buffer;
-  readonly stat: Stat;
-}
-
 /**
  * What a participant has written into its znode. Where somebody has written a mark over it, what this client wrote there itself or read before; the mark where it
  * never did.
@@ -23,6 +16,13 @@ export function shownData(client: LockClient, session: Session, znode: ReadZnode
   }
   const own = nodesOf(session).get(path)?.data;
   return own ? Buffer.from(own) : (client.recentData.recall(path, stat.czxid) ?? data);
+}
+
+/** A participant's znode as a server has just answered it. */
+export interface ReadZnode {
+  readonly path: string;
+  readonly data: Buffer;
+  readonly stat: Stat;
 }
 
 /** What it was created with is its owner's, whatever it says. */

@@ -1,13 +1,5 @@
 import type { Deadline } from './deadline.js';
 
-type TurnstileState =
-  /** Somebody has the turn, and a create that was sent before may still be refused: newcomers wait. */
-  | 'going'
-  /** As `going`, and nobody has the turn: who is refused goes at once. */
-  | 'listening'
-  /** Nobody can be refused any more: newcomers go, too, and behind the last of them it opens. */
-  | 'emptying';
-
 /**
  * Keeps the acquires of one process in the order of their calls while the parents of a path are created. Closed by the first that finds them
  * missing; those who come meanwhile stand in line. Then each sends its create and passes the turn on, so that nobody who comes in between
@@ -53,6 +45,14 @@ export class Turnstile {
     if (wasListening) this.passOn();
   }
 }
+
+type TurnstileState =
+  /** Somebody has the turn, and a create that was sent before may still be refused: newcomers wait. */
+  | 'going'
+  /** As `going`, and nobody has the turn: who is refused goes at once. */
+  | 'listening'
+  /** Nobody can be refused any more: newcomers go, too, and behind the last of them it opens. */
+  | 'emptying';
 
 /** Only the closed ones are kept: a client may see more paths than it has memory for. */
 const closed = new WeakMap<object, Map<string, Turnstile>>();

@@ -2,13 +2,6 @@ import { getChildren } from '../zookeeper/operations.js';
 import type { Session } from '../zookeeper/session.js';
 import { isZooKeeperError, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 
-export interface ChildrenListener {
-  /** They are others than those that were known, or may be. Called once. */
-  changed(): void;
-  /** The server refused to watch. */
-  failed(error: unknown): void;
-}
-
 /** Waits for a znode to have other children than `known`; returns what takes the watch back. */
 export function watchChildren(session: Session, path: string, known: readonly string[], listener: ChildrenListener): () => void {
   const fired = (): void => listener.changed();
@@ -25,6 +18,13 @@ export function watchChildren(session: Session, path: string, known: readonly st
     },
   );
   return () => session.unwatch(path, fired, { forget: true }, 'children');
+}
+
+export interface ChildrenListener {
+  /** They are others than those that were known, or may be. Called once. */
+  changed(): void;
+  /** The server refused to watch. */
+  failed(error: unknown): void;
 }
 
 function isSameSet(names: readonly string[], known: readonly string[]): boolean {

@@ -2,13 +2,6 @@ import type { Session } from '../zookeeper/session.js';
 import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { plantWatch } from './plant-watch.js';
 
-export interface DataListener {
-  /** They are others than those that were known, or may be. Called once. */
-  changed(): void;
-  /** The server refused to watch. */
-  failed(error: unknown): void;
-}
-
 /** Waits for somebody to write a znode's data after the transaction `known`; returns what takes the watch back. */
 export function watchData(session: Session, path: string, known: bigint, listener: DataListener): () => void {
   const fired = (): void => listener.changed();
@@ -25,4 +18,11 @@ export function watchData(session: Session, path: string, known: bigint, listene
     },
   );
   return () => session.unwatch(path, fired, { forget: true });
+}
+
+export interface DataListener {
+  /** They are others than those that were known, or may be. Called once. */
+  changed(): void;
+  /** The server refused to watch. */
+  failed(error: unknown): void;
 }

@@ -8,11 +8,6 @@ import { HoldLease, type LeaseTerms } from '../mutex/hold-lease.js';
 import { Hold } from '../mutex/hold.js';
 import type { PartHold } from './part-of-multi-lock.js';
 
-type MultiHoldState =
-  | { readonly at: 'open' }
-  | { readonly at: 'expired'; readonly loss: LockLostError }
-  | { readonly at: 'released'; readonly outcome: Promise<ReleaseOutcome>; readonly loss: LockLostError | undefined };
-
 /**
  * Several holds as one: valid as long as all of them are, lost when any is.
  *
@@ -162,6 +157,11 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
     return this.holds.filter((hold) => hold instanceof Hold);
   }
 }
+
+type MultiHoldState =
+  | { readonly at: 'open' }
+  | { readonly at: 'expired'; readonly loss: LockLostError }
+  | { readonly at: 'released'; readonly outcome: Promise<ReleaseOutcome>; readonly loss: LockLostError | undefined };
 
 const lost: ReleaseOutcome = 'lost';
 

@@ -4,12 +4,6 @@ import { heaviest, lightest } from '../weighted/weighted-name.js';
 import { ownerData } from '../internals/lock-owner.js';
 import { checkRenewal, type LeaseTerms } from './hold-lease.js';
 
-/** How long to wait for something. */
-export interface WaitOptions {
-  readonly timeoutMs?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
 /**
  * How long to wait for a lock, and how long to hold it at most: a plain object, which is read once, at the call. A bad option is a TypeError or a RangeError that
  * names it, before anything is sent.
@@ -43,6 +37,12 @@ export interface AcquireOptions {
   readonly data?: Uint8Array | 'owner' | undefined;
 }
 
+/** How long to wait for something. */
+export interface WaitOptions {
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** As {@link AcquireOptions}, and where in the queue. */
 export interface MutexAcquireOptions extends AcquireOptions {
   /**
@@ -53,7 +53,9 @@ export interface MutexAcquireOptions extends AcquireOptions {
 }
 
 const waitNames = ['timeoutMs', 'signal'];
+
 const leaseNames = ['leaseMs', 'renewEveryMs'];
+
 export const weightNames = ['weight'];
 
 /** Of calls that wait, and acquire nothing. As of all checks, what is returned is a copy: the caller may change its own while the call waits. */
@@ -106,7 +108,9 @@ export function copyOfData(data: unknown, accepted = bytes): Buffer {
 }
 
 const mostDataBytes = 512 * 1_024;
+
 const bytes = 'a Uint8Array, such as a Buffer';
+
 const bytesOrOwner = `${bytes}, or 'owner'`;
 
 /** @throws TypeError or RangeError unless a lease may last that long */

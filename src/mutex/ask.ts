@@ -3,6 +3,17 @@ import type { TimedOut } from '../internals/lock-errors.js';
 import { Deadline } from '../internals/deadline.js';
 import { checkWaitOptions } from './acquire-options.js';
 
+/** What `answer` resolves to. Settles at the deadline, when the signal aborts, or when the client closes, even if no server ever answers. */
+export async function ask<T>(client: LockClient, { call, what, path }: Question, options: AskOptions | undefined, answer: (deadline: Deadline) => Promise<T>): Promise<T> {
+  const { timeoutMs = client.sessionTimeoutMs, signal } = checkWaitOptions(call, options === undefined ? {} : options);
+  const deadline = new Deadline(client, path, { timeoutMs, signal, what });
+  try {
+    return await deadline.limit(() => answer(deadline), ignore);
+  } finally {
+    deadline.dispose();
+  }
+}
+
 /** How long to wait for what the servers answer. */
 export interface AskOptions {
   /**
@@ -20,17 +31,6 @@ interface Question {
   readonly call: string;
   readonly what: TimedOut;
   readonly path: string;
-}
-
-/** What `answer` resolves to. Settles at the deadline, when the signal aborts, or when the client closes, even if no server ever answers. */
-export async function ask<T>(client: LockClient, { call, what, path }: Question, options: AskOptions | undefined, answer: (deadline: Deadline) => Promise<T>): Promise<T> {
-  const { timeoutMs = client.sessionTimeoutMs, signal } = checkWaitOptions(call, options === undefined ? {} : options);
-  const deadline = new Deadline(client, path, { timeoutMs, signal, what });
-  try {
-    return await deadline.limit(() => answer(deadline), ignore);
-  } finally {
-    deadline.dispose();
-  }
 }
 
 function ignore(): void {

@@ -1,21 +1,6 @@
 import type { CancelTimer, Clock } from '../support/clock.js';
 import { expected } from '../support/validate.js';
 
-/** How long a job may hold a lock, and how often that is prolonged while its process runs. */
-export interface LeaseTerms {
-  readonly leaseMs: number;
-  readonly renewEveryMs?: number | undefined;
-}
-
-/** A hold that ends with a lease. */
-export interface Leaseholder {
-  leaseEnded(lease: HoldLease): void;
-  leaseRenewed(): void;
-}
-
-/** A timer of the system stands still while the machine sleeps: the clock is looked at again after this time at the latest. */
-const longestLookMs = 1_000;
-
 /** The time that a job has, unless it is renewed: counted by the holder's own clock, without a word to the servers. Several holds of one owner may share it. */
 export class HoldLease {
   readonly #clock: Clock;
@@ -101,6 +86,21 @@ export class HoldLease {
     for (const holder of [...this.#holders]) holder.leaseEnded(this);
   }
 }
+
+/** How long a job may hold a lock, and how often that is prolonged while its process runs. */
+export interface LeaseTerms {
+  readonly leaseMs: number;
+  readonly renewEveryMs?: number | undefined;
+}
+
+/** A hold that ends with a lease. */
+export interface Leaseholder {
+  leaseEnded(lease: HoldLease): void;
+  leaseRenewed(): void;
+}
+
+/** A timer of the system stands still while the machine sleeps: the clock is looked at again after this time at the latest. */
+const longestLookMs = 1_000;
 
 /** @throws RangeError that names both figures when a lease would end before it is renewed */
 export function checkRenewal(leaseMs: number, renewEveryMs: number | undefined): void {

@@ -7,38 +7,6 @@ import { thisOwner, type LockOwner } from '../internals/lock-owner.js';
 import { checkLeaseMs } from './acquire-options.js';
 import { HoldLease, type LeaseTerms } from './hold-lease.js';
 
-/** Several handles of one owner share one grant; the znode goes with the last of them. */
-export interface SharedGrant {
-  readonly grant: Grant;
-  /** Those that were not released, and whose lease has not ended. */
-  handles: number;
-}
-
-/** What happens to a hold, in this order: it ends in one of the last three ways. */
-export type HoldNews = 'acquired' | 'renewed' | 'expired' | 'lost' | 'released';
-
-/** Who is told when a handle is released, and of all that happens to it. */
-export interface HoldKeeper {
-  readonly lock: { readonly client: { readonly clock: Clock }; readonly path: string; readonly lockName: string };
-  released(hold: Hold): void;
-  tell(news: HoldNews, hold: Hold): void;
-}
-
-/** Where holds belong: a lock context. */
-export interface HoldContext {
-  readonly isLive: boolean;
-  add(mutex: object, hold: Hold): void;
-  delete(mutex: object, hold: Hold): void;
-}
-
-type HoldState =
-  | { readonly at: 'open' }
-  /** The job was told, and is waited for, so that its session is not touched before it has stopped. */
-  | { readonly at: 'lost'; readonly loss: LockLostError; readonly since: number }
-  /** The job was told, and nobody waits for it. */
-  | { readonly at: 'expired'; readonly loss: LockLostError; readonly since: number }
-  | { readonly at: 'released'; readonly outcome: Promise<ReleaseOutcome>; readonly loss: LockLostError | undefined; readonly since: number };
-
 /**
  * One acquire's handle on a lock. Everything that the lock protects should ask `isValid` or pass `fencingToken` on, and stop when
  * `signal` aborts.
@@ -286,5 +254,38 @@ export class Hold implements AsyncDisposable {
   }
 }
 
+/** Several handles of one owner share one grant; the znode goes with the last of them. */
+export interface SharedGrant {
+  readonly grant: Grant;
+  /** Those that were not released, and whose lease has not ended. */
+  handles: number;
+}
+
+/** What happens to a hold, in this order: it ends in one of the last three ways. */
+export type HoldNews = 'acquired' | 'renewed' | 'expired' | 'lost' | 'released';
+
+/** Who is told when a handle is released, and of all that happens to it. */
+export interface HoldKeeper {
+  readonly lock: { readonly client: { readonly clock: Clock }; readonly path: string; readonly lockName: string };
+  released(hold: Hold): void;
+  tell(news: HoldNews, hold: Hold): void;
+}
+
+/** Where holds belong: a lock context. */
+export interface HoldContext {
+  readonly isLive: boolean;
+  add(mutex: object, hold: Hold): void;
+  delete(mutex: object, hold: Hold): void;
+}
+
+type HoldState =
+  | { readonly at: 'open' }
+  /** The job was told, and is waited for, so that its session is not touched before it has stopped. */
+  | { readonly at: 'lost'; readonly loss: LockLostError; readonly since: number }
+  /** The job was told, and nobody waits for it. */
+  | { readonly at: 'expired'; readonly loss: LockLostError; readonly since: number }
+  | { readonly at: 'released'; readonly outcome: Promise<ReleaseOutcome>; readonly loss: LockLostError | undefined; readonly since: number };
+
 const noLeases: readonly HoldLease[] = [];
+
 const lost = Promise.resolve<ReleaseOutcome>('lost');

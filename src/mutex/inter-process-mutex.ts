@@ -18,28 +18,6 @@ import { checkedMutexOptions, type InterProcessMutexOptions } from './mutex-opti
 import { OwnHolds } from './own-holds.js';
 import { withHold } from './with-hold.js';
 
-/** @internal One of the two locks of an InterProcessReadWriteLock. */
-export interface ReadWriteRole {
-  readonly role: 'read' | 'write';
-  readonly data: Uint8Array;
-  /** The other one. */
-  other(): InterProcessMutex;
-}
-
-/** Told when somebody asks for a lock, with the hold that should be released; see {@link InterProcessMutex.makeRevocable}. */
-export type RevocationListener = (hold: Hold) => unknown;
-
-/** What {@link InterProcessMutex.on} tells, by event. */
-export interface InterProcessMutexEvents extends HoldEvents {
-  /** An acquire of this object has to wait. Told once for each znode that it waits with. */
-  queued: {
-    /** How many are before it, the holder included: 1 is next. */
-    readonly position: number;
-    /** The znode that it waits with, which will be the path of its hold. */
-    readonly path: string;
-  };
-}
-
 /**
  * A fair, re-entrant lock between processes, in one queue with Apache Curator's InterProcessMutex on the same path.
  *
@@ -387,6 +365,28 @@ export class InterProcessMutex {
   }
 }
 
+/** @internal One of the two locks of an InterProcessReadWriteLock. */
+export interface ReadWriteRole {
+  readonly role: 'read' | 'write';
+  readonly data: Uint8Array;
+  /** The other one. */
+  other(): InterProcessMutex;
+}
+
+/** Told when somebody asks for a lock, with the hold that should be released; see {@link InterProcessMutex.makeRevocable}. */
+export type RevocationListener = (hold: Hold) => unknown;
+
+/** What {@link InterProcessMutex.on} tells, by event. */
+export interface InterProcessMutexEvents extends HoldEvents {
+  /** An acquire of this object has to wait. Told once for each znode that it waits with. */
+  queued: {
+    /** How many are before it, the holder included: 1 is next. */
+    readonly position: number;
+    /** The znode that it waits with, which will be the path of its hold. */
+    readonly path: string;
+  };
+}
+
 /** However it settles. */
 function settled(pending: Promise<unknown>, deadline: Deadline): Promise<unknown> {
   return deadline.wait((wake) => {
@@ -396,4 +396,5 @@ function settled(pending: Promise<unknown>, deadline: Deadline): Promise<unknown
 }
 
 const noData = new Uint8Array(0);
+
 const noOptions: MutexAcquireOptions = {};

@@ -2,12 +2,6 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Hold } from './hold.js';
 
 /**
- * `lock`: opened by `withLock`, part of the owner around it, while that lives. `job`: opened by `lockContext.run`, a new owner, for which the code around it waits. `event`: one
- * call of a handler that `lockContext.bind` has made, a new owner, for which the code around it does not wait: an emitter drops what a handler returns.
- */
-export type ContextKind = 'lock' | 'job' | 'event';
-
-/**
  * Who owns a lock in JavaScript, as a thread does in Java: the code that runs inside one function, structured, so that
  * ownership never depends on luck. `AsyncLocalStorage.enterWith` is not used: it would mark the caller's flow too, and the next
  * job of that flow would walk into the critical section.
@@ -144,6 +138,12 @@ export class LockContext {
     return this.#parent;
   }
 }
+
+/**
+ * `lock`: opened by `withLock`, part of the owner around it, while that lives. `job`: opened by `lockContext.run`, a new owner, for which the code around it waits. `event`: one
+ * call of a handler that `lockContext.bind` has made, a new owner, for which the code around it does not wait: an emitter drops what a handler returns.
+ */
+export type ContextKind = 'lock' | 'job' | 'event';
 
 /** Created when a context is first used: on Node 20 it makes every await of the process slower. */
 let storage: AsyncLocalStorage<LockContext | undefined> | undefined;

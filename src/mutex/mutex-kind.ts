@@ -9,15 +9,6 @@ import { WeightedInternals, type WaitTools } from '../weighted/weighted-internal
 import { readWeightedHolder, readWeightedParticipants } from '../weighted/weighted-participants.js';
 import type { CheckedMutexOptions } from './mutex-options.js';
 
-/** How one acquire differs from others. */
-export interface Wish {
-  readonly weight: number | undefined;
-  /** What is written into the znode instead of the usual. */
-  readonly data: Uint8Array | undefined;
-  /** What the same owner holds now in the same queue, if that lets it in at once. */
-  readonly beside: (() => Grant | undefined) | undefined;
-}
-
 /** What differs between a mutex in Curator's order, a sticky one, and one with weights. */
 export interface MutexKind {
   readonly lockName: string;
@@ -29,6 +20,15 @@ export interface MutexKind {
   acquire(deadline: Deadline, wish: Wish): Promise<Grant | undefined>;
   participants(deadline: Deadline): Promise<Participant[]>;
   holder(deadline: Deadline): Promise<Participant | undefined>;
+}
+
+/** How one acquire differs from others. */
+export interface Wish {
+  readonly weight: number | undefined;
+  /** What is written into the znode instead of the usual. */
+  readonly data: Uint8Array | undefined;
+  /** What the same owner holds now in the same queue, if that lets it in at once. */
+  readonly beside: (() => Grant | undefined) | undefined;
 }
 
 export function mutexKind(client: LockClient, path: string, options: CheckedMutexOptions, tools: WaitTools): MutexKind {

@@ -1,14 +1,6 @@
 import { NotOwnedError, type LockLostError } from '../internals/lock-errors.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
 
-/** What a job runs under, and what is released when it settles. */
-interface Releasable {
-  release(): Promise<ReleaseOutcome>;
-  readonly loss: LockLostError | undefined;
-  /** At most one listens. */
-  onExpired(listener: (error: LockLostError) => void): void;
-}
-
 /**
  * Runs `job`, and releases `hold` when it settles, whatever happens. A job that fulfils after the hold was lost rejects all the same. One whose lease ends is not
  * waited for; until it settles, its lock context knows that its hold is lost.
@@ -18,6 +10,14 @@ export function withHold<T>(hold: Releasable, path: string, job: () => T | Promi
     hold.onExpired(reject);
     untilReleased(hold, path, job).then(resolve, reject);
   });
+}
+
+/** What a job runs under, and what is released when it settles. */
+interface Releasable {
+  release(): Promise<ReleaseOutcome>;
+  readonly loss: LockLostError | undefined;
+  /** At most one listens. */
+  onExpired(listener: (error: LockLostError) => void): void;
 }
 
 /** As `withHold`, and waits for a job whose lease ends, too. */

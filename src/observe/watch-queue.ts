@@ -5,20 +5,6 @@ import type { Participant } from '../internals/participants.js';
 import { Deadline } from '../internals/deadline.js';
 import { QueueWatch } from './queue-watch.js';
 
-/** Who holds a lock, and who waits for it. */
-export interface LockQueue {
-  /** The first; undefined when nobody is there. */
-  readonly holder: Participant | undefined;
-  /** The others, who is next first. */
-  readonly waiters: readonly Participant[];
-}
-
-/** Options of {@link watchQueue}. */
-export interface WatchQueueOptions {
-  /** Ends the loop, as the end of the client does. */
-  readonly signal?: AbortSignal | undefined;
-}
-
 /**
  * The queue of a lock as it is now, and again after every change, whoever makes it: of an {@link InterProcessMutex}, of Java's Curator, of go-zookeeper and kazoo.
  * It asks nothing as long as nothing changes, by one watch on the lock's znode. While the loop's body runs, changes are gathered: it gets the newest
@@ -43,6 +29,20 @@ export function watchQueue(client: LockClient, path: string, options: WatchQueue
   if (signal !== undefined) expectSignal('signal', signal);
   requireOpen(client, `the queue of ${checkedPath} cannot be watched`);
   return queues(client, checkedPath, signal);
+}
+
+/** Who holds a lock, and who waits for it. */
+export interface LockQueue {
+  /** The first; undefined when nobody is there. */
+  readonly holder: Participant | undefined;
+  /** The others, who is next first. */
+  readonly waiters: readonly Participant[];
+}
+
+/** Options of {@link watchQueue}. */
+export interface WatchQueueOptions {
+  /** Ends the loop, as the end of the client does. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 async function* queues(client: LockClient, path: string, signal: AbortSignal | undefined): AsyncGenerator<LockQueue, void, undefined> {

@@ -6,14 +6,6 @@ import { copyOfData } from '../mutex/acquire-options.js';
 import { InterProcessMutex } from '../mutex/inter-process-mutex.js';
 import type { InterProcessMutexOptions } from '../mutex/mutex-options.js';
 
-/** Options of {@link InterProcessReadWriteLock}. */
-export interface InterProcessReadWriteLockOptions {
-  /** What both locks write into their znodes, for `participants()` to show. Copied. @default the host's address, as in Curator */
-  readonly data?: Uint8Array | undefined;
-  /** As of a mutex. @default 'reject' */
-  readonly foreignNodes?: InterProcessMutexOptions['foreignNodes'];
-}
-
 /**
  * Readers together, writers alone, in one queue with Apache Curator's InterProcessReadWriteLock on the same path. Both locks are fair: who asks first is
  * served first, and a reader that comes behind a waiting writer waits for it.
@@ -66,4 +58,12 @@ export class InterProcessReadWriteLock {
   get path(): string {
     return this.writeLock.path;
   }
+}
+
+/** Options of {@link InterProcessReadWriteLock}. */
+export interface InterProcessReadWriteLockOptions {
+  /** What both locks write into their znodes, for `participants()` to show. Copied. @default the host's address, as in Curator */
+  readonly data?: Uint8Array | undefined;
+  /** As of a mutex. @default 'reject' */
+  readonly foreignNodes?: InterProcessMutexOptions['foreignNodes'];
 }

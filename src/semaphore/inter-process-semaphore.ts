@@ -8,25 +8,6 @@ import type { AskOptions } from '../mutex/ask.js';
 import type { Hold } from '../mutex/hold.js';
 import { Leases } from './leases.js';
 
-/** How many leases an {@link InterProcessSemaphore} has: one of the two must be given. */
-export type InterProcessSemaphoreOptions =
-  | {
-      /** As many as this, an integer ≥ 1; everybody on the path must say the same. */
-      readonly maxLeases: number;
-      /** Not beside `maxLeases`. */
-      readonly sharedCount?: undefined;
-    }
-  | {
-      /**
-       * As many as this znode says, below the client's chroot, in the form of Curator's SharedCount: four bytes, a signed big-endian integer.
-       * Changes count at once, for those who wait, too; below 1 nobody gets a lease. The znode has to be there: while it is
-       * deleted, every acquire fails with RequestFailedError, those that wait included.
-       */
-      readonly sharedCount: string;
-      /** Not beside `sharedCount`. */
-      readonly maxLeases?: undefined;
-    };
-
 /**
  * A fair counting semaphore between processes, in one queue with Apache Curator's InterProcessSemaphoreV2 on the same path. Each lease is a {@link Hold} of
  * its own: anybody may release it, and it is lost by itself. It is not re-entrant: each acquire takes another lease.
@@ -146,6 +127,25 @@ export class InterProcessSemaphore {
     return this.#leases.participants(options);
   }
 }
+
+/** How many leases an {@link InterProcessSemaphore} has: one of the two must be given. */
+export type InterProcessSemaphoreOptions =
+  | {
+      /** As many as this, an integer ≥ 1; everybody on the path must say the same. */
+      readonly maxLeases: number;
+      /** Not beside `maxLeases`. */
+      readonly sharedCount?: undefined;
+    }
+  | {
+      /**
+       * As many as this znode says, below the client's chroot, in the form of Curator's SharedCount: four bytes, a signed big-endian integer.
+       * Changes count at once, for those who wait, too; below 1 nobody gets a lease. The znode has to be there: while it is
+       * deleted, every acquire fails with RequestFailedError, those that wait included.
+       */
+      readonly sharedCount: string;
+      /** Not beside `sharedCount`. */
+      readonly maxLeases?: undefined;
+    };
 
 function checkLimit(options: InterProcessSemaphoreOptions): Limit {
   const { maxLeases, sharedCount } = expectOptions('InterProcessSemaphore', options, ['maxLeases', 'sharedCount']);

@@ -1,9 +1,6 @@
 import type { LockDecision, LockDriver } from '../driver/lock-driver.js';
 import { placeOf, sortedByKey } from '../driver/names.js';
 
-/** Curator's LEASE_BASE_NAME. */
-export const leaseName = 'lease-';
-
 /**
  * Who holds a lease of a semaphore: the first `maxLeases` of Curator's InterProcessSemaphoreV2 layout. Java's clients ask instead whether all children
  * are at most `maxLeases`; whoever they let in is among the first, so both rules on one path never let more in.
@@ -29,3 +26,6 @@ export class LeaseDriver implements LockDriver {
     return index < this.#maxLeases() ? { held: true } : { held: false, watch: sorted[0] ?? ours };
   }
 }
+
+/** Curator's LEASE_BASE_NAME. */
+export const leaseName = 'lease-';

@@ -19,30 +19,6 @@ import { StandOff } from './stand-off.js';
 import { Surplus } from './surplus.js';
 import { watchChildren } from '../internals/watch-children.js';
 
-/** How many leases there are: said by the application, or by a znode that may change. */
-export type Limit = { readonly is: 'fixed'; readonly maxLeases: number } | { readonly is: 'shared'; readonly path: string };
-
-type Taken =
-  | { readonly is: 'granted'; readonly grants: readonly Grant[] }
-  /** One of its znodes was deleted: the retry policy decides. */
-  | { readonly is: 'vanished' }
-  /** The session has ended, or the call gives way: it queues up again. */
-  | { readonly is: 'over' };
-
-/** The wait for the leases of one call, in one turn. */
-interface Wait {
-  readonly turn: Grant;
-  /** What it has so far. */
-  readonly grants: readonly Grant[];
-  readonly surplus: Surplus;
-  readonly standOff: StandOff;
-  givesWay: boolean;
-}
-
-/** The folders of Curator's InterProcessSemaphoreV2: its LOCK_PARENT and LEASE_PARENT. */
-const locks = 'locks';
-const leases = 'leases';
-
 /**
  * The wait for leases, in Curator's V2 layout: whose turn it is at the mutex `<path>/locks` creates znodes below `<path>/leases` and waits there, alone,
  * until they are among the first. All leases of one call are taken in one turn: two that each have half of what they want would wait for each
@@ -224,6 +200,31 @@ export class LeaseInternals {
     );
   }
 }
+
+/** How many leases there are: said by the application, or by a znode that may change. */
+export type Limit = { readonly is: 'fixed'; readonly maxLeases: number } | { readonly is: 'shared'; readonly path: string };
+
+type Taken =
+  | { readonly is: 'granted'; readonly grants: readonly Grant[] }
+  /** One of its znodes was deleted: the retry policy decides. */
+  | { readonly is: 'vanished' }
+  /** The session has ended, or the call gives way: it queues up again. */
+  | { readonly is: 'over' };
+
+/** The wait for the leases of one call, in one turn. */
+interface Wait {
+  readonly turn: Grant;
+  /** What it has so far. */
+  readonly grants: readonly Grant[];
+  readonly surplus: Surplus;
+  readonly standOff: StandOff;
+  givesWay: boolean;
+}
+
+/** The folders of Curator's InterProcessSemaphoreV2: its LOCK_PARENT and LEASE_PARENT. */
+const locks = 'locks';
+
+const leases = 'leases';
 
 function giveBack(grants: readonly Grant[]): Promise<unknown> {
   return Promise.all(grants.map((grant) => grant.end()));

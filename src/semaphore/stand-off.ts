@@ -6,23 +6,6 @@ import { whenNoNode, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { hasMarkedUuid } from '../driver/names.js';
 import { standardDriver } from '../driver/standard-driver.js';
 
-/** Where a call stands that has some of its leases, and waits for the next one. */
-export interface PartOfLeases {
-  readonly session: Session;
-  /** The folders on the servers. */
-  readonly locks: string;
-  readonly leases: string;
-  /** The name of the znode in `locks` that is the call's turn. */
-  readonly turn: string;
-  /** All leases as listed, which of them is the one that waits, and the names of those that the call has. */
-  readonly sorted: readonly string[];
-  readonly index: number;
-  readonly own: readonly string[];
-}
-
-/** How long no lease may come or go before it is asked whether any ever will. */
-const standstillMs = 1_500;
-
 /**
  * Two that wait for each other: Java's `acquire(2)` takes one lease in each turn at `<path>/locks`, so it may have its first one and stand in line for
  * its second turn, while we have the turn and wait for that very lease. Java cannot give way, so we do.
@@ -52,6 +35,23 @@ export class StandOff {
     return (await isWaitedForBehind(part, others)) ? 'give way' : standstillMs;
   }
 }
+
+/** Where a call stands that has some of its leases, and waits for the next one. */
+export interface PartOfLeases {
+  readonly session: Session;
+  /** The folders on the servers. */
+  readonly locks: string;
+  readonly leases: string;
+  /** The name of the znode in `locks` that is the call's turn. */
+  readonly turn: string;
+  /** All leases as listed, which of them is the one that waits, and the names of those that the call has. */
+  readonly sorted: readonly string[];
+  readonly index: number;
+  readonly own: readonly string[];
+}
+
+/** How long no lease may come or go before it is asked whether any ever will. */
+const standstillMs = 1_500;
 
 /** Whether each session that has one of `others` stands in line behind our turn: else one of them comes back by itself. */
 async function isWaitedForBehind({ session, locks, leases, turn }: PartOfLeases, others: readonly string[]): Promise<boolean> {

@@ -1,15 +1,6 @@
 import type { Clock } from '../support/clock.js';
 import { LimitMismatchError } from './limit-mismatch-error.js';
 
-/** What is known of the semaphore that is waited for. */
-export interface SurplusOptions {
-  readonly path: string;
-  readonly maxLeases: number;
-  readonly clock: Pick<Clock, 'now'>;
-  /** How long a znode has to stay before it counts. A process that dies leaves its znodes until its session ends. */
-  readonly stayMs: () => number;
-}
-
 /**
  * More leases on the server than there are by our count: others on this path use a larger maxLeases. Only znodes that stay say so, because a
  * process may have died in the middle of an acquire, or may be about to delete its znode.
@@ -41,4 +32,13 @@ export class Surplus {
     const stayed = firstSeen.filter((since) => since <= surplusSince).length;
     throw new LimitMismatchError(path, maxLeases, stayed, Math.round(now - surplusSince));
   }
+}
+
+/** What is known of the semaphore that is waited for. */
+export interface SurplusOptions {
+  readonly path: string;
+  readonly maxLeases: number;
+  readonly clock: Pick<Clock, 'now'>;
+  /** How long a znode has to stay before it counts. A process that dies leaves its znodes until its session ends. */
+  readonly stayMs: () => number;
 }

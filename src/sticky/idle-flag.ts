@@ -3,8 +3,6 @@ import { getData, setData } from '../zookeeper/operations.js';
 import { markIdle } from '../internals/idle-mark.js';
 import type { LockNode } from '../internals/lock-node.js';
 
-type Use = 'busy' | 'idle';
-
 /**
  * Shows others, in the data of a sticky lock's znode, that nobody uses it: that it is idle in the list of participants, and that asking is worth while. It may
  * lag behind, since it decides nothing; but a write whose answer was lost, or that could not be sent, is made good on the next connection.
@@ -81,3 +79,5 @@ export class IdleFlag {
     return true;
   }
 }
+
+type Use = 'busy' | 'idle';

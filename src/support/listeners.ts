@@ -1,5 +1,3 @@
-type Listener<T> = (value: T) => void;
-
 /** A set of callbacks that is told something; who leaves while it is being told is not told any more. Mostly there is one, and no set is needed. */
 export class Listeners<T> {
   #listeners: Listener<T> | Set<Listener<T>> | undefined;
@@ -33,3 +31,5 @@ export class Listeners<T> {
     return this.#listeners === listener || (this.#listeners instanceof Set && this.#listeners.has(listener));
   }
 }
+
+type Listener<T> = (value: T) => void;

@@ -1,16 +1,6 @@
 import { listenForAbort } from './abort-signal.js';
 import { Listeners } from './listeners.js';
 
-interface Hub {
-  readonly listeners: Listeners<unknown>;
-  /** Once it has aborted. */
-  end: { readonly reason: unknown } | undefined;
-  stop: () => boolean;
-  count: number;
-}
-
-const hubs = new WeakMap<AbortSignal, Hub>();
-
 /**
  * Calls `listener` with the reason when `signal` aborts, in this very call if it has, or if it cannot be listened to; returns what takes it back. However many
  * calls share a signal, it carries one listener of ours: from the eleventh on, Node warns of a leak.
@@ -30,6 +20,16 @@ export function onAbort(signal: AbortSignal, listener: (reason: unknown) => void
     if (hub.count === 0 && hub.stop()) hubs.delete(signal);
   };
 }
+
+interface Hub {
+  readonly listeners: Listeners<unknown>;
+  /** Once it has aborted. */
+  end: { readonly reason: unknown } | undefined;
+  stop: () => boolean;
+  count: number;
+}
+
+const hubs = new WeakMap<AbortSignal, Hub>();
 
 function open(signal: AbortSignal): Hub {
   const hub: Hub = { listeners: new Listeners(), end: undefined, stop: () => false, count: 0 };

@@ -18,29 +18,6 @@ import { Retries } from '../internals/retries.js';
 import { watchData } from '../internals/watch-data.js';
 import { lookAtWeighted, type WeightedLook } from './weighted-look.js';
 
-/** What a wait needs of its lock. */
-export interface WaitTools {
-  /** What is written into the next znode. */
-  readonly data: () => Uint8Array;
-  /** Told once for each znode that has to wait: how many are before it, and its path below the client's chroot. Undefined while nobody asks. */
-  readonly queued: ((position: number, path: string) => void) | undefined;
-}
-
-/** What became of a claim. */
-type Claimed =
-  | { readonly is: 'ours'; readonly mzxid: bigint }
-  /** Somebody else was quicker. */
-  | { readonly is: 'late' }
-  /** Our znode is not there any more. */
-  | { readonly is: 'vanished' }
-  /** The answer was lost. */
-  | { readonly is: 'unknown' };
-
-/** What goes out in front of a look. */
-type Before = 'nothing' | 'sync' | 'write';
-
-const noNode = -101;
-
 /**
  * The wait for a lock whose waiters have weights. They queue up as those of a mutex do; but the order of the names does not say who holds, so whoever is next
  * takes the lock by one transaction: it writes its own name into the lock's znode, if nobody has written there since it looked, and if its own znode is there.
@@ -207,6 +184,29 @@ export class WeightedInternals {
     return line;
   }
 }
+
+/** What a wait needs of its lock. */
+export interface WaitTools {
+  /** What is written into the next znode. */
+  readonly data: () => Uint8Array;
+  /** Told once for each znode that has to wait: how many are before it, and its path below the client's chroot. Undefined while nobody asks. */
+  readonly queued: ((position: number, path: string) => void) | undefined;
+}
+
+/** What became of a claim. */
+type Claimed =
+  | { readonly is: 'ours'; readonly mzxid: bigint }
+  /** Somebody else was quicker. */
+  | { readonly is: 'late' }
+  /** Our znode is not there any more. */
+  | { readonly is: 'vanished' }
+  /** The answer was lost. */
+  | { readonly is: 'unknown' };
+
+/** What goes out in front of a look. */
+type Before = 'nothing' | 'sync' | 'write';
+
+const noNode = -101;
 
 /** What a line of one weight needs to know to queue up; the rest is decided from all lines together. */
 class LineDriver implements LockDriver {

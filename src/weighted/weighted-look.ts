@@ -8,16 +8,6 @@ import { weightedChild } from './weighted-name.js';
 import { WeightedQueue } from './weighted-queue.js';
 import { OnceATick } from '../zookeeper/once-a-tick.js';
 
-interface Answers {
-  readonly data: Buffer;
-  /** Of the lock's znode: how often it was written, and by which transaction the last time. */
-  readonly version: number;
-  readonly mzxid: bigint;
-  readonly names: readonly string[];
-  /** The server's newest transaction when it answered first. */
-  readonly zxid: bigint;
-}
-
 /**
  * A weighted lock as the servers have shown it once: first what its znode says, and then who is there. In this order: a holder that is named first and not there
  * then has gone, because a name never comes back. The other way round it may have come in between.
@@ -65,6 +55,16 @@ export class WeightedLook {
     if (claim === 'foreign' || isErased) throw new ForeignDataError(path, this.#data);
     return this.shown;
   }
+}
+
+interface Answers {
+  readonly data: Buffer;
+  /** Of the lock's znode: how often it was written, and by which transaction the last time. */
+  readonly version: number;
+  readonly mzxid: bigint;
+  readonly names: readonly string[];
+  /** The server's newest transaction when it answered first. */
+  readonly zxid: bigint;
 }
 
 const looks = new OnceATick(async (session, root): Promise<WeightedLook> => {

@@ -1,22 +1,6 @@
 import type { Claim } from './claim.js';
 import { heaviest, type WeightedChild } from './weighted-name.js';
 
-/** What one of a weighted lock's children has to do, as one look has shown it. */
-export type WeightedStanding =
-  | { readonly is: 'absent' }
-  | { readonly is: 'holder' }
-  /** The lock is free, and it is the one to claim it. */
-  | { readonly is: 'next' }
-  /** It cannot be its turn while the child `watch` is there and, if `watchesClaim`, nobody claims the lock. */
-  | { readonly is: 'waiting'; readonly watch: string; readonly watchesClaim: boolean };
-
-/** The first in line of one weight. */
-interface Head {
-  readonly child: WeightedChild;
-  /** Somebody lighter who came before, and has been overtaken as often as this weight may. */
-  readonly blocker: WeightedChild | undefined;
-}
-
 /**
  * Who is next of a weighted lock, decided from who is there and what the last claim says: no I/O, no clock, no state. Heavier first, first come first served
  * within a weight; and nobody is let in before somebody lighter who came earlier and has been overtaken often enough. How often, and why nobody waits
@@ -103,6 +87,22 @@ export class WeightedQueue {
       lines.find((line) => line.at(-1) === next)?.pop();
     }
   }
+}
+
+/** What one of a weighted lock's children has to do, as one look has shown it. */
+export type WeightedStanding =
+  | { readonly is: 'absent' }
+  | { readonly is: 'holder' }
+  /** The lock is free, and it is the one to claim it. */
+  | { readonly is: 'next' }
+  /** It cannot be its turn while the child `watch` is there and, if `watchesClaim`, nobody claims the lock. */
+  | { readonly is: 'waiting'; readonly watch: string; readonly watchesClaim: boolean };
+
+/** The first in line of one weight. */
+interface Head {
+  readonly child: WeightedChild;
+  /** Somebody lighter who came before, and has been overtaken as often as this weight may. */
+  readonly blocker: WeightedChild | undefined;
 }
 
 /** Those who are as heavy and as patient as each other, the first of them last. */

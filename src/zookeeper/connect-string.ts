@@ -1,16 +1,16 @@
 import { isIPv6 } from 'node:net';
 import { validatePath } from './path.js';
 
-/** One server of the ensemble; an IPv6 address is written without its brackets here. */
-export interface Host {
-  readonly host: string;
-  readonly port: number;
-}
-
 /** What a connect string says. `chroot` is '' if there is none, else a path that does not end with `/`. */
 export interface ConnectString {
   readonly hosts: readonly Host[];
   readonly chroot: string;
+}
+
+/** One server of the ensemble; an IPv6 address is written without its brackets here. */
+export interface Host {
+  readonly host: string;
+  readonly port: number;
 }
 
 /**
@@ -46,6 +46,7 @@ export function describeHosts({ hosts }: Pick<ConnectString, 'hosts'>): string {
 }
 
 const expected = 'Expected `connectString` to be host[:port][,host[:port]…][/chroot]';
+
 const defaultPort = 2181;
 
 // Users bring such URLs from other tools (zk://user:secret@host), and what we refuse is shown: the secret must not be.

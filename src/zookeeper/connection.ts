@@ -10,81 +10,6 @@ import { setWatches, type Operation, type WatchKind } from './operations.js';
 import { Reader, Writer } from './wire.js';
 import { ZooKeeperError } from './zookeeper-error.js';
 
-/** Who the client is to the servers: ZooKeeper's `addauth`. */
-export interface Credential {
-  /** How the servers check it, such as `digest`. */
-  readonly scheme: string;
-  /** The secret as the scheme writes it, such as `user:password` for `digest`. */
-  readonly credentials: string;
-}
-
-/** What names a session on the servers; enough to attach to it from another connection. */
-export interface SessionIdentity {
-  readonly id: Buffer;
-  readonly password: Buffer;
-  readonly lastZxid: bigint;
-}
-
-export interface ConnectionOptions {
-  readonly hosts: readonly Host[];
-  readonly sessionTimeoutMs: number;
-  readonly auth: readonly Credential[];
-  readonly clock: Clock;
-  readonly random: () => number;
-  /** Attach to this session instead of opening a new one. */
-  readonly resume?: SessionIdentity;
-  /** How many rounds over the hosts went unanswered just before, for the length of the first attempts. */
-  readonly unansweredRounds?: number;
-}
-
-/** An attempt to connect that ended without an answer to its ConnectRequest. */
-export interface UnansweredAttempt {
-  readonly startedAt: number;
-  /** A server took the TCP connection: it is there, and refused in silence. */
-  readonly wasAccepted: boolean;
-}
-
-/** Told synchronously, in the order in which things happened on the socket. */
-export interface ConnectionListener {
-  /** How long one server may take to accept and to answer the ConnectRequest, after so many rounds in which an attempt ran out of time. */
-  attemptMs(unansweredRounds: number): number;
-  /** Told before `disconnected`. */
-  unanswered(attempt: UnansweredAttempt): void;
-  connected(connectSentAt: number): void;
-  /** Every request that was under way has been failed. The next server is tried by itself. */
-  disconnected(): void;
-  /** The server's word: the session is over. */
-  expired(): void;
-  authFailed(): void;
-  /** `error` is 0, or ZooKeeper's number for it. */
-  answered(operation: Operation<unknown>, sentAt: number, error: number): void;
-  watchFired(path: string, event: WatchEventType): void;
-  /** The watches that the next server must be told of. */
-  watchedPaths(kind: WatchKind): string[];
-  warn(message: string, error: unknown): void;
-}
-
-export type WatchEventType = 'created' | 'deleted' | 'changed' | 'children';
-
-export interface Reply<T> {
-  readonly value: T;
-  /** The server's newest transaction when it answered. */
-  readonly zxid: bigint;
-  /** How many writes of this session had been answered by then, this one included, without an error: each of them was a transaction. Parents do not count. */
-  readonly writes: number;
-}
-
-/** The library's own state numbers. */
-const states = { disconnected: 0, connecting: 1, connected: 2, closing: -1, closed: -2, expired: -3, authFailed: -4 };
-/** create and createContainer. */
-const makesParents: ReadonlySet<number> = new Set([1, 19]);
-const authFailedError = -115;
-const pingXid = -2;
-const authXid = -4;
-const watchXid = -1;
-const longestSetWatches = 128 * 1024;
-const eventTypes: Partial<Record<number, WatchEventType>> = { 1: 'created', 2: 'deleted', 3: 'changed', 4: 'children' };
-
 /**
  * node-zookeeper-client, hardened: one ZooKeeper session over one TCP connection after another. It is the only file that
  * knows the insides of that library; every line that replaces one of its methods mends a measured failure.
@@ -438,6 +363,88 @@ export class Connection {
     });
   }
 }
+
+/** Who the client is to the servers: ZooKeeper's `addauth`. */
+export interface Credential {
+  /** How the servers check it, such as `digest`. */
+  readonly scheme: string;
+  /** The secret as the scheme writes it, such as `user:password` for `digest`. */
+  readonly credentials: string;
+}
+
+/** What names a session on the servers; enough to attach to it from another connection. */
+export interface SessionIdentity {
+  readonly id: Buffer;
+  readonly password: Buffer;
+  readonly lastZxid: bigint;
+}
+
+export interface ConnectionOptions {
+  readonly hosts: readonly Host[];
+  readonly sessionTimeoutMs: number;
+  readonly auth: readonly Credential[];
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Attach to this session instead of opening a new one. */
+  readonly resume?: SessionIdentity;
+  /** How many rounds over the hosts went unanswered just before, for the length of the first attempts. */
+  readonly unansweredRounds?: number;
+}
+
+/** An attempt to connect that ended without an answer to its ConnectRequest. */
+export interface UnansweredAttempt {
+  readonly startedAt: number;
+  /** A server took the TCP connection: it is there, and refused in silence. */
+  readonly wasAccepted: boolean;
+}
+
+/** Told synchronously, in the order in which things happened on the socket. */
+export interface ConnectionListener {
+  /** How long one server may take to accept and to answer the ConnectRequest, after so many rounds in which an attempt ran out of time. */
+  attemptMs(unansweredRounds: number): number;
+  /** Told before `disconnected`. */
+  unanswered(attempt: UnansweredAttempt): void;
+  connected(connectSentAt: number): void;
+  /** Every request that was under way has been failed. The next server is tried by itself. */
+  disconnected(): void;
+  /** The server's word: the session is over. */
+  expired(): void;
+  authFailed(): void;
+  /** `error` is 0, or ZooKeeper's number for it. */
+  answered(operation: Operation<unknown>, sentAt: number, error: number): void;
+  watchFired(path: string, event: WatchEventType): void;
+  /** The watches that the next server must be told of. */
+  watchedPaths(kind: WatchKind): string[];
+  warn(message: string, error: unknown): void;
+}
+
+export type WatchEventType = 'created' | 'deleted' | 'changed' | 'children';
+
+export interface Reply<T> {
+  readonly value: T;
+  /** The server's newest transaction when it answered. */
+  readonly zxid: bigint;
+  /** How many writes of this session had been answered by then, this one included, without an error: each of them was a transaction. Parents do not count. */
+  readonly writes: number;
+}
+
+/** The library's own state numbers. */
+const states = { disconnected: 0, connecting: 1, connected: 2, closing: -1, closed: -2, expired: -3, authFailed: -4 };
+
+/** create and createContainer. */
+const makesParents: ReadonlySet<number> = new Set([1, 19]);
+
+const authFailedError = -115;
+
+const pingXid = -2;
+
+const authXid = -4;
+
+const watchXid = -1;
+
+const longestSetWatches = 128 * 1024;
+
+const eventTypes: Partial<Record<number, WatchEventType>> = { 1: 'created', 2: 'deleted', 3: 'changed', 4: 'children' };
 
 class WireRequest implements NonNullable<Packet['request']> {
   readonly header: { xid: number; type: number };

@@ -9,51 +9,6 @@ import { UnansweredRound } from './unanswered-round.js';
 import { Watches, type WatchListener } from './watches.js';
 import { ZooKeeperError } from './zookeeper-error.js';
 
-export type SessionEnd = 'expired' | 'lost' | 'replaced' | 'closed' | 'auth-failed';
-
-export type SessionState =
-  | { readonly at: 'connecting' }
-  | { readonly at: 'connected' }
-  | { readonly at: 'suspended' }
-  | { readonly at: 'closing' }
-  | { readonly at: 'ended'; readonly why: SessionEnd };
-
-/** How a session ends a hold: at the deadline, on the servers' word, by the loss of its znode, or by `close()`. */
-export type SessionLoss = 'session-expired' | 'session-deadline' | 'node-deleted' | 'client-closed';
-
-/** A znode that somebody holds a lock by: its hold ends with the session, or with the znode. */
-export interface Holding {
-  readonly path: string;
-  /** From now on it is lost. Tells nobody. */
-  markLost(reason: SessionLoss): void;
-  /** Tells those who listen that it is lost. */
-  tellLost(): void;
-}
-
-/** Who keeps one session after another. */
-export interface SessionOwner {
-  connected(session: Session): void;
-  suspended(session: Session): void;
-  /** The deadline passed and nothing was held: the session may still be alive on the servers. */
-  overdue(session: Session): void;
-  /** Every host was tried since the session was presumed to be over, and none answered. Told again after each further attempt. */
-  unanswered(session: Session): void;
-  ended(session: Session, why: SessionEnd): void;
-  /** Given up while the servers may know it still, and every job that lost its hold with it has let go: nothing needs its znodes any more. */
-  settled(session: Session): void;
-  warn(message: string, error: unknown): void;
-}
-
-export interface SessionOptions extends ConnectionOptions {
-  /** Until when the first server must have answered; monotonic milliseconds. */
-  readonly connectBy: number;
-  /** The servers' tick, where it is known. */
-  readonly tickTimeMs: number | undefined;
-}
-
-const heartbeatsPerTimeout = 6;
-const mostChecks = 100;
-
 /** One ZooKeeper session: its clock, its requests in flight, its watches, its end. */
 export class Session implements ConnectionListener {
   readonly #options: SessionOptions;
@@ -463,6 +418,52 @@ export class Session implements ConnectionListener {
     this.#changes.tell();
   }
 }
+
+export type SessionEnd = 'expired' | 'lost' | 'replaced' | 'closed' | 'auth-failed';
+
+export type SessionState =
+  | { readonly at: 'connecting' }
+  | { readonly at: 'connected' }
+  | { readonly at: 'suspended' }
+  | { readonly at: 'closing' }
+  | { readonly at: 'ended'; readonly why: SessionEnd };
+
+/** How a session ends a hold: at the deadline, on the servers' word, by the loss of its znode, or by `close()`. */
+export type SessionLoss = 'session-expired' | 'session-deadline' | 'node-deleted' | 'client-closed';
+
+/** A znode that somebody holds a lock by: its hold ends with the session, or with the znode. */
+export interface Holding {
+  readonly path: string;
+  /** From now on it is lost. Tells nobody. */
+  markLost(reason: SessionLoss): void;
+  /** Tells those who listen that it is lost. */
+  tellLost(): void;
+}
+
+/** Who keeps one session after another. */
+export interface SessionOwner {
+  connected(session: Session): void;
+  suspended(session: Session): void;
+  /** The deadline passed and nothing was held: the session may still be alive on the servers. */
+  overdue(session: Session): void;
+  /** Every host was tried since the session was presumed to be over, and none answered. Told again after each further attempt. */
+  unanswered(session: Session): void;
+  ended(session: Session, why: SessionEnd): void;
+  /** Given up while the servers may know it still, and every job that lost its hold with it has let go: nothing needs its znodes any more. */
+  settled(session: Session): void;
+  warn(message: string, error: unknown): void;
+}
+
+export interface SessionOptions extends ConnectionOptions {
+  /** Until when the first server must have answered; monotonic milliseconds. */
+  readonly connectBy: number;
+  /** The servers' tick, where it is known. */
+  readonly tickTimeMs: number | undefined;
+}
+
+const heartbeatsPerTimeout = 6;
+
+const mostChecks = 100;
 
 /** All are lost before anybody is told of the first one: a listener may look at any of them. */
 function loseAll(holdings: readonly Holding[], reason: SessionLoss): void {

@@ -1,7 +1,5 @@
 import type { WatchEventType } from './connection.js';
 
-export type WatchListener = (event: WatchEventType) => void;
-
 /**
  * The watches of one kind of one session, counted by path: the server keeps one per (session, path), however many wait for it.
  * A watch fires once, for all who wait. Mostly one does, and no set is needed.
@@ -34,3 +32,5 @@ export class Watches {
     return [...this.#byPath.keys()];
   }
 }
+
+export type WatchListener = (event: WatchEventType) => void;

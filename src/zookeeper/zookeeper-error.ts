@@ -1,39 +1,3 @@
-const names: Record<number, string> = {
-  [-1]: 'SYSTEM_ERROR',
-  [-2]: 'RUNTIME_INCONSISTENCY',
-  [-3]: 'DATA_INCONSISTENCY',
-  [-4]: 'CONNECTION_LOSS',
-  [-5]: 'MARSHALLING_ERROR',
-  [-6]: 'UNIMPLEMENTED',
-  [-7]: 'OPERATION_TIMEOUT',
-  [-8]: 'BAD_ARGUMENTS',
-  [-13]: 'NEW_CONFIG_NO_QUORUM',
-  [-14]: 'RECONFIG_IN_PROGRESS',
-  [-100]: 'API_ERROR',
-  [-101]: 'NO_NODE',
-  [-102]: 'NO_AUTH',
-  [-103]: 'BAD_VERSION',
-  [-108]: 'NO_CHILDREN_FOR_EPHEMERALS',
-  [-110]: 'NODE_EXISTS',
-  [-111]: 'NOT_EMPTY',
-  [-112]: 'SESSION_EXPIRED',
-  [-113]: 'INVALID_CALLBACK',
-  [-114]: 'INVALID_ACL',
-  [-115]: 'AUTH_FAILED',
-  [-118]: 'SESSION_MOVED',
-  [-119]: 'NOT_READ_ONLY',
-  [-120]: 'EPHEMERAL_ON_LOCAL_SESSION',
-  [-121]: 'NO_WATCHER',
-  [-122]: 'REQUEST_TIMEOUT',
-  [-123]: 'RECONFIG_DISABLED',
-  [-124]: 'SESSION_CLOSED_REQUIRE_SASL_AUTH',
-  [-125]: 'QUOTA_EXCEEDED',
-  [-127]: 'THROTTLED_OP',
-};
-
-const definite = new Set([-6, -8, -100, -101, -102, -103, -108, -110, -111, -114, -120, -121, -125, -127]);
-const retryable = new Set([-4, -7, -112, -118, -122, -124]);
-
 /**
  * What a ZooKeeper server answered, or `CONNECTION_LOSS` where the connection ended before it did.
  * It is the `cause` of the errors that this library rejects with.
@@ -76,6 +40,43 @@ export class ZooKeeperError extends Error {
   /** The number of `CONNECTION_LOSS`: nobody knows whether the request was carried out. */
   static readonly connectionLoss = -4;
 }
+
+const names: Record<number, string> = {
+  [-1]: 'SYSTEM_ERROR',
+  [-2]: 'RUNTIME_INCONSISTENCY',
+  [-3]: 'DATA_INCONSISTENCY',
+  [-4]: 'CONNECTION_LOSS',
+  [-5]: 'MARSHALLING_ERROR',
+  [-6]: 'UNIMPLEMENTED',
+  [-7]: 'OPERATION_TIMEOUT',
+  [-8]: 'BAD_ARGUMENTS',
+  [-13]: 'NEW_CONFIG_NO_QUORUM',
+  [-14]: 'RECONFIG_IN_PROGRESS',
+  [-100]: 'API_ERROR',
+  [-101]: 'NO_NODE',
+  [-102]: 'NO_AUTH',
+  [-103]: 'BAD_VERSION',
+  [-108]: 'NO_CHILDREN_FOR_EPHEMERALS',
+  [-110]: 'NODE_EXISTS',
+  [-111]: 'NOT_EMPTY',
+  [-112]: 'SESSION_EXPIRED',
+  [-113]: 'INVALID_CALLBACK',
+  [-114]: 'INVALID_ACL',
+  [-115]: 'AUTH_FAILED',
+  [-118]: 'SESSION_MOVED',
+  [-119]: 'NOT_READ_ONLY',
+  [-120]: 'EPHEMERAL_ON_LOCAL_SESSION',
+  [-121]: 'NO_WATCHER',
+  [-122]: 'REQUEST_TIMEOUT',
+  [-123]: 'RECONFIG_DISABLED',
+  [-124]: 'SESSION_CLOSED_REQUIRE_SASL_AUTH',
+  [-125]: 'QUOTA_EXCEEDED',
+  [-127]: 'THROTTLED_OP',
+};
+
+const definite = new Set([-6, -8, -100, -101, -102, -103, -108, -110, -111, -114, -120, -121, -125, -127]);
+
+const retryable = new Set([-4, -7, -112, -118, -122, -124]);
 
 /** For `catch`: what to take instead where the znode is not there. */
 export function whenNoNode<T>(value: T): (error: unknown) => T {
