@@ -51,7 +51,7 @@ export const builds = [
     name: 'a link within the process that resolves when the first job ends',
     edits: [
       edit('src/mutex/hold.ts', '    const { grant } = this.shared;\n', '    const { grant } = this.shared;\n    grant.node.resolveLink();\n'),
-      edit('src/internals/lock-node.ts', '  /** Deletes it in the background;', '  resolveLink(): void {\n    const next = this.#follower;\n    if (next) next.#wake("handed over");\n  }\n\n  /** Deletes it in the background;'),
+      edit('src/internals/lock-node.ts', '  /** Deletes it in the background;', '  resolveLink(): void {\n    const next = this.#follower;\n    if (next) next.#wake("handed-over");\n  }\n\n  /** Deletes it in the background;'),
     ],
   },
   {

@@ -77,14 +77,14 @@ export const mutants = [
   {
     name: 'a hold that was handed over, and whose znode turned out to be gone',
     file: 'src/internals/lock-node.ts',
-    find: "if (ofNext?.is('NO_NODE')) next.vanished();",
+    find: "if (ofNext?.is('NO_NODE')) next.markDeleted();",
     replace: "if (ofNext?.is('NO_NODE')) return;",
     tests: tests('integration/hand-over', 'turns out to be deleted by somebody'),
   },
   {
     name: 'a hand-over whose answer was lost leaves its znode',
     file: 'src/internals/lock-node.ts',
-    find: "      // As after any other failed delete: tried again until it is gone.\n    }\n    await this.#leave();",
+    find: "      // As after any other failed delete: tried again until it is gone.\n    }\n    await this.#deleteUntilGone();",
     replace: '    }',
     tests: tests('integration/hand-over', 'loses its way'),
   },
@@ -125,7 +125,7 @@ export const mutants = [
   },
   {
     name: 'a grant without a list where newcomers can stand before us',
-    file: 'src/internals/lock-queue.ts',
+    file: 'src/internals/znode-queue.ts',
     find: 'this.options.driver.appendOnly && ',
     replace: '',
     tests: tests('integration/drivers', 'whose newcomers may stand first'),
@@ -140,8 +140,8 @@ export const mutants = [
   {
     name: 'a grant without a list when a waiter of this process gives up',
     file: 'src/internals/lock-node.ts',
-    find: "follower.#wake(this.wasGranted ? 'holder gone' : 'gone')",
-    replace: "follower.#wake('holder gone')",
+    find: "follower.#wake(this.wasGranted ? 'holder-deleted' : 'predecessor-deleted')",
+    replace: "follower.#wake('holder-deleted')",
     tests: tests('integration/moving-up', 'in the same session'),
   },
   {
@@ -167,7 +167,7 @@ export const mutants = [
   },
   {
     name: 'a mutex that waits behind a reader of its own process',
-    file: 'src/internals/lock-queue.ts',
+    file: 'src/internals/znode-queue.ts',
     find: ' || !before.isOfOneKindWith(node)',
     replace: '',
     tests: tests('integration/read-write', 'refuse each other at once'),
@@ -188,14 +188,14 @@ export const mutants = [
   },
   {
     name: 'a try that waits behind another one',
-    file: 'src/internals/lock-queue.ts',
+    file: 'src/internals/znode-queue.ts',
     find: 'deadline.mayWait ? this.#usable(right, node) : undefined;',
     replace: 'this.#usable(right, node);',
     tests: tests('integration/right-behind', 'for who only tries'),
   },
   {
     name: 'a newcomer that overtakes those who were refused before it',
-    file: 'src/internals/lock-queue.ts',
+    file: 'src/internals/znode-queue.ts',
     find: "await inTheWay.turn(deadline, 'refused');",
     replace: 'await inTheWay.turn(deadline);',
     tests: tests('integration/first-use', 'keeps the order of the calls'),
@@ -216,7 +216,7 @@ export const mutants = [
   },
   {
     name: 'a foreign child is taken for one of the queue',
-    file: 'src/internals/lock-queue.ts',
+    file: 'src/internals/znode-queue.ts',
     find: "if (foreign.length > 0 && this.options.foreignNodes === 'reject') throw new ForeignNodeError(this.path, foreign);",
     replace: '',
     tests: tests('integration/mutex', 'a sibling with a foreign name'),
@@ -354,7 +354,7 @@ export const mutants = [
   {
     name: 'a lease whose end leaves the znode to its job',
     file: 'src/internals/grant.ts',
-    find: 'void this.node.passOn();',
+    find: 'void this.node.handOverOrDelete();',
     replace: '',
     tests: tests('integration/leases/expiry', 'lets the next one in, though the job hangs'),
   },
@@ -461,7 +461,7 @@ export const mutants = [
   {
     name: 'the mutex of a semaphore is kept by who gives up',
     file: 'src/semaphore/lease-internals.ts',
-    find: '...discards]).then(() => turn.end()));',
+    find: '...discards]).then(() => turn.release()));',
     replace: '...discards]));',
     tests: tests('integration/semaphore/semaphore', 'settles at once when the time is over'),
   },

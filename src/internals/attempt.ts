@@ -4,8 +4,8 @@ import type { Session } from '../zookeeper/session.js';
 import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { Grant } from './grant.js';
 import type { Listing } from './listing.js';
-import { nodesOf, type LockNode, type Woken } from './lock-node.js';
-import type { LockQueue } from './lock-queue.js';
+import { nodesOf, type LockNode, type WakeReason } from './lock-node.js';
+import type { ZnodeQueue } from './znode-queue.js';
 import type { Deadline } from './deadline.js';
 import { nextNews } from './plant-watch.js';
 import { reconnected } from './reconnected.js';
@@ -15,13 +15,13 @@ import { reconnected } from './reconnected.js';
  * that is not granted in the end is deleted in the background.
  */
 export class Attempt {
-  readonly #queue: LockQueue;
+  readonly #queue: ZnodeQueue;
   readonly #node: LockNode;
   readonly #deadline: Deadline;
   readonly #unusual: Unusual;
   #isQueued = false;
 
-  constructor(queue: LockQueue, session: Session, deadline: Deadline, unusual: Unusual) {
+  constructor(queue: ZnodeQueue, session: Session, deadline: Deadline, unusual: Unusual) {
     this.#queue = queue;
     this.#node = queue.newNode(session);
     this.#deadline = deadline;
@@ -34,66 +34,66 @@ export class Attempt {
   }
 
   /** `goOn`, for no longer than the deadline lasts. */
-  goOnInTime(waiting: Waiting, woken: Woken): Promise<Step> {
-    return this.#deadline.limit(() => this.goOn(waiting, woken), (late) => this.#late(late));
+  goOnInTime(waiting: Waiting, reason: WakeReason): Promise<Step> {
+    return this.#deadline.limit(() => this.goOn(waiting, reason), (late) => this.#late(late));
   }
 
   /** Queues up. */
   begin(): Promise<Step> {
-    const { beside, enter } = this.#unusual;
+    const { downgradeOf: beside, enter } = this.#unusual;
     if (enter) return this.#stepped(this.#enter(enter));
-    return this.#stepped(beside ? this.#enterBeside(beside) : this.#queueUp());
+    return this.#stepped(beside ? this.#downgrade(beside) : this.#queueUp());
   }
 
   /**
    * Resolves when the predecessor is gone, or when there is a reason to look again: our own znode, the session, other news. Rejects as soon as the
    * deadline is over.
    */
-  waitForPredecessor({ predecessor, isNext, isSecond }: Waiting): Promise<Woken> {
+  waitForPredecessor({ predecessor, isAdjacent: isNext, predecessorIsFirst: isSecond }: Waiting): Promise<WakeReason> {
     const node = this.#node;
     const local = nodesOf(node.session).get(predecessor);
     node.hasWaited = local === undefined;
     // Whoever is handed over to, or has to look again, learns by that whether its znode is there.
     if (local || !isSecond) node.watch.plantForWaiter();
     else node.watch.plant();
-    return this.#deadline.waitAs<Woken>((waiter) => {
+    return this.#deadline.waitAs<WakeReason>((waiter) => {
       node.wait(waiter);
       if (local && isNext && local.isOfOneKindWith(node)) {
         node.follow(local);
         return node;
       }
       const stop = local
-        ? local.onGone(() => waiter.wake(local.wasGranted && local.isOfOneKindWith(node) ? 'holder gone' : 'gone'))
-        : nextNews(node.session, predecessor, { told: (event) => waiter.wake(event === 'deleted' ? 'gone' : 'look'), failed: (error) => waiter.fail(error) });
+        ? local.onGone(() => waiter.wake(local.wasGranted && local.isOfOneKindWith(node) ? 'holder-deleted' : 'predecessor-deleted'))
+        : nextNews(node.session, predecessor, { told: (event) => waiter.wake(event === 'deleted' ? 'predecessor-deleted' : 'recheck'), failed: (error) => waiter.fail(error) });
       return { waitNoMore: () => (stop(), node.waitNoMore()) };
     });
   }
 
   /** The grant, if the news say enough by themselves and nothing else is needed: for most, this is the whole way from being woken to the lock. */
-  letIn(waiting: Waiting, woken: Woken): Outcome | undefined {
-    if (!this.#isNow(waiting, woken) || this.#needsProof() || this.#deadline.isExpired || !this.#node.session.isAlive()) return undefined;
+  tryGrantWithoutList(waiting: Waiting, reason: WakeReason): Outcome | undefined {
+    if (!this.#isNow(waiting, reason) || this.#needsProof() || this.#deadline.isExpired || !this.#node.session.isAlive()) return undefined;
     return this.#mayBeGranted ? this.#granted() : undefined;
   }
 
   /** What becomes of it after it was woken. */
-  goOn(waiting: Waiting, woken: Woken): Promise<Step> {
-    return this.#stepped(this.#isNow(waiting, woken) ? this.#grant() : this.#place(undefined));
+  goOn(waiting: Waiting, reason: WakeReason): Promise<Step> {
+    return this.#stepped(this.#isNow(waiting, reason) ? this.#grant() : this.#place(undefined));
   }
 
   /** Why it ends, in the words of the lock. */
   failed(error: unknown): unknown {
-    this.#discard();
+    this.#delete();
     return this.#queue.explained(error);
   }
 
   /** It has come to this when nobody waits for it any more. */
   #late(step: Step): void {
-    if (step.is === 'granted') void step.grant.end();
-    else if (step.is === 'waiting') this.#discard();
+    if (step.is === 'granted') void step.grant.release();
+    else if (step.is === 'waiting') this.#delete();
   }
 
-  #discard(): void {
-    const gone = this.#node.discard();
+  #delete(): void {
+    const gone = this.#node.delete();
     this.#unusual.discarded?.(gone);
   }
 
@@ -102,16 +102,16 @@ export class Attempt {
    * our list; or it was a holder in this process: then it was the first when it was granted, whenever our list was. Our own znode has to be there: the
    * hand-over checks that, or else a watch has to look after it, on this connection, since after a reconnect the events are replayed in no order.
    */
-  #isNow({ isNext, isSecond }: Waiting, woken: Woken): boolean {
-    if (!isNext || woken === 'look') return false;
-    if (woken === 'handed over') return true;
-    return this.#node.isDeletionWatched && (woken === 'holder gone' || (isSecond && this.#node.session.isConnected));
+  #isNow({ isAdjacent: isNext, predecessorIsFirst: isSecond }: Waiting, reason: WakeReason): boolean {
+    if (!isNext || reason === 'recheck') return false;
+    if (reason === 'handed-over') return true;
+    return this.#node.isDeletionWatched && (reason === 'holder-deleted' || (isSecond && this.#node.session.isConnected));
   }
 
   async #stepped(steps: Promise<Step>): Promise<Step> {
     try {
       const step = await steps;
-      if (step.is !== 'granted' && step.is !== 'waiting') this.#discard();
+      if (step.is !== 'granted' && step.is !== 'waiting') this.#delete();
       return step;
     } catch (error) {
       throw this.failed(error);
@@ -124,10 +124,10 @@ export class Attempt {
   }
 
   /** The create alone decides: its transaction has seen what is held, so nobody can be in front of it. */
-  async #enterBeside(held: Grant): Promise<Step> {
+  async #downgrade(held: Grant): Promise<Step> {
     const { client, options } = this.#queue;
     try {
-      if (!(await this.#node.createBeside(held.node, this.#unusual.data ?? options.data(), client.options.aclFor))) return { is: 'over' };
+      if (!(await this.#node.createAtPlaceOf(held.node, this.#unusual.data ?? options.data(), client.options.aclFor))) return { is: 'over' };
     } catch (error) {
       if (!(error instanceof ZooKeeperError && error.isRetryable)) throw error;
       if (!(await this.#queue.findAgain(this.#node.session, this.#node, this.#deadline))) return { is: 'over' };
@@ -144,7 +144,7 @@ export class Attempt {
     const { before } = joined;
     // Where it had the lock and has let it go, nobody was before it.
     if (before.isGone) return before.wasGranted ? this.#grant() : this.#place(undefined);
-    return { is: 'waiting', predecessor: before.path, isNext: true, isSecond: false };
+    return { is: 'waiting', predecessor: before.path, isAdjacent: true, predecessorIsFirst: false };
   }
 
   async #place(listing: Listing | undefined): Promise<Step> {
@@ -193,7 +193,7 @@ export class Attempt {
         const path = join(root, watch);
         // The same string, not another one, for each of ten thousand.
         const predecessor = nodesOf(this.#node.session).get(path)?.path ?? path;
-        return { is: 'waiting', predecessor, isNext, isSecond: index === 1 };
+        return { is: 'waiting', predecessor, isAdjacent: isNext, predecessorIsFirst: index === 1 };
       },
     };
   }
@@ -241,7 +241,7 @@ export interface Unusual {
   /** What is written into the znode instead of the usual. */
   readonly data?: Uint8Array | undefined;
   /** What the same owner holds in the same queue, and is let in beside. */
-  readonly beside?: Grant | undefined;
+  readonly downgradeOf?: Grant | undefined;
   /** What is waited for instead of the predecessor's end. */
   readonly news?: News;
   /** The znode was not granted; `gone` resolves when it is gone. */
@@ -267,9 +267,9 @@ export interface Waiting {
   /** The path of the znode that is waited for. */
   readonly predecessor: string;
   /** It comes right behind its predecessor, and nobody can be inserted between. */
-  readonly isNext: boolean;
+  readonly isAdjacent: boolean;
   /** The predecessor was the first of the list. */
-  readonly isSecond: boolean;
+  readonly predecessorIsFirst: boolean;
 }
 
 export type Step = Outcome | Waiting;

@@ -15,7 +15,7 @@ export class Grant implements Holding {
   readonly number: bigint;
   readonly node: LockNode;
   /** What becomes of the znode when the holder lets go; undefined when nothing has to be waited for. */
-  leave: () => Promise<void> | undefined;
+  onRelease: () => Promise<void> | undefined;
   readonly #stops: readonly (() => void)[];
   readonly #losses = new Listeners<LockLostError>();
   readonly #revocations = new Listeners<void>();
@@ -27,7 +27,7 @@ export class Grant implements Holding {
     this.fencingToken = fencingToken;
     this.number = number;
     this.node = node;
-    this.leave = () => node.passOn();
+    this.onRelease = () => node.handOverOrDelete();
     node.wasGranted = true;
     node.session.hold(this);
     node.watch.plantForHolder();
@@ -86,21 +86,21 @@ export class Grant implements Holding {
   expire(): void {
     if (this.#state.at !== 'held') return;
     this.#lose('lease-expired');
-    void this.node.passOn();
+    void this.node.handOverOrDelete();
   }
 
   /** The outcome is decided now; the promise settles on the server's word or at the session's deadline. */
-  end(): Promise<ReleaseOutcome> {
+  release(): Promise<ReleaseOutcome> {
     const isValid = this.isValid;
     this.node.session.settle(this);
     for (const stop of this.#stops) stop();
     if (!isValid) {
       // Its job has stopped, and who forced it to waits for that.
-      if (this.loss?.reason === 'forced') void this.node.discard();
+      if (this.loss?.reason === 'forced') void this.node.delete();
       return Promise.resolve('lost');
     }
     this.#state = { at: 'released' };
-    const left = this.leave();
+    const left = this.onRelease();
     // In an outage it is pending until the deadline, also where the caller does not wait for it.
     return left ? inNoContext(() => this.#until(left)) : released;
   }

@@ -9,18 +9,18 @@ import { Attempt, type Outcome, type Unusual } from './attempt.js';
 import type { Grant } from './grant.js';
 import { isMarkedIdle } from './idle-mark.js';
 import { listChildren } from './listing.js';
-import type { Woken } from './lock-node.js';
-import { LockQueue, type LockInternalsOptions } from './lock-queue.js';
+import type { WakeReason } from './lock-node.js';
+import { ZnodeQueue, type LockInternalsOptions } from './znode-queue.js';
 import { Deadline } from './deadline.js';
 import { connectedSession } from './reconnected.js';
 import { Retries } from './retries.js';
 
 /** The wait for a lock: queue up, watch the predecessor, clean up. */
 export class LockInternals {
-  readonly #queue: LockQueue;
+  readonly #queue: ZnodeQueue;
 
   constructor(client: LockClient, path: string, options: LockInternalsOptions) {
-    this.#queue = new LockQueue(client, path, options);
+    this.#queue = new ZnodeQueue(client, path, options);
   }
 
   /**
@@ -42,12 +42,12 @@ export class LockInternals {
         if (look === 'idle') return this.#askInTime(deadline, data);
       }
 
-      const attempt = new Attempt(this.#queue, session, deadline, held || data ? { beside: held, data } : usual);
+      const attempt = new Attempt(this.#queue, session, deadline, held || data ? { downgradeOf: held, data } : usual);
       let step = await attempt.beginInTime();
       while (step.is === 'waiting') {
         try {
-          const woken: Woken = await attempt.waitForPredecessor(step);
-          step = attempt.letIn(step, woken) ?? (await attempt.goOnInTime(step, woken));
+          const reason: WakeReason = await attempt.waitForPredecessor(step);
+          step = attempt.tryGrantWithoutList(step, reason) ?? (await attempt.goOnInTime(step, reason));
         } catch (error) {
           // Also when the deadline ends between the two: then it never goes on, and nobody else deletes its znode.
           throw attempt.failed(error);
@@ -64,13 +64,13 @@ export class LockInternals {
     const attempt = new Attempt(this.#queue, session, deadline, unusual);
     let step = await attempt.begin();
     while (step.is === 'waiting') {
-      let woken: Woken;
+      let reason: WakeReason;
       try {
-        woken = await attempt.waitForPredecessor(step);
+        reason = await attempt.waitForPredecessor(step);
       } catch (error) {
         throw attempt.failed(error);
       }
-      step = await attempt.goOn(step, woken);
+      step = await attempt.goOn(step, reason);
     }
     return step;
   }
@@ -85,7 +85,7 @@ export class LockInternals {
   }
 
   #askInTime(deadline: Deadline, data: Uint8Array | undefined): Promise<Grant | undefined> {
-    return deadline.limit(() => this.#ask(data), (grant) => void grant?.end());
+    return deadline.limit(() => this.#ask(data), (grant) => void grant?.release());
   }
 
   /** tryAcquire looks before it writes. `idle`: somebody keeps a sticky lock, and uses it no more. */

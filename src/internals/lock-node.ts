@@ -29,7 +29,7 @@ export class LockNode implements Watched {
   #watch: SelfWatch | undefined;
   #state: NodeState = unsent;
   #leaving: Promise<void> | undefined;
-  #waiter: { wake(news: Woken): void } | undefined;
+  #waiter: { wake(reason: WakeReason): void } | undefined;
   #follower: LockNode | undefined;
 
   constructor(session: Session, place: NodePlace) {
@@ -98,7 +98,7 @@ export class LockNode implements Watched {
    * CURATOR-621. Only if that znode is there, in one transaction: it stands in front of all others, so from its place nobody else can have been let
    * in. Answers false when it is gone.
    */
-  async createBeside(other: LockNode, data: Uint8Array, aclFor: (path: string) => readonly AclEntry[]): Promise<boolean> {
+  async createAtPlaceOf(other: LockNode, data: Uint8Array, aclFor: (path: string) => readonly AclEntry[]): Promise<boolean> {
     const name = `${protectedPrefix(this.#uuid, this.#place.lockName)}${sortKey(other.name, other.#place.lockName)}`;
     const path = join(this.#place.root, name);
     this.data = data;
@@ -111,7 +111,7 @@ export class LockNode implements Watched {
     }
     this.#state = unsent;
     if (!value.errors[0]?.is('NO_NODE')) throw value.error;
-    other.vanished();
+    other.markDeleted();
     return false;
   }
 
@@ -133,7 +133,7 @@ export class LockNode implements Watched {
       newest.forget(this.session, this.#place.root);
       this.#appeared(found.path, found.stat.czxid);
     } else {
-      this.vanished();
+      this.markDeleted();
     }
     this.tools.report({ type: 'create-searched', path, found: found !== undefined });
     // CURATOR-604: what another session created is not ours to hold, only to delete.
@@ -157,7 +157,7 @@ export class LockNode implements Watched {
 
   /** Somebody takes the lock by force. */
   forced(): void {
-    this.#wake('look');
+    this.#wake('recheck');
   }
 
   onGone(listener: () => void): () => void {
@@ -170,9 +170,9 @@ export class LockNode implements Watched {
    * Wakes `waiter` once, when there may be something to do: the znode is gone, or it is to be given up, or its session is over; or the predecessor that
    * it follows has gone, or has handed over.
    */
-  wait(waiter: { wake(news: Woken): void }): void {
+  wait(waiter: { wake(reason: WakeReason): void }): void {
     this.#waiter = waiter;
-    if (this.isGone || this.session.isEnded) this.#wake('look');
+    if (this.isGone || this.session.isEnded) this.#wake('recheck');
   }
 
   /** Nobody waits with it any more. */
@@ -182,39 +182,39 @@ export class LockNode implements Watched {
 
   /** Links it behind the one right before it, a znode of the same session: it takes the lock over when that one's holder lets go. */
   follow(predecessor: LockNode): void {
-    if (predecessor.isGone) this.#wake(predecessor.wasGranted ? 'holder gone' : 'gone');
+    if (predecessor.isGone) this.#wake(predecessor.wasGranted ? 'holder-deleted' : 'predecessor-deleted');
     else predecessor.#follower = this;
   }
 
   /** The session has ended: who waits has to start over. */
   sessionEnded(): void {
-    this.#wake('look');
+    this.#wake('recheck');
   }
 
-  #wake(news: Woken): void {
+  #wake(reason: WakeReason): void {
     const waiter = this.#waiter;
     this.#waiter = undefined;
-    waiter?.wake(news);
+    waiter?.wake(reason);
   }
 
   /**
    * The holder lets go. Who waits right behind it in this process has the lock at once: this znode stands for it until the servers have
    * answered one transaction that deletes it and checks that the successor's is there. Resolves as `discard` does.
    */
-  passOn(): Promise<void> {
+  handOverOrDelete(): Promise<void> {
     const next = this.#follower;
-    if (next === undefined || next.#waiter === undefined || this.#leaving || this.#state.at !== 'there' || !this.session.isConnected) return this.discard();
+    if (next === undefined || next.#waiter === undefined || this.#leaving || this.#state.at !== 'there' || !this.session.isConnected) return this.delete();
     this.#watch?.cancel();
     this.#leaving = inNoContext(() => this.#handOverTo(next));
-    next.#wake('handed over');
+    next.#wake('handed-over');
     return this.#leaving;
   }
 
   /** Deletes it in the background; resolves when it is gone or its session is over. Never rejects. */
-  discard(): Promise<void> {
+  delete(): Promise<void> {
     this.#watch?.cancel();
     // It may take as long as an outage does: whoever let go must not be kept alive by it.
-    this.#leaving ??= inNoContext(() => this.#leave());
+    this.#leaving ??= inNoContext(() => this.#deleteUntilGone());
     return this.#leaving;
   }
 
@@ -222,27 +222,27 @@ export class LockNode implements Watched {
     try {
       const { value } = await this.session.request(multi(checkExists(next.path), remove(this.path)));
       const [ofNext, ofThis] = value.is === 'done' ? [] : value.errors;
-      if (ofNext?.is('NO_NODE')) next.vanished();
-      else if (value.is === 'done' || ofThis?.is('NO_NODE')) this.vanished();
+      if (ofNext?.is('NO_NODE')) next.markDeleted();
+      else if (value.is === 'done' || ofThis?.is('NO_NODE')) this.markDeleted();
     } catch {
       // As after any other failed delete: tried again until it is gone.
     }
-    await this.#leave();
+    await this.#deleteUntilGone();
   }
 
-  async #leave(): Promise<void> {
+  async #deleteUntilGone(): Promise<void> {
     for (let tries = 0; this.#mayBeThere(); tries += 1) {
       try {
         if (this.#state.at === 'unknown') await this.find();
         if (this.#mayBeThere()) await this.session.request(remove(this.path));
-        this.vanished();
+        this.markDeleted();
       } catch (error) {
-        if (isZooKeeperError(error, 'NO_NODE')) this.vanished();
+        if (isZooKeeperError(error, 'NO_NODE')) this.markDeleted();
         else if (isZooKeeperError(error, 'CONNECTION_LOSS')) await connectedOrEnded(this.session);
         else if (this.#mayBeThere()) await this.#pause(tries, error);
       }
     }
-    this.vanished();
+    this.markDeleted();
   }
 
   #mayBeThere(): boolean {
@@ -270,16 +270,16 @@ export class LockNode implements Watched {
   }
 
   /** It is gone, whoever has deleted it; or it was never created. */
-  vanished(): void {
+  markDeleted(): void {
     if (this.#state.at === 'gone') return;
     this.#watch?.end();
     if (this.#state.at === 'there') nodesOf(this.session).delete(this.path);
     this.#state = gone;
-    this.#wake('look');
+    this.#wake('recheck');
     this.#gones?.tell();
     const follower = this.#follower;
     this.#follower = undefined;
-    if (follower) follower.#wake(this.wasGranted ? 'holder gone' : 'gone');
+    if (follower) follower.#wake(this.wasGranted ? 'holder-deleted' : 'predecessor-deleted');
   }
 }
 
@@ -311,10 +311,10 @@ export interface NodeTools {
 }
 
 /**
- * Why who waits with a znode is woken: there is a reason to look again; or its predecessor is gone, which may have had the lock; or has handed the lock
- * over, in a transaction that checks that the znode is there.
+ * Why a waiter is woken. `recheck`: look again. `predecessor-deleted`, `holder-deleted`: its predecessor is gone; the second had the lock. `handed-over`: it has the lock,
+ * by a transaction that checks that its znode is there.
  */
-export type Woken = 'look' | 'gone' | 'holder gone' | 'handed over';
+export type WakeReason = 'recheck' | 'predecessor-deleted' | 'holder-deleted' | 'handed-over';
 
 /** What all znodes of one lock in one client have in common. */
 export interface NodePlace {

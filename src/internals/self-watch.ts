@@ -37,7 +37,7 @@ export class SelfWatch {
     if (this.#state.at === 'planted' || !this.#watched.isThere) return;
     const listener: WatchListener = (event) => {
       this.#state = off;
-      if (event === 'deleted') this.#watched.vanished();
+      if (event === 'deleted') this.#watched.markDeleted();
       else this.plant();
     };
     this.#state = { at: 'planted', listener, promisedOn: undefined };
@@ -99,7 +99,7 @@ export class SelfWatch {
     while (this.#watched.isThere && !session.isEnded) {
       try {
         const found = await plantWatch(session, path);
-        if (found === 'gone') this.#watched.vanished();
+        if (found === 'gone') this.#watched.markDeleted();
         else {
           if (this.#state.at === 'planted') this.#state = { ...this.#state, promisedOn: session.epoch };
           this.#read(found.data, found.stat);
@@ -133,7 +133,7 @@ export interface Watched {
   readonly isThere: boolean;
   readonly tools: WatchTools;
   /** Somebody has deleted it. */
-  vanished(): void;
+  markDeleted(): void;
   /** Somebody takes the lock by force. */
   forced(): void;
 }

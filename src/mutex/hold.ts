@@ -221,7 +221,7 @@ export class Hold implements AsyncDisposable {
     if (this.#state.at === 'expired') return lost;
     this.shared.handles -= 1;
     const { grant } = this.shared;
-    return this.shared.handles === 0 ? grant.end() : Promise.resolve<ReleaseOutcome>(grant.isValid ? 'released' : 'lost');
+    return this.shared.handles === 0 ? grant.release() : Promise.resolve<ReleaseOutcome>(grant.isValid ? 'released' : 'lost');
   }
 
   #lost(loss: LockLostError): void {

@@ -58,7 +58,7 @@ export class LeaseInternals {
   acquire(quantity: number, deadline: Deadline, data?: Uint8Array): Promise<readonly Grant[] | undefined> {
     return deadline.limit(
       () => (deadline.mayWait ? this.#run(quantity, deadline, data) : this.#afterOtherTries(() => this.#tryOnce(quantity, deadline, data))),
-      (grants) => grants?.forEach((grant) => void grant.end()),
+      (grants) => grants?.forEach((grant) => void grant.release()),
     );
   }
 
@@ -135,8 +135,8 @@ export class LeaseInternals {
       else if (grants.length === quantity && areHeld()) taken = { is: 'granted', grants };
       return taken;
     } finally {
-      if (taken.is === 'granted') void turn.end();
-      else void inNoContext(() => Promise.all([giveBack(grants), ...discards]).then(() => turn.end()));
+      if (taken.is === 'granted') void turn.release();
+      else void inNoContext(() => Promise.all([giveBack(grants), ...discards]).then(() => turn.release()));
     }
   }
 
@@ -227,7 +227,7 @@ const locks = 'locks';
 const leases = 'leases';
 
 function giveBack(grants: readonly Grant[]): Promise<unknown> {
-  return Promise.all(grants.map((grant) => grant.end()));
+  return Promise.all(grants.map((grant) => grant.release()));
 }
 
 function ignore(): void {

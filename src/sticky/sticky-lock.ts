@@ -42,7 +42,7 @@ export class StickyLock {
         if (!deadline.mayWait) return undefined;
         continue;
       }
-      if (deadline.isExpired) void grant.end();
+      if (deadline.isExpired) void grant.release();
       deadline.check();
       return grant;
     }

@@ -55,7 +55,7 @@ export class StickyTenure {
     const [next] = this.#waiters;
     if (next === undefined || this.#state.at === 'over' || !first.isValid) {
       this.#end();
-      void first.end();
+      void first.release();
       return;
     }
     const { node, publicPath } = first;
@@ -86,7 +86,7 @@ export class StickyTenure {
     const { node } = this.#state;
     const isHeld = this.#use.by === 'holder';
     this.#end();
-    if (!isHeld) void node.discard();
+    if (!isHeld) void node.delete();
   }
 
   #goOn(): void {
@@ -116,7 +116,7 @@ export class StickyTenure {
     this.#waiters.delete(waiter);
     this.#use = held;
     this.#stopIdling();
-    grant.leave = () => this.#released();
+    grant.onRelease = () => this.#released();
     grant.onLost(() => this.#end());
     waiter.served(grant);
   }
@@ -232,7 +232,7 @@ export class StickyTenure {
     if (this.#state.at !== 'serving') return undefined;
     const { node } = this.#state;
     this.#end();
-    return node.passOn();
+    return node.handOverOrDelete();
   }
 
   #end(): void {

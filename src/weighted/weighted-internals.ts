@@ -10,7 +10,7 @@ import type { WeightedStanding } from './weighted-queue.js';
 import { Attempt, type Entered } from '../internals/attempt.js';
 import type { Grant } from '../internals/grant.js';
 import { nodesOf, type LockNode } from '../internals/lock-node.js';
-import { LockQueue } from '../internals/lock-queue.js';
+import { ZnodeQueue } from '../internals/znode-queue.js';
 import type { Deadline } from '../internals/deadline.js';
 import { nextNews } from '../internals/plant-watch.js';
 import { connectedSession, reconnected } from '../internals/reconnected.js';
@@ -29,7 +29,7 @@ export class WeightedInternals {
   readonly #root: string;
   readonly #overtakesPerWeight: number;
   readonly #tools: WaitTools;
-  readonly #lines = new Map<number, LockQueue>();
+  readonly #lines = new Map<number, ZnodeQueue>();
 
   constructor(client: LockClient, path: string, { overtakesPerWeight }: { readonly overtakesPerWeight: number }, tools: WaitTools) {
     this.#client = client;
@@ -43,7 +43,7 @@ export class WeightedInternals {
   acquire(deadline: Deadline, weight: number, data?: Uint8Array): Promise<Grant | undefined> {
     return deadline.limit(
       () => this.#run(deadline, weight, data),
-      (grant) => void grant?.end(),
+      (grant) => void grant?.release(),
     );
   }
 
@@ -63,7 +63,7 @@ export class WeightedInternals {
   }
 
   /** tryAcquire looks before it writes. */
-  async #isFree(session: Session, line: LockQueue, weight: number): Promise<boolean> {
+  async #isFree(session: Session, line: ZnodeQueue, weight: number): Promise<boolean> {
     session.catchUp(this.#root);
     const own = newcomer(weight, this.#overtakesPerWeight);
     try {
@@ -74,7 +74,7 @@ export class WeightedInternals {
     }
   }
 
-  async #enter(line: LockQueue, node: LockNode, deadline: Deadline, data = this.#tools.data()): Promise<Entered> {
+  async #enter(line: ZnodeQueue, node: LockNode, deadline: Deadline, data = this.#tools.data()): Promise<Entered> {
     const { session } = node;
     let isQueued = false;
     let before: Before = 'nothing';
@@ -175,11 +175,11 @@ export class WeightedInternals {
     });
   }
 
-  #lineOf(weight: number): LockQueue {
+  #lineOf(weight: number): ZnodeQueue {
     const known = this.#lines.get(weight);
     if (known) return known;
     const driver = new LineDriver(weightedLockName(weight, this.#overtakesPerWeight));
-    const line = new LockQueue(this.#client, this.#path, { driver, data: this.#tools.data, foreignNodes: 'reject' });
+    const line = new ZnodeQueue(this.#client, this.#path, { driver, data: this.#tools.data, foreignNodes: 'reject' });
     this.#lines.set(weight, line);
     return line;
   }

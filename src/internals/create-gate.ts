@@ -5,12 +5,12 @@ import type { Deadline } from './deadline.js';
  * missing; those who come meanwhile stand in line. Then each sends its create and passes the turn on, so that nobody who comes in between
  * overtakes one who was told to go but has not gone yet.
  */
-export class Turnstile {
+export class CreateGate {
   /** Whose create was refused: it was sent before this was closed, and so it was called before all newcomers. */
   readonly #refused: (() => void)[] = [];
   readonly #newcomers: (() => void)[] = [];
   readonly #open: () => void;
-  #state: TurnstileState = 'going';
+  #state: GateState = 'going';
 
   constructor(open: () => void) {
     this.#open = open;
@@ -46,7 +46,7 @@ export class Turnstile {
   }
 }
 
-type TurnstileState =
+type GateState =
   /** Somebody has the turn, and a create that was sent before may still be refused: newcomers wait. */
   | 'going'
   /** As `going`, and nobody has the turn: who is refused goes at once. */
@@ -55,18 +55,18 @@ type TurnstileState =
   | 'emptying';
 
 /** Only the closed ones are kept: a client may see more paths than it has memory for. */
-const closed = new WeakMap<object, Map<string, Turnstile>>();
+const closed = new WeakMap<object, Map<string, CreateGate>>();
 
 /** The one that stands in the way of a client's acquires of a path; undefined while it is open. */
-export function closedTurnstile(client: object, root: string): Turnstile | undefined {
+export function closedGate(client: object, root: string): CreateGate | undefined {
   return closed.get(client)?.get(root);
 }
 
 /** Closes it, until the last of its line has passed on. */
-export function closeTurnstile(client: object, root: string): Turnstile {
-  const ofClient = closed.get(client) ?? new Map<string, Turnstile>();
+export function closeGate(client: object, root: string): CreateGate {
+  const ofClient = closed.get(client) ?? new Map<string, CreateGate>();
   closed.set(client, ofClient);
-  const turnstile = new Turnstile(() => void ofClient.delete(root));
-  ofClient.set(root, turnstile);
-  return turnstile;
+  const gate = new CreateGate(() => void ofClient.delete(root));
+  ofClient.set(root, gate);
+  return gate;
 }

@@ -10,10 +10,10 @@ import { LockNode, type NodePlace } from './lock-node.js';
 import { sendParents } from './parents.js';
 import type { Deadline } from './deadline.js';
 import { reconnected } from './reconnected.js';
-import { closedTurnstile, closeTurnstile, type Turnstile } from './turnstile.js';
+import { closedGate, closeGate, type CreateGate } from './create-gate.js';
 
 /** A lock's children on the servers: to stand among them, and to list them. */
-export class LockQueue {
+export class ZnodeQueue {
   readonly client: LockClient;
   readonly path: string;
   readonly root: string;
@@ -55,16 +55,16 @@ export class LockQueue {
     const { session } = node;
     let parents = { errors: Promise.resolve<unknown[]>([]) };
     let ownSteps = 0;
-    let turnstile = closedTurnstile(this.client, this.root);
-    if (turnstile) await turnstile.turn(deadline);
-    let own: Turnstile | undefined;
+    let gate = closedGate(this.client, this.root);
+    if (gate) await gate.turn(deadline);
+    let own: CreateGate | undefined;
     try {
       for (;;) {
         const sent = send();
         if (own) this.#settleBehind(sent, own);
         own = undefined;
-        turnstile?.passOn();
-        turnstile = undefined;
+        gate?.passOn();
+        gate = undefined;
         try {
           return await sent;
         } catch (error) {
@@ -77,14 +77,14 @@ export class LockQueue {
           if (why instanceof Error) throw why;
           if (ownSteps > 0) await this.pause(deadline, this.#retrySleepMs(ownSteps - 1, deadline, error));
           deadline.check();
-          const inTheWay = closedTurnstile(this.client, this.root);
+          const inTheWay = closedGate(this.client, this.root);
           if (inTheWay) {
             await inTheWay.turn(deadline, 'refused');
-            turnstile = inTheWay;
+            gate = inTheWay;
           } else {
             // Closed in the same step that found it open: the answers to others come right behind ours.
-            own = closeTurnstile(this.client, this.root);
-            turnstile = own;
+            own = closeGate(this.client, this.root);
+            gate = own;
             ownSteps += 1;
             parents = await this.#sendParents(session);
           }
@@ -92,13 +92,13 @@ export class LockQueue {
       }
     } finally {
       own?.settle();
-      turnstile?.passOn();
+      gate?.passOn();
     }
   }
 
   /** A turn later: what was read in one go with this answer is acted on first. */
-  #settleBehind(sent: Promise<unknown>, turnstile: Turnstile): void {
-    const settle = (): void => this.client.clock.afterPoll(() => turnstile.settle());
+  #settleBehind(sent: Promise<unknown>, gate: CreateGate): void {
+    const settle = (): void => this.client.clock.afterPoll(() => gate.settle());
     sent.then(settle, settle);
   }
 
