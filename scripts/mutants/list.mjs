@@ -628,8 +628,8 @@ export const mutants = [
   },
   {
     name: 'a claim between the look and the watch wakes nobody',
-    file: 'src/internals/watch-data.ts',
-    find: "if (there === 'gone' || there.stat.mzxid !== known) listener.changed();",
+    file: 'src/internals/watch-znode.ts',
+    find: 'if (!isSame) listener.changed();',
     replace: '',
     tests: tests('integration/weights/claims', 'wakes whoever was about to watch for it'),
   },

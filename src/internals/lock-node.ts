@@ -199,7 +199,7 @@ export class LockNode implements Watched {
 
   /**
    * The holder lets go. Who waits right behind it in this process has the lock at once: this znode stands for it until the servers have
-   * answered one transaction that deletes it and checks that the successor's is there. Resolves as `discard` does.
+   * answered one transaction that deletes it and checks that the successor's is there. Resolves as `delete` does.
    */
   handOverOrDelete(): Promise<void> {
     const next = this.#follower;

@@ -17,7 +17,7 @@ import { Retries } from '../internals/retries.js';
 import { SharedCount } from './shared-count.js';
 import { StandOff } from './stand-off.js';
 import { Surplus } from './surplus.js';
-import { watchChildren } from '../internals/watch-children.js';
+import { watchZnode } from '../internals/watch-znode.js';
 
 /**
  * The wait for leases, in Curator's V2 layout: whose turn it is at the mutex `<path>/locks` creates znodes below `<path>/leases` and waits there, alone,
@@ -159,7 +159,7 @@ export class LeaseInternals {
       const stops = [
         session.onChange(() => session.isEnded && look()),
         ...held.map((grant) => grant.onLost(() => wake('over'))),
-        watchChildren(session, this.#folders.leases, sorted, { changed: look, failed: fail }),
+        watchZnode(session, this.#folders.leases, { children: sorted }, { changed: look, failed: fail }),
       ];
       if (lookInMs < Infinity) stops.push(this.#client.clock.after(lookInMs, look));
       if (this.#count) stops.push(this.#count.watch(session, this.#maxLeases, look));

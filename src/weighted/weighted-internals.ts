@@ -15,7 +15,7 @@ import type { Deadline } from '../internals/deadline.js';
 import { nextNews } from '../internals/plant-watch.js';
 import { connectedSession, reconnected } from '../internals/reconnected.js';
 import { Retries } from '../internals/retries.js';
-import { watchData } from '../internals/watch-data.js';
+import { watchZnode } from '../internals/watch-znode.js';
 import { lookAtWeighted, type WeightedLook } from './weighted-look.js';
 
 /**
@@ -166,7 +166,7 @@ export class WeightedInternals {
     return deadline.wait((wake, fail) => {
       const look = (): void => wake(undefined);
       const stops = [local ? local.onGone(look) : nextNews(session, path, { told: look, failed: fail })];
-      if (watchesClaim) stops.push(watchData(session, this.#root, mzxid, { changed: look, failed: fail }));
+      if (watchesClaim) stops.push(watchZnode(session, this.#root, { mzxid }, { changed: look, failed: fail }));
       node.wait({ wake: look });
       return () => {
         node.waitNoMore();
