@@ -85,9 +85,9 @@ export class SelfWatch {
   }
 
   #plantIn(delayMs: number, whose: 'holder' | 'waiter'): void {
+    if (this.#state.at === 'planted') return;
     const since = this.#watched.tools.clock.now();
     const dueAt = since + delayMs;
-    if (this.#state.at === 'planted') return;
     // The earliest one counts: a sticky lock's grants, each shorter than the delay, would put the watch off without end.
     if (this.#state.at === 'due' && dueAt >= this.#state.dueAt) return;
     this.cancel();

@@ -268,7 +268,7 @@ export class InterProcessMutex {
   #enter(context: LockContext | undefined, what: 'acquire' | 'withLock', options: MutexAcquireOptions | undefined): Promise<Hold>;
   /** The one function that waits for as long as an acquire does, besides that of the internals: ten thousand may. */
   async #enter(context: LockContext | undefined, what: string, given: MutexAcquireOptions = noOptions): Promise<Hold | undefined> {
-    const options = checkMutexOptions(what, given, this.#kind.hasWeights);
+    const options = given === noOptions ? noOptions : checkMutexOptions(what, given, this.#kind.hasWeights);
     if (this.#kind.isSticky && options.data !== undefined) throw new TypeError('Expected no `data` of a sticky lock: its holders share a znode, and what is in it');
     requireOpen(this.#client, `the lock ${this.#path} cannot be acquired`);
     const deadline = Deadline.ofAcquire(this.#client, this.#path, options);
