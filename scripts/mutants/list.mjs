@@ -793,7 +793,7 @@ export const mutants = [
     file: 'src/zookeeper/session.ts',
     find: 'return this.#answeredSentAt + this.timeoutMs;',
     replace: 'return -Infinity;',
-    tests: tests('integration/connection/close', 'without a connection waits for one'),
+    tests: tests('integration/connection/older-data', 'longer and longer pauses'),
   },
   {
     name: 'the znodes of a replaced session block the queue',

@@ -204,10 +204,13 @@ describe('a server that refuses a session in silence, and has no older data', fu
     await hold.release();
   });
 
-  it('is asked with longer and longer pauses, a session timeout at most', async () => {
+  it('is asked when the session timeout has passed, then with longer and longer pauses, a session timeout at most', async () => {
+    const refusedAt = performance.now();
     refuse();
     await proxy.seen(isProbe, 1);
     const startedAt = performance.now();
+    // The last answer came with a heartbeat, a sixth of the timeout before at most.
+    expect(startedAt - refusedAt).to.be.at.least(0.7 * sessionTimeoutMs);
     await proxy.seen(isProbe, 4);
     // 1, 2 and 2 s.
     expect(performance.now() - startedAt).to.be.at.least(4_900);
