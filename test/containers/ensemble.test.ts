@@ -17,7 +17,7 @@ describe('the ensemble of docker-compose.yml', () => {
   after(() => Promise.all(clients.map((client) => client.close())));
 
   it('is what this run tests against: a leader and two followers', async () => {
-    const modes = await Promise.all(members.map((member) => serverMode('127.0.0.1', Number(member.split(':')[1]))));
+    const modes = await Promise.all(members.map((member) => serverMode('127.0.0.1', Number(member.split(':').at(-1)))));
     expect(modes.sort()).to.deep.equal(['follower', 'follower', 'leader']);
   });
 

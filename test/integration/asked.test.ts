@@ -31,7 +31,7 @@ describe('a question to the servers', () => {
 
   beforeEach(async () => {
     const server = await sharedZooKeeper();
-    proxy = await startProxy(Number(server.connectString.split(':')[1]));
+    proxy = await startProxy(Number(server.connectString.split(':').at(-1)));
     [client, other] = await Promise.all([LockClient.connect(proxy.connectString, { sessionTimeoutMs: 2_000 }), LockClient.connect(server.connectString)]);
     const path = testPath('asked');
     hold = await new InterProcessMutex(other, `${path}/mutex`).acquire();

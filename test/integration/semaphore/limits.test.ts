@@ -116,7 +116,7 @@ describe('how many leases a semaphore has', () => {
     it('is no error where the surplus is of a process that died, and goes with its session', async function () {
       this.timeout(30_000);
       const server = await sharedZooKeeper();
-      await using proxy = await startProxy(Number(server.connectString.split(':')[1]));
+      await using proxy = await startProxy(Number(server.connectString.split(':').at(-1)));
       const dying = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 2_000 });
       const gate = await semaphoreOf(lab.other, lab.path, 1).acquire();
       // As a tryAcquire that dies before it has deleted what it could not have.

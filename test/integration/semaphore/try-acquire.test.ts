@@ -14,7 +14,7 @@ describe('an acquire of a semaphore that does not wait', () => {
   let watched: LockClient;
 
   beforeEach(async () => {
-    proxy = await startProxy(Number((await sharedZooKeeper()).connectString.split(':')[1]));
+    proxy = await startProxy(Number((await sharedZooKeeper()).connectString.split(':').at(-1)));
     watched = await LockClient.connect(proxy.connectString);
   });
 
