@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
-import { sharedZooKeeper } from '../../../harness/hooks.ts';
 import { rejection } from '../../../harness/until.ts';
 import { startProxy, type Frame, type ZkProxy } from '../../../harness/zk-proxy.ts';
 import { answered, once, sent } from '../../../harness/frame-matches.ts';
@@ -9,12 +8,12 @@ import { reached } from '../../../harness/reached.ts';
 import { crowd, isEmpty, returnAll, semaphoreOf, waits } from '../../../harness/semaphores.ts';
 
 describe('an acquire of a semaphore that does not wait', () => {
-  const lab = labOfEachTest('try-acquire');
+  const lab = labOfEachTest('try-acquire', { server: 'own' });
   let proxy: ZkProxy;
   let watched: LockClient;
 
   beforeEach(async () => {
-    proxy = await startProxy(Number((await sharedZooKeeper()).connectString.split(':').at(-1)));
+    proxy = await startProxy(lab.server.port);
     watched = await LockClient.connect(proxy.connectString);
   });
 
@@ -98,8 +97,7 @@ describe('an acquire of a semaphore that does not wait', () => {
   });
 
   it('refuses a folder with children of another kind of lock, by its path below the chroot, and writes nothing', async () => {
-    const { connectString } = await sharedZooKeeper();
-    await using below = await LockClient.connect(`${connectString}${lab.path}`);
+    await using below = await LockClient.connect(`${lab.connectString}${lab.path}`);
     await (await semaphoreOf(below, '/inner', 2).acquire()).release();
     await lab.observer.create(`${lab.path}/inner/leases/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lock-0000000000`);
     const error = await rejection(semaphoreOf(below, '/inner', 2).tryAcquire());
