@@ -1,0 +1,197 @@
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { expected, expectDuration, expectFunction, expectInteger, expectMethod, expectOptions, expectPositive } from '../support/validate.js';
+import { expectSessionId, FaultScript, type FaultStep } from './fault-script.js';
+import { ServerConnection } from './server-connection.js';
+import { SessionServer } from './session-server.js';
+import { machineClock, type Clock } from './test-clock.js';
+
+/**
+ * A ZooKeeper server in this process, for tests and trials: it speaks ZooKeeper's protocol on 127.0.0.1, as one server of version 3.8 does, and keeps everything in memory.
+ * The data are gone when it stops. It has no ensemble, no TLS, no SASL and no quotas.
+ *
+ * @example
+ * await using zk = await EmbeddedZooKeeper.start();
+ * const client = await LockClient.connect(zk.connectString);
+ */
+export class EmbeddedZooKeeper implements AsyncDisposable {
+  /** The port on 127.0.0.1. */
+  readonly port: number;
+  /** For `LockClient.connect`, and any other ZooKeeper client. */
+  readonly connectString: string;
+  readonly #listener: Server;
+  readonly #server: SessionServer;
+  readonly #clock: Clock;
+  readonly #cancel = new Set<() => void>();
+  readonly #sockets = new Set<Socket>();
+  #isPaused = false;
+
+  /**
+   * Resolves when the server listens.
+   *
+   * @throws TypeError or RangeError that names the option; Node's own error where the port is taken
+   */
+  static async start(options: EmbeddedZooKeeperOptions = {}): Promise<EmbeddedZooKeeper> {
+    const checked = checkedOptions(options);
+    const listener = createServer({ noDelay: true });
+    listener.listen(checked.port, '127.0.0.1');
+    await once(listener, 'listening');
+    return new EmbeddedZooKeeper(listener, checked);
+  }
+
+  private constructor(listener: Server, options: CheckedOptions) {
+    this.#listener = listener;
+    this.#clock = options.clock;
+    this.#server = new SessionServer({ ...options, extendedTypes: options.extendedTypesEnabled, maxBufferBytes: options.juteMaxBufferBytes });
+    this.port = (listener.address() as AddressInfo).port;
+    this.connectString = `127.0.0.1:${this.port}`;
+    listener.on('connection', (socket: Socket) => this.#accept(socket));
+    this.#every(options.tickTimeMs, () => this.#server.expire());
+    this.#every(options.containerCheckIntervalMs, () => this.#server.reap());
+  }
+
+  /** The sessions that are there, in the order in which they were opened, as participants of a lock name theirs: `0x100003e1a2b0000`. */
+  get sessionIds(): readonly string[] {
+    return this.#server.sessionNames;
+  }
+
+  /**
+   * Ends a session at once, as if its client had been silent for its timeout: its ephemeral znodes are deleted, its connection is closed, and the client learns of it
+   * when it reconnects. Returns whether there was such a session.
+   *
+   * @throws TypeError unless it is a session's name
+   * @example
+   * const holder = await mutex.holder();
+   * if (holder) zk.expireSession(holder.sessionId);
+   */
+  expireSession(id: string): boolean {
+    expectSessionId('id', id);
+    return this.#server.endSession(BigInt.asIntN(64, BigInt(id)));
+  }
+
+  /** Cuts all connections. The sessions stay, and clients may connect again at once. */
+  dropConnections(): void {
+    for (const connection of [...this.#server.connections]) connection.cut();
+  }
+
+  /** Reads and answers nothing from now on, as a stopped process does: connections stay, new ones are taken, and time goes on. Idempotent. */
+  pause(): void {
+    if (this.#isPaused) return;
+    this.#isPaused = true;
+    for (const connection of this.#server.connections) connection.hold();
+  }
+
+  /** Goes on after `pause`. First the sessions end whose time was over meanwhile. Idempotent. */
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#server.expire();
+    for (const connection of [...this.#server.connections]) connection.release();
+  }
+
+  /**
+   * Makes the faults of a script happen, one step after another. Several scripts run side by side. Returns what ends this one.
+   *
+   * @throws TypeError or RangeError that names the step's option
+   * @example
+   * zk.play([{ op: 'create2', path: /-lock-/, fault: 'lose-answer' }, { op: 'delete', after: 1, fault: { refuse: 'NO_AUTH' } }]);
+   */
+  play(steps: readonly FaultStep[]): () => void {
+    return this.#server.faults.play(new FaultScript(steps));
+  }
+
+  /** Closes the port and all connections, and forgets everything. Idempotent. */
+  async stop(): Promise<void> {
+    for (const cancel of this.#cancel) cancel();
+    this.#cancel.clear();
+    const closed = this.#listener.listening ? once(this.#listener, 'close') : undefined;
+    this.#listener.close();
+    this.dropConnections();
+    // A connection that was closed lives on while its client does not read what was sent.
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  /** As `stop`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  #accept(socket: Socket): void {
+    const connection = new ServerConnection(socket, this.#server, this.#clock.now());
+    this.#server.connections.add(connection);
+    if (this.#isPaused) connection.hold();
+    const cancel = this.#clock.after(sessionlessMs, () => {
+      if (connection.sessionId === 0n) connection.close();
+    });
+    this.#cancel.add(cancel);
+    this.#sockets.add(socket);
+    socket.once('close', () => {
+      this.#sockets.delete(socket);
+      cancel();
+      this.#cancel.delete(cancel);
+    });
+  }
+
+  /** At the multiples of the interval. */
+  #every(intervalMs: number, run: () => void): void {
+    const cancel = this.#clock.after(intervalMs - (this.#clock.now() % intervalMs), () => {
+      this.#cancel.delete(cancel);
+      this.#every(intervalMs, run);
+      if (!this.#isPaused) run();
+    });
+    this.#cancel.add(cancel);
+  }
+}
+
+/** The options of `EmbeddedZooKeeper.start`, each with its default. */
+export interface EmbeddedZooKeeperOptions {
+  /** The port on 127.0.0.1. @default a free one */
+  readonly port?: number;
+  /** Sessions expire at the end of a tick. @default 2_000 */
+  readonly tickTimeMs?: number;
+  /** @default two ticks */
+  readonly minSessionTimeoutMs?: number;
+  /** @default twenty ticks */
+  readonly maxSessionTimeoutMs?: number;
+  /** How often empty containers, and znodes whose time to live is over, are deleted. @default 60_000 */
+  readonly containerCheckIntervalMs?: number;
+  /** ZooKeeper's `zookeeper.extendedTypesEnabled`: whether znodes can have a time to live. @default false, as with ZooKeeper */
+  readonly extendedTypesEnabled?: boolean;
+  /** ZooKeeper's `jute.maxbuffer`: a longer request ends the connection. @default 1_048_575 */
+  readonly juteMaxBufferBytes?: number;
+  /** Time, for the expiry of sessions and the times of znodes. @default the machine's, which fake timers do not reach */
+  readonly clock?: Clock;
+  /** Chance, for the passwords of sessions: numbers from 0 up to, and without, 1. @default Math.random */
+  readonly random?: () => number;
+}
+
+const known = [
+  'port', 'tickTimeMs', 'minSessionTimeoutMs', 'maxSessionTimeoutMs', 'containerCheckIntervalMs', 'extendedTypesEnabled', 'juteMaxBufferBytes', 'clock', 'random',
+] as const;
+
+/** A connection that asks for no session is closed after this time. */
+const sessionlessMs = 10_000;
+
+type CheckedOptions = Required<EmbeddedZooKeeperOptions>;
+
+function checkedOptions(given: EmbeddedZooKeeperOptions): CheckedOptions {
+  const options = expectOptions('EmbeddedZooKeeper.start', given, known);
+  const { port = 0, tickTimeMs = 2_000, containerCheckIntervalMs = 60_000, juteMaxBufferBytes = 0xfffff } = options;
+  const { extendedTypesEnabled = false, clock = machineClock, random = Math.random } = options;
+  expectInteger('port', port, { min: 0, max: 65_535 });
+  expectPositive('tickTimeMs', tickTimeMs);
+  expectPositive('containerCheckIntervalMs', containerCheckIntervalMs);
+  expectInteger('juteMaxBufferBytes', juteMaxBufferBytes, { min: 64, max: 2 ** 30 });
+  const { minSessionTimeoutMs = tickTimeMs * 2, maxSessionTimeoutMs = tickTimeMs * 20 } = options;
+  expectDuration('minSessionTimeoutMs', minSessionTimeoutMs);
+  expectDuration('maxSessionTimeoutMs', maxSessionTimeoutMs);
+  if (maxSessionTimeoutMs < minSessionTimeoutMs) throw new RangeError(expected('maxSessionTimeoutMs', `at least \`minSessionTimeoutMs\`, ${minSessionTimeoutMs}`, maxSessionTimeoutMs));
+  if (typeof extendedTypesEnabled !== 'boolean') throw new TypeError(expected('extendedTypesEnabled', 'true or false', extendedTypesEnabled));
+  expectMethod('clock', clock, 'now');
+  expectMethod('clock', clock, 'after');
+  expectFunction('random', random);
+  return {
+    port, tickTimeMs, minSessionTimeoutMs, maxSessionTimeoutMs, containerCheckIntervalMs, extendedTypesEnabled, juteMaxBufferBytes, clock, random,
+  };
+}

@@ -1,0 +1,121 @@
+import { expected, expectInteger, expectOptions, expectDuration } from '../support/validate.js';
+import { opcodes, opName, type OpName } from './opcodes.js';
+import { errorNumbers, type ErrorName } from './refusal.js';
+
+/** Faults by request, one step after another. */
+export class FaultScript {
+  readonly #steps: readonly FaultStep[];
+  #step = 0;
+  #matched = 0;
+
+  /** @throws TypeError or RangeError that names the step's option */
+  constructor(steps: readonly FaultStep[]) {
+    this.#steps = steps.map(checkedStep);
+  }
+
+  /** True once all steps have happened. */
+  get isDone(): boolean {
+    return this.#step >= this.#steps.length;
+  }
+
+  /** Returns the fault for this request, if it has one. */
+  faultOf(request: FaultyRequest): Fault | undefined {
+    const step = this.#steps[this.#step];
+    if (!step || !isMeant(step, request)) return undefined;
+    this.#matched += 1;
+    const { after = 0, times = 1, fault } = step;
+    if (this.#matched <= after) return undefined;
+    if (this.#matched === after + times) {
+      this.#step += 1;
+      this.#matched = 0;
+    }
+    return fault;
+  }
+}
+
+/**
+ * A fault replaces the normal answer:
+ * - `lose-request`: the connection is cut, and the request is not carried out.
+ * - `lose-answer`: the request is carried out, and the connection is cut before the answer is sent. The client cannot tell these two apart.
+ * - `ignore`: the request is neither carried out nor answered, and the connection stays, as with a link that has gone silent.
+ * - `expire-session`: the session ends on the server, with all its ephemeral znodes, and the request is not carried out.
+ * - `{ refuse }`: the request is answered with this error, and not carried out.
+ * - `{ delayMs }`: the request, and all requests of the connection behind it, are dealt with later.
+ */
+export type Fault = 'lose-request' | 'lose-answer' | 'ignore' | 'expire-session' | RefusedRequest | DelayedRequest;
+
+/** A fault that refuses a request. */
+export interface RefusedRequest {
+  /** The error that answers the request. */
+  readonly refuse: ErrorName;
+}
+
+/** A fault that delays a request. */
+export interface DelayedRequest {
+  /** The delay in milliseconds, by the server's clock. */
+  readonly delayMs: number;
+}
+
+/** A fault, and the requests that it happens to. */
+export interface FaultStep {
+  /** The kind of request. Any, if it is left out. */
+  readonly op?: OpName;
+  /** The request's path, or a pattern for it; of a multi, the path of its first operation. Any, if it is left out. */
+  readonly path?: string | RegExp;
+  /** Only requests of this session, by its name: `0x100003e1a2b0000`. */
+  readonly sessionId?: string;
+  /** How many such requests pass before the fault. @default 0 */
+  readonly after?: number;
+  /** How many such requests in a row have the fault, before the next step's turn comes. @default 1 */
+  readonly times?: number;
+  /** The fault of these requests. */
+  readonly fault: Fault;
+}
+
+/** A request, as far as a step can choose by it. */
+export interface FaultyRequest {
+  readonly op: OpName | undefined;
+  readonly path: string | undefined;
+  readonly sessionId: string;
+}
+
+const known = ['op', 'path', 'sessionId', 'after', 'times', 'fault'] as const;
+const words: readonly unknown[] = ['lose-request', 'lose-answer', 'ignore', 'expire-session'];
+
+function isMeant({ op, path, sessionId }: FaultStep, request: FaultyRequest): boolean {
+  if (op !== undefined && op !== request.op) return false;
+  if (sessionId !== undefined && sessionId !== request.sessionId) return false;
+  if (path === undefined) return true;
+  if (request.path === undefined) return false;
+  // `search` does not move a pattern's `lastIndex`, as `test` does with the flag g.
+  return typeof path === 'string' ? path === request.path : request.path.search(path) !== -1;
+}
+
+function checkedStep(given: FaultStep): FaultStep {
+  const step = expectOptions('a fault step', given, known);
+  const { op, path, sessionId, after, times, fault } = step as unknown as Record<(typeof known)[number], unknown>;
+  if (op !== undefined && !isOpName(op)) throw new TypeError(expected('op', `a request's name such as 'create2'`, op));
+  if (path !== undefined && typeof path !== 'string' && !(path instanceof RegExp)) throw new TypeError(expected('path', 'a string or a RegExp', path));
+  if (sessionId !== undefined) expectSessionId('sessionId', sessionId);
+  if (after !== undefined) expectInteger('after', after, { min: 0 });
+  if (times !== undefined) expectInteger('times', times, { min: 1 });
+  checkFault(fault);
+  return step;
+}
+
+export function expectSessionId(option: string, value: unknown): void {
+  if (typeof value !== 'string' || !/^0x[0-9a-f]{1,16}$/.test(value)) throw new TypeError(expected(option, "a session's id such as '0x100003e1a2b0000'", value));
+}
+
+function isOpName(op: unknown): boolean {
+  return typeof op === 'string' && Object.hasOwn(opcodes, op) && opName(opcodes[op as OpName]) === op;
+}
+
+function checkFault(fault: unknown): void {
+  if (words.includes(fault)) return;
+  const { refuse, delayMs } = (fault ?? {}) as Record<string, unknown>;
+  if (delayMs !== undefined) expectDuration('delayMs', delayMs);
+  else if (typeof refuse !== 'string' || !Object.hasOwn(errorNumbers, refuse)) {
+    throw new TypeError(expected('fault', `one of 'lose-request', 'lose-answer', 'ignore', 'expire-session', { refuse: 'NO_NODE' or another error's name }, { delayMs }`, fault));
+  }
+}

@@ -1,0 +1,70 @@
+import type { ServerConnection } from './server-connection.js';
+import type { StateMachine } from './state-machine.js';
+
+/** The server's state that the words show. */
+export interface ServerFacts {
+  readonly machine: StateMachine;
+  readonly connections: ReadonlySet<ServerConnection>;
+  readonly received: number;
+  readonly sent: number;
+}
+
+const version = '3.8.0-embedded';
+const answered: Readonly<Record<string, (facts: ServerFacts) => string>> = { ruok: () => 'imok', srvr, stat, cons, wchs, mntr, isro: () => 'rw' };
+
+/** All that the Java server knows: any other four letters are the length of a frame. */
+export const fourLetterWords: ReadonlySet<string> = new Set([
+  ...Object.keys(answered), 'conf', 'crst', 'dirs', 'dump', 'envi', 'gtmk', 'stmk', 'srst', 'wchc', 'wchp', 'hash',
+]);
+
+export function answerWord(word: string, facts: ServerFacts): string {
+  return answered[word]?.(facts) ?? `${word} is not executed because it is not in the whitelist.\n`;
+}
+
+function srvr(facts: ServerFacts): string {
+  return `Zookeeper version: ${version}\n${figures(facts)}`;
+}
+
+function stat(facts: ServerFacts): string {
+  const clients = [...facts.connections].map((connection) => ` ${traffic(connection)})\n`);
+  return `Zookeeper version: ${version}\nClients:\n${clients.join('')}\n${figures(facts)}`;
+}
+
+function figures({ machine, connections, received, sent }: ServerFacts): string {
+  const traffic = `Received: ${received}\nSent: ${sent}\nConnections: ${connections.size}\nOutstanding: 0\n`;
+  return `Latency min/avg/max: 0/0.0/0\n${traffic}Zxid: 0x${machine.zxid.toString(16)}\nMode: standalone\nNode count: ${machine.tree.size}\n`;
+}
+
+function cons({ connections }: ServerFacts): string {
+  const lines = [...connections].map((connection) => {
+    const { sessionId, lastXid, timeoutMs, connectedAt } = connection;
+    if (sessionId === 0n) return ` ${traffic(connection)})\n`;
+    return ` ${traffic(connection)},sid=0x${sessionId.toString(16)},est=${Math.floor(connectedAt)},to=${timeoutMs},lcxid=0x${lastXid.toString(16)})\n`;
+  });
+  return `${lines.join('')}\n`;
+}
+
+function traffic({ remoteAddress, received, sent }: ServerConnection): string {
+  return `${remoteAddress}[1](queued=0,recved=${received},sent=${sent}`;
+}
+
+/** The Java server counts the data watches alone too. */
+function wchs({ machine: { tree } }: ServerFacts): string {
+  const { watcherCount, pathCount, size } = tree.dataWatches;
+  return `${watcherCount} connections watching ${pathCount} paths\nTotal watches:${size}\n`;
+}
+
+function mntr({ machine: { tree }, connections, received, sent }: ServerFacts): string {
+  const values = {
+    version,
+    server_state: 'standalone',
+    packets_received: received,
+    packets_sent: sent,
+    num_alive_connections: connections.size,
+    outstanding_requests: 0,
+    znode_count: tree.size,
+    watch_count: tree.dataWatches.size + tree.childWatches.size,
+    ephemerals_count: tree.ephemeralCount,
+  };
+  return Object.entries(values).map(([key, value]) => `zk_${key}\t${value}\n`).join('');
+}

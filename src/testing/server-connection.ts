@@ -1,0 +1,141 @@
+import type { Socket } from 'node:net';
+import { warnOf } from '../support/no-context.js';
+import { FrameReader, type Incoming } from './frame-reader.js';
+import { Identities, type Identity } from './identity.js';
+import type { Caller } from './state-machine.js';
+
+/** One client's socket. It knows frames, and nothing of what they say. */
+export class ServerConnection implements Caller {
+  readonly connectedAt: number;
+  readonly remoteAddress: string;
+  /** 0n before the session is there. */
+  sessionId = 0n;
+  timeoutMs = 0;
+  saysReadOnly = false;
+  received = 0;
+  sent = 0;
+  lastXid = 0;
+  readonly #identities = new Identities();
+  readonly #socket: Socket;
+  readonly #host: ConnectionHost;
+  readonly #reader: FrameReader;
+  #out: Buffer[] = [];
+  #holds = 0;
+  #isMute = false;
+  #state: 'open' | 'closing' | 'closed' = 'open';
+
+  constructor(socket: Socket, host: ConnectionHost, now: number) {
+    this.#socket = socket;
+    this.#host = host;
+    this.connectedAt = now;
+    this.#reader = new FrameReader(host.maxBufferBytes, host.words);
+    const address = socket.remoteAddress?.replace(/^::ffff:/, '') ?? '';
+    this.remoteAddress = `/${address}:${socket.remotePort ?? 0}`;
+    this.#identities.add({ scheme: 'ip', id: address });
+    socket.setNoDelay(true);
+    // A reset connection ends like any other: `close` follows.
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk: Buffer) => this.#receive(chunk));
+    socket.once('close', () => this.#ended());
+  }
+
+  get identities(): readonly Identity[] {
+    return this.#identities.list;
+  }
+
+  addIdentity(identity: Identity): void {
+    this.#identities.add(identity);
+  }
+
+  send(frame: Buffer): void {
+    if (this.#state !== 'open' || this.#isMute) return;
+    this.#out.push(frame);
+    this.sent += 1;
+    this.#host.toFlush(this);
+  }
+
+  flush(): void {
+    const [first, ...others] = this.#out;
+    if (first === undefined) return;
+    this.#out = [];
+    this.#socket.write(others.length === 0 ? first : Buffer.concat([first, ...others]));
+  }
+
+  /** Sends nothing from now on. */
+  mute(): void {
+    this.#isMute = true;
+  }
+
+  /** Reads nothing more until `release` was called as often. */
+  hold(): void {
+    this.#holds += 1;
+    this.#socket.pause();
+  }
+
+  release(): void {
+    this.#holds -= 1;
+    if (this.#holds > 0 || this.#state !== 'open') return;
+    this.#socket.resume();
+    this.#process();
+  }
+
+  /** Ends the connection once what was sent is written. What the client sends from now on is not read. */
+  close(): void {
+    if (this.#state !== 'open') return;
+    this.flush();
+    this.#state = 'closing';
+    this.#socket.destroySoon();
+    this.#ended();
+  }
+
+  /** Ends it at once: what was not written yet is lost. */
+  cut(): void {
+    if (this.#state === 'closed') return;
+    this.#out = [];
+    this.#socket.destroy();
+    this.#ended();
+  }
+
+  #receive(chunk: Buffer): void {
+    this.#reader.push(chunk);
+    if (this.#holds === 0) this.#process();
+  }
+
+  #process(): void {
+    while (this.#state === 'open' && this.#holds === 0) {
+      const incoming = this.#reader.next();
+      if (!incoming) break;
+      this.received += 1;
+      this.#handle(incoming);
+    }
+    this.#host.settled();
+  }
+
+  /** A clock or a random source of the application may throw, and the test's process must go on. */
+  #handle(incoming: Incoming): void {
+    try {
+      this.#host.incoming(this, incoming);
+    } catch (error) {
+      this.cut();
+      warnOf(error);
+    }
+  }
+
+  #ended(): void {
+    if (this.#state === 'closed') return;
+    this.#state = 'closed';
+    this.#host.ended(this);
+  }
+}
+
+/** The server that a connection belongs to. */
+export interface ConnectionHost {
+  readonly maxBufferBytes: number;
+  readonly words: ReadonlySet<string>;
+  incoming(connection: ServerConnection, incoming: Incoming): void;
+  /** The input that has arrived so far is dealt with: what it led to can be sent. */
+  settled(): void;
+  ended(connection: ServerConnection): void;
+  /** The connection has something to send. */
+  toFlush(connection: ServerConnection): void;
+}

@@ -1,0 +1,49 @@
+import type { Acl } from './acl.js';
+import type { DataTree, Moment } from './data-tree.js';
+import type { JuteWriter } from './jute.js';
+import { opcodes } from './opcodes.js';
+import type { Life } from './znode.js';
+
+/** A change that was checked, and that can be made. */
+export type Transaction =
+  | { readonly is: 'create'; readonly opcode: number; readonly path: string; readonly data: Buffer | null; readonly acl: readonly Acl[]; readonly life: Life; readonly creates: number }
+  | { readonly is: 'delete'; readonly path: string }
+  | { readonly is: 'setData'; readonly path: string; readonly data: Buffer | null; readonly version: number }
+  | { readonly is: 'setACL'; readonly path: string; readonly acl: readonly Acl[]; readonly version: number }
+  | { readonly is: 'check' };
+
+/** Makes the change, and writes the body of the answer. */
+export function apply(transaction: Transaction, tree: DataTree, moment: Moment, writer: JuteWriter): void {
+  switch (transaction.is) {
+    case 'create': {
+      const created = tree.create(transaction.path, transaction, moment);
+      writer.text(transaction.path);
+      if (transaction.opcode !== opcodes.create) created.writeStat(writer);
+      break;
+    }
+    case 'delete':
+      tree.delete(transaction.path, moment.zxid);
+      break;
+    case 'setData':
+      tree.setData(transaction.path, transaction.data, transaction.version, moment).writeStat(writer);
+      break;
+    case 'setACL':
+      tree.setAcl(transaction.path, transaction.acl, transaction.version).writeStat(writer);
+      break;
+    case 'check':
+      break;
+  }
+}
+
+/** The type in the header of a multi's result. */
+export function resultType(transaction: Transaction): number {
+  switch (transaction.is) {
+    case 'create':
+      return transaction.opcode === opcodes.create ? opcodes.create : opcodes.create2;
+    case 'delete':
+    case 'setData':
+    case 'setACL':
+    case 'check':
+      return opcodes[transaction.is];
+  }
+}

@@ -1,0 +1,84 @@
+import { events, opcodes } from './opcodes.js';
+import type { Reading } from './read-answers.js';
+import { Refusal } from './refusal.js';
+import type { WatchTable } from './watch-table.js';
+
+type Answer = (reading: Reading) => void;
+
+/** How each request about watches is answered. */
+export const watchAnswers = new Map<number, Answer>([
+  [opcodes.setWatches, (reading) => setWatches(reading, false)],
+  [opcodes.setWatches2, (reading) => setWatches(reading, true)],
+  [opcodes.addWatch, addWatch],
+  [opcodes.removeWatches, removeWatches],
+  [opcodes.checkWatches, checkWatches],
+]);
+
+/** A client sends it on a new connection. The server tells the changes since the zxid that the client saw last, and watches the other znodes. */
+function setWatches({ tree, watcher, reader }: Reading, hasPersistent: boolean): void {
+  const seen = Number(reader.long());
+  const [data, exist, child, persistent, recursive] = Array.from({ length: hasPersistent ? 5 : 3 }, () => reader.texts());
+  for (const path of given(data)) {
+    const znode = tree.get(path);
+    if (!znode) tree.tell(watcher, events.deleted, path);
+    else if (znode.modifiedZxid > seen) tree.tell(watcher, events.dataChanged, path);
+    else tree.dataWatches.add(path, watcher, 'once');
+  }
+  for (const path of given(exist)) {
+    if (tree.get(path)) tree.tell(watcher, events.created, path);
+    else tree.dataWatches.add(path, watcher, 'once');
+  }
+  for (const path of given(child)) {
+    const znode = tree.get(path);
+    if (!znode) tree.tell(watcher, events.deleted, path);
+    else if (znode.childrenZxid > seen) tree.tell(watcher, events.childrenChanged, path);
+    else tree.childWatches.add(path, watcher, 'once');
+  }
+  if (!hasPersistent) return;
+  for (const [paths, mode] of [[persistent, 'persistent'], [recursive, 'recursive']] as const) {
+    for (const path of given(paths)) {
+      tree.childWatches.add(path, watcher, mode);
+      tree.dataWatches.add(path, watcher, mode);
+    }
+  }
+}
+
+/** The lists before a null one have been dealt with when the Java server fails on it. */
+function* given(paths: readonly (string | null)[] | null | undefined): Generator<string> {
+  if (!paths) throw Refusal.of('MARSHALLING_ERROR');
+  for (const path of paths) {
+    if (path === null) throw Refusal.of('MARSHALLING_ERROR');
+    yield path;
+  }
+}
+
+function addWatch({ tree, watcher, reader, writer }: Reading): void {
+  const path = reader.text();
+  const mode = [undefined, 'persistent', 'recursive'][reader.int() + 1] as 'persistent' | 'recursive' | undefined;
+  if (mode === undefined || path === null) throw Refusal.of('MARSHALLING_ERROR');
+  tree.dataWatches.add(path, watcher, mode);
+  tree.childWatches.add(path, watcher, mode);
+  writer.int(0);
+}
+
+function removeWatches(reading: Reading): void {
+  const path = reading.reader.text();
+  const tables = tablesOf(reading);
+  const removed = tables.map((table) => path !== null && table.remove(path, reading.watcher));
+  if (!removed.includes(true)) throw Refusal.of('NO_WATCHER');
+}
+
+function checkWatches(reading: Reading): void {
+  const path = reading.reader.text();
+  const tables = tablesOf(reading);
+  if (path === null) throw Refusal.of('MARSHALLING_ERROR');
+  const found = tables.map((table) => table.contains(path, reading.watcher));
+  if (!found.includes(true)) throw Refusal.of('NO_WATCHER');
+}
+
+/** 1 is for the children, 2 for the data, 3 for any. */
+function tablesOf({ tree, reader }: Reading): WatchTable[] {
+  const type = reader.int();
+  if (type < 1 || type > 3) throw Refusal.of('MARSHALLING_ERROR');
+  return [...(type === 2 ? [] : [tree.childWatches]), ...(type === 1 ? [] : [tree.dataWatches])];
+}

@@ -1,0 +1,110 @@
+import { JuteReader } from '../../../src/testing/jute.ts';
+import { encode, type Request } from './request.ts';
+import { readConnectResponse, WireConnection, type Ticket } from './wire-connection.ts';
+
+export interface Answer {
+  readonly zxid: number;
+  readonly error: number;
+  readonly reader: JuteReader;
+}
+
+const open = [{ perms: 31, scheme: 'world', id: 'anyone' }];
+
+/** A session that does what a test says, and nothing by itself: no pings, no watches, no reconnect. */
+export class PlainSession {
+  ticket: Ticket = { sessionId: 0n, password: Buffer.alloc(0) };
+  timeoutMs = 0;
+  readonly #connection: WireConnection;
+  #xid = 0;
+  #events = 0;
+
+  static async open(port: number, timeoutMs: number, ticket?: Ticket): Promise<PlainSession> {
+    return (await PlainSession.dial(port)).opened(timeoutMs, ticket);
+  }
+
+  /** Connected, and without a session yet. */
+  static async dial(port: number): Promise<PlainSession> {
+    const session = new PlainSession(new WireConnection(port));
+    await session.#connection.connected;
+    return session;
+  }
+
+  private constructor(connection: WireConnection) {
+    this.#connection = connection;
+  }
+
+  async opened(timeoutMs: number, ticket?: Ticket): Promise<this> {
+    const response = await this.#connection.handshake(timeoutMs, ticket);
+    if (response) Object.assign(this, readConnectResponse(response));
+    return this;
+  }
+
+  get id(): string {
+    return `0x${this.ticket.sessionId.toString(16)}`;
+  }
+
+  get isRefused(): boolean {
+    return this.ticket.sessionId === 0n;
+  }
+
+  get isClosed(): boolean {
+    return this.#connection.isClosed;
+  }
+
+  get closed(): Promise<void> {
+    return this.#connection.until(() => false);
+  }
+
+  get received(): number {
+    return this.#connection.frames.length;
+  }
+
+  /** Resolves when the server has taken the connection, which it does before it answers on a later one. */
+  async accepted(): Promise<void> {
+    const port = this.#connection.port;
+    await (await PlainSession.open(port, 1_000)).request({ op: 'closeSession' });
+  }
+
+  async request(request: Request): Promise<Answer> {
+    const xid = request.op === 'ping' ? -2 : ++this.#xid;
+    const before = this.#answersTo(xid).length;
+    this.#connection.write(encode(xid, request, 0));
+    await this.#connection.until(() => this.#answersTo(xid).length > before);
+    const frame = this.#answersTo(xid).at(-1);
+    if (!frame) throw new Error('The connection was closed without an answer');
+    const reader = new JuteReader(frame, frame.length);
+    reader.int();
+    return { zxid: Number(reader.long()), error: reader.int(), reader };
+  }
+
+  create(path: string, flags: number): Promise<Answer> {
+    return this.request({ op: 'create2', path, data: '', acl: open, flags, ttl: -1 });
+  }
+
+  createContainer(path: string): Promise<Answer> {
+    return this.request({ op: 'createContainer', path, data: '', acl: open, flags: 4, ttl: -1 });
+  }
+
+  createTtl(path: string, ttl: number): Promise<Answer> {
+    return this.request({ op: 'createTTL', path, data: '', acl: open, flags: 5, ttl });
+  }
+
+  async childrenOfRoot(): Promise<readonly (string | null)[]> {
+    return (await this.request({ op: 'getChildren', path: '/', watch: false })).reader.texts() ?? [];
+  }
+
+  async nextEvent(): Promise<{ type: number; path: string | null }> {
+    const at = this.#events++;
+    await this.#connection.until(() => this.#answersTo(-1).length > at);
+    const frame = this.#answersTo(-1)[at];
+    if (!frame) throw new Error('The connection was closed without an event');
+    const reader = new JuteReader(frame, frame.length, 16);
+    const type = reader.int();
+    reader.int();
+    return { type, path: reader.text() };
+  }
+
+  #answersTo(xid: number): Buffer[] {
+    return this.#connection.frames.filter((frame) => frame.readInt32BE(0) === xid);
+  }
+}
