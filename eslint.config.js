@@ -8,6 +8,8 @@ const below = {
   zookeeper: ['support'],
   client: ['zookeeper', 'support'],
   internals: ['driver', 'client', 'zookeeper', 'support'],
+  // The embedded server stands alone: it must not share a mistake with the client that it is tested with.
+  testing: ['support'],
 };
 below.sticky = below.weighted = ['internals', ...below.internals];
 below.mutex = ['sticky', 'weighted', ...below.sticky];

@@ -10,6 +10,7 @@ export async function closeSession(connectString: string, { id, password, lastZx
   const twin = new Session(
     {
       hosts,
+      chroot: '',
       auth: [],
       tickTimeMs: undefined,
       clock: systemClock,

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { findZooKeeper, type FoundZooKeeper } from '../harness/find-zookeeper.ts';
+import { AdviceError } from '../harness/docker/advice.ts';
+import type { FoundZooKeeper } from '../harness/find-zookeeper.ts';
+import { chooseDemoZooKeeper, furtherTrials, startDemoZooKeeper } from './demo-zookeeper.ts';
 import { aborted, interruption } from './interruption.ts';
 import { Screen } from './screen.ts';
 import { Shift, type Ending } from './shift.ts';
@@ -15,14 +17,15 @@ const screen = new Screen(process.stdout);
 const interrupt = interruption();
 
 process.exitCode = await main().catch((error: unknown) => {
-  console.error(error);
+  console.error(error instanceof AdviceError ? error.message : error);
   return exitCodes.bad;
 });
 // Nothing should be left that keeps this process alive, but a demo must end.
 setTimeout(() => process.exit(), lastLimitMs).unref();
 
 async function main(): Promise<number> {
-  const finding = findZooKeeper();
+  const choice = chooseDemoZooKeeper(process.argv.slice(2), process.env);
+  const finding = startDemoZooKeeper(choice);
   await Promise.race([finding, aborted(interrupt)]);
   if (interrupt.aborted) {
     screen.print('Interrupted while ZooKeeper was looked for');
@@ -31,7 +34,9 @@ async function main(): Promise<number> {
   }
   const zooKeeper = await finding;
   try {
-    return await show(zooKeeper);
+    const code = await show(zooKeeper);
+    if (code === exitCodes.good && choice !== 'given') screen.print(`\n${furtherTrials(choice)}`);
+    return code;
   } finally {
     if ((await within(stopLimitMs, zooKeeper.stop())) === 'late') screen.print(`ZooKeeper, ${zooKeeper.how}, did not stop within ${stopLimitMs} ms`);
   }

@@ -6,25 +6,26 @@ import type { AddressInfo } from 'node:net';
 import { InterProcessMutex, LockClient, LockTimeoutError, lockContext } from 'zookeeper-fair-lock';
 
 const client = await LockClient.connect(process.env['ZOOKEEPER_CONNECT'] ?? '127.0.0.1:2181');
-const stock = new InterProcessMutex(client, '/locks/stock');
 let left = 10; // stands for a table that only the holder of the lock touches
 
-/** Locks for itself, whoever calls it. Within a request that holds the lock already it re-enters, and sends nothing. */
+/** Locks for itself, by the path alone. Within a request that holds the lock already it re-enters, and sends nothing. */
 async function take(amount: number): Promise<void> {
-  const hold = await stock.acquire({ timeoutMs: 30_000 });
-  try {
-    const before = left;
-    await new Promise(setImmediate); // another request would get in between here, if it could
-    hold.assertValid();
-    left = before - amount;
-  } finally {
-    await hold.release();
-  }
+  await client.withLock(
+    '/locks/stock',
+    async (hold) => {
+      const before = left;
+      await new Promise(setImmediate); // another request would get in between here, if it could
+      hold.assertValid();
+      left = before - amount;
+    },
+    { timeoutMs: 30_000 },
+  );
 }
 
 async function order(response: ServerResponse): Promise<void> {
   const gone = new AbortController();
   response.once('close', () => gone.abort()); // whoever has hung up need not wait in line
+  const stock = new InterProcessMutex(client, '/locks/stock'); // an object for each request: all of one client and path are one lock
   const hold = await stock.acquire({ timeoutMs: 30_000, signal: gone.signal });
   try {
     if (left < 2) return void response.writeHead(409).end();

@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import { once, on } from 'node:events';
 import { InterProcessMutex, LockClient, LockLostError, forceRelease } from 'zookeeper-fair-lock';
 
-const client = await LockClient.connect(process.env['ZOOKEEPER_CONNECT'] ?? '127.0.0.1:2181');
+const servers = process.env['ZOOKEEPER_CONNECT'] ?? '127.0.0.1:2181';
+const client = await LockClient.connect(servers);
+const otherHost = await LockClient.connect(servers); // stands for one: objects of one client and path are one lock
 const mutex = new InterProcessMutex(client, '/locks/report');
-const elsewhere = new InterProcessMutex(client, '/locks/report'); // stands for another host
+const elsewhere = new InterProcessMutex(otherHost, '/locks/report');
 
 // tryLock(30, 60, SECONDS): wait for half a minute at most, hold for a minute at most.
 const hold = await mutex.tryAcquire({ timeoutMs: 30_000, leaseMs: 60_000 });
@@ -45,3 +47,4 @@ assert.equal(await told, 'lost');
 
 console.log('timed, leased, renewed, counted, ended, taken');
 await client.close();
+await otherHost.close();

@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 import { InterProcessMutex, LockClient, lockContext } from 'zookeeper-fair-lock';
 
-const client = await LockClient.connect(process.env['ZOOKEEPER_CONNECT'] ?? '127.0.0.1:2181');
+const servers = process.env['ZOOKEEPER_CONNECT'] ?? '127.0.0.1:2181';
+const client = await LockClient.connect(servers);
+const otherHost = await LockClient.connect(servers); // stands for one: objects of one client and path are one lock
 const mutex = new InterProcessMutex(client, '/locks/region-7');
-const elsewhere = new InterProcessMutex(client, '/locks/region-7'); // stands for another host
+const elsewhere = new InterProcessMutex(otherHost, '/locks/region-7');
 
 const firstToken = await lockContext.run(async () => {
   const work = { job: 'compact', ticket: 4711 };
@@ -37,3 +39,4 @@ assert.equal(await mutex.holder(), undefined);
 
 console.log('read by others, first and re-entrant, tokens that grow');
 await client.close();
+await otherHost.close();

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { LockClient, type AclEntry, type Credential, type LockClientOptions } from '../src/index.ts';
-import { createPersistent, getChildren, getData, openAcl, remove, sync, type Operation } from '../src/zookeeper/operations.ts';
+import { absolute, createPersistent, getChildren, getData, openAcl, remove, sync, type Operation } from '../src/zookeeper/operations.ts';
 
 /** A ZooKeeper client with its own credentials, or with none: a lock client, and what else it may try to do to a znode. */
 export interface Account extends AsyncDisposable {
   readonly client: LockClient;
-  /** All of these reject with a ZooKeeperError where the server refuses. */
+  /** All of these take paths of the servers, whatever the client's chroot is, and reject with a ZooKeeperError where the server refuses. */
   children(path: string): Promise<string[]>;
   read(path: string): Promise<string>;
   create(path: string, acl?: readonly AclEntry[]): Promise<void>;
@@ -17,7 +17,7 @@ export interface Account extends AsyncDisposable {
 
 export async function account(connectString: string, options: LockClientOptions = {}): Promise<Account> {
   const client = await LockClient.connect(connectString, { sessionTimeoutMs: 10_000, ...options });
-  const ask = <T>(operation: Operation<T>): Promise<T> => client.session.request(operation).then(({ value }) => value);
+  const ask = <T>(operation: Operation<T>): Promise<T> => client.session.request(absolute(operation)).then(({ value }) => value);
   return {
     client,
     // Behind a sync: two accounts may be at two members of an ensemble, one of which lags.

@@ -35,7 +35,7 @@ export class ConnectionProbe implements ConnectionListener, Disposable {
   constructor(ports: readonly number[], { attemptMs = 1_000, ...options }: ProbeOptions = {}) {
     this.#attemptMs = attemptMs;
     const hosts = ports.map((port) => ({ host: '127.0.0.1', port }));
-    const make = () => new Connection({ hosts, sessionTimeoutMs: 4_000, auth: [], clock: systemClock, random: () => 0, ...options }, this);
+    const make = () => new Connection({ hosts, chroot: '', sessionTimeoutMs: 4_000, auth: [], clock: systemClock, random: () => 0, ...options }, this);
     [this.connection, this.manager] = withManager(make);
   }
 

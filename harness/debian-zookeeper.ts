@@ -2,7 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { chooseLocal, type LocalFacts } from './choose-zookeeper.ts';
+import { adviseServer, chooseLocal, givenConnectString, zooKeeperImage, type LocalFacts } from './choose-zookeeper.ts';
+import { AdviceError } from './docker/advice.ts';
+import { dockerHasImage, engineAnswers } from './docker/engine-api.ts';
 
 const names = ['zookeeper', 'zookeeper-jute', 'slf4j-api', 'slf4j-simple', 'commons-cli', 'snappy-java', 'metrics-core', 'netty-all', 'guava'];
 
@@ -29,15 +31,19 @@ export function localFacts(): LocalFacts {
 async function ensure(): Promise<void> {
   const choice = chooseLocal(localFacts());
   if (choice.use === 'jars') return;
-  if (choice.use === 'nothing') {
-    throw new Error(
-      "No ZooKeeper found: set ZOOKEEPER_CONNECT, or start Docker and pull the image (ZOOKEEPER_IMAGE, zookeeper:3.9), or install Debian's zookeeper package, " +
-        'which tests that kill their own servers need in any case.',
-    );
-  }
+  if (choice.use === 'nothing') throw await noServer();
   await aptInstall(choice.packages);
   const { jarsPresent, javaPresent } = localFacts();
   if (!jarsPresent || !javaPresent) throw new Error(`${choice.packages.join(' and ')} are installed, but the jars or java are missing: ${zooKeeperJars.join(', ')}`);
+}
+
+/** Where a shared server can be had, the tests of it must run: only those that start their own fail, each by itself. */
+async function noServer(): Promise<Error> {
+  const { env } = process;
+  if (givenConnectString(env) === undefined && !(await dockerHasImage(zooKeeperImage(env)))) {
+    return new AdviceError(adviseServer({ env, ...localFacts(), dockerAnswers: await engineAnswers() }));
+  }
+  return new Error("A test that stops and starts its own ZooKeeper server needs Debian's packages zookeeper and default-jre-headless, which only root can install, with apt-get");
 }
 
 /** Installs packages with apt-get. Throws where that cannot be done. */

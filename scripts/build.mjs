@@ -1,8 +1,11 @@
 // npm run build: dist, with nothing in it that src has no longer, since all of dist is shipped
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './bootstrap.mjs';
 import { run } from './run.mjs';
 
-rmSync(join(root, 'dist'), { recursive: true, force: true });
+const dist = join(root, 'dist');
+rmSync(dist, { recursive: true, force: true });
 process.exitCode = await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], { cwd: root });
+// The project's own scripts and tests are ES modules; what is shipped is CommonJS, which `import` and `require` share as one copy.
+if (process.exitCode === 0) writeFileSync(join(dist, 'package.json'), '{ "type": "commonjs" }\n');

@@ -3,12 +3,15 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
+import { bootstrap } from './bootstrap.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const limitMs = 15 * 60_000;
 const scratch = mkdtempSync(join(tmpdir(), 'ci-'));
 const sum = { passed: 0, failed: 0, skipped: 0 };
+const minutes = []; // of each step
 const failures = []; // said again at the end: a log of a hundred thousand lines is kept in part
 let running; // the process group of the step at work
 
@@ -19,13 +22,15 @@ process.once('exit', () => {
 });
 
 try {
-  const coverage = join(scratch, 'coverage');
-  await suite('npm test', 'npm', ['test'], { NODE_V8_COVERAGE: coverage });
-  await step('the coverage of npm test', process.execPath, ['node_modules/c8/bin/c8.js', 'report', '--temp-directory', coverage]);
+  bootstrap();
   await step('npm run typecheck', 'npm', ['run', 'typecheck']);
   await step('npm run lint', 'npm', ['run', 'lint']);
   await step('npm run api -- --check', 'npm', ['run', 'api', '--', '--check']);
   await step('npm run docs', 'npm', ['run', 'docs']);
+  const coverage = join(scratch, 'coverage');
+  await suite('npm test', 'npm', ['test'], { NODE_V8_COVERAGE: coverage });
+  await step('the coverage of npm test', process.execPath, ['node_modules/c8/bin/c8.js', 'report', '--temp-directory', coverage]);
+  await suite('npm run test:embedded', 'npm', ['run', 'test:embedded']);
   await suite('npm run test:package', 'npm', ['run', 'test:package']);
   await suite('npm run test:examples', 'npm', ['run', 'test:examples']);
   await suite('the tests on Node 24', process.execPath, ['scripts/node-versions.mjs', '24']);
@@ -42,6 +47,7 @@ try {
 }
 process.exitCode = sum.failed === 0 ? 0 : 1;
 for (const failure of failures) console.log(`${failure}\n`);
+for (const { name, took } of minutes) console.log(`${took.toFixed(1).padStart(5)} min  ${name}`);
 console.log(`${sum.passed} passed, ${sum.failed} failed, ${sum.skipped} skipped`);
 
 /** Counts each test, and one failure more where mocha failed without a failed test. */
@@ -93,6 +99,7 @@ function count(name, passed, problem) {
 /** Runs it in a process group of its own, so that nothing it started outlives the limit. */
 function execute(name, command, args, options = {}) {
   console.log(`\n== ${name}`);
+  const startedAt = performance.now();
   const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], ...options, detached: true });
   running = child.pid;
   let output = '';
@@ -111,6 +118,7 @@ function execute(name, command, args, options = {}) {
     const settle = (problem) => {
       clearTimeout(timer);
       running = undefined;
+      minutes.push({ name, took: (performance.now() - startedAt) / 60_000 });
       resolve({ problem: late ? `it did not end within ${limitMs / 60_000} minutes` : problem, output });
     };
     child.once('error', (error) => settle(error.message));

@@ -7,7 +7,7 @@ import { bootstrap, root } from './bootstrap.mjs';
 import { runMocha } from './mocha.mjs';
 import { run } from './run.mjs';
 
-// The oldest of each line that package.json's `engines` lets in, where require() of an ES module is youngest, and the newest line.
+// The oldest of each line that package.json's `engines` lets in, and the newest line.
 const nodes = ['20.19.0', '22.12.0', '24'];
 const folder = mkdtempSync(join(tmpdir(), 'package-'));
 

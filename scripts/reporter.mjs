@@ -1,12 +1,18 @@
 import { appendFileSync } from 'node:fs';
 import Mocha from 'mocha';
 
-/** Mocha's usual report. With TEST_TOTALS it also appends the totals, and what failed, to that file, one JSON line a run. */
+/**
+ * Mocha's usual report. With TEST_TOTALS it also appends the totals, and what failed, to that file, one JSON line a run. An AdviceError ends the run, because every later test
+ * would repeat it, and the report ends with its message alone.
+ */
 export default class Reporter extends Mocha.reporters.Spec {
   constructor(runner, options) {
     super(runner, options);
     // Mocha sets it when all is over. A process that runs out of work before, in a teardown that never settles, has not passed.
     process.exitCode = 1;
+    runner.on(Mocha.Runner.constants.EVENT_TEST_FAIL, (test, error) => {
+      if (isAdvice(error)) runner.abort();
+    });
     const file = process.env.TEST_TOTALS;
     if (!file) return;
     const problems = [];
@@ -16,4 +22,17 @@ export default class Reporter extends Mocha.reporters.Spec {
       appendFileSync(file, `${JSON.stringify({ suite: `mocha on Node ${process.version}`, passed: passes, failed: failures, skipped: pending, problems })}\n`);
     });
   }
+
+  epilogue() {
+    const stop = this.failures.findIndex(({ err }) => isAdvice(err));
+    if (stop < 0) return super.epilogue();
+    const { consoleLog, list } = Mocha.reporters.Base;
+    consoleLog('\n  %d passing', this.stats.passes);
+    list(this.failures.slice(0, stop));
+    consoleLog('\n%s', this.failures[stop].err.message);
+  }
+}
+
+function isAdvice(error) {
+  return error?.name === 'AdviceError';
 }

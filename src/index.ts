@@ -1,6 +1,12 @@
+/// <reference types="node" preserve="true" />
+import './mutex/path-locks.js';
+
 export { LockClient, type LockClientEvents } from './client/lock-client.js';
 export type { BackgroundEvent } from './client/background-event.js';
-export type { AclProvider, LockClientOptions, Logger } from './client/client-options.js';
+export type { AclProvider } from './client/access-rights.js';
+export type { LockClientOptions } from './client/client-options.js';
+export type { LogDetails, Logger } from './client/logger.js';
+export type { LockEvent, LockEventBase, LockEventOfHold, LockKind } from './client/lock-event.js';
 export type { AclEntry } from './zookeeper/operations.js';
 export type { Credential } from './zookeeper/connection.js';
 export type { ConnectionState } from './client/connection-state.js';
@@ -30,8 +36,8 @@ export {
   RequestFailedError,
   SequenceOverflowError,
   type LossReason,
-  type TimedOut,
 } from './internals/lock-errors.js';
+export type { KnownHolder, TimedOut, TimeoutReason } from './internals/timeout-text.js';
 export { ForeignDataError } from './weighted/foreign-data-error.js';
 export { InvalidPathError } from './zookeeper/invalid-path-error.js';
 export { LimitMismatchError } from './semaphore/limit-mismatch-error.js';
@@ -43,7 +49,8 @@ export { StandardDriver } from './driver/standard-driver.js';
 export type { Participant } from './internals/participants.js';
 export type { ReleaseOutcome } from './internals/grant.js';
 export type { LockOwner } from './internals/lock-owner.js';
-export { InterProcessMutex, type InterProcessMutexEvents, type RevocationListener } from './mutex/inter-process-mutex.js';
+export { InterProcessMutex, type InterProcessMutexEvents } from './mutex/inter-process-mutex.js';
+export type { RevocationListener } from './mutex/mutex-acquirer.js';
 export type { InterProcessMutexOptions, StickyOptions } from './mutex/mutex-options.js';
 export { InterProcessReadWriteLock, type InterProcessReadWriteLockOptions } from './read-write/inter-process-read-write-lock.js';
 export { InterProcessSemaphore, type InterProcessSemaphoreOptions } from './semaphore/inter-process-semaphore.js';
@@ -56,6 +63,7 @@ export { watchQueue, type LockQueue, type WatchQueueOptions } from './observe/wa
 export type { AskOptions } from './mutex/ask.js';
 export type { AcquireOptions, MutexAcquireOptions } from './mutex/acquire-options.js';
 export { Hold } from './mutex/hold.js';
-export type { HoldEvents } from './mutex/hold-events.js';
+export type { PathLocks } from './mutex/path-locks.js';
+export type { HoldEvents, LockObjectEvents } from './mutex/hold-events.js';
 export { lockKey } from './mutex/lock-key.js';
 export { lockContext } from './mutex/lock-context.js';

@@ -1,4 +1,4 @@
-/** What this machine lacks, and what to do about it, in one sentence for whoever started the tests. */
+/** What this machine lacks, and what to do about it, for the person who started the tests: the message alone is shown, and nothing else is tried. */
 export class AdviceError extends Error {
   override readonly name = 'AdviceError';
 }

@@ -12,7 +12,7 @@ export const builds = [
   },
   {
     name: 'no search by uuid after a lost reply',
-    edits: [edit('src/internals/lock-node.ts', 'const found = await findCreated(this.session, this.#place.root, this.#uuid);', 'const found = await Promise.resolve<Awaited<ReturnType<typeof findCreated>>>(undefined);')],
+    edits: [edit('src/internals/lock-node.ts', 'const found = await findCreated(this.session, this.#place.path, this.#uuid);', 'const found = await Promise.resolve<Awaited<ReturnType<typeof findCreated>>>(undefined);')],
   },
   {
     name: 'ownership by enterWith',
@@ -31,7 +31,7 @@ export const builds = [
         ].join('\n'),
       ),
       edit('src/mutex/inter-process-mutex.ts', 'import { currentContext, innermostContext, LockContext }', 'import { currentContext, entered, innermostContext, LockContext }'),
-      edit('src/mutex/inter-process-mutex.ts', "return this.#enter(currentContext(), 'acquire', options);", "return this.#enter(currentContext() ?? entered(), 'acquire', options);"),
+      edit('src/mutex/inter-process-mutex.ts', "return this.#acquirer.acquire(currentContext(), 'acquire', options);", "return this.#acquirer.acquire(currentContext() ?? entered(), 'acquire', options);"),
     ],
   },
   {
@@ -68,11 +68,11 @@ export const builds = [
   },
   {
     name: 'weights: the token of when it queued up',
-    edits: [edit('src/weighted/weighted-internals.ts', "if (claimed.is === 'ours') return { is: 'entered', fencingToken: claimed.mzxid };", "if (claimed.is === 'ours') return { is: 'entered', fencingToken: node.czxid };")],
+    edits: [edit('src/internals/attempt.ts', 'this.#grant(claimed.fencingToken)', 'this.#grant()')],
   },
   {
     name: 'weights: a claim that takes no notice of another one',
-    edits: [edit('src/weighted/weighted-internals.ts', 'setData(this.#root, data, look.version)', 'setData(this.#root, data, -1)')],
+    edits: [edit('src/weighted/weighted-kind.ts', 'data, this.#look.version)', 'data, -1)')],
   },
   {
     name: 'weights: the heaviest first, however often others were overtaken',

@@ -53,9 +53,9 @@ export type BackgroundEvent =
       readonly error: unknown;
     }
   | {
-      /** What the `logger` hears. */
+      /** Something went wrong that no call can report. The `logger` hears of it, too, and of changes of the connection. */
       readonly type: 'warning';
-      /** The text. */
+      /** The text, without that of `error`. */
       readonly message: string;
       /** What was behind it, if anything. */
       readonly error: unknown;

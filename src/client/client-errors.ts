@@ -1,15 +1,27 @@
+import { errorText } from '../support/error-text.js';
 import { LockError } from '../support/lock-error.js';
 
-/** No server answered within `connectionTimeoutMs`. `cause` is the last socket error, if there was one. */
+/** No server answered within `connectionTimeoutMs`; the text says why for each of them. `cause` is the last socket error, if there was one. */
 export class ConnectionTimeoutError extends LockError {
   static {
     this.prototype.name = 'ConnectionTimeoutError';
   }
 
-  constructor(hosts: string, timeoutMs: number, cause: unknown) {
-    const last = cause === undefined ? 'none of them answered' : socketErrorText(cause);
-    super('ERR_LOCK_CONNECTION_TIMEOUT', `No ZooKeeper server of ${hosts} answered within ${timeoutMs} ms; last: ${last}`, { cause });
+  /** @param failures why each of the servers could not be used, by `host:port`; undefined for one that has not answered yet */
+  constructor(hosts: string, timeoutMs: number, cause: unknown, failures: ReadonlyMap<string, unknown> = new Map()) {
+    super(
+      'ERR_LOCK_CONNECTION_TIMEOUT',
+      `No ZooKeeper server of ${hosts} answered within ${timeoutMs} ms; last: ${failuresText(failures) ?? (cause === undefined ? 'none of them answered' : errorText(cause))}. ` +
+        'Check that ZooKeeper runs there, and that host and port are those of its clientPort',
+      { cause },
+    );
   }
+}
+
+/** Why each of several servers could not be used; undefined where there is one at most. */
+export function failuresText(failures: ReadonlyMap<string, unknown>): string | undefined {
+  if (failures.size < 2) return undefined;
+  return Array.from(failures, ([server, error]) => `${server}: ${error === undefined ? 'has not answered yet' : errorText(error)}`).join('; ');
 }
 
 /** The servers refused the credentials. */
@@ -18,8 +30,13 @@ export class AuthFailedError extends LockError {
     this.prototype.name = 'AuthFailedError';
   }
 
-  constructor(hosts: string) {
-    super('ERR_LOCK_AUTH_FAILED', `The servers ${hosts} refused the credentials`);
+  /** @param schemes of the credentials that were given */
+  constructor(hosts: string, schemes: readonly string[] = []) {
+    const of = schemes.length > 0 ? ` of scheme ${[...new Set(schemes)].map((scheme) => JSON.stringify(scheme)).join(' or ')}` : '';
+    super(
+      'ERR_LOCK_AUTH_FAILED',
+      `The servers ${hosts} refused the credentials${of}. Check the option \`auth\`: the servers must know the scheme ("digest" is built in), and must accept the credentials`,
+    );
   }
 }
 
@@ -30,7 +47,7 @@ export class ClientClosedError extends LockError {
   }
 
   constructor(what: string) {
-    super('ERR_LOCK_CLIENT_CLOSED', `The client is closed: ${what}`);
+    super('ERR_LOCK_CLIENT_CLOSED', `The client is closed: ${what}. Use another client, from LockClient.connect()`);
   }
 }
 
@@ -43,10 +60,4 @@ export class SessionExpiredError extends LockError {
   constructor(sessionId: string) {
     super('ERR_LOCK_SESSION_EXPIRED', `The ZooKeeper session ${sessionId} has ended, or may have`);
   }
-}
-
-/** A name with several addresses fails with an AggregateError, whose own message is empty. */
-function socketErrorText(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(socketErrorText).join('; ');
-  return error instanceof Error ? error.message : String(error);
 }

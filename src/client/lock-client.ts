@@ -5,15 +5,22 @@ import { checkClientOptions, type CheckedClientOptions, type LockClientOptions }
 import { systemClock, type CancelTimer, type Clock } from '../support/clock.js';
 import { roundDelayMs } from '../zookeeper/connection.js';
 import { describeHosts, parseConnectString, type ConnectString } from '../zookeeper/connect-string.js';
+import { Parents } from '../zookeeper/parents.js';
 import { nextState, type ConnectionChange, type ConnectionState } from './connection-state.js';
 import { AuthFailedError, ClientClosedError, ConnectionTimeoutError } from './client-errors.js';
+import { Companions } from '../support/companions.js';
+import type { Deadline } from '../support/deadline.js';
 import { Events } from '../support/events.js';
 import { Ghost } from './ghost.js';
 import { Listeners } from '../support/listeners.js';
-import { RecentData } from './recent-data.js';
+import { errorText } from '../support/error-text.js';
+import { OutageLog, type Silence } from './outage-log.js';
+import type { LockEvent } from './lock-event.js';
 import { Session, sessionName, type SessionEnd, type SessionOwner } from '../zookeeper/session.js';
+import { showByJson } from '../support/shown.js';
 import { shuffled } from '../support/shuffled.js';
 import { Successor } from './successor.js';
+import { untilAnswered, type Question } from '../zookeeper/until-answered.js';
 import { expectDuration, expectOptions } from '../support/validate.js';
 
 /**
@@ -28,11 +35,12 @@ import { expectDuration, expectOptions } from '../support/validate.js';
 export class LockClient implements AsyncDisposable {
   readonly #target: ConnectString;
   readonly #options: CheckedClientOptions;
-  readonly #events = new Events<LockClientEvents>('state', 'background');
+  readonly #events = new Events<LockClientEvents>('state', 'background', 'lock');
   readonly #changes = new Listeners<void>();
   readonly #lostSessions = new Set<Session>();
   readonly #ghosts = new Set<Ghost>();
   readonly #successor: Successor;
+  readonly #outages: OutageLog;
   #session: Session;
   #state: ConnectionState | undefined;
   #closing: Promise<void> | undefined;
@@ -41,7 +49,11 @@ export class LockClient implements AsyncDisposable {
   /** @internal */
   readonly clock: Clock;
   /** @internal */
-  readonly recentData = new RecentData();
+  readonly parents: Parents;
+  /** @internal Of the calls that wait. */
+  readonly deadlines = new Set<Deadline>();
+  /** @internal What locks keep for this client. */
+  readonly companions = new Companions<LockClient>(this);
 
   /**
    * Resolves with a connected client.
@@ -56,9 +68,9 @@ export class LockClient implements AsyncDisposable {
    */
   static async connect(connectString: string, options?: LockClientOptions): Promise<LockClient> {
     const target = parseConnectString(connectString);
-    const checked = checkClientOptions(options, target.chroot);
+    const checked = checkClientOptions(options);
     throwIfAborted(checked.signal);
-    const client = new LockClient(target, checked, systemClock);
+    const client = new LockClient(target, checked, systemClock, fromConnect);
     try {
       await client.#firstConnection();
     } catch (error) {
@@ -69,10 +81,14 @@ export class LockClient implements AsyncDisposable {
     return client;
   }
 
-  private constructor(target: ConnectString, options: CheckedClientOptions, clock: Clock) {
+  private constructor(target: ConnectString, options: CheckedClientOptions, clock: Clock, caller: typeof fromConnect) {
+    // JavaScript knows no private constructors.
+    if ((caller as unknown) !== fromConnect) throw new TypeError("LockClient cannot be constructed: use `await LockClient.connect('host:2181', options)`, which resolves with a connected client");
     this.#target = target;
     this.#options = options;
     this.clock = clock;
+    this.#outages = new OutageLog(options.log, clock, options.sessionTimeoutMs);
+    this.parents = new Parents(target.chroot);
     this.#successor = new Successor({
       clock,
       sessionTimeoutMs: options.sessionTimeoutMs,
@@ -94,13 +110,14 @@ export class LockClient implements AsyncDisposable {
   }
 
   /**
-   * Calls `listener` at every change of `state` from now on, or with everything that happens in the `background`. The first change, to
+   * Calls `listener` at every change of `state` from now on, with everything that happens in the `background`, or with what happens to every `lock` of this client. The first change, to
    * `connected`, is over when `connect` resolves. What a listener throws is reported as a process warning, and stops nothing.
    *
    * @throws TypeError for another event, or a listener that is not a function
    * @example
    * client.on('state', (state) => metrics.gauge('zookeeper_up', state === 'connected' || state === 'reconnected' ? 1 : 0));
    * client.on('background', (event) => log.debug(event));
+   * client.on('lock', (event) => event.type === 'acquired' && metrics.observe('lock_wait_ms', event.waitedMs));
    */
   on<Name extends keyof LockClientEvents>(event: Name, listener: (value: LockClientEvents[Name]) => void): this {
     this.#events.on(event, listener);
@@ -121,13 +138,19 @@ export class LockClient implements AsyncDisposable {
 
   /**
    * Ends everything: waiting acquires reject with ClientClosedError, holds are lost with reason `client-closed` (their signals
-   * abort first), the server deletes the znodes. Never rejects for a dead server: after `timeoutMs` the session is left to
-   * expire. Calling it again returns the same promise.
+   * abort first), the server deletes the znodes. So let the jobs end first. Never rejects for a dead server: after `timeoutMs` the session is left to
+   * expire. Resolves at once where there is no connection and no znode of this client. Calling it again returns the same promise.
    *
    * @param options `timeoutMs`: milliseconds to wait for the servers; 5000 by default
    * @throws TypeError or RangeError for a bad option
    * @example
-   * process.once('SIGTERM', () => void client.close({ timeoutMs: 2_000 }));
+   * const stop = new AbortController();
+   * const running = new Set<Promise<unknown>>(); // what withLock returned, and has not settled yet
+   * process.once('SIGTERM', async () => {
+   *   stop.abort();                                // acquires that wait with { signal: stop.signal } give up
+   *   await Promise.allSettled(running);           // the jobs end, and release their locks
+   *   await client.close({ timeoutMs: 2_000 });
+   * });
    */
   close(options: { readonly timeoutMs?: number | undefined } = {}): Promise<void> {
     try {
@@ -154,11 +177,6 @@ export class LockClient implements AsyncDisposable {
     return this.#closing !== undefined;
   }
 
-  /** @internal The prefix of every path on the servers, or ''. */
-  get chroot(): string {
-    return this.#target.chroot;
-  }
-
   /** @internal The same text for every client of the same hosts and chroot, in whatever order they were given. */
   get address(): string {
     const { hosts, chroot } = this.#target;
@@ -170,26 +188,73 @@ export class LockClient implements AsyncDisposable {
     return this.#options;
   }
 
+  /** @internal The session, as soon as it is connected: this one or a later one. */
+  async whenConnected(deadline: Deadline): Promise<Session> {
+    deadline.check();
+    if (this.#session.isConnected) return this.#session;
+    return deadline.wait((wake) => this.onChange(() => this.#session.isConnected && wake(this.#session)));
+  }
+
+  /**
+   * @internal What a question comes to that may be asked again. Where its answer is lost, it is asked again on the next connection, of this session or the next.
+   *
+   * @throws ZooKeeperError for what a server refuses
+   */
+  ask<T>(question: Question<T, Session>, deadline: Deadline): Promise<T> {
+    return deadline.limit(() => untilAnswered<T, Session>(question, undefined, () => this.whenConnected(deadline)), ignore);
+  }
+
   /** @internal Told when the session changes its state or is replaced, and when the client begins to close. */
   onChange(listener: () => void): () => void {
     return this.#changes.add(listener);
   }
 
-  /** @internal For who listens to the background. */
+  /** @internal Tells the listeners of the background, which are given the paths of the servers. */
   report(event: BackgroundEvent): void {
-    this.#events.tell('background', event);
+    this.#events.tell('background', 'path' in event ? { ...event, path: this.onServers(event.path) } : event);
+  }
+
+  /** @internal A path as the servers know it, for logs. */
+  onServers(path: string): string {
+    return `${this.#target.chroot}${path}`;
+  }
+
+  /** @internal Whether anybody listens to `lock`: else the events are not made. */
+  get hearsLocks(): boolean {
+    return this.#events.isHeard('lock');
+  }
+
+  /** @internal */
+  tellLock(event: LockEvent): void {
+    this.#events.tell('lock', event);
+  }
+
+  /** What `console.log` and `JSON.stringify` show: the servers, the state and the session. No credentials. */
+  toJSON(): object {
+    const { id } = this.#session;
+    return { hosts: describeHosts(this.#target), chroot: this.#target.chroot, state: this.state, sessionId: id === 0n ? undefined : sessionName(id), sessionTimeoutMs: this.sessionTimeoutMs };
+  }
+
+  static {
+    showByJson(this, 'LockClient');
   }
 
   /** @internal Something went wrong that no call can report. */
   warn(message: string, error: unknown): void {
     this.report({ type: 'warning', message, error });
-    this.#options.logger?.warn(message, error);
+    this.#options.log.warn(error === undefined ? message : `${message}: ${errorText(error)}`, error);
+  }
+
+  /** @internal Since when no server answers, and why; undefined while no answer is owed. */
+  get silence(): Silence | undefined {
+    return this.#outages.silence(this.#session);
   }
 
   async #close(timeoutMs: number): Promise<void> {
     // The promise must be there before anyone is told: who is told asks isClosing.
     await Promise.resolve();
     this.#cancelNextSession();
+    for (const each of [...this.deadlines]) each.closing();
     this.#changes.tell();
     for (const lost of this.#lostSessions) this.#closeGhost(lost);
     if (this.#session.isUnanswered) this.#closeUnanswered(this.#session);
@@ -204,10 +269,10 @@ export class LockClient implements AsyncDisposable {
         const { state } = this.#session;
         // The credentials are judged before the first answer, not before the connection.
         if (state.at === 'connected' && this.#session.isProven) settle(resolve);
-        else if (state.at === 'ended' && state.why === 'auth-failed') settle(() => reject(new AuthFailedError(describeHosts(this.#target))));
+        else if (state.at === 'ended' && state.why === 'auth-failed') settle(() => reject(this.#authFailed()));
       };
       const cancelTimer = this.clock.after(connectionTimeoutMs, () => {
-        settle(() => reject(new ConnectionTimeoutError(describeHosts(this.#target), connectionTimeoutMs, this.#session.lastError)));
+        settle(() => reject(new ConnectionTimeoutError(describeHosts(this.#target), connectionTimeoutMs, this.#session.lastError, this.#failures())));
       });
       const unsubscribe = this.onChange(look);
       let stopListening = (): unknown => undefined;
@@ -220,6 +285,16 @@ export class LockClient implements AsyncDisposable {
       if (signal) stopListening = listenForAbort(signal, (reason) => settle(() => reject(reason)));
       look();
     });
+  }
+
+  #authFailed(): AuthFailedError {
+    return new AuthFailedError(describeHosts(this.#target), this.#options.auth.map(({ scheme }) => scheme));
+  }
+
+  /** Of each server, in the order of the connect string. */
+  #failures(): Map<string, unknown> {
+    const servers = this.#target.hosts.map((host) => describeHosts({ hosts: [host] }));
+    return new Map(servers.map((server) => [server, this.#session.failures.get(server)]));
   }
 
   #openSession(): Session {
@@ -243,6 +318,7 @@ export class LockClient implements AsyncDisposable {
     return {
       // Clients that all take the servers in one order would all sit on the first.
       hosts: shuffled(this.#target.hosts, Math.random),
+      chroot: this.#target.chroot,
       sessionTimeoutMs: this.#options.sessionTimeoutMs,
       auth: this.#options.auth,
       tickTimeMs: this.#options.tickTimeMs,
@@ -256,30 +332,36 @@ export class LockClient implements AsyncDisposable {
       connected: (session) => {
         this.#successor.answered();
         this.report({ type: 'connected', sessionId: sessionName(session.id), server: session.server });
+        this.#outages.connected(session);
         this.#change('up');
       },
       suspended: (session) => {
         this.report({ type: 'disconnected', sessionId: sessionName(session.id), error: session.lastError });
+        this.#outages.suspended(session);
         this.#change('down');
       },
-      overdue: () => this.#change('lost'),
+      overdue: (session) => {
+        this.#outages.overdue(session);
+        this.#change('lost');
+      },
       unanswered: (session) => {
         if (!this.isClosing && session.isRefused && session.epoch > 0) this.#successor.refused(session);
       },
-      ended: (session, why) => this.#sessionEnded(session, why),
+      ended: (session, why, lost) => this.#sessionEnded(session, why, lost),
       settled: (session) => this.#closeGhost(session),
       warn: (message, error) => this.warn(message, error),
     };
   }
 
-  #sessionEnded(session: Session, why: SessionEnd): void {
+  #sessionEnded(session: Session, why: SessionEnd, lost: number): void {
     if (why === 'lost' || why === 'replaced') this.#lostSessions.add(session);
     if (this.isClosing || why === 'closed' || (why === 'auth-failed' && this.#state === undefined)) return;
     this.#successor.answered();
     this.report({ type: 'session-ended', sessionId: sessionName(session.id), why });
+    this.#outages.ended(session, why, lost);
     this.#change('lost');
     if (why === 'replaced') return;
-    if (why === 'auth-failed') this.warn(new AuthFailedError(describeHosts(this.#target)).message, undefined);
+    if (why === 'auth-failed') this.warn(this.#authFailed().message, undefined);
     // A server that ends every session at once must not be asked for the next one without a pause.
     this.#unprovenSessions = session.isProven ? 0 : this.#unprovenSessions + 1;
     this.#cancelNextSession = this.clock.after(roundDelayMs(this.#unprovenSessions, Math.random()), () => {
@@ -302,7 +384,7 @@ export class LockClient implements AsyncDisposable {
   /** No server has answered it for its timeout. Servers with older data never will; as a ghost it is closed by them, too. */
   #closeUnanswered(session: Session): void {
     session.abandon();
-    if (session.epoch === 0) return;
+    if (session.epoch === 0 || session.znodes === 0) return;
     this.#lostSessions.add(session);
     this.#closeGhost(session);
   }
@@ -318,7 +400,9 @@ export class LockClient implements AsyncDisposable {
       open: (attempt, owner) => new Session({ ...this.#sessionOptions(), ...attempt, auth: [], connectBy: -Infinity }, owner),
       health: () => (this.#session.isConnected ? this.#session : undefined),
       closed: () => {
-        if (!this.isClosing) this.report({ type: 'lost-session-closed', sessionId: sessionName(lost.id) });
+        if (this.isClosing) return;
+        this.report({ type: 'lost-session-closed', sessionId: sessionName(lost.id) });
+        this.#outages.closed(sessionName(lost.id));
       },
       over: () => this.#ghosts.delete(ghost),
       warn: (message, error) => this.warn(message, error),
@@ -338,12 +422,17 @@ export class LockClient implements AsyncDisposable {
 
 const defaultCloseTimeoutMs = 5_000;
 
+/** Known to `connect` alone. */
+const fromConnect = Symbol('LockClient.connect');
+
 /** What {@link LockClient.on} tells, by event. */
 export interface LockClientEvents {
   /** The new `state`. */
   state: ConnectionState;
   /** What the client did by itself. */
   background: BackgroundEvent;
+  /** What happened to one of its locks. Nothing is computed for it while nobody listens. */
+  lock: LockEvent;
 }
 
 /** @internal */
@@ -354,4 +443,8 @@ export function requireClient(client: unknown): asserts client is LockClient {
 /** @internal */
 export function requireOpen(client: LockClient, what: string): void {
   if (client.isClosing) throw new ClientClosedError(what);
+}
+
+function ignore(): void {
+  // The answer came after the call had settled.
 }

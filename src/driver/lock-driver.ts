@@ -29,8 +29,8 @@ export interface LockDriver {
   /**
    * Decides for `ours`, given what `sort` returned.
    *
-   * @throws RangeError if `ours` is not in `sorted`: look before you ask, because the answer to a znode that has
-   *   vanished is the retry policy's to give, not the driver's
+   * @throws RangeError if `ours` is not in `sorted`: the engine looks before it asks, because the retry policy decides what
+   *   happens to an acquire whose znode is gone
    */
   decide(sorted: readonly string[], ours: string): LockDecision;
 }

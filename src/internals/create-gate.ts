@@ -1,4 +1,4 @@
-import type { Deadline } from './deadline.js';
+import type { Deadline } from '../support/deadline.js';
 
 /**
  * Keeps the acquires of one process in the order of their calls while the parents of a path are created. Closed by the first that finds them
@@ -16,13 +16,13 @@ export class CreateGate {
     this.#open = open;
   }
 
-  /** Waits for the turn; who has it calls `passOn`. */
+  /** Waits for the turn; who has it calls `letNextGo`. */
   turn(deadline: Deadline, who: 'refused' | 'newcomer' = 'newcomer'): Promise<void> {
     const line = who === 'refused' ? this.#refused : this.#newcomers;
     return deadline.wait((wake) => {
       const go = (): void => wake(undefined);
       line.push(go);
-      if (this.#state === 'listening') this.passOn();
+      if (this.#state === 'listening') this.letNextGo();
       return () => {
         const index = line.indexOf(go);
         if (index >= 0) line.splice(index, 1);
@@ -30,7 +30,7 @@ export class CreateGate {
     });
   }
 
-  passOn(): void {
+  letNextGo(): void {
     const isEmptying = this.#state === 'emptying';
     const next = this.#refused.shift() ?? (isEmptying ? this.#newcomers.shift() : undefined);
     if (!isEmptying) this.#state = next ? 'going' : 'listening';
@@ -42,7 +42,7 @@ export class CreateGate {
   settle(): void {
     const wasListening = this.#state === 'listening';
     this.#state = 'emptying';
-    if (wasListening) this.passOn();
+    if (wasListening) this.letNextGo();
   }
 }
 
@@ -54,19 +54,19 @@ type GateState =
   /** Nobody can be refused any more: newcomers go, too, and behind the last of them it opens. */
   | 'emptying';
 
-/** Only the closed ones are kept: a client may see more paths than it has memory for. */
-const closed = new WeakMap<object, Map<string, CreateGate>>();
+/** The gates of one client. Only the closed ones are kept: a client may see more paths than it has memory for. */
+export class CreateGates {
+  readonly #closed = new Map<string, CreateGate>();
 
-/** The one that stands in the way of a client's acquires of a path; undefined while it is open. */
-export function closedGate(client: object, root: string): CreateGate | undefined {
-  return closed.get(client)?.get(root);
-}
+  /** The one that stands in the way of the client's acquires of a path; undefined while it is open. */
+  closedAt(path: string): CreateGate | undefined {
+    return this.#closed.get(path);
+  }
 
-/** Closes it, until the last of its line has passed on. */
-export function closeGate(client: object, root: string): CreateGate {
-  const ofClient = closed.get(client) ?? new Map<string, CreateGate>();
-  closed.set(client, ofClient);
-  const gate = new CreateGate(() => void ofClient.delete(root));
-  ofClient.set(root, gate);
-  return gate;
+  /** Closes it, until the last of its line has passed on. */
+  close(path: string): CreateGate {
+    const gate = new CreateGate(() => void this.#closed.delete(path));
+    this.#closed.set(path, gate);
+    return gate;
+  }
 }

@@ -8,12 +8,11 @@ import type { LockNode } from './lock-node.js';
 /** A lock held by one znode, shared by all handles of one owner; it ends with the last of them, or by loss. */
 export class Grant implements Holding {
   readonly path: string;
-  /** The znode's path as the application knows it, below its chroot. */
-  readonly publicPath: string;
   readonly fencingToken: bigint;
   /** Counts the grants of one znode. */
   readonly number: bigint;
   readonly node: LockNode;
+  readonly heldSince = Date.now();
   /** What becomes of the znode when the holder lets go; undefined when nothing has to be waited for. */
   onRelease: () => Promise<void> | undefined;
   readonly #stops: readonly (() => void)[];
@@ -21,14 +20,13 @@ export class Grant implements Holding {
   readonly #revocations = new Listeners<void>();
   #state: GrantState = { at: 'held' };
 
-  constructor(node: LockNode, publicPath: string, { fencingToken = node.czxid, number = 0n } = {}) {
+  constructor(node: LockNode, { fencingToken = node.czxid, number = 0n } = {}) {
     this.path = node.path;
-    this.publicPath = publicPath;
     this.fencingToken = fencingToken;
     this.number = number;
     this.node = node;
     this.onRelease = () => node.handOverOrDelete();
-    node.wasGranted = true;
+    node.granted();
     node.session.hold(this);
     node.watch.plantForHolder();
     this.#stops = [
@@ -65,7 +63,7 @@ export class Grant implements Holding {
     if (this.#state.at !== 'held') return;
     const isOfSession = reason === 'session-expired' || reason === 'session-deadline';
     const cause = isOfSession ? { cause: new SessionExpiredError(sessionName(this.node.session.id)) } : {};
-    this.#state = { at: 'lost', error: new LockLostError(this.publicPath, reason, cause), isTold: false };
+    this.#state = { at: 'lost', error: new LockLostError(this.path, reason, cause), isTold: false };
   }
 
   tellLost(): void {

@@ -1,5 +1,7 @@
 import { getChildren } from '../zookeeper/operations.js';
 import type { Session } from '../zookeeper/session.js';
+import { isZooKeeperError } from '../zookeeper/zookeeper-error.js';
+import { isSameDriver } from '../driver/application-driver.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { foreignNames } from '../driver/names.js';
 import { OnceATick } from '../zookeeper/once-a-tick.js';
@@ -7,29 +9,46 @@ import { OnceATick } from '../zookeeper/once-a-tick.js';
 /** What the lock's children were, after which transaction. */
 export class Listing {
   readonly zxid: bigint;
-  readonly #names: readonly string[];
+  readonly names: readonly string[];
   #queue: { readonly driver: LockDriver; readonly sorted: readonly string[]; readonly foreign: readonly string[] } | undefined;
 
   constructor(names: readonly string[], zxid: bigint) {
-    this.#names = names;
+    this.names = names;
     this.zxid = zxid;
+  }
+
+  without(name: string): Listing {
+    return new Listing(this.names.filter((one) => one !== name), this.zxid);
   }
 
   /** Sorted and sifted once for all who share it: a thousand waiters would otherwise sort a thousand names a thousand times. */
   queue(driver: LockDriver): { readonly sorted: readonly string[]; readonly foreign: readonly string[] } {
-    if (this.#queue?.driver !== driver) {
-      this.#queue = { driver, sorted: driver.sort(this.#names), foreign: foreignNames(this.#names, ...(driver.lockNames ?? [driver.lockName])) };
+    if (this.#queue === undefined || (this.#queue.driver !== driver && !isSameDriver(this.#queue.driver, driver))) {
+      this.#queue = { driver, sorted: driver.sort(this.names), foreign: foreignNames(this.names, ...(driver.lockNames ?? [driver.lockName])) };
     }
     return this.#queue;
   }
 }
 
-const lists = new OnceATick(async (session, root) => {
-  const { value, zxid } = await session.request(getChildren(root));
-  return new Listing(value, zxid);
-});
-
 /** Lists a lock's children, once for all who ask in one tick. */
-export function listChildren(session: Session, root: string): Promise<Listing> {
-  return lists.ask(session, root);
+export function listChildren(session: Session, path: string): Promise<Listing> {
+  return session.companions.of(Lists).ask(path);
+}
+
+/** The lists that one session has asked for. */
+class Lists extends OnceATick<Listing> {
+  constructor(session: Session) {
+    super((path) => list(session, path));
+  }
+}
+
+async function list(session: Session, path: string): Promise<Listing> {
+  try {
+    const { value, zxid } = await session.request(getChildren(path));
+    return new Listing(value, zxid);
+  } catch (error) {
+    // Without the lock's znode there is no child: a znode that was created there has been deleted with it.
+    if (isZooKeeperError(error, 'NO_NODE')) return new Listing([], session.lastZxid);
+    throw error;
+  }
 }

@@ -1,29 +1,54 @@
+import type { ConnectionState } from '../client/connection-state.js';
 import { LockError } from '../support/lock-error.js';
+import { timeoutText, type KnownAtTimeout, type KnownHolder, type TimedOut, type TimeoutReason } from './timeout-text.js';
 
 /**
  * The call did not finish within `timeoutMs`: the lock was not acquired, or not released by force, or the servers did not answer the question. The
- * znode of an acquire is deleted in the background.
+ * znode of an acquire is deleted in the background. What it says of the reason is what this process knew at that moment: nobody was asked.
+ *
+ * @example
+ * if (error instanceof LockTimeoutError && error.reason === 'no-answer') alarm(error.message, error.cause); // an outage, and no contention
  */
 export class LockTimeoutError extends LockError {
+  /** What was waited for: the lock's path, or the participant's. */
+  readonly path: string;
+  /** How long, in milliseconds. */
+  readonly timeoutMs: number;
+  /** See {@link TimeoutReason}; undefined where nothing is known, as of a lock of your own. */
+  readonly reason: TimeoutReason | undefined;
+  /** How many were before it, the holder included, when its place was looked at last. Undefined where it never was: it had none, or needed no list of the queue. */
+  readonly position: number | undefined;
+  /** Who holds the lock, as far as this process knew. */
+  readonly holder: KnownHolder | undefined;
+  /** What `client.state` was. */
+  readonly connectionState: ConnectionState | undefined;
+  readonly #what: TimedOut;
+  readonly #known: KnownAtTimeout;
+
   static {
     this.prototype.name = 'LockTimeoutError';
   }
 
-  constructor(path: string, timeoutMs: number, what: TimedOut = 'acquired') {
-    super('ERR_LOCK_TIMEOUT', `${timeoutTexts[what](path)} within ${timeoutMs} ms`);
+  constructor(path: string, timeoutMs: number, what?: TimedOut);
+  /** @internal */
+  constructor(path: string, timeoutMs: number, what: TimedOut | undefined, known: KnownAtTimeout);
+  constructor(path: string, timeoutMs: number, what: TimedOut = 'acquired', known: KnownAtTimeout = {}) {
+    super('ERR_LOCK_TIMEOUT', timeoutText(path, timeoutMs, what, known), known.cause === undefined ? undefined : { cause: known.cause });
+    this.path = path;
+    this.timeoutMs = timeoutMs;
+    this.reason = known.reason;
+    this.position = known.position;
+    this.holder = known.holder;
+    this.connectionState = known.connectionState;
+    this.#what = what;
+    this.#known = known;
+  }
+
+  /** @internal The same, where more is known; thrown where the caller waits, so that its stack leads there. */
+  with(more: KnownAtTimeout, timeoutMs = this.timeoutMs): LockTimeoutError {
+    return new LockTimeoutError(this.path, timeoutMs, this.#what, { ...this.#known, ...more });
   }
 }
-
-/** What did not happen within `timeoutMs`; what {@link LockTimeoutError} says of it. */
-export type TimedOut = 'acquired' | 'released' | 'revoked' | 'participants' | 'holder';
-
-const timeoutTexts: Record<TimedOut, (path: string) => string> = {
-  acquired: (path) => `The lock ${path} was not acquired`,
-  released: (path) => `The lock ${path} was not released`,
-  revoked: (path) => `The participant ${path} was not revoked`,
-  participants: (path) => `The participants of ${path} were not read`,
-  holder: (path) => `The holder of ${path} was not read`,
-};
 
 /**
  * The hold is no longer valid: somebody else may hold the lock by now. Stop what it protects.
@@ -93,9 +118,11 @@ export class DeadlockError extends LockError {
     super(
       'ERR_LOCK_DEADLOCK',
       wanted === 'an upgrade'
-        ? `The lock ${path} is held for reading in this flow: it cannot be acquired for writing before that is released, and waiting without a timeout would never end`
+        ? `The lock ${path} is held for reading in this flow: it cannot be acquired for writing before that is released, and waiting without a timeout would never end. ` +
+            'Release the read lock first; or acquire the write lock from the start, and the read lock inside of it'
         : `The lock ${path} is held by a function around this one, as another owner: if that function waits for this one, waiting without a timeout would never end. ` +
-            'Give timeoutMs or a signal; start work that nobody waits for by lockContext.bind'
+            'Acquire it in the lock context that holds it, which re-enters (a lockContext.run inside of it is another owner); or release that hold first. ' +
+            'Where nobody waits for this call, give timeoutMs or a signal, or start it by lockContext.bind',
     );
   }
 }
@@ -113,8 +140,9 @@ export class ForeignNodeError extends LockError {
     super(
       'ERR_LOCK_FOREIGN_NODE',
       `The lock ${path} has children that this kind of lock did not create: ${foreign.slice(0, 5).join(', ')}` +
-        `${foreign.length > 5 ? ` and ${foreign.length - 5} more` : ''}. ` +
-        `Delete them, use another path, or, for a mutex, set foreignNodes: 'wait'`,
+        `${foreign.length > 5 ? ` and ${foreign.length - 5} more` : ''}. They may be another lock, which may be held: ` +
+        `a lock's path must not be the parent of another lock, nor be shared by locks of two kinds. Use another path; ` +
+        `only for another client library's nodes on the same lock, such as kazoo's, there is the mutex option foreignNodes: 'wait'`,
     );
     this.foreign = foreign;
   }
@@ -140,7 +168,8 @@ export class RequestFailedError extends LockError {
     this.prototype.name = 'RequestFailedError';
   }
 
-  constructor(what: string, cause: Error) {
-    super('ERR_LOCK_REQUEST_FAILED', `${what}: ${cause.message}`, { cause });
+  /** @param advice what it means, and what to do about it */
+  constructor(what: string, cause: Error, advice?: string) {
+    super('ERR_LOCK_REQUEST_FAILED', `${what}: ${cause.message}${advice === undefined ? '' : `: ${advice}`}`, { cause });
   }
 }

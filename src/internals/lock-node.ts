@@ -6,14 +6,14 @@ import { Listeners } from '../support/listeners.js';
 import { checkExists, createEphemeral, createSequential, multi, remove, type AclEntry } from '../zookeeper/operations.js';
 import { join } from '../zookeeper/path.js';
 import type { Session } from '../zookeeper/session.js';
+import type { Reader } from '../zookeeper/wire.js';
 import { isZooKeeperError, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
-import type { LockDriver } from '../driver/lock-driver.js';
 import { protectedPrefix, sequenceOf, sortKey, stickyUuid } from '../driver/names.js';
 import { findCreated } from './find-created.js';
 import type { Mark } from './mark.js';
 import { Newest } from './newest.js';
+import type { QueueKind } from './queue-view.js';
 import { SelfWatch, type Watched } from './self-watch.js';
-import { connectedOrEnded } from './reconnected.js';
 
 /**
  * One znode of ours, from its create until it is gone or its session is over: whatever happens, somebody knows it by its
@@ -29,7 +29,7 @@ export class LockNode implements Watched {
   #watch: SelfWatch | undefined;
   #state: NodeState = unsent;
   #leaving: Promise<void> | undefined;
-  #waiter: { wake(reason: WakeReason): void } | undefined;
+  #role: NodeRole = 'none';
   #follower: LockNode | undefined;
 
   constructor(session: Session, place: NodePlace) {
@@ -38,8 +38,6 @@ export class LockNode implements Watched {
     this.#place = place;
   }
 
-  /** Set with the grant: from then on, whoever comes right behind it is next when it is gone. */
-  wasGranted = false;
   /** What it was created with. */
   data: Uint8Array | undefined;
   /** Whether it was somebody of another process whom it waited for last. */
@@ -47,6 +45,15 @@ export class LockNode implements Watched {
 
   get tools(): NodeTools {
     return this.#place.tools;
+  }
+
+  /** It has the lock, or had it: the znode right behind it is next when it is gone. */
+  get wasGranted(): boolean {
+    return this.#role === 'granted';
+  }
+
+  granted(): void {
+    this.#role = 'granted';
   }
 
   get isThere(): boolean {
@@ -59,7 +66,7 @@ export class LockNode implements Watched {
 
   /** Whether both are let in by the same rules: only then does one's grant say anything of who is before the other. */
   isOfOneKindWith(other: LockNode): boolean {
-    return this.#place.driver === other.#place.driver && this.#place.foreignNodes === other.#place.foreignNodes;
+    return this.#place.kind.hasRuleOf(other.#place.kind);
   }
 
   /** The name under the lock's znode; '' while it is not known. */
@@ -68,7 +75,7 @@ export class LockNode implements Watched {
   }
 
   get path(): string {
-    return this.#state.at === 'there' ? this.#state.path : join(this.#place.root, '');
+    return this.#state.at === 'there' ? this.#state.path : join(this.#place.path, '');
   }
 
   /** The number that the server has given it; undefined while it is not known. */
@@ -84,13 +91,20 @@ export class LockNode implements Watched {
    * Sends the create in this tick. Resolves with the znode of ours that it comes right behind, if that can be proven. Rejects with a ZooKeeperError; only
    * a refusal says that nothing was created.
    */
-  async create(data: Uint8Array, aclFor: (path: string) => readonly AclEntry[]): Promise<LockNode | undefined> {
-    const path = join(this.#place.root, protectedPrefix(this.#uuid, this.#place.lockName));
+  create(data: Uint8Array, aclFor: (path: string) => readonly AclEntry[]): Promise<LockNode | undefined> {
+    const path = join(this.#place.path, protectedPrefix(this.#uuid, this.#place.kind.lockName));
     const creation = createSequential(path, data, aclFor(path));
     this.data = data;
-    const { value, writes } = await this.#created(this.session.request(creation));
-    this.#appeared(value.path, value.stat.czxid);
-    return newest.rightBefore(this, this.#place.root, writes);
+    // Counted while the answer is read: by the time that the promise resolves, further answers may have been read.
+    const counted = { ...creation, read: (from: Reader) => ({ created: creation.read(from), writes: this.session.writesAnswered }) };
+    this.#become(unknown);
+    return this.session.request(counted).then(
+      ({ value: { created, writes } }) => {
+        this.#appeared(created.path, created.stat.czxid);
+        return this.#siblings.newest.rightBefore(this, this.#place.path, writes);
+      },
+      (error: unknown) => this.#failed(error),
+    );
   }
 
   /**
@@ -99,38 +113,35 @@ export class LockNode implements Watched {
    * in. Answers false when it is gone.
    */
   async createAtPlaceOf(other: LockNode, data: Uint8Array, aclFor: (path: string) => readonly AclEntry[]): Promise<boolean> {
-    const name = `${protectedPrefix(this.#uuid, this.#place.lockName)}${sortKey(other.name, other.#place.lockName)}`;
-    const path = join(this.#place.root, name);
+    const name = `${protectedPrefix(this.#uuid, this.#place.kind.lockName)}${sortKey(other.name, other.#place.kind.lockName)}`;
+    const path = join(this.#place.path, name);
     this.data = data;
     // A transaction's create is answered without its Stat, so the answer's zxid has to do: it is the czxid, or a later one.
-    const { value, zxid } = await this.#created(this.session.request(multi(checkExists(other.path), createEphemeral(path, data, aclFor(path)))));
+    const downgrade = multi(checkExists(other.path), createEphemeral(path, data, aclFor(path)));
+    this.#become(unknown);
+    const { value, zxid } = await this.session.request(downgrade).catch((error: unknown) => this.#failed(error));
     if (value.is === 'done') {
-      newest.forget(this.session, this.#place.root);
+      this.#siblings.newest.forget(this.#place.path);
       this.#appeared(path, zxid);
       return true;
     }
-    this.#state = unsent;
+    this.#become(unsent);
     if (!value.errors[0]?.is('NO_NODE')) throw value.error;
     other.markDeleted();
     return false;
   }
 
-  async #created<T>(answer: Promise<T>): Promise<T> {
-    this.#state = unknown;
-    try {
-      return await answer;
-    } catch (error) {
-      if (error instanceof ZooKeeperError && error.isDefinite) this.#state = unsent;
-      throw error;
-    }
+  #failed(error: unknown): never {
+    if (error instanceof ZooKeeperError && error.isDefinite) this.#become(unsent);
+    throw error;
   }
 
   /** After a lost answer: was it created, and is it ours to hold? */
   async find(): Promise<boolean> {
-    const path = join(this.#place.root, protectedPrefix(this.#uuid, this.#place.lockName));
-    const found = await findCreated(this.session, this.#place.root, this.#uuid);
+    const path = join(this.#place.path, protectedPrefix(this.#uuid, this.#place.kind.lockName));
+    const found = await findCreated(this.session, this.#place.path, this.#uuid);
     if (found) {
-      newest.forget(this.session, this.#place.root);
+      this.#siblings.newest.forget(this.#place.path);
       this.#appeared(found.path, found.stat.czxid);
     } else {
       this.markDeleted();
@@ -138,6 +149,10 @@ export class LockNode implements Watched {
     this.tools.report({ type: 'create-searched', path, found: found !== undefined });
     // CURATOR-604: what another session created is not ours to hold, only to delete.
     return found?.stat.ephemeralOwner === this.session.id;
+  }
+
+  get #siblings(): SessionNodes {
+    return this.session.companions.of(SessionNodes);
   }
 
   /** Hears of its own deletion, by whomever, within one event; and of who asks for it. */
@@ -171,13 +186,13 @@ export class LockNode implements Watched {
    * it follows has gone, or has handed over.
    */
   wait(waiter: { wake(reason: WakeReason): void }): void {
-    this.#waiter = waiter;
+    this.#role = waiter;
     if (this.isGone || this.session.isEnded) this.#wake('recheck');
   }
 
   /** Nobody waits with it any more. */
   waitNoMore(): void {
-    this.#waiter = undefined;
+    if (typeof this.#role === 'object') this.#role = 'none';
   }
 
   /** Links it behind the one right before it, a znode of the same session: it takes the lock over when that one's holder lets go. */
@@ -186,15 +201,26 @@ export class LockNode implements Watched {
     else predecessor.#follower = this;
   }
 
+  /** How many steps it is from one of this process's znodes to the next until `node`; undefined where the line ends before, or is very long. */
+  stepsTo(node: LockNode): number | undefined {
+    let steps = 0;
+    for (let at: LockNode | undefined = this.#follower; at && steps < mostSteps; at = at.#follower) {
+      steps += 1;
+      if (at === node) return steps;
+    }
+    return undefined;
+  }
+
   /** The session has ended: who waits has to start over. */
   sessionEnded(): void {
     this.#wake('recheck');
   }
 
   #wake(reason: WakeReason): void {
-    const waiter = this.#waiter;
-    this.#waiter = undefined;
-    waiter?.wake(reason);
+    if (typeof this.#role !== 'object') return;
+    const waiter = this.#role;
+    this.#role = 'none';
+    waiter.wake(reason);
   }
 
   /**
@@ -203,7 +229,7 @@ export class LockNode implements Watched {
    */
   handOverOrDelete(): Promise<void> {
     const next = this.#follower;
-    if (next === undefined || next.#waiter === undefined || this.#leaving || this.#state.at !== 'there' || !this.session.isConnected) return this.delete();
+    if (next === undefined || typeof next.#role !== 'object' || this.#leaving || this.#state.at !== 'there' || !this.session.isConnected) return this.delete();
     this.#watch?.cancel();
     this.#leaving = inNoContext(() => this.#handOverTo(next));
     next.#wake('handed-over');
@@ -238,7 +264,7 @@ export class LockNode implements Watched {
         this.markDeleted();
       } catch (error) {
         if (isZooKeeperError(error, 'NO_NODE')) this.markDeleted();
-        else if (isZooKeeperError(error, 'CONNECTION_LOSS')) await connectedOrEnded(this.session);
+        else if (isZooKeeperError(error, 'CONNECTION_LOSS')) await this.session.whenConnected();
         else if (this.#mayBeThere()) await this.#pause(tries, error);
       }
     }
@@ -246,12 +272,12 @@ export class LockNode implements Watched {
   }
 
   #mayBeThere(): boolean {
-    return !this.session.isEnded && (this.#state.at === 'there' || this.#state.at === 'unknown');
+    return !this.session.isEnded && isOnServers(this.#state);
   }
 
   #pause(tries: number, error: unknown): Promise<void> {
     this.tools.report({ type: 'delete-retried', path: this.path, error });
-    this.tools.warn(`A lock's znode under ${this.#place.root} could not be deleted; trying again`, error);
+    this.tools.warn(`A lock's znode under ${this.tools.onServers(this.#place.path)} could not be deleted; trying again`, error);
     return new Promise((resolve) => {
       const finish = (): void => {
         cancel();
@@ -265,16 +291,21 @@ export class LockNode implements Watched {
 
   #appeared(path: string, czxid: bigint): void {
     this.#uuid = '';
-    this.#state = { at: 'there', path, czxid, sequence: sequenceOf(path, this.#place.lockName) };
-    nodesOf(this.session).set(path, this);
+    this.#become({ at: 'there', path, czxid, sequence: sequenceOf(path, this.#place.kind.lockName) });
+    this.#siblings.byPath.set(path, this);
+  }
+
+  #become(state: NodeState): void {
+    this.session.znodes += Number(isOnServers(state)) - Number(isOnServers(this.#state));
+    this.#state = state;
   }
 
   /** It is gone, whoever has deleted it; or it was never created. */
   markDeleted(): void {
     if (this.#state.at === 'gone') return;
     this.#watch?.end();
-    if (this.#state.at === 'there') nodesOf(this.session).delete(this.path);
-    this.#state = gone;
+    if (this.#state.at === 'there') this.#siblings.byPath.delete(this.path);
+    this.#become(gone);
     this.#wake('recheck');
     this.#gones?.tell();
     const follower = this.#follower;
@@ -282,6 +313,9 @@ export class LockNode implements Watched {
     if (follower) follower.#wake(this.wasGranted ? 'holder-deleted' : 'predecessor-deleted');
   }
 }
+
+/** What it does in the queue: its waiter can be woken; once granted, it stays so. */
+type NodeRole = 'none' | { wake(reason: WakeReason): void } | 'granted';
 
 type NodeState =
   | { readonly at: 'unsent' }
@@ -297,6 +331,11 @@ interface There {
   readonly sequence: number | undefined;
 }
 
+/** It is there, or may be. */
+function isOnServers({ at }: NodeState): boolean {
+  return at === 'there' || at === 'unknown';
+}
+
 const unsent: NodeState = { at: 'unsent' };
 
 const unknown: NodeState = { at: 'unknown' };
@@ -307,6 +346,8 @@ const gone: NodeState = { at: 'gone' };
 export interface NodeTools {
   warn(message: string, error: unknown): void;
   report(event: BackgroundEvent): void;
+  /** A path as the servers know it, for logs. */
+  onServers(path: string): string;
   readonly clock: Pick<Clock, 'after' | 'now'>;
 }
 
@@ -318,30 +359,31 @@ export type WakeReason = 'recheck' | 'predecessor-deleted' | 'holder-deleted' | 
 
 /** What all znodes of one lock in one client have in common. */
 export interface NodePlace {
-  readonly root: string;
-  readonly lockName: string;
+  readonly path: string;
+  readonly kind: QueueKind;
   /** The names of its znodes tell other clients of this library what {@link stickyUuid} marks. */
   readonly hasMarkedUuid: boolean;
-  /** Who holds is decided by it. */
-  readonly driver: LockDriver;
-  readonly foreignNodes: 'reject' | 'wait';
   readonly tools: NodeTools;
 }
 
 const slowestRetryMs = 5_000;
 
-const newest = new Newest<LockNode>();
+/** Ten thousand waiters may give up in one moment. */
+const mostSteps = 1_000;
 
-const registry = new WeakMap<Session, Map<string, LockNode>>();
+/** The znodes of one session that are there. */
+class SessionNodes {
+  readonly byPath = new Map<string, LockNode>();
+  readonly newest = new Newest<LockNode>();
 
-/** This process's znodes of one session, by path: who waits for one of them needs no watch. */
+  constructor(session: Session) {
+    session.onChange(() => {
+      if (session.isEnded) for (const node of [...this.byPath.values()]) node.sessionEnded();
+    });
+  }
+}
+
+/** This process's znodes of one session, by path: a waiter for one of them needs no watch. */
 export function nodesOf(session: Session): Map<string, LockNode> {
-  const known = registry.get(session);
-  if (known) return known;
-  const nodes = new Map<string, LockNode>();
-  registry.set(session, nodes);
-  session.onChange(() => {
-    if (session.isEnded) for (const node of [...nodes.values()]) node.sessionEnded();
-  });
-  return nodes;
+  return session.companions.of(SessionNodes).byPath;
 }

@@ -1,16 +1,15 @@
-import { ForeignNodeError } from './lock-errors.js';
 import type { LockClient } from '../client/lock-client.js';
-import { getChildren, getData } from '../zookeeper/operations.js';
+import { getData } from '../zookeeper/operations.js';
 import { join } from '../zookeeper/path.js';
 import { sessionName, type Session } from '../zookeeper/session.js';
-import { whenNoNode } from '../zookeeper/zookeeper-error.js';
-import type { LockDriver } from '../driver/lock-driver.js';
-import { foreignNames, hasMarkedUuid, kazooSequenceOf, sequenceOf } from '../driver/names.js';
+import { hasMarkedUuid } from '../driver/names.js';
 import { isMarkedIdle, withoutMark } from './idle-mark.js';
 import { ownerIn, type LockOwner } from './lock-owner.js';
-import type { Deadline } from './deadline.js';
-import { untilAnswered } from './until-answered.js';
+import type { Deadline } from '../support/deadline.js';
+import { refused } from './refusal.js';
+import type { ParticipantName, QueueKind } from './queue-view.js';
 import { shownData } from './shown-data.js';
+import { shownParticipant } from './shown-participant.js';
 
 /** Somebody in a lock's queue: the holder is the first, the waiters follow. */
 export interface Participant {
@@ -35,96 +34,53 @@ export interface Participant {
   readonly weight?: number;
 }
 
-/** Who is in the queue by its name: this kind of lock's own nodes, and kazoo's where they are waited for. */
-export type Shown = 'own' | 'known';
-
 /** The queue as it is now, in order; empty when nobody was ever there. */
-export function readParticipants(client: LockClient, path: string, driver: LockDriver, deadline: Deadline, shown: Shown = 'own'): Promise<Participant[]> {
-  return untilAnswered(client, deadline, `The participants of ${path} cannot be read`, async (session) => {
-    const names = await namesOf(session, client, path);
-    const read = queueOf(names, driver, shown).map((name) => readParticipant(client, session, path, name, placeIn(name, driver)));
+export function readParticipants(client: LockClient, path: string, kind: QueueKind, deadline: Deadline): Promise<Participant[]> {
+  const question = async (session: Session): Promise<Participant[]> => {
+    session.catchUp(path);
+    const { order } = await kind.read(session);
+    const read = order.map((name) => readParticipant(client, session, path, name, kind.describe(name)));
     // A participant that left between the list and the look is not there any more.
     return (await Promise.all(read)).filter((participant) => participant !== undefined);
-  });
-}
-
-/** How to find out who of a queue holds the lock. */
-export interface LockRule {
-  readonly driver: LockDriver;
-  readonly shown: Shown;
+  };
+  return client.ask(question, deadline).catch(refused(client, `The participants of ${path} cannot be read`));
 }
 
 /** The first of those who hold the lock; undefined when nobody does. Nothing that was written before is missed, through whichever server. */
-export function readHolder(client: LockClient, path: string, rule: LockRule, deadline: Deadline): Promise<Participant | undefined> {
-  return untilAnswered(client, deadline, `The holder of ${path} cannot be read`, async (session) => {
-    session.catchUp(`${client.chroot}${path}`);
-    let names = await namesOf(session, client, path);
+export function readHolder(client: LockClient, path: string, kind: QueueKind, deadline: Deadline): Promise<Participant | undefined> {
+  const question = async (session: Session): Promise<Participant | undefined> => {
+    session.catchUp(path);
+    let view = await kind.read(session);
     for (;;) {
-      const first = firstHolding(names, rule);
-      if (first === undefined) {
-        refuseForeign(path, names, rule);
-        return undefined;
-      }
-      const participant = await readParticipant(client, session, path, first, placeIn(first, rule.driver));
+      const { holder } = view;
+      if (holder === undefined) return undefined;
+      const participant = await readParticipant(client, session, path, holder, kind.describe(holder));
       if (participant) return participant;
-      // It has left since: another one of the list holds by now.
-      names = names.filter((name) => name !== first);
+      // It has left since: another one of the queue holds by now.
+      view = view.without(holder);
     }
-  });
-}
-
-/** Nothing where nobody was ever there. */
-function namesOf(session: Session, client: LockClient, path: string): Promise<string[]> {
-  return session.request(getChildren(`${client.chroot}${path}`)).then(({ value }) => value, whenNoNode<string[]>([]));
-}
-
-/** A lock of another kind may be held there: nobody can say that nobody holds this one. */
-function refuseForeign(path: string, names: readonly string[], rule: LockRule): void {
-  const foreign = foreignTo(names, rule);
-  if (rule.shown === 'own' && foreign.length > 0) throw new ForeignNodeError(path, foreign);
-}
-
-function foreignTo(names: readonly string[], { driver, shown }: LockRule): string[] {
-  return foreignNames(names, ...(driver.lockNames ?? [driver.lockName])).filter((name) => shown === 'own' || kazooSequenceOf(name) === undefined);
-}
-
-/** Of several kinds of locks in one queue, all have a say, and only this kind is looked for. */
-function firstHolding(names: readonly string[], rule: LockRule): string | undefined {
-  const { driver, shown } = rule;
-  const foreign = new Set(foreignTo(names, rule));
-  const sorted = driver.sort(names.filter((name) => !foreign.has(name)));
-  return queueOf(names, driver, shown).find((name) => driver.decide(sorted, name).held);
-}
-
-/** The names of the participants among a lock's children, in order; of several kinds of locks in one queue, only this one's: readers ask for the readers, as in Curator. */
-export function queueOf(names: readonly string[], driver: LockDriver, shown: Shown): string[] {
-  const hidden = new Set(foreignNames(names, driver.lockName).filter((name) => shown === 'own' || kazooSequenceOf(name) === undefined));
-  return driver.sort(names.filter((name) => !hidden.has(name)));
-}
-
-/** The place of a participant in the order in which the server created the znodes. */
-export function placeIn(name: string, driver: LockDriver): number {
-  return sequenceOf(name, driver.lockName) ?? kazooSequenceOf(name) ?? 0;
+  };
+  return client.ask(question, deadline).catch(refused(client, `The holder of ${path} cannot be read`));
 }
 
 /** Undefined when it has left. */
-export async function readParticipant(client: LockClient, session: Session, path: string, name: string, sequence: number): Promise<Participant | undefined> {
-  const root = join(`${client.chroot}${path}`, name);
-  const reply = await session.request(getData(root, false)).catch(whenNoNode(undefined));
-  if (reply === undefined) return undefined;
-  const { stat } = reply.value;
+export async function readParticipant(client: LockClient, session: Session, path: string, name: string, said: ParticipantName): Promise<Participant | undefined> {
+  const znode = join(path, name);
+  const read = await session.find(getData(znode, false));
+  if (read === undefined) return undefined;
+  const { stat } = read;
   // Elsewhere the mark is what somebody has written.
-  const isIdle = hasMarkedUuid(name) && isMarkedIdle(reply.value.data);
-  const shown = shownData(client, session, { path: root, ...reply.value });
+  const isIdle = hasMarkedUuid(name) && isMarkedIdle(read.data);
+  const shown = shownData(client, session, { path: znode, ...read });
   const data = hasMarkedUuid(name) ? withoutMark(shown) : shown;
   const sessionId = sessionName(stat.ephemeralOwner);
-  return {
-    path: join(path, name),
-    sequence,
+  return shownParticipant({
+    path: znode,
+    ...said,
     sessionId,
     data,
     owner: ownerIn(data, sessionId),
     isIdle,
     createdAt: new Date(stat.createdAtMs),
-  };
+  });
 }

@@ -1,23 +1,20 @@
 import type { LockClient } from '../client/lock-client.js';
-import type { Deadline } from './deadline.js';
+import type { Deadline } from '../support/deadline.js';
 
-/** How often one acquire has started over because its znode had vanished: the retry policy decides whether and when it does again. */
+/** How often one step of an acquire was tried again: the retry policy decides whether and when it is tried once more. */
 export class Retries {
   readonly #client: LockClient;
-  readonly #startedAt: number;
   #count = 0;
 
-  constructor(client: LockClient, startedAt: number) {
+  constructor(client: LockClient) {
     this.#client = client;
-    this.#startedAt = startedAt;
   }
 
-  /** Sleeps as the policy says. Rejects with `error` when it gives up. */
-  async pause(deadline: Deadline, error: Error): Promise<void> {
+  /** Sleeps as the policy says. Rejects with `error` when the policy gives up. */
+  async pause(deadline: Deadline, error: unknown, retryCount = this.#count++): Promise<void> {
     const { clock, options } = this.#client;
-    const decision = options.retryPolicy.allowRetry({ retryCount: this.#count, elapsedMs: clock.now() - this.#startedAt, random: Math.random });
-    this.#count += 1;
+    const decision = options.retryPolicy.allowRetry({ retryCount, elapsedMs: clock.now() - deadline.startedAt, random: Math.random });
     if (!decision.retry) throw error;
-    await deadline.wait<undefined>((wake) => clock.after(decision.sleepMs, () => wake(undefined)));
+    await deadline.sleep(decision.sleepMs);
   }
 }

@@ -4,10 +4,7 @@ import { Listeners } from '../support/listeners.js';
 import type { Stat } from '../zookeeper/operations.js';
 import type { Session } from '../zookeeper/session.js';
 import type { WatchListener } from '../zookeeper/watches.js';
-import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { markIn, type Mark } from './mark.js';
-import { plantWatch } from './plant-watch.js';
-import { connectedOrEnded } from './reconnected.js';
 
 /** A znode of this process that hears of itself: its deletion, by whomever, and the marks that others write into it. */
 export class SelfWatch {
@@ -41,8 +38,7 @@ export class SelfWatch {
       else this.plant();
     };
     this.#state = { at: 'planted', listener, promisedOn: undefined };
-    this.#watched.session.watch(this.#watched.path, listener);
-    void inNoContext(() => this.#look());
+    void inNoContext(() => this.#look(listener));
   }
 
   /** Takes back a watch that is due. */
@@ -55,7 +51,7 @@ export class SelfWatch {
   /** The znode was deleted, and the server's watch is gone with it. */
   end(): void {
     this.cancel();
-    if (this.#state.at === 'planted') this.#watched.session.unwatch(this.#watched.path, this.#state.listener, { forget: false });
+    if (this.#state.at === 'planted') this.#watched.session.unwatch(this.#watched.path, 'data', this.#state.listener, { forget: false });
   }
 
   /**
@@ -94,25 +90,18 @@ export class SelfWatch {
     this.#state = { at: 'due', whose, since, dueAt, cancelTimer: this.#watched.tools.clock.after(delayMs, () => this.plant()) };
   }
 
-  async #look(): Promise<void> {
+  async #look(listener: WatchListener): Promise<void> {
     const { session, path } = this.#watched;
-    while (this.#watched.isThere && !session.isEnded) {
-      try {
-        const found = await plantWatch(session, path);
-        if (found === 'gone') this.#watched.markDeleted();
-        else {
-          if (this.#state.at === 'planted') this.#state = { ...this.#state, promisedOn: session.epoch };
-          this.#read(found.data, found.stat);
-        }
-        return;
-      } catch (error) {
-        if (!(error instanceof ZooKeeperError && error.isRetryable)) {
-          this.#watched.tools.warn(`${path} cannot be watched`, error);
-          return;
-        }
-        // The watch is planted anew on the next connection, but tells only of what happens from then on: the lost answer may have said more.
-        await connectedOrEnded(session);
+    try {
+      // Asked until it is answered: the next connection watches again, but tells only of what happens from then on, and the lost answer may have said more.
+      const found = await session.ask(async () => (this.#watched.isThere ? ((await session.watch(path, 'data', listener)) ?? 'gone') : 'gone'));
+      if (found === 'gone') this.#watched.markDeleted();
+      else if (found) {
+        if (this.#state.at === 'planted') this.#state = { ...this.#state, promisedOn: session.epoch };
+        this.#read(found.data, found.stat);
       }
+    } catch (error) {
+      this.#watched.tools.warn(`${this.#watched.tools.onServers(path)} cannot be watched`, error);
     }
   }
 
@@ -140,6 +129,7 @@ export interface Watched {
 
 interface WatchTools {
   warn(message: string, error: unknown): void;
+  onServers(path: string): string;
   readonly clock: Pick<Clock, 'after' | 'now'>;
 }
 

@@ -3,6 +3,7 @@ import type { Stat } from '../zookeeper/operations.js';
 import type { Session } from '../zookeeper/session.js';
 import { nodesOf } from './lock-node.js';
 import { markIn } from './mark.js';
+import { RecentData } from './recent-data.js';
 
 /**
  * What a participant has written into its znode. Where somebody has written a mark over it, what this client wrote there itself or read before; the mark where it
@@ -11,11 +12,11 @@ import { markIn } from './mark.js';
 export function shownData(client: LockClient, session: Session, znode: ReadZnode): Buffer {
   const { path, data, stat } = znode;
   if (!isMarked(znode)) {
-    client.recentData.remember(path, stat.czxid, data);
+    client.companions.of(RecentData).remember(path, stat.czxid, data);
     return data;
   }
   const own = nodesOf(session).get(path)?.data;
-  return own ? Buffer.from(own) : (client.recentData.recall(path, stat.czxid) ?? data);
+  return own ? Buffer.from(own) : (client.companions.of(RecentData).recall(path, stat.czxid) ?? data);
 }
 
 /** A participant's znode as a server has just answered it. */

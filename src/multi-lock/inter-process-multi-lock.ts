@@ -1,5 +1,6 @@
 import { LockTimeoutError } from '../internals/lock-errors.js';
 import { systemClock } from '../support/clock.js';
+import { showByJson } from '../support/shown.js';
 import { LockClient } from '../client/lock-client.js';
 import { expected, expectFunction, expectMethod } from '../support/validate.js';
 import { checkAcquireOptions, checkTryOptions, leaseTermsOf, type AcquireOptions } from '../mutex/acquire-options.js';
@@ -119,6 +120,16 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
     return [...this.#holds].some((hold) => hold.isValid);
   }
 
+  /** What `console.log` and `JSON.stringify` show: the paths, and what this object holds, tokens as text. At most ten holds are shown. */
+  toJSON(): object {
+    const holds = [...this.#holds].slice(0, mostShown).map((hold) => hold.toJSON());
+    return { paths: this.paths, isAcquiredInThisProcess: this.isAcquiredInThisProcess, holds };
+  }
+
+  static {
+    showByJson(this, 'InterProcessMultiLock');
+  }
+
   #handOut(parts: readonly Part[], terms: LeaseTerms | undefined): MultiHold<Part> {
     const hold: MultiHold<Part> = new MultiHold(parts, this.paths.join(', '), terms, () => void this.#holds.delete(hold));
     this.#holds.add(hold);
@@ -139,6 +150,9 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
     return undefined;
   }
 }
+
+/** How many holds `toJSON` shows. */
+const mostShown = 10;
 
 /** By the path; of one path, by the servers of the client, which each process knows by the same text. */
 function byPlace(a: PartOfMultiLock, b: PartOfMultiLock): number {
@@ -169,7 +183,7 @@ async function acquireOne<Part extends PartHold>(lock: PartOfMultiLock<Part>, { 
     return await lock.acquire({ ...common, timeoutMs: leftMs });
   } catch (error) {
     // What was left for this one is not what the caller has waited.
-    throw error instanceof LockTimeoutError ? new LockTimeoutError(lock.path, timeoutMs) : error;
+    throw error instanceof LockTimeoutError ? error.with({}, timeoutMs) : error;
   }
 }
 

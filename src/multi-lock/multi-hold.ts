@@ -1,8 +1,9 @@
 import { abort } from '../support/no-context.js';
 import { systemClock } from '../support/clock.js';
+import { showByJson } from '../support/shown.js';
 import { LockLostError, NotOwnedError } from '../internals/lock-errors.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
-import { onAbort } from '../support/on-abort.js';
+import { abortHubs } from '../support/abort-hubs.js';
 import { checkLeaseMs } from '../mutex/acquire-options.js';
 import { HoldLease, type LeaseTerms } from '../mutex/hold-lease.js';
 import { Hold } from '../mutex/hold.js';
@@ -63,7 +64,7 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
    * hold.assertValid();
    */
   assertValid(): void {
-    if (!this.isValid) throw this.loss ?? new NotOwnedError(this.#paths);
+    if (!this.isValid) throw this.loss ?? new NotOwnedError(this.#paths, `You do not own the lock: ${this.#paths}: this hold was released${this.#releasedAgo}`);
   }
 
   /**
@@ -95,7 +96,7 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
     const { loss } = this;
     if (this.#state.at === 'released') return this.#state.outcome;
     const outcome = this.#state.at === 'expired' ? releaseAll(this.#ours).then(() => lost) : releaseAll(this.holds);
-    this.#state = { at: 'released', outcome, loss };
+    this.#state = { at: 'released', outcome, loss, since: systemClock.now() };
     this.#released();
     for (const stop of this.#stops.splice(0)) stop();
     return outcome;
@@ -104,6 +105,18 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   /** `release()`: what `await using` calls. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.release().then(() => undefined);
+  }
+
+  /** What `console.log` and `JSON.stringify` show: whether all locks are still held, and the hold of each, tokens as text. */
+  toJSON(): object {
+    const { isValid, loss } = this;
+    const state = isValid ? { state: 'held' } : loss ? { state: 'lost', reason: loss.reason } : { state: 'released' };
+    // The hold of a lock of another make may have anything in it.
+    return { ...state, holds: this.holds.map((hold) => (hold instanceof Hold ? hold.toJSON() : { isValid: hold.isValid })) };
+  }
+
+  static {
+    showByJson(this, 'MultiHold');
   }
 
   /** @internal Why it was lost, if that was before it was released. */
@@ -120,7 +133,7 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
       if (reason instanceof LockLostError && reason.reason === 'lease-expired') listener(reason);
     };
     if (this.signal.aborted) told(this.signal.reason);
-    else onAbort(this.signal, told);
+    else abortHubs.onAbort(this.signal, told);
   }
 
   /** @internal */
@@ -139,9 +152,13 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
     // Nobody listens.
   }
 
+  get #releasedAgo(): string {
+    return this.#state.at === 'released' ? ` ${Math.round((systemClock.now() - this.#state.since) * 10) / 10} ms ago` : '';
+  }
+
   #newAborter(): AbortController {
     const aborter = new AbortController();
-    if (this.#state.at === 'open' && !this.loss) this.#stops.push(...this.holds.map((hold) => onAbort(hold.signal, (reason) => abort(aborter, reason))));
+    if (this.#state.at === 'open' && !this.loss) this.#stops.push(...this.holds.map((hold) => abortHubs.onAbort(hold.signal, (reason) => abort(aborter, reason))));
     return aborter;
   }
 
@@ -161,7 +178,7 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
 type MultiHoldState =
   | { readonly at: 'open' }
   | { readonly at: 'expired'; readonly loss: LockLostError }
-  | { readonly at: 'released'; readonly outcome: Promise<ReleaseOutcome>; readonly loss: LockLostError | undefined };
+  | { readonly at: 'released'; readonly outcome: Promise<ReleaseOutcome>; readonly loss: LockLostError | undefined; readonly since: number };
 
 const lost: ReleaseOutcome = 'lost';
 

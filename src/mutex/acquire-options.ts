@@ -67,6 +67,7 @@ export function checkWaitOptions(what: string, options: WaitOptions): WaitOption
 
 export function checkAcquireOptions(what: string, options: AcquireOptions = {}, alsoKnown: readonly string[] = []): AcquireOptions {
   const checked = expectOptions(what, options, [...waitNames, ...leaseNames, 'data', ...alsoKnown]);
+  if ((checked.timeoutMs as unknown) === Infinity) throw new RangeError(`${expected('timeoutMs', 'a finite number of milliseconds ≥ 0', Infinity)}: ${withoutLimit(what)}`);
   checkWait(checked);
   checkLease(checked);
   const { data } = checked;
@@ -117,6 +118,10 @@ const bytesOrOwner = `${bytes}, or 'owner'`;
 export function checkLeaseMs(option: string, value: unknown): asserts value is number {
   if (typeof value !== 'number') throw new TypeError(expected(option, 'a number of milliseconds ≥ 1', value));
   if (!Number.isFinite(value) || value < 1) throw new RangeError(expected(option, 'a finite number of milliseconds ≥ 1', value));
+}
+
+function withoutLimit(what: string): string {
+  return what === 'tryAcquire' ? 'call acquire() to wait without a limit' : 'leave it out to wait without a limit';
 }
 
 function checkWait({ timeoutMs, signal }: WaitOptions): void {

@@ -1,14 +1,15 @@
 import type { LockClient } from '../client/lock-client.js';
-import type { TimedOut } from '../internals/lock-errors.js';
-import { Deadline } from '../internals/deadline.js';
+import type { TimedOut } from '../internals/timeout-text.js';
+import type { Deadline } from '../support/deadline.js';
+import { lockDeadline } from '../internals/lock-deadline.js';
 import { checkWaitOptions } from './acquire-options.js';
 
-/** What `answer` resolves to. Settles at the deadline, when the signal aborts, or when the client closes, even if no server ever answers. */
+/** What `answer` resolves to, which asks by the client: so it settles at the deadline, when the signal aborts, or when the client closes, even if no server ever answers. */
 export async function ask<T>(client: LockClient, { call, what, path }: Question, options: AskOptions | undefined, answer: (deadline: Deadline) => Promise<T>): Promise<T> {
   const { timeoutMs = client.sessionTimeoutMs, signal } = checkWaitOptions(call, options === undefined ? {} : options);
-  const deadline = new Deadline(client, path, { timeoutMs, signal, what });
+  const deadline = lockDeadline(client, path, { timeoutMs, signal, what });
   try {
-    return await deadline.limit(() => answer(deadline), ignore);
+    return await answer(deadline);
   } finally {
     deadline.dispose();
   }
@@ -31,8 +32,4 @@ interface Question {
   readonly call: string;
   readonly what: TimedOut;
   readonly path: string;
-}
-
-function ignore(): void {
-  // The answer came after the call had settled.
 }

@@ -1,11 +1,15 @@
+import type { LockClient } from '../client/lock-client.js';
+import type { LockKind } from '../client/lock-event.js';
 import type { Clock } from '../support/clock.js';
 import { abort } from '../support/no-context.js';
 import { LockLostError, NotOwnedError } from '../internals/lock-errors.js';
+import { showByJson } from '../support/shown.js';
 import { sessionName } from '../zookeeper/session.js';
 import type { Grant, ReleaseOutcome } from '../internals/grant.js';
 import { thisOwner, type LockOwner } from '../internals/lock-owner.js';
 import { checkLeaseMs } from './acquire-options.js';
 import { HoldLease, type LeaseTerms } from './hold-lease.js';
+import type { LockRules } from './lock-rules.js';
 
 /**
  * One acquire's handle on a lock. Everything that the lock protects should ask `isValid` or pass `fencingToken` on, and stop when
@@ -34,6 +38,13 @@ export class Hold implements AsyncDisposable {
   readonly shared: SharedGrant;
   /** @internal Whose hold it is; undefined when it was acquired outside of every context. */
   readonly context: HoldContext | undefined;
+  /** @internal Where its acquire was called, if the client has `debug`. */
+  readonly calledAt: string | undefined;
+  /** Monotonic milliseconds, where somebody listens who wants to know. */
+  readonly #askedAt: number | undefined;
+  readonly #since: number | undefined;
+  /** What the application has in its place, if the client has `debug`. */
+  #handle: WeakRef<Hold> | undefined;
   #state: HoldState = { at: 'open' };
   #aborter: AbortController | undefined;
   #onExpired: ((error: LockLostError) => void) | undefined;
@@ -42,15 +53,18 @@ export class Hold implements AsyncDisposable {
   #stops: (() => void)[] = [];
 
   /** @internal */
-  constructor(shared: SharedGrant, keeper: HoldKeeper, context: HoldContext | undefined) {
+  constructor(shared: SharedGrant, keeper: HoldKeeper, { context, askedAt, calledAt }: HoldOrigin) {
     this.isReentrant = shared.handles > 0;
     shared.handles += 1;
-    this.path = shared.grant.publicPath;
+    this.path = shared.grant.path;
     this.fencingToken = shared.grant.fencingToken;
     this.grantNumber = shared.grant.number;
     this.shared = shared;
     this.keeper = keeper;
     this.context = context;
+    this.calledAt = calledAt;
+    this.#askedAt = askedAt;
+    this.#since = askedAt === undefined ? undefined : this.#clock.now();
   }
 
   /**
@@ -72,6 +86,43 @@ export class Hold implements AsyncDisposable {
   comeUnder(lease: HoldLease): void {
     this.#leases = [...this.#leases, lease];
     this.#stops.push(lease.join(this));
+  }
+
+  /** @internal What the application gets in its place. */
+  handOut(handle: Hold): void {
+    this.#handle = new WeakRef(handle);
+  }
+
+  /** @internal What the application knows it by. */
+  get handle(): Hold {
+    return this.#handle?.deref() ?? this;
+  }
+
+  /** @internal Whether it was neither released nor lost, as far as it was told. */
+  get isOpen(): boolean {
+    return this.#state.at === 'open';
+  }
+
+  /** @internal How long its acquire has taken, in milliseconds, if that was to be remembered. */
+  get waitedMs(): number {
+    return this.#since === undefined || this.#askedAt === undefined ? 0 : this.#since - this.#askedAt;
+  }
+
+  /** @internal For how many milliseconds it is, or was, held, if its beginning was to be remembered. */
+  get heldMs(): number | undefined {
+    if (this.#since === undefined) return undefined;
+    return (this.#state.at === 'open' ? this.#clock.now() : this.#state.since) - this.#since;
+  }
+
+  /** What `console.log` and `JSON.stringify` show: the znode, the token as text, and whether it is still held. */
+  toJSON(): object {
+    const { path, fencingToken, grantNumber, isReentrant, isValid, loss } = this;
+    const state = isValid ? { state: 'held' } : loss ? { state: 'lost', reason: loss.reason } : { state: 'released' };
+    return { path, fencingToken: String(fencingToken), grantNumber: String(grantNumber), isReentrant, ...state };
+  }
+
+  static {
+    showByJson(this, 'Hold');
   }
 
   /** @internal Calls it when its lease ends, or has ended. */
@@ -136,7 +187,7 @@ export class Hold implements AsyncDisposable {
    * }
    */
   assertValid(): void {
-    if (!this.isValid) throw this.loss ?? new NotOwnedError(this.keeper.lock.path);
+    if (!this.isValid) throw this.loss ?? this.#notOwned(`this hold was released ${this.#endedAgoMs} ms ago`);
   }
 
   /**
@@ -242,11 +293,19 @@ export class Hold implements AsyncDisposable {
 
   #tooLate(leaseMs: number): LockLostError | NotOwnedError {
     const { loss } = this;
-    const since = this.#state.at === 'open' ? this.#clock.now() : this.#state.since;
-    const agoMs = Math.round((this.#clock.now() - since) * 10) / 10;
-    const why = `it cannot be renewed for ${leaseMs} ms, because it ended ${agoMs} ms ago`;
+    const why = `it cannot be renewed for ${leaseMs} ms, because it ended ${this.#endedAgoMs} ms ago`;
     if (loss) return new LockLostError(this.path, loss.reason, { cause: loss }, `${why}: ${loss.message}`);
-    return new NotOwnedError(this.keeper.lock.path, `You do not own the lock: ${this.keeper.lock.path}: ${why}, when it was released`);
+    return this.#notOwned(`${why}, when it was released`);
+  }
+
+  #notOwned(why: string): NotOwnedError {
+    const { path } = this.keeper.lock;
+    return new NotOwnedError(path, `You do not own the lock: ${path}: ${why}`);
+  }
+
+  get #endedAgoMs(): number {
+    const now = this.#clock.now();
+    return Math.round((now - (this.#state.at === 'open' ? now : this.#state.since)) * 10) / 10;
   }
 
   get #clock(): Clock {
@@ -264,18 +323,40 @@ export interface SharedGrant {
 /** What happens to a hold, in this order: it ends in one of the last three ways. */
 export type HoldNews = 'acquired' | 'renewed' | 'expired' | 'lost' | 'released';
 
-/** Who is told when a handle is released, and of all that happens to it. */
+/** Who is told when a handle is released, and of all that happens to it: the object that has acquired it. */
 export interface HoldKeeper {
-  readonly lock: { readonly client: { readonly clock: Clock }; readonly path: string; readonly lockName: string };
+  readonly lock: HeldLock;
   released(hold: Hold): void;
   tell(news: HoldNews, hold: Hold): void;
+  /** Somebody asks for the lock. */
+  askToRelease(hold: Hold): void;
+}
+
+/** Which lock is held. */
+export interface HeldLock {
+  readonly client: LockClient;
+  readonly path: string;
+  readonly kind: LockKind;
+  readonly lockName: string;
+  /** Of a mutex. */
+  readonly rules?: LockRules;
+}
+
+/** Whose hold it is, and what is to be remembered of its acquire. */
+export interface HoldOrigin {
+  /** Undefined outside of every lock context. */
+  readonly context: HoldContext | undefined;
+  /** When the acquire was called, in monotonic milliseconds, if anybody wants to know how long it waits and is held. */
+  readonly askedAt: number | undefined;
+  /** Where its acquire was called, if the client has `debug`. */
+  readonly calledAt: string | undefined;
 }
 
 /** Where holds belong: a lock context. */
 export interface HoldContext {
   readonly isLive: boolean;
-  add(mutex: object, hold: Hold): void;
-  delete(mutex: object, hold: Hold): void;
+  add(key: string, hold: Hold): void;
+  delete(key: string, hold: Hold): void;
 }
 
 type HoldState =

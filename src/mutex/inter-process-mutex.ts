@@ -1,25 +1,27 @@
-import { DeadlockError, LockTimeoutError, NotOwnedError, type TimedOut } from '../internals/lock-errors.js';
+import { LockTimeoutError, NotOwnedError } from '../internals/lock-errors.js';
+import type { TimedOut } from '../internals/timeout-text.js';
 import { Events } from '../support/events.js';
-import { askApplication, inNoContext } from '../support/no-context.js';
-import { requireClient, requireOpen, type LockClient } from '../client/lock-client.js';
+import { showByJson } from '../support/shown.js';
+import { requireClient, type LockClient } from '../client/lock-client.js';
 import { lockPath } from '../zookeeper/path.js';
 import { expectFunction } from '../support/validate.js';
 import { localAddress } from '../internals/local-address.js';
-import type { Grant, ReleaseOutcome } from '../internals/grant.js';
+import type { ReleaseOutcome } from '../internals/grant.js';
 import type { Participant } from '../internals/participants.js';
-import { Deadline } from '../internals/deadline.js';
-import { checkMutexOptions, checkTryOptions, dataOfOptions, leaseTermsOf, weightNames, type MutexAcquireOptions } from './acquire-options.js';
+import type { Deadline } from '../support/deadline.js';
+import { checkTryOptions, weightNames, type MutexAcquireOptions } from './acquire-options.js';
 import { ask, type AskOptions } from './ask.js';
-import { Hold, type HoldKeeper } from './hold.js';
-import { holdEvents, tellNews, type HoldEvents } from './hold-events.js';
+import type { Hold } from './hold.js';
+import { holdEvents, type LockObjectEvents } from './hold-events.js';
 import { currentContext, innermostContext, LockContext } from './lock-context.js';
-import { mutexKind, type MutexKind } from './mutex-kind.js';
+import { MutexAcquirer, type RevocationListener } from './mutex-acquirer.js';
+import type { MutexRole } from './shared-use.js';
 import { checkedMutexOptions, type InterProcessMutexOptions } from './mutex-options.js';
-import { OwnHolds } from './own-holds.js';
 import { withHold } from './with-hold.js';
 
 /**
- * A fair, re-entrant lock between processes, in one queue with Apache Curator's InterProcessMutex on the same path.
+ * A fair, re-entrant lock between processes, in one queue with Apache Curator's InterProcessMutex on the same path. All objects of one client and path are one lock; see docs/ownership.md. Their
+ * options must be the same while one of them is used.
  *
  * @example
  * const mutex = new InterProcessMutex(client, '/locks/orders/42');
@@ -28,12 +30,8 @@ import { withHold } from './with-hold.js';
 export class InterProcessMutex {
   readonly #client: LockClient;
   readonly #path: string;
-  readonly #kind: MutexKind;
+  readonly #acquirer: MutexAcquirer;
   readonly #events = new Events<InterProcessMutexEvents>('queued', ...holdEvents);
-  readonly #holds = new OwnHolds(this);
-  readonly #keeper: HoldKeeper;
-  readonly #pair: ReadWriteRole | undefined;
-  #revocation: RevocationListener | undefined;
 
   /**
    * Sends nothing.
@@ -52,21 +50,12 @@ export class InterProcessMutex {
     const checked = checkedMutexOptions(options, { isOwnDriver: pair !== undefined });
     this.#client = client;
     this.#path = lockPath(path);
-    this.#pair = pair;
-    const usual = pair?.data ?? Buffer.from(localAddress());
-    const events = this.#events;
-    const queued = (position: number, znode: string): void => events.tell('queued', { position, path: znode });
-    this.#kind = mutexKind(client, this.#path, checked, {
-      data: () => (this.#revocation ? noData : usual),
-      get queued() {
-        return events.isHeard('queued') ? queued : undefined;
-      },
+    this.#acquirer = new MutexAcquirer(client, this.#path, {
+      role: pair?.role ?? 'mutex',
+      options: checked,
+      data: pair?.data ?? Buffer.from(localAddress()),
+      events: this.#events,
     });
-    this.#keeper = {
-      lock: { client, path: this.#path, lockName: this.#kind.lockName },
-      released: (hold) => this.#holds.delete(hold),
-      tell: (news, hold) => tellNews(this.#events, news, hold),
-    };
   }
 
   /** The lock's znode, as it was given. */
@@ -91,7 +80,7 @@ export class InterProcessMutex {
    * @throws SequenceOverflowError when all names of this lock are used up
    * @throws RequestFailedError when ZooKeeper refuses, or the retry policy gives up
    * @throws ClientClosedError when the client is closed, before or meanwhile
-   * @throws TypeError or RangeError for a bad option
+   * @throws TypeError or RangeError for a bad option; RangeError where another object of this client uses the path with other options
    * @example
    * const hold = await mutex.acquire({ timeoutMs: 5_000 });
    * try {
@@ -101,7 +90,7 @@ export class InterProcessMutex {
    * }
    */
   acquire(options?: MutexAcquireOptions): Promise<Hold> {
-    return this.#enter(currentContext(), 'acquire', options);
+    return this.#acquirer.acquire(currentContext(), 'acquire', options);
   }
 
   /**
@@ -116,7 +105,7 @@ export class InterProcessMutex {
   async tryAcquire(options?: number | MutexAcquireOptions): Promise<Hold | undefined> {
     const checked = checkTryOptions(options, weightNames);
     try {
-      return await this.#enter(currentContext(), 'tryAcquire', checked);
+      return await this.#acquirer.acquire(currentContext(), 'tryAcquire', checked);
     } catch (error) {
       if (error instanceof LockTimeoutError) return undefined;
       throw error;
@@ -138,38 +127,38 @@ export class InterProcessMutex {
   async withLock<T>(job: (hold: Hold) => T | PromiseLike<T>, options?: MutexAcquireOptions): Promise<T> {
     expectFunction('job', job);
     const context = new LockContext('lock', innermostContext());
-    const hold = await this.#enter(context, 'withLock', options);
+    const hold = await this.#acquirer.acquire(context, 'withLock', options);
     return withHold(hold, this.#path, () => context.run(() => job(hold)));
   }
 
   /**
-   * Releases the latest hold of the current lock context; outside of every context, the oldest hold of this mutex that no live context owns.
-   * `hold.release()` says which one, and is to be preferred.
+   * Releases the latest hold of the current lock context, whichever object of this client and path has acquired it. Outside of every context it releases the oldest hold that no live context owns:
+   * of this object, or, if it has none, of the lock. `hold.release()` says which one, and is to be preferred.
    *
    * @throws NotOwnedError when there is none
    */
   async release(): Promise<ReleaseOutcome> {
-    const hold = this.#holds.ofCaller();
-    if (hold === undefined) throw new NotOwnedError(this.#path);
+    const hold = this.#acquirer.use.releasable(this.#acquirer);
+    if (hold === undefined) throw new NotOwnedError(this.#path, `You do not own the lock: ${this.#path}: ${releaseAdvice}`);
     return hold.release();
   }
 
-  /** Whether anybody in this process holds this mutex. Asks no server. */
+  /** Whether anybody holds this lock by this client, by whichever object. Asks no server. */
   get isAcquiredInThisProcess(): boolean {
-    return this.#holds.isAnyValid;
+    return this.#acquirer.use.isAnyValid;
   }
 
   /**
-   * How many valid holds the current lock context has of this mutex, one for each acquire that was not released; outside of every context, how many there are
+   * How many valid holds the current lock context has of this lock, by whichever object, one for each acquire that was not released; outside of every context, how many there are
    * that no live context owns: those which `release()` would find here. Asks no server.
    */
   get holdCount(): number {
-    return this.#holds.allOfCaller().filter((hold) => hold.isValid).length;
+    return this.#acquirer.use.allReleasable.filter((hold) => hold.isValid).length;
   }
 
-  /** Whether the current lock context holds this mutex; false outside of every context. Asks no server. */
+  /** Whether the current lock context holds this lock, by whichever object; false outside of every context. Asks no server. */
   get isOwnedByCurrentContext(): boolean {
-    return this.#holds.heldBy(currentContext())?.isValid ?? false;
+    return this.#acquirer.use.isOwnedByCurrentContext;
   }
 
   /**
@@ -185,7 +174,7 @@ export class InterProcessMutex {
    * for (const { path, sessionId, data } of await mutex.participants()) console.log(path, sessionId, data.toString());
    */
   participants(options?: AskOptions): Promise<Participant[]> {
-    return this.#ask('participants', 'participants', options, (deadline) => this.#kind.participants(deadline));
+    return this.#ask('participants', 'participants', options, (deadline) => this.#acquirer.kind.participants(deadline));
   }
 
   /**
@@ -200,7 +189,7 @@ export class InterProcessMutex {
    * console.log(holder ? `held by ${holder.owner?.host ?? holder.data.toString()} since ${holder.createdAt}` : 'free');
    */
   holder(options?: AskOptions): Promise<Participant | undefined> {
-    return this.#ask('holder', 'holder', options, (deadline) => this.#kind.holder(deadline));
+    return this.#ask('holder', 'holder', options, (deadline) => this.#acquirer.kind.holder(deadline));
   }
 
   /**
@@ -212,7 +201,7 @@ export class InterProcessMutex {
    * if (await mutex.isLocked()) console.log('busy');
    */
   async isLocked(options?: AskOptions): Promise<boolean> {
-    const holder = await this.#ask('isLocked', 'holder', options, (deadline) => this.#kind.holder(deadline));
+    const holder = await this.#ask('isLocked', 'holder', options, (deadline) => this.#acquirer.kind.holder(deadline));
     return holder !== undefined && !holder.isIdle;
   }
 
@@ -230,9 +219,7 @@ export class InterProcessMutex {
    */
   makeRevocable(listener: RevocationListener): void {
     expectFunction('listener', listener);
-    this.#revocation = listener;
-    // Nobody has told those who asked before.
-    for (const grant of new Set([...this.#holds].map((hold) => hold.shared.grant))) this.#tellIfRevoked(grant);
+    this.#acquirer.makeRevocable(listener);
   }
 
   /**
@@ -260,141 +247,34 @@ export class InterProcessMutex {
     return this;
   }
 
+  /** What `console.log` and `JSON.stringify` show: the path, and what this process holds of the lock, tokens as text. At most ten holds are shown. */
+  toJSON(): object {
+    const { kind } = this.#acquirer.lock;
+    const { isAcquiredInThisProcess, isOwnedByCurrentContext } = this;
+    return { path: this.#path, kind, isAcquiredInThisProcess, isOwnedByCurrentContext, holds: this.#acquirer.use.holds.slice(0, mostShown).map((hold) => hold.toJSON()) };
+  }
+
+  static {
+    showByJson(this, 'InterProcessMutex');
+  }
+
   #ask<T>(call: string, what: TimedOut, options: AskOptions | undefined, answer: (deadline: Deadline) => Promise<T>): Promise<T> {
     return ask(this.#client, { call, what, path: this.#path }, options, answer);
-  }
-
-  #enter(context: LockContext | undefined, what: 'tryAcquire', options: MutexAcquireOptions): Promise<Hold | undefined>;
-  #enter(context: LockContext | undefined, what: 'acquire' | 'withLock', options: MutexAcquireOptions | undefined): Promise<Hold>;
-  /** The one function that waits for as long as an acquire does, besides that of the internals: ten thousand may. */
-  async #enter(context: LockContext | undefined, what: string, given: MutexAcquireOptions = noOptions): Promise<Hold | undefined> {
-    const options = given === noOptions ? noOptions : checkMutexOptions(what, given, this.#kind.hasWeights);
-    if (this.#kind.isSticky && options.data !== undefined) throw new TypeError('Expected no `data` of a sticky lock: its holders share a znode, and what is in it');
-    requireOpen(this.#client, `the lock ${this.#path} cannot be acquired`);
-    const deadline = Deadline.ofAcquire(this.#client, this.#path, options);
-    try {
-      // Its signal may have aborted, or cannot be listened to.
-      deadline.check();
-      for (;;) {
-        const held = this.#holds.heldBy(context);
-        if (held) return this.#reenter(held, context, options);
-        const pending = this.#pendingOf(context);
-        if (pending === undefined) break;
-        if (!deadline.mayWait) return this.#none(what, options);
-        await settled(pending, deadline);
-      }
-      if (!this.#besideOf(context) && options.timeoutMs === undefined && options.signal === undefined) this.#refuseDeadlock();
-      const hold = context ? await context.first(this, this.#acquire(context, deadline, options)) : this.#begin(await this.#granted(context, deadline, options), context, options);
-      return hold ?? this.#none(what, options);
-    } finally {
-      deadline.dispose();
-    }
-  }
-
-  /** It could not be had at once. */
-  #none(what: string, { timeoutMs = 0 }: MutexAcquireOptions): undefined {
-    if (what !== 'tryAcquire') throw new LockTimeoutError(this.#path, timeoutMs);
-  }
-
-  async #acquire(context: LockContext, deadline: Deadline, options: MutexAcquireOptions): Promise<Hold | undefined> {
-    return this.#begin(await this.#granted(context, deadline, options), context, options);
-  }
-
-  #granted(context: LockContext | undefined, deadline: Deadline, options: MutexAcquireOptions): Promise<Grant | undefined> {
-    const beside = this.#pair && (() => this.#besideOf(context));
-    return this.#kind.acquire(deadline, { weight: options.weight, data: dataOfOptions(options), beside });
-  }
-
-  #begin(grant: Grant | undefined, context: LockContext | undefined, options: MutexAcquireOptions): Hold | undefined {
-    if (grant === undefined) return undefined;
-    const hold = this.#holds.add(new Hold({ grant, handles: 0 }, this.#keeper, context)).begin(leaseTermsOf(options));
-    grant.onRevoke(() => this.#tellRevoked(grant));
-    this.#tellIfRevoked(grant);
-    return hold;
-  }
-
-  /** What the owner holds for writing, if this is the read lock: it gets in beside that at once. */
-  #besideOf(context: LockContext | undefined): Grant | undefined {
-    if (this.#pair?.role !== 'read') return undefined;
-    const held = this.#pair.other().#holds.heldBy(context);
-    if (held?.loss) throw held.loss;
-    return held?.shared.grant;
-  }
-
-  /** Behind the caller's own next step: it does not know its hold yet. */
-  #tellIfRevoked(grant: Grant): void {
-    if (grant.node.mark === 'revoke') inNoContext(() => process.nextTick(() => this.#tellRevoked(grant)));
-  }
-
-  #tellRevoked(grant: Grant): void {
-    const listener = this.#revocation;
-    const hold = [...this.#holds].find((one) => one.shared.grant === grant && one.isValid);
-    if (!listener || !hold) return;
-    const told = new Promise((resolve) => resolve(askApplication(listener, hold)));
-    told.catch((error: unknown) => this.#client.warn(`The listener of makeRevocable failed for ${hold.path}`, error));
-  }
-
-  #reenter(held: Hold, context: LockContext | undefined, options: MutexAcquireOptions): Hold {
-    if (held.loss) throw held.loss;
-    return this.#holds.add(new Hold(held.shared, this.#keeper, context)).begin(leaseTermsOf(options), held.leases);
-  }
-
-  #pendingOf(context: LockContext | undefined): Promise<unknown> | undefined {
-    for (const owner of context?.owners() ?? []) {
-      // The owner's other lock of a pair, too: a reader who overtook its own writer would wait for itself.
-      const pending = owner.pendingOf(this) ?? (this.#pair && owner.pendingOf(this.#pair.other()));
-      if (pending) return pending;
-    }
-    return undefined;
-  }
-
-  /** Not for another reader; and not for a lock of another kind, which is refused instead. */
-  #waitsFor(lockName: string): boolean {
-    if (this.#pair?.role === 'read' && lockName === this.#kind.lockName) return false;
-    return this.#kind.lockNames.includes(lockName);
-  }
-
-  #refuseDeadlock(): void {
-    for (const context of innermostContext()?.waitingForIt() ?? []) {
-      for (const hold of context.allHolds()) {
-        const { client, path, lockName } = hold.keeper.lock;
-        if (client !== this.#client || path !== this.#path || !hold.isValid || !this.#waitsFor(lockName)) continue;
-        throw new DeadlockError(this.#path, this.#pair?.role === 'write' && lockName !== this.#kind.lockName ? 'an upgrade' : 'the same');
-      }
-    }
   }
 }
 
 /** @internal One of the two locks of an InterProcessReadWriteLock. */
 export interface ReadWriteRole {
-  readonly role: 'read' | 'write';
+  readonly role: Exclude<MutexRole, 'mutex'>;
   readonly data: Uint8Array;
-  /** The other one. */
-  other(): InterProcessMutex;
 }
-
-/** Told when somebody asks for a lock, with the hold that should be released; see {@link InterProcessMutex.makeRevocable}. */
-export type RevocationListener = (hold: Hold) => unknown;
 
 /** What {@link InterProcessMutex.on} tells, by event. */
-export interface InterProcessMutexEvents extends HoldEvents {
-  /** An acquire of this object has to wait. Told once for each znode that it waits with. */
-  queued: {
-    /** How many are before it, the holder included: 1 is next. */
-    readonly position: number;
-    /** The znode that it waits with, which will be the path of its hold. */
-    readonly path: string;
-  };
-}
+export type InterProcessMutexEvents = LockObjectEvents;
 
-/** However it settles. */
-function settled(pending: Promise<unknown>, deadline: Deadline): Promise<unknown> {
-  return deadline.wait((wake) => {
-    pending.then(wake, wake);
-    return () => undefined;
-  });
-}
+const releaseAdvice =
+  'mutex.release() ends a hold of the lock context that it is called in (outside of every context: one that no live context owns), and there is none. ' +
+  'Prefer hold.release(), which names the hold that it ends';
 
-const noData = new Uint8Array(0);
-
-const noOptions: MutexAcquireOptions = {};
+/** How many holds of a lock `toJSON` shows. */
+const mostShown = 10;

@@ -9,10 +9,10 @@ import type { Hold } from './hold.js';
 export class LockContext {
   #kind: ContextKind;
   #parent: LockContext | undefined;
-  /** What this context holds, latest last, by mutex. */
-  readonly #holds = new Map<object, Set<Hold>>();
-  /** The first acquires of this context that are still under way, by mutex. */
-  readonly #pending = new Map<object, Promise<unknown>>();
+  /** What this context holds, latest last, by the key of the lock. */
+  readonly #holds = new Map<string, Set<Hold>>();
+  /** The first acquires of this context that are still under way, by the key of the lock. */
+  readonly #pending = new Map<string, Promise<unknown>>();
   #isLive = true;
 
   constructor(kind: ContextKind, parent: LockContext | undefined) {
@@ -37,44 +37,44 @@ export class LockContext {
     for (let context = this.#aroundThatWaits(); context; context = context.#aroundThatWaits()) yield context;
   }
 
-  add(mutex: object, hold: Hold): void {
-    const holds = this.#holds.get(mutex);
+  add(key: string, hold: Hold): void {
+    const holds = this.#holds.get(key);
     if (holds) holds.add(hold);
-    else this.#holds.set(mutex, new Set([hold]));
+    else this.#holds.set(key, new Set([hold]));
   }
 
-  delete(mutex: object, hold: Hold): void {
-    const holds = this.#holds.get(mutex);
+  delete(key: string, hold: Hold): void {
+    const holds = this.#holds.get(key);
     holds?.delete(hold);
-    if (holds?.size === 0) this.#holds.delete(mutex);
+    if (holds?.size === 0) this.#holds.delete(key);
   }
 
-  /** The latest unreleased hold of a mutex that is not lost; where all are, the latest: a lease may have ended an inner one alone. */
-  holdOf(mutex: object): Hold | undefined {
-    const holds = this.holdsOf(mutex);
+  /** The latest unreleased hold of a lock that is not lost; where all are, the latest: a lease may have ended an inner one alone. */
+  holdOf(key: string): Hold | undefined {
+    const holds = this.holdsOf(key);
     return holds.findLast((hold) => hold.loss === undefined) ?? holds.at(-1);
   }
 
-  /** All unreleased holds of a mutex, the oldest first. */
-  holdsOf(mutex: object): Hold[] {
-    return [...(this.#holds.get(mutex) ?? [])];
+  /** All unreleased holds of a lock, the oldest first. */
+  holdsOf(key: string): Hold[] {
+    return [...(this.#holds.get(key) ?? [])];
   }
 
   *allHolds(): Generator<Hold> {
     for (const holds of this.#holds.values()) yield* holds;
   }
 
-  pendingOf(mutex: object): Promise<unknown> | undefined {
-    return this.#pending.get(mutex);
+  pendingOf(key: string): Promise<unknown> | undefined {
+    return this.#pending.get(key);
   }
 
-  /** Others of this context that want the mutex wait for `acquiring` instead of queueing up behind it. */
-  async first<T>(mutex: object, acquiring: Promise<T>): Promise<T> {
-    this.#pending.set(mutex, acquiring);
+  /** Others of this context that want the lock wait for `acquiring` instead of queueing up behind it. */
+  async first<T>(key: string, acquiring: Promise<T>): Promise<T> {
+    this.#pending.set(key, acquiring);
     try {
       return await acquiring;
     } finally {
-      this.#pending.delete(mutex);
+      this.#pending.delete(key);
     }
   }
 

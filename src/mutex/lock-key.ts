@@ -2,20 +2,22 @@ import { createHash } from 'node:crypto';
 import { expected } from '../support/validate.js';
 
 /**
- * One name of a znode for any two strings, whatever is in them, so that a lock of anything can have a path: `orders:42`. Different pairs have different names.
+ * One name of a znode for any two strings, whatever is in them, so that a lock of anything can have a path: `orders:42`. Different pairs have different names; a number or a bigint has that
+ * of its decimal text, `5` that of `'5'`.
  *
  * What a URL would have to escape is escaped as in one, so that `decodeURIComponent` reads it; a half of a surrogate pair, which is no character, as `%uD800`. A
  * name that would be longer than 255 characters is cut off, and ends in `::` and the SHA-256 of the whole instead.
  *
  * @param type what kind of thing it is
  * @param target which one of them
- * @throws TypeError for something that is not a string
+ * @throws TypeError for something that is no string, number or bigint
+ * @throws RangeError for a number that is not finite, or that is so large that it may stand for another one
  * @example
- * lockKey('orders', '42');    // 'orders:42'
+ * lockKey('orders', '42');    // 'orders:42', as lockKey('orders', 42) and lockKey('orders', 42n)
  * lockKey('file', '/etc/ü');  // 'file:%2Fetc%2F%C3%BC'
  * new InterProcessMutex(client, `/locks/${lockKey('file', name)}`);
  */
-export function lockKey(type: string, target: string): string {
+export function lockKey(type: string | number | bigint, target: string | number | bigint): string {
   const key = `${escaped('type', type)}:${escaped('target', target)}`;
   if (key.length <= longest) return key;
   // A name in full has a single colon.
@@ -26,9 +28,19 @@ export function lockKey(type: string, target: string): string {
 const longest = 255;
 const loneSurrogate = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
-function escaped(what: string, text: unknown): string {
-  if (typeof text !== 'string') throw new TypeError(expected(what, 'a string', text));
+function escaped(what: string, value: unknown): string {
+  const text = textOf(what, value);
   const halves = text.match(loneSurrogate) ?? [];
   const [first = '', ...others] = text.split(loneSurrogate).map(encodeURIComponent);
   return others.reduce((done, next, index) => `${done}%u${(halves[index]?.charCodeAt(0) ?? 0).toString(16).toUpperCase()}${next}`, first);
+}
+
+/** A number beyond 2^53 may have been another one before it was read: two things would share a lock. */
+function textOf(what: string, value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value !== 'number') throw new TypeError(expected(what, 'a string, a number or a bigint', value));
+  if (!Number.isFinite(value)) throw new RangeError(expected(what, 'a string, a finite number or a bigint', value));
+  if (Math.abs(value) > Number.MAX_SAFE_INTEGER) throw new RangeError(`${expected(what, 'a number of at most 2^53 - 1', value)}: pass it as a string or a bigint`);
+  return String(value);
 }

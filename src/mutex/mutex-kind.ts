@@ -2,12 +2,16 @@ import type { LockClient } from '../client/lock-client.js';
 import { lightest, weightedMark } from '../weighted/weighted-name.js';
 import type { Grant } from '../internals/grant.js';
 import { LockInternals } from '../internals/lock-internals.js';
+import { OrderedQueue } from '../internals/ordered-queue.js';
 import { readHolder, readParticipants, type Participant } from '../internals/participants.js';
-import type { Deadline } from '../internals/deadline.js';
+import type { Deadline } from '../support/deadline.js';
+import type { QueueKind } from '../internals/queue-view.js';
+import type { LockInternalsOptions } from '../internals/znode-queue.js';
+import { IdleLock } from '../sticky/idle-lock.js';
 import { StickyLock } from '../sticky/sticky-lock.js';
-import { WeightedInternals, type WaitTools } from '../weighted/weighted-internals.js';
-import { readWeightedHolder, readWeightedParticipants } from '../weighted/weighted-participants.js';
+import { WeightedKind } from '../weighted/weighted-kind.js';
 import type { CheckedMutexOptions } from './mutex-options.js';
+import type { SharedLock } from './shared-lock.js';
 
 /** What differs between a mutex in Curator's order, a sticky one, and one with weights. */
 export interface MutexKind {
@@ -27,48 +31,74 @@ export interface Wish {
   readonly weight: number | undefined;
   /** What is written into the znode instead of the usual. */
   readonly data: Uint8Array | undefined;
-  /** What the same owner holds now in the same queue, if that lets it in at once. */
-  readonly beside: (() => Grant | undefined) | undefined;
+  /** For a read lock: the write lock that the same owner holds now. */
+  readonly heldForWriting: (() => Grant | undefined) | undefined;
 }
 
 export function mutexKind(client: LockClient, path: string, options: CheckedMutexOptions, tools: WaitTools): MutexKind {
   return options.weights ? weighted(client, path, options.weights, tools) : ordered(client, path, options, tools);
 }
 
-function weighted(client: LockClient, path: string, weights: { readonly overtakesPerWeight: number }, tools: WaitTools): MutexKind {
-  const internals = new WeightedInternals(client, path, weights, tools);
+function weighted(client: LockClient, path: string, { overtakesPerWeight }: { readonly overtakesPerWeight: number }, tools: WaitTools): MutexKind {
+  const kindOf = (weight: number): WeightedKind => new WeightedKind(weight, overtakesPerWeight, path);
+  const internals = new Map<number, LockInternals>();
   return {
     lockName: weightedMark,
     lockNames: [weightedMark],
     hasWeights: true,
     isSticky: false,
-    acquire: (deadline, { weight = lightest, data }) => internals.acquire(deadline, weight, data),
-    participants: (deadline) => readWeightedParticipants(client, path, deadline),
-    holder: (deadline) => readWeightedHolder(client, path, deadline),
+    acquire: (deadline, { weight = lightest, data }) => {
+      const known = internals.get(weight) ?? new LockInternals(client, path, internalsOptions(kindOf(weight), tools));
+      internals.set(weight, known);
+      return known.acquire(deadline, { data });
+    },
+    ...readers(client, path, kindOf(lightest)),
   };
 }
 
 function ordered(client: LockClient, path: string, { driver, foreignNodes, sticky }: CheckedMutexOptions, tools: WaitTools): MutexKind {
-  const isSticky = sticky !== undefined;
-  const { data } = tools;
-  const plain = new LockInternals(client, path, {
-    driver,
-    foreignNodes,
-    data,
-    hasMarkedUuid: isSticky,
-    get queued() {
-      return tools.queued;
-    },
-  });
-  const internals = sticky ? new StickyLock(client, path, plain, { ...sticky, data, root: `${client.chroot}${path}`, clock: client.clock }) : plain;
-  const shown = foreignNodes === 'wait' ? 'known' : 'own';
+  const kind = new OrderedQueue(driver, { path, foreignNodes });
+  const plain = new LockInternals(client, path, internalsOptions(kind, tools, { hasMarkedUuid: sticky !== undefined }));
+  const asking = { internals: plain, data: tools.data };
+  const kept = (idleMs: number): StickyLock => {
+    const { shared } = tools;
+    return (shared.sticky ??= new StickyLock(client, path, { idleMs, path, clock: client.clock, use: () => shared.use(), leave: () => shared.leave() }));
+  };
   return {
     lockName: driver.lockName,
     lockNames: driver.lockNames ?? [driver.lockName],
     hasWeights: false,
-    isSticky,
-    acquire: (deadline, { beside, data: ownData }) => internals.acquire(deadline, beside, ownData),
-    participants: (deadline) => readParticipants(client, path, driver, deadline, shown),
-    holder: (deadline) => readHolder(client, path, { driver, shown }, deadline),
+    isSticky: sticky !== undefined,
+    acquire: (deadline, { heldForWriting, data }) => {
+      if (sticky) return kept(sticky.idleMs).acquire(deadline, asking);
+      // A read lock beside its own write lock needs to ask nobody for it.
+      if (deadline.mayWait || heldForWriting?.()) return plain.acquire(deadline, { data, heldForWriting });
+      return new IdleLock(client, path, plain).tryAcquire(deadline, data);
+    },
+    ...readers(client, path, kind),
   };
+}
+
+function internalsOptions(kind: QueueKind, tools: WaitTools, { hasMarkedUuid = false } = {}): LockInternalsOptions {
+  return {
+    kind,
+    data: tools.data,
+    hasMarkedUuid,
+    get queued() {
+      return tools.queued;
+    },
+  };
+}
+
+function readers(client: LockClient, path: string, kind: QueueKind): Pick<MutexKind, 'participants' | 'holder'> {
+  return {
+    participants: (deadline) => readParticipants(client, path, kind, deadline),
+    holder: (deadline) => readHolder(client, path, kind, deadline),
+  };
+}
+
+/** What a wait needs of the object that waits. */
+export interface WaitTools extends Pick<LockInternalsOptions, 'data' | 'queued'> {
+  /** What it shares with other objects. */
+  readonly shared: SharedLock;
 }

@@ -1,8 +1,9 @@
-import { askApplication } from '../support/no-context.js';
 import { expectDuration, expected, expectMethod, expectOneOf, expectOptions } from '../support/validate.js';
+import { ApplicationDriver } from '../driver/application-driver.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { checkedWeights, type WeightsOptions } from '../weighted/weights-options.js';
 import { standardDriver } from '../driver/standard-driver.js';
+import type { LockRules } from './lock-rules.js';
 
 /** Options of {@link InterProcessMutex}. */
 export interface InterProcessMutexOptions {
@@ -42,6 +43,8 @@ export interface CheckedMutexOptions {
   readonly foreignNodes: 'reject' | 'wait';
   readonly sticky: StickyOptions | undefined;
   readonly weights: { readonly overtakesPerWeight: number } | undefined;
+  /** What other objects of the client on the same path must agree on. */
+  readonly rules: LockRules;
 }
 
 /** A copy. @throws TypeError or RangeError for a bad option */
@@ -54,12 +57,15 @@ export function checkedMutexOptions(options: InterProcessMutexOptions, { isOwnDr
     if (foreignNodes === 'wait') throw new TypeError(expected('foreignNodes', "'reject' beside `weights`", foreignNodes));
     if (sticky !== undefined) throw new TypeError(expected('sticky', 'undefined beside `weights`', sticky));
   }
-  return {
+  const checked = {
     driver: driver === undefined || isOwnDriver ? (driver ?? standardDriver) : checkDriver(driver),
     foreignNodes,
     sticky: sticky === undefined ? undefined : checkSticky(sticky),
     weights: weights === undefined ? undefined : checkedWeights(weights),
   };
+  // The library's own drivers are no option: the kind of lock says them.
+  const given = isOwnDriver ? standardDriver : (driver ?? standardDriver);
+  return { ...checked, rules: { ...checked, driver: given } };
 }
 
 function checkDriver(driver: LockDriver): LockDriver {
@@ -67,31 +73,11 @@ function checkDriver(driver: LockDriver): LockDriver {
   expectMethod('driver', driver, 'sort');
   if (typeof driver.lockName !== 'string' || driver.lockName === '') throw new TypeError(expected('driver.lockName', 'a non-empty string', driver.lockName));
   if (/[/\0]/.test(driver.lockName)) throw new TypeError(expected('driver.lockName', 'a part of a name, without slashes', driver.lockName));
-  return outsideOfContexts(driver);
+  return driver === standardDriver ? driver : new ApplicationDriver(driver);
 }
 
 function checkSticky(options: StickyOptions): StickyOptions {
   const { idleMs } = expectOptions('sticky', options, ['idleMs']);
   expectDuration('sticky.idleMs', idleMs);
   return { idleMs };
-}
-
-/** One for each driver of an application: whether two mutexes have the same one is told by identity. */
-const wrapped = new WeakMap<LockDriver, LockDriver>();
-
-/** A driver is application code, which must not act as the owner of a lock. */
-function outsideOfContexts(driver: LockDriver): LockDriver {
-  if (driver === standardDriver) return driver;
-  const known = wrapped.get(driver);
-  if (known) return known;
-  const { lockName, lockNames, appendOnly } = driver;
-  const outside: LockDriver = {
-    lockName,
-    appendOnly,
-    ...(lockNames && { lockNames }),
-    sort: (children) => askApplication(() => driver.sort(children)),
-    decide: (sorted, ours) => askApplication(() => driver.decide(sorted, ours)),
-  };
-  wrapped.set(driver, outside);
-  return outside;
 }

@@ -2,7 +2,7 @@ import { requireClient, requireOpen, type LockClient } from '../client/lock-clie
 import { lockPath } from '../zookeeper/path.js';
 import { expectOptions, expectSignal } from '../support/validate.js';
 import type { Participant } from '../internals/participants.js';
-import { Deadline } from '../internals/deadline.js';
+import { lockDeadline } from '../internals/lock-deadline.js';
 import { QueueWatch } from './queue-watch.js';
 
 /**
@@ -46,7 +46,7 @@ export interface WatchQueueOptions {
 }
 
 async function* queues(client: LockClient, path: string, signal: AbortSignal | undefined): AsyncGenerator<LockQueue, void, undefined> {
-  const deadline = new Deadline(client, path, { signal });
+  const deadline = lockDeadline(client, path, { signal });
   // A signal that cannot be listened to would look like one that has aborted.
   if (!signal?.aborted && !client.isClosing) deadline.check();
   const watch = new QueueWatch(client, path, deadline);
@@ -55,10 +55,7 @@ async function* queues(client: LockClient, path: string, signal: AbortSignal | u
   try {
     let last: string | undefined;
     while (!deadline.isExpired) {
-      const participants = await deadline.limit(
-        () => watch.look(),
-        () => undefined,
-      );
+      const participants = await watch.look();
       const shown = participants.map(({ path: znode, data }) => `${znode} ${data.toString('base64')}`).join('\n');
       if (shown === last) continue;
       last = shown;

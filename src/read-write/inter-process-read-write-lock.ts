@@ -1,4 +1,5 @@
 import type { LockClient } from '../client/lock-client.js';
+import { showByJson } from '../support/shown.js';
 import { expectOptions } from '../support/validate.js';
 import { readDriver, writeDriver } from './read-write-driver.js';
 import { localAddress } from '../internals/local-address.js';
@@ -50,13 +51,22 @@ export class InterProcessReadWriteLock {
   constructor(client: LockClient, path: string, options: InterProcessReadWriteLockOptions = {}) {
     const { data = Buffer.from(localAddress()), foreignNodes } = expectOptions('InterProcessReadWriteLock', options, ['data', 'foreignNodes']);
     const copy = copyOfData(data);
-    this.readLock = new InterProcessMutex(client, path, { driver: readDriver, foreignNodes }, { role: 'read', data: copy, other: () => this.writeLock });
-    this.writeLock = new InterProcessMutex(client, path, { driver: writeDriver, foreignNodes }, { role: 'write', data: copy, other: () => this.readLock });
+    this.readLock = new InterProcessMutex(client, path, { driver: readDriver, foreignNodes }, { role: 'read', data: copy });
+    this.writeLock = new InterProcessMutex(client, path, { driver: writeDriver, foreignNodes }, { role: 'write', data: copy });
   }
 
   /** The lock's znode, as it was given. */
   get path(): string {
     return this.writeLock.path;
+  }
+
+  /** What `console.log` and `JSON.stringify` show: the path, and what this process holds of both locks. */
+  toJSON(): object {
+    return { path: this.path, readLock: this.readLock.toJSON(), writeLock: this.writeLock.toJSON() };
+  }
+
+  static {
+    showByJson(this, 'InterProcessReadWriteLock');
   }
 }
 

@@ -1,25 +1,23 @@
 import { InvalidPathError } from '../zookeeper/invalid-path-error.js';
-import { RequestFailedError } from '../internals/lock-errors.js';
+import { requestFailed } from '../internals/refusal.js';
 import type { LockClient } from '../client/lock-client.js';
-import { exists, getData, remove, setData, type Operation, type Stat } from '../zookeeper/operations.js';
+import { exists, getData, remove, setData, type Stat } from '../zookeeper/operations.js';
+import { watchZnode } from '../zookeeper/watch-znode.js';
 import { isZooKeeperError, whenNoNode, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
-import { connectedSession } from '../internals/reconnected.js';
 import { dataOf, markIn, type Mark } from '../internals/mark.js';
-import type { Deadline } from '../internals/deadline.js';
-import { nextNews } from '../internals/plant-watch.js';
+import type { Deadline } from '../support/deadline.js';
+import { RecentData } from '../internals/recent-data.js';
 import { shownData } from '../internals/shown-data.js';
 
 /** A participant's znode, whoever created it, that is asked for or taken by a mark in its data. */
 export class MarkedNode {
   readonly #client: LockClient;
   readonly #path: string;
-  readonly #root: string;
   readonly #mark: Mark;
 
   constructor(client: LockClient, path: string, mark: Mark) {
     this.#client = client;
     this.#path = path;
-    this.#root = `${client.chroot}${path}`;
     this.#mark = mark;
   }
 
@@ -32,7 +30,7 @@ export class MarkedNode {
    */
   async mark(deadline: Deadline): Promise<void> {
     const { ephemeralOwner } = await this.#look(deadline).catch(this.#refused);
-    if (ephemeralOwner === 0n) throw new InvalidPathError(this.#path, 'no session owns this znode, so nobody holds a lock by it');
+    if (ephemeralOwner === 0n) throw new InvalidPathError(this.#path, 'no session owns this znode, so nobody holds a lock by it. Pass the path of a participant, such as (await mutex.participants())[0].path');
     await this.#write(deadline);
   }
 
@@ -47,33 +45,36 @@ export class MarkedNode {
 
   /** Resolves when it is gone. */
   async delete(deadline: Deadline): Promise<void> {
-    await this.#answer(remove(this.#root), deadline).catch(whenNoNode(undefined)).catch(this.#refused);
+    await this.#client.ask(remove(this.#path), deadline).catch(whenNoNode(undefined)).catch(this.#refused);
   }
 
   async #look(deadline: Deadline): Promise<Stat> {
     try {
-      const read = await this.#answer(getData(this.#root, false), deadline, { mustCatchUp: true });
-      shownData(this.#client, this.#client.session, { path: this.#root, ...read });
+      const read = await this.#client.ask((session) => {
+        session.catchUp(this.#path);
+        return session.request(getData(this.#path, false)).then(({ value }) => value);
+      }, deadline);
+      shownData(this.#client, this.#client.session, { path: this.#path, ...read });
       // Asked for in advance: from here on it is one of those that are kept.
-      this.#client.recentData.recall(this.#root, read.stat.czxid);
+      this.#client.companions.of(RecentData).recall(this.#path, read.stat.czxid);
       return read.stat;
     } catch (error) {
       if (!isZooKeeperError(error, 'NO_AUTH')) throw error;
       // Who may write and not read can ask all the same.
-      return this.#answer(exists(this.#root), deadline);
+      return this.#client.ask(exists(this.#path), deadline);
     }
   }
 
   /** Who let go meanwhile needs no mark. */
   async #write(deadline: Deadline): Promise<void> {
-    await this.#answer(setData(this.#root, dataOf(this.#mark)), deadline).catch(whenNoNode(undefined)).catch(this.#refused);
+    await this.#client.ask(setData(this.#path, dataOf(this.#mark)), deadline).catch(whenNoNode(undefined)).catch(this.#refused);
   }
 
   async #news(deadline: Deadline): Promise<'gone' | 'overwritten' | 'look'> {
-    const session = await connectedSession(this.#client, deadline);
+    const session = await this.#client.whenConnected(deadline);
     return deadline.wait((wake, fail) => {
-      const stopWatching = nextNews(session, this.#root, {
-        found: (data) => {
+      const stopWatching = watchZnode(session, this.#path, 'data', {
+        found: ({ data }) => {
           if (markIn(data) !== this.#mark) wake('overwritten');
         },
         told: (event) => wake(event === 'deleted' ? 'gone' : 'look'),
@@ -87,25 +88,9 @@ export class MarkedNode {
     });
   }
 
-  /** Asked again on the next connection when the answer was lost. */
-  async #answer<T>(operation: Operation<T>, deadline: Deadline, { mustCatchUp = false } = {}): Promise<T> {
-    for (;;) {
-      const session = await connectedSession(this.#client, deadline);
-      if (mustCatchUp) session.catchUp(this.#root);
-      try {
-        return await deadline.wait((wake, fail) => {
-          session.request(operation).then(({ value }) => wake(value), fail);
-          return () => undefined;
-        });
-      } catch (error) {
-        if (!(error instanceof ZooKeeperError && error.isRetryable)) throw error;
-      }
-    }
-  }
-
   readonly #refused = (error: unknown): never => {
     if (!(error instanceof ZooKeeperError)) throw error;
     const why = error.is('NO_NODE') ? ', because it is not there' : '';
-    throw new RequestFailedError(`${this.#path} cannot be ${this.#mark === 'revoke' ? 'revoked' : 'released by force'}${why}`, error);
+    throw requestFailed(this.#client, `${this.#path} cannot be ${this.#mark === 'revoke' ? 'revoked' : 'released by force'}${why}`, error);
   };
 }

@@ -3,7 +3,8 @@ import { requireClient, requireOpen, type LockClient } from '../client/lock-clie
 import { lockPath } from '../zookeeper/path.js';
 import type { Mark } from '../internals/mark.js';
 import { MarkedNode } from './marked-node.js';
-import { Deadline, type DeadlineOptions } from '../internals/deadline.js';
+import type { Deadline, DeadlineOptions } from '../support/deadline.js';
+import { lockDeadline } from '../internals/lock-deadline.js';
 import { checkWaitOptions } from '../mutex/acquire-options.js';
 import { ask, type AskOptions } from '../mutex/ask.js';
 
@@ -84,7 +85,7 @@ function markedNode(client: unknown, path: unknown, mark: Mark): MarkedNode {
 }
 
 async function within<T>(client: LockClient, path: string, options: DeadlineOptions, job: (deadline: Deadline) => Promise<T>): Promise<T> {
-  const deadline = new Deadline(client, path, { ...options, what: 'released' });
+  const deadline = lockDeadline(client, path, { ...options, what: 'released' });
   try {
     return await job(deadline);
   } finally {

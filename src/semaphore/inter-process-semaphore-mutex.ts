@@ -1,4 +1,3 @@
-import { NotOwnedError } from '../internals/lock-errors.js';
 import { requireClient, type LockClient } from '../client/lock-client.js';
 import { lockPath } from '../zookeeper/path.js';
 import { expectFunction } from '../support/validate.js';
@@ -7,8 +6,9 @@ import type { Participant } from '../internals/participants.js';
 import { checkAcquireOptions, checkTryOptions, type AcquireOptions } from '../mutex/acquire-options.js';
 import type { AskOptions } from '../mutex/ask.js';
 import type { Hold } from '../mutex/hold.js';
+import type { LockObjectEvents } from '../mutex/hold-events.js';
+import { showByJson } from '../support/shown.js';
 import { Leases } from './leases.js';
-import { withHold } from '../mutex/with-hold.js';
 
 /**
  * A lock that belongs to nobody: it is not re-entrant, and anybody who has the object may release it. A semaphore of one lease, in one queue with Apache
@@ -36,7 +36,7 @@ export class InterProcessSemaphoreMutex {
     requireClient(client);
     this.#client = client;
     this.#path = lockPath(path);
-    this.#leases = new Leases(client, this.#path, { is: 'fixed', maxLeases: 1 });
+    this.#leases = new Leases(client, this.#path, 'semaphore-mutex', { is: 'fixed', maxLeases: 1 });
   }
 
   /** The lock's znode, as it was given. */
@@ -87,8 +87,7 @@ export class InterProcessSemaphoreMutex {
    */
   async withLock<T>(job: (hold: Hold) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
     expectFunction('job', job);
-    const hold = await this.acquire(checkAcquireOptions('withLock', options));
-    return withHold(hold, this.#path, () => job(hold));
+    return this.#leases.withLock(job, checkAcquireOptions('withLock', options));
   }
 
   /**
@@ -96,10 +95,8 @@ export class InterProcessSemaphoreMutex {
    *
    * @throws NotOwnedError when there is none
    */
-  async release(): Promise<ReleaseOutcome> {
-    const hold = this.#leases.oldest;
-    if (hold === undefined) throw new NotOwnedError(this.#path, `Not acquired: ${this.#path}`);
-    return hold.release();
+  release(): Promise<ReleaseOutcome> {
+    return this.#leases.release();
   }
 
   /** Whether anybody holds the lock by this object. Asks no server. */
@@ -114,5 +111,61 @@ export class InterProcessSemaphoreMutex {
    */
   participants(options?: AskOptions): Promise<Participant[]> {
     return this.#leases.participants(options);
+  }
+
+  /**
+   * The participant that holds the lock now, in whatever process; undefined when nobody holds it.
+   *
+   * @throws as {@link InterProcessSemaphore.participants}
+   * @example
+   * const holder = await lock.holder();
+   */
+  async holder(options?: AskOptions): Promise<Participant | undefined> {
+    const [holder] = await this.#leases.holders('holder', options);
+    return holder;
+  }
+
+  /**
+   * Whether anybody holds the lock, in whatever process. It may have changed by the time that the answer is here: use `tryAcquire` to get the lock if it is free.
+   *
+   * @throws as {@link InterProcessSemaphoreMutex.holder}
+   * @example
+   * if (await lock.isLocked()) console.log('busy');
+   */
+  async isLocked(options?: AskOptions): Promise<boolean> {
+    return (await this.#leases.holders('isLocked', options)).length > 0;
+  }
+
+  /**
+   * Calls `listener` at every event of this object from now on: as of {@link InterProcessMutex.on}.
+   *
+   * @throws TypeError for another event, or a listener that is not a function
+   * @example
+   * lock.on('lost', ({ error }) => log.warn(error));
+   */
+  on<Name extends keyof LockObjectEvents>(event: Name, listener: (value: LockObjectEvents[Name]) => void): this {
+    this.#leases.events.on(event, listener);
+    return this;
+  }
+
+  /** As `on`, for the next time only. */
+  once<Name extends keyof LockObjectEvents>(event: Name, listener: (value: LockObjectEvents[Name]) => void): this {
+    this.#leases.events.once(event, listener);
+    return this;
+  }
+
+  /** Takes back what `on` or `once` was given; of several equal listeners the latest. */
+  off<Name extends keyof LockObjectEvents>(event: Name, listener: (value: LockObjectEvents[Name]) => void): this {
+    this.#leases.events.off(event, listener);
+    return this;
+  }
+
+  /** What `console.log` and `JSON.stringify` show: the path, and what this object holds, tokens as text. */
+  toJSON(): object {
+    return this.#leases.toJSON();
+  }
+
+  static {
+    showByJson(this, 'InterProcessSemaphoreMutex');
   }
 }

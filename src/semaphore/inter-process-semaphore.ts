@@ -1,11 +1,14 @@
 import { requireClient, type LockClient } from '../client/lock-client.js';
 import { lockPath, validatePath } from '../zookeeper/path.js';
-import { expected, expectInteger, expectOptions } from '../support/validate.js';
+import { expected, expectFunction, expectInteger, expectOptions } from '../support/validate.js';
 import type { Limit } from './lease-internals.js';
 import type { Participant } from '../internals/participants.js';
+import { showByJson } from '../support/shown.js';
 import { checkAcquireOptions, checkTryOptions, type AcquireOptions } from '../mutex/acquire-options.js';
 import type { AskOptions } from '../mutex/ask.js';
 import type { Hold } from '../mutex/hold.js';
+import type { LockObjectEvents } from '../mutex/hold-events.js';
+import type { ReleaseOutcome } from '../internals/grant.js';
 import { Leases } from './leases.js';
 
 /**
@@ -39,7 +42,7 @@ export class InterProcessSemaphore {
     this.#client = client;
     this.#path = lockPath(path);
     this.#limit = checkLimit(options);
-    this.#leases = new Leases(client, this.#path, this.#limit);
+    this.#leases = new Leases(client, this.#path, 'semaphore', this.#limit);
   }
 
   /** The semaphore's znode, as it was given. */
@@ -92,6 +95,37 @@ export class InterProcessSemaphore {
   }
 
   /**
+   * Runs `job` while holding a lease, and gives the lease back when the job settles, whatever happens. A job that wants another lease of the semaphore waits for one beside its own. A job that
+   * fulfils after its lease was lost rejects all the same. A job whose `leaseMs` ends is not waited for: it may hang.
+   *
+   * @returns what `job` returned
+   * @throws what `job` throws
+   * @throws LockLostError when the lease was lost before the job fulfilled
+   * @throws TypeError when the job returns a stream or an iterator, which would outlive the lease
+   * @throws as {@link InterProcessSemaphore.acquire}; `job` is not called then
+   * @example
+   * const page = await semaphore.withLock((lease) => print(document, lease.signal), { timeoutMs: 5_000 });
+   */
+  async withLock<T>(job: (lease: Hold) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
+    expectFunction('job', job);
+    return this.#leases.withLock(job, checkAcquireOptions('withLock', options));
+  }
+
+  /**
+   * Gives back the oldest lease of this object, in whatever function it was acquired. `lease.release()` says which one, and is to be preferred.
+   *
+   * @throws NotOwnedError when this object has none
+   */
+  release(): Promise<ReleaseOutcome> {
+    return this.#leases.release();
+  }
+
+  /** Whether this object has a lease. Asks no server. */
+  get isAcquiredInThisProcess(): boolean {
+    return this.#leases.isAnyValid;
+  }
+
+  /**
    * Waits for several leases, all or none, with one deadline. Who is behind waits meanwhile, so that two who want several do not each take a
    * part and wait for each other for ever. Java's `acquire(2)` does take a part: where it waits behind this call for the rest, and no lease has come or gone for
    * 1.5 seconds, this call gives back what it has and queues up again.
@@ -125,6 +159,53 @@ export class InterProcessSemaphore {
    */
   participants(options?: AskOptions): Promise<Participant[]> {
     return this.#leases.participants(options);
+  }
+
+  /**
+   * The participants that have a lease, in whatever process, the oldest lease first: the first of {@link InterProcessSemaphore.participants}, as many as there are leases. After a shared count was
+   * lowered, participants that have a lease beyond it are not shown.
+   *
+   * @throws RequestFailedError when the shared count cannot be read
+   * @throws as {@link InterProcessSemaphore.participants}
+   * @example
+   * const free = 3 - (await semaphore.holders()).length;
+   */
+  holders(options?: AskOptions): Promise<Participant[]> {
+    return this.#leases.holders('holders', options);
+  }
+
+  /**
+   * Calls `listener` at every event of this object from now on: as of {@link InterProcessMutex.on}, for each lease.
+   *
+   * @throws TypeError for another event, or a listener that is not a function
+   * @example
+   * semaphore.on('queued', ({ position }) => log.info(`place ${position} in line`));
+   */
+  on<Name extends keyof LockObjectEvents>(event: Name, listener: (value: LockObjectEvents[Name]) => void): this {
+    this.#leases.events.on(event, listener);
+    return this;
+  }
+
+  /** As `on`, for the next time only. */
+  once<Name extends keyof LockObjectEvents>(event: Name, listener: (value: LockObjectEvents[Name]) => void): this {
+    this.#leases.events.once(event, listener);
+    return this;
+  }
+
+  /** Takes back what `on` or `once` was given; of several equal listeners the latest. */
+  off<Name extends keyof LockObjectEvents>(event: Name, listener: (value: LockObjectEvents[Name]) => void): this {
+    this.#leases.events.off(event, listener);
+    return this;
+  }
+
+  /** What `console.log` and `JSON.stringify` show: the path, how many leases there are, and the leases of this object, tokens as text. At most ten are shown. */
+  toJSON(): object {
+    const limit = this.#limit.is === 'fixed' ? { maxLeases: this.#limit.maxLeases } : { sharedCount: this.#limit.path };
+    return { ...limit, ...this.#leases.toJSON() };
+  }
+
+  static {
+    showByJson(this, 'InterProcessSemaphore');
   }
 }
 

@@ -1,65 +1,89 @@
-import { throwIfAborted } from '../support/abort-signal.js';
-import { LockTimeoutError } from '../internals/lock-errors.js';
+import { LockTimeoutError, NotOwnedError } from '../internals/lock-errors.js';
 import { requireOpen, type LockClient } from '../client/lock-client.js';
+import type { LockKind } from '../client/lock-event.js';
+import { callSite } from '../support/call-site.js';
+import { Events } from '../support/events.js';
 import { LeaseInternals, type Limit } from './lease-internals.js';
+import type { QueuedListener } from '../internals/znode-queue.js';
+import type { ReleaseOutcome } from '../internals/grant.js';
 import { readParticipants, type Participant } from '../internals/participants.js';
-import { Deadline } from '../internals/deadline.js';
+import { acquireDeadline } from '../internals/lock-deadline.js';
 import { dataOfOptions, leaseTermsOf, type AcquireOptions } from '../mutex/acquire-options.js';
 import { ask, type AskOptions } from '../mutex/ask.js';
-import { Hold, type HoldKeeper } from '../mutex/hold.js';
-import { usedLimits } from './used-limits.js';
+import { Hold, type HeldLock, type HoldKeeper } from '../mutex/hold.js';
+import { holdEvents, queuedListener, tellFailure, tellNews, type LockObjectEvents } from '../mutex/hold-events.js';
+import { watchForLeak } from '../mutex/leak-watch.js';
+import { withHold } from '../mutex/with-hold.js';
+import { UsedLimits } from './used-limits.js';
 
 /** The leases of one semaphore object: acquired, and kept until they are released. */
 export class Leases {
+  readonly events = new Events<LockObjectEvents>('queued', ...holdEvents);
   readonly #client: LockClient;
   readonly #path: string;
+  readonly #lock: HeldLock;
   readonly #limit: Limit;
+  readonly #limits: UsedLimits;
   readonly #internals: LeaseInternals;
   readonly #keeper: HoldKeeper;
   /** What was not released yet, the oldest first. */
   readonly #holds = new Set<Hold>();
 
-  constructor(client: LockClient, path: string, limit: Limit) {
+  constructor(client: LockClient, path: string, kind: LockKind, limit: Limit) {
     this.#client = client;
     this.#path = path;
     this.#limit = limit;
-    this.#internals = new LeaseInternals(client, path, limit);
-    this.#keeper = {
-      lock: { client, path, lockName: 'lease-' },
-      released: (hold) => {
-        if (this.#holds.delete(hold)) usedLimits(client).leave(path);
+    this.#limits = client.companions.of(UsedLimits);
+    const lock = { client, path, kind, lockName: 'lease-' };
+    const { events } = this;
+    this.#lock = lock;
+    this.#internals = new LeaseInternals(client, path, limit, {
+      get queued(): QueuedListener | undefined {
+        return queuedListener(lock, events);
       },
-      tell: () => undefined,
+    });
+    this.#keeper = {
+      lock,
+      released: (hold) => {
+        if (this.#holds.delete(hold)) this.#limits.leave(path);
+      },
+      tell: (news, hold) => tellNews(events, news, hold),
+      askToRelease: () => undefined,
     };
-  }
-
-  get oldest(): Hold | undefined {
-    const [oldest] = this.#holds;
-    return oldest;
   }
 
   get isAnyValid(): boolean {
     return [...this.#holds].some((hold) => hold.isValid);
   }
 
+  /** Those that were not released, the oldest first. */
+  get holds(): Hold[] {
+    return [...this.#holds];
+  }
+
   /** All of them; LockTimeoutError, too, when a single try finds too few. */
-  async acquire(quantity: number, options: AcquireOptions): Promise<Hold[]> {
+  async acquire(quantity: number, options: AcquireOptions, what: CallName = 'acquire'): Promise<Hold[]> {
     requireOpen(this.#client, `the semaphore ${this.#path} cannot be acquired`);
-    throwIfAborted(options.signal);
-    const limits = usedLimits(this.#client);
-    limits.enter(this.#path, this.#limit);
-    const deadline = Deadline.ofAcquire(this.#client, this.#path, options);
+    const calledAt = this.#client.options.debug ? callSite() : undefined;
+    this.#limits.enter(this.#path, this.#limit);
+    const deadline = acquireDeadline(this.#client, this.#path, options);
     try {
+      deadline.check();
       const grants = await this.#internals.acquire(quantity, deadline, dataOfOptions(options));
-      if (grants === undefined) throw new LockTimeoutError(this.#path, 0);
+      if (grants === undefined) throw deadline.late();
       return grants.map((grant) => {
-        limits.enter(this.#path, this.#limit);
-        const hold = new Hold({ grant, handles: 0 }, this.#keeper, undefined);
+        this.#limits.enter(this.#path, this.#limit);
+        const hold = new Hold({ grant, handles: 0 }, this.#keeper, { context: undefined, askedAt: this.#client.hearsLocks ? deadline.startedAt : undefined, calledAt });
         this.#holds.add(hold);
-        return hold.begin(leaseTermsOf(options));
+        if (this.#client.options.debug && what !== 'withLock') watchForLeak(hold);
+        return hold.begin(leaseTermsOf(options)).handle;
       });
+    } catch (error) {
+      const thrown = error instanceof LockTimeoutError ? error.with({}) : error;
+      tellFailure(this.#lock, deadline, thrown, { signal: options.signal, isTry: what === 'tryAcquire' });
+      throw thrown;
     } finally {
-      limits.leave(this.#path);
+      this.#limits.leave(this.#path);
       deadline.dispose();
     }
   }
@@ -67,7 +91,7 @@ export class Leases {
   /** One of them; undefined when the time is over. */
   async tryAcquire(options: AcquireOptions): Promise<Hold | undefined> {
     try {
-      const [lease] = await this.acquire(1, options);
+      const [lease] = await this.acquire(1, options, 'tryAcquire');
       return lease;
     } catch (error) {
       if (error instanceof LockTimeoutError) return undefined;
@@ -75,8 +99,34 @@ export class Leases {
     }
   }
 
+  /** Runs `job` while one of them is held. */
+  async withLock<T>(job: (hold: Hold) => T | PromiseLike<T>, options: AcquireOptions): Promise<T> {
+    const [hold] = await this.acquire(1, options, 'withLock');
+    return withHold(hold as Hold, this.#path, () => job(hold as Hold));
+  }
+
+  /** Releases the oldest one of this object. */
+  release(): Promise<ReleaseOutcome> {
+    const [oldest] = this.#holds;
+    return oldest ? oldest.release() : Promise.reject(new NotOwnedError(this.#path, `Not acquired: ${this.#path}: release() ends a hold that was acquired by this object, and there is none. Prefer hold.release(), which names the hold that it ends`));
+  }
+
   participants(options?: AskOptions): Promise<Participant[]> {
     const question = { call: 'participants', what: 'participants', path: this.#path } as const;
-    return ask(this.#client, question, options, (deadline) => readParticipants(this.#client, this.#internals.leasesPath, this.#internals.driver, deadline));
+    return ask(this.#client, question, options, (deadline) => readParticipants(this.#client, this.#internals.leasesPath, this.#internals.kind, deadline));
+  }
+
+  holders(call: string, options?: AskOptions): Promise<Participant[]> {
+    return ask(this.#client, { call, what: 'holder', path: this.#path }, options, (deadline) => this.#internals.holders(deadline));
+  }
+
+  /** What `toJSON` of the object shows. */
+  toJSON(): object {
+    return { path: this.#path, isAcquiredInThisProcess: this.isAnyValid, holds: this.holds.slice(0, mostShown).map((hold) => hold.toJSON()) };
   }
 }
+
+type CallName = 'acquire' | 'tryAcquire' | 'withLock';
+
+/** How many holds `toJSON` shows. */
+const mostShown = 10;

@@ -1,53 +1,48 @@
-import { RequestFailedError } from '../internals/lock-errors.js';
 import type { LockClient } from '../client/lock-client.js';
+import { RequestFailedError } from '../internals/lock-errors.js';
+import { refused } from '../internals/refusal.js';
 import { getData } from '../zookeeper/operations.js';
 import type { Session } from '../zookeeper/session.js';
-import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
-import type { Deadline } from '../internals/deadline.js';
-import { reconnected } from '../internals/reconnected.js';
+import { watchZnode } from '../zookeeper/watch-znode.js';
+import { isZooKeeperError } from '../zookeeper/zookeeper-error.js';
+import type { Deadline } from '../support/deadline.js';
 
 /** A number that programs share by a znode, as Curator's SharedCount writes it: a signed 32-bit integer, big-endian. */
 export class SharedCount {
+  readonly #client: LockClient;
   readonly #path: string;
-  readonly #root: string;
 
   constructor(client: LockClient, path: string) {
+    this.#client = client;
     this.#path = path;
-    this.#root = `${client.chroot}${path}`;
   }
 
   /** What it is now; undefined when the session has ended instead, or its connection where the deadline may not wait. */
   async read(session: Session, deadline: Deadline): Promise<number | undefined> {
-    while (await reconnected(session, deadline)) {
-      try {
-        return this.#parse((await session.request(getData(this.#root, false))).value.data);
-      } catch (error) {
-        if (!(error instanceof ZooKeeperError && error.isRetryable)) throw this.#explained(error);
-        if (!deadline.mayWait) return undefined;
-      }
-    }
-    return undefined;
+    const read = await session.ask(getData(this.#path, false), deadline).catch((error: unknown) => this.#refused(error));
+    return read && this.#parse(read.data);
   }
 
   /** Calls `changed` once when it is not `known` any more, or may be; returns what takes the watch back. */
   watch(session: Session, known: number, changed: () => void): () => void {
-    session.watch(this.#root, changed);
-    session.request(getData(this.#root, true)).then(
-      ({ value }) => {
-        if (value.data.length !== 4 || value.data.readInt32BE() !== known) changed();
-      },
-      // Whoever reads it again finds out why.
-      () => changed(),
-    );
-    return () => session.unwatch(this.#root, changed, { forget: true });
+    const found = ({ data }: { readonly data: Buffer }): void => {
+      if (data.length !== 4 || data.readInt32BE() !== known) changed();
+    };
+    // After a refusal, too: the next read finds out why.
+    return watchZnode(session, this.#path, 'data', { found, told: changed, lost: changed, failed: changed });
   }
 
   #parse(data: Buffer): number {
     if (data.length === 4) return data.readInt32BE();
-    throw new TypeError(`Expected 4 bytes, a big-endian integer as Curator's SharedCount writes it, got ${data.length} bytes`);
+    throw new RequestFailedError(this.#unreadable, new TypeError(`Expected 4 bytes, a big-endian integer as Curator's SharedCount writes it, got ${data.length} bytes`));
   }
 
-  #explained(error: unknown): unknown {
-    return error instanceof Error ? new RequestFailedError(`The shared count ${this.#path} cannot be read`, error) : error;
+  #refused(error: unknown): never {
+    if (isZooKeeperError(error, 'NO_NODE')) throw new RequestFailedError(this.#unreadable, error, 'it must be there for as long as the semaphore is used. Create it with 4 bytes, a big-endian integer');
+    return refused(this.#client, this.#unreadable)(error);
+  }
+
+  get #unreadable(): string {
+    return `The shared count ${this.#path} cannot be read`;
   }
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../support/clock.js';
 import { exists, getChildren } from '../zookeeper/operations.js';
 import { join } from '../zookeeper/path.js';
 import type { Session } from '../zookeeper/session.js';
-import { whenNoNode, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
+import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { hasMarkedUuid } from '../driver/names.js';
 import { standardDriver } from '../driver/standard-driver.js';
 
@@ -20,7 +20,7 @@ export class StandOff {
   }
 
   /** @returns in how many milliseconds to look again, Infinity where no wait of this kind can be; or that this call has to give way */
-  async look(part: PartOfLeases): Promise<number | 'give way'> {
+  async look(part: PartOfLeases): Promise<number | 'gives way'> {
     const { sorted, index, own } = part;
     const others = sorted.slice(0, index).filter((name) => !own.includes(name));
     // The owner of such a lease waits for no more of them: one comes back by itself, and then there is another look.
@@ -32,7 +32,7 @@ export class StandOff {
     const leftMs = this.#since + standstillMs - now;
     if (leftMs > 0) return leftMs;
     this.#since = now;
-    return (await isWaitedForBehind(part, others)) ? 'give way' : standstillMs;
+    return (await isWaitedForBehind(part, others)) ? 'gives way' : standstillMs;
   }
 }
 
@@ -55,10 +55,9 @@ const standstillMs = 1_500;
 
 /** Whether each session that has one of `others` stands in line behind our turn: else one of them comes back by itself. */
 async function isWaitedForBehind({ session, locks, leases, turn }: PartOfLeases, others: readonly string[]): Promise<boolean> {
-  const ownerOf = (path: string): Promise<bigint | undefined> => session.request(exists(path)).then(({ value }) => value.ephemeralOwner, whenNoNode(undefined));
+  const ownerOf = (path: string): Promise<bigint | undefined> => session.find(exists(path)).then((stat) => stat?.ephemeralOwner);
   try {
-    const { value } = await session.request(getChildren(locks));
-    const line = standardDriver.sort(value);
+    const line = standardDriver.sort((await session.find(getChildren(locks))) ?? []);
     const behind = line.slice(line.indexOf(turn) + 1);
     const waiting = new Set(await Promise.all(behind.map((name) => ownerOf(join(locks, name)))));
     const holding = await Promise.all(others.map((name) => ownerOf(join(leases, name))));

@@ -1,7 +1,7 @@
 import type { Limit } from './lease-internals.js';
 
-/** How many leases a client's semaphores have by path, as long as one of them is waited for or held. */
-class UsedLimits {
+/** How many leases the semaphores of one client have by path, as long as one of them is waited for or held. */
+export class UsedLimits {
   readonly #byPath = new Map<string, { readonly said: string; users: number }>();
 
   /** @throws RangeError where somebody goes by another limit */
@@ -22,12 +22,4 @@ class UsedLimits {
     used.users -= 1;
     if (used.users === 0) this.#byPath.delete(path);
   }
-}
-
-const byClient = new WeakMap<object, UsedLimits>();
-
-export function usedLimits(client: object): UsedLimits {
-  const used = byClient.get(client) ?? new UsedLimits();
-  byClient.set(client, used);
-  return used;
 }

@@ -2,7 +2,9 @@ import { inNoContext } from '../support/no-context.js';
 import type { LockClient } from '../client/lock-client.js';
 import type { Grant } from '../internals/grant.js';
 import type { LockInternals } from '../internals/lock-internals.js';
-import { Deadline } from '../internals/deadline.js';
+import type { Deadline } from '../support/deadline.js';
+import { lockDeadline } from '../internals/lock-deadline.js';
+import { IdleLock } from './idle-lock.js';
 import { StickyTenure, type StickyTenureOptions } from './sticky-tenure.js';
 
 /**
@@ -12,31 +14,25 @@ import { StickyTenure, type StickyTenureOptions } from './sticky-tenure.js';
 export class StickyLock {
   readonly #client: LockClient;
   readonly #path: string;
-  readonly #internals: LockInternals;
-  readonly #options: StickyTenureOptions;
+  readonly #options: StickyLockOptions;
   #tenure: StickyTenure | undefined;
 
-  constructor(client: LockClient, path: string, internals: LockInternals, options: StickyTenureOptions) {
+  constructor(client: LockClient, path: string, options: StickyLockOptions) {
     this.#client = client;
     this.#path = path;
-    this.#internals = internals;
     this.#options = options;
   }
 
-  /** As {@link LockInternals.acquire}. */
-  async acquire(deadline: Deadline): Promise<Grant | undefined> {
+  /** As {@link LockInternals.acquire}, for one of the objects that share the lock: if a znode is needed, that one creates it. */
+  async acquire(deadline: Deadline, asking: StickyObject): Promise<Grant | undefined> {
     if (!deadline.mayWait) {
-      if (this.#tenure === undefined) return this.#tryOnce(deadline);
+      if (this.#tenure === undefined) return this.#tryOnce(deadline, asking);
       if (!this.#tenure.isOpen || !this.#tenure.isIdle) return undefined;
     }
     for (;;) {
-      const tenure = this.#tenure?.isOpen ? this.#tenure : this.#newTenure();
+      const tenure = this.#tenure?.isOpen ? this.#tenure : this.#newTenure(asking);
       const grant = await deadline.wait<Grant | undefined>((wake, fail) => {
-        const leave = tenure.join({ isPatient: deadline.mayWait, served: wake, failed: fail });
-        return () => {
-          leave();
-          if (tenure.isUnwanted) this.#abandon.get(tenure)?.();
-        };
+        return tenure.join({ isPatient: deadline.mayWait, served: wake, failed: fail });
       });
       if (grant === undefined) {
         if (!deadline.mayWait) return undefined;
@@ -48,51 +44,64 @@ export class StickyLock {
     }
   }
 
-  /** What ends the wait of a tenure that nobody stands in line for. */
-  readonly #abandon = new WeakMap<StickyTenure, () => void>();
-
-  #newTenure(): StickyTenure {
-    const tenure = this.#open();
+  #newTenure(asking: StickyObject): StickyTenure {
     const aborter = new AbortController();
-    const deadline = new Deadline(this.#client, this.#path, { signal: aborter.signal });
-    this.#abandon.set(tenure, () => {
-      // Before anybody can join it again.
-      tenure.fail(undefined);
-      aborter.abort();
-    });
+    const deadline = lockDeadline(this.#client, this.#path, { signal: aborter.signal });
+    const tenure = this.#open(asking, () => aborter.abort());
     // It serves others, too, when the caller that began it has long gone.
-    inNoContext(() => void this.#begin(tenure, deadline));
+    inNoContext(() => void this.#begin(tenure, deadline, asking));
     return tenure;
   }
 
-  async #begin(tenure: StickyTenure, deadline: Deadline): Promise<void> {
+  async #begin(tenure: StickyTenure, deadline: Deadline, { internals }: StickyObject): Promise<void> {
     try {
-      const grant = await this.#internals.acquire(deadline);
+      const grant = await internals.acquire(deadline);
       if (grant) tenure.begin(grant);
     } catch (error) {
       tenure.fail(error);
     } finally {
-      this.#abandon.delete(tenure);
       deadline.dispose();
     }
   }
 
-  async #tryOnce(deadline: Deadline): Promise<Grant | undefined> {
-    const grant = await this.#internals.acquire(deadline);
+  async #tryOnce(deadline: Deadline, asking: StickyObject): Promise<Grant | undefined> {
+    const grant = await new IdleLock(this.#client, this.#path, asking.internals).tryAcquire(deadline);
     // Somebody else of this process may have begun a tenure meanwhile: then this hold is one of its own.
     if (grant === undefined || this.#tenure !== undefined) return grant;
-    const tenure = this.#open();
+    const tenure = this.#open(asking, nothing);
     return new Promise((resolve, reject) => {
       tenure.join({ isPatient: false, served: resolve, failed: reject });
       tenure.begin(grant);
     });
   }
 
-  #open(): StickyTenure {
-    const tenure: StickyTenure = new StickyTenure(this.#options, () => {
+  /** `stopQueueing` ends the wait of its znode. */
+  #open({ data }: StickyObject, stopQueueing: () => void): StickyTenure {
+    const ended = (): void => {
       if (this.#tenure === tenure) this.#tenure = undefined;
-    });
+      this.#options.leave();
+    };
+    const tenure = new StickyTenure({ ...this.#options, data }, { ended, stopQueueing });
+    this.#options.use();
     this.#tenure = tenure;
     return tenure;
   }
+}
+
+export interface StickyLockOptions extends Omit<StickyTenureOptions, 'data'> {
+  /** A tenure has begun: the lock is in use, also while nobody waits for it or holds it. */
+  use(): void;
+  /** It has ended. */
+  leave(): void;
+}
+
+/** One of the objects that share a sticky lock. */
+export interface StickyObject {
+  readonly internals: LockInternals;
+  /** What is in its znode while it is used. */
+  readonly data: () => Uint8Array;
+}
+
+function nothing(): void {
+  // It has the lock already.
 }

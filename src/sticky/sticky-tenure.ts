@@ -1,7 +1,5 @@
 import { inNoContext } from '../support/no-context.js';
 import type { CancelTimer, Clock } from '../support/clock.js';
-import { getChildren } from '../zookeeper/operations.js';
-import { whenNoNode } from '../zookeeper/zookeeper-error.js';
 import { Grant } from '../internals/grant.js';
 import { IdleFlag } from './idle-flag.js';
 import type { LockNode } from '../internals/lock-node.js';
@@ -14,7 +12,7 @@ export class StickyTenure {
   readonly #options: StickyTenureOptions;
   readonly #waiters = new Set<LocalWaiter>();
   readonly #ended: () => void;
-  #state: TenureState = { at: 'queueing' };
+  #state: TenureState;
   #use: Use = free;
   #contention: Contention = 'unknown';
   #idleSince: number | undefined;
@@ -23,20 +21,15 @@ export class StickyTenure {
   #leftUntilPoll = servedBetweenPolls;
   #stopListening: (() => void)[] = [];
 
-  /** `ended` is called once, when nobody can be served by it any more. */
-  constructor(options: StickyTenureOptions, ended: () => void) {
+  constructor(options: StickyTenureOptions, { ended, stopQueueing }: TenureEnds) {
     this.#options = options;
     this.#ended = ended;
+    this.#state = { at: 'queueing', stop: stopQueueing };
   }
 
   /** Once a remote waiter is known, later local callers must queue behind it. */
   get isOpen(): boolean {
     return this.#state.at !== 'over' && this.#contention !== 'some';
-  }
-
-  /** No local waiter is left, and the znode is not granted yet. */
-  get isUnwanted(): boolean {
-    return this.#state.at === 'queueing' && this.#waiters.size === 0;
   }
 
   /** Whether a caller that joins now is served at once. */
@@ -47,7 +40,16 @@ export class StickyTenure {
   join(waiter: LocalWaiter): () => void {
     this.#waiters.add(waiter);
     this.#goOn();
-    return () => void this.#waiters.delete(waiter);
+    return () => {
+      this.#waiters.delete(waiter);
+      if (this.#state.at === 'queueing' && this.#waiters.size === 0) this.#stopQueueing(this.#state.stop);
+    };
+  }
+
+  /** No local waiter is left. It ends first, before anybody can join it again. */
+  #stopQueueing(stop: () => void): void {
+    this.#end();
+    stop();
   }
 
   /** The znode has the lock. If it had to wait, other processes want the lock, too: then it serves the local waiters of now, and ends. */
@@ -58,9 +60,9 @@ export class StickyTenure {
       void first.release();
       return;
     }
-    const { node, publicPath } = first;
+    const { node } = first;
     const flag = new IdleFlag(node, this.#options.data);
-    this.#state = { at: 'serving', node, publicPath, flag };
+    this.#state = { at: 'serving', node, flag };
     if (node.hasWaited) this.#contention = 'some';
     const { session } = node;
     this.#stopListening = [
@@ -108,7 +110,7 @@ export class StickyTenure {
     } else {
       this.#leftUntilPoll -= 1;
       this.#grants += 1n;
-      this.#serve(next, new Grant(this.#state.node, this.#state.publicPath, { number: this.#grants }));
+      this.#serve(next, new Grant(this.#state.node, { number: this.#grants }));
     }
   }
 
@@ -133,7 +135,7 @@ export class StickyTenure {
   #ask(): void {
     if (this.#state.at !== 'serving') return;
     const { session, name } = this.#state.node;
-    const { root } = this.#options;
+    const { path } = this.#options;
     const asking: Use = { by: 'question' };
     const answered = (contention: Contention): void => {
       if (this.#use !== asking) return;
@@ -142,10 +144,8 @@ export class StickyTenure {
       this.#goOn();
     };
     this.#use = asking;
-    session.watch(root, this.#contended, 'children');
-    const listed = session.request(getChildren(root, true)).then(({ value }) => value, whenNoNode<string[]>([]));
-    listed.then(
-      (names) => {
+    session.watch(path, 'children', this.#contended).then(
+      (names = []) => {
         // Somebody deleted our znode: it must serve nobody any more.
         if (!names.includes(name)) void this.#leave();
         else answered(names.length === 1 ? 'none' : 'some');
@@ -239,7 +239,7 @@ export class StickyTenure {
     if (this.#state.at === 'over') return;
     if (this.#state.at === 'serving') {
       this.#state.flag.end();
-      this.#state.node.session.unwatch(this.#options.root, this.#contended, { forget: true }, 'children');
+      this.#state.node.session.unwatch(this.#options.path, 'children', this.#contended, { forget: true });
     }
     this.#state = { at: 'over' };
     if (this.#use.by === 'rest') this.#use.stop();
@@ -256,10 +256,19 @@ export class StickyTenure {
 }
 
 export interface StickyTenureOptions {
-  readonly root: string;
+  /** The lock's znode. */
+  readonly path: string;
   readonly data: () => Uint8Array;
   readonly idleMs: number;
   readonly clock: Clock;
+}
+
+/** What a tenure says of its end. */
+export interface TenureEnds {
+  /** Called once, when nobody can be served by it any more. */
+  readonly ended: () => void;
+  /** Called when its znode has waited for the lock, and no local waiter is left. */
+  readonly stopQueueing: () => void;
 }
 
 /** A caller of this process that waits to be served. `served(undefined)` says that the tenure is over, and another one has to be joined. */
@@ -271,8 +280,8 @@ export interface LocalWaiter {
 }
 
 type TenureState =
-  | { readonly at: 'queueing' }
-  | { readonly at: 'serving'; readonly node: LockNode; readonly publicPath: string; readonly flag: IdleFlag }
+  | { readonly at: 'queueing'; readonly stop: () => void }
+  | { readonly at: 'serving'; readonly node: LockNode; readonly flag: IdleFlag }
   | { readonly at: 'over' };
 
 /** Why the next local waiter is not served now; `nobody` if nothing is in the way. */

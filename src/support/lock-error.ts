@@ -1,3 +1,5 @@
+import { jsonOf, jsonOfValue } from './shown.js';
+
 /**
  * The parent of every error of this library. `code` is stable, `message` is for the reader of the log,
  * `cause` keeps the ZooKeeper error or the socket error behind it.
@@ -13,6 +15,12 @@ export class LockError extends Error {
     super(message, options);
     this.code = code;
     Object.defineProperty(this, brand, { value: true });
+  }
+
+  /** What `JSON.stringify` takes: the name, the code, the message, what else the error says, and the name and message of its cause. */
+  toJSON(): object {
+    const { name, code, message, cause, ...others } = this as LockError & { cause?: unknown };
+    return { name, code, message, ...jsonOf(others), ...(cause === undefined ? {} : { cause: jsonOfValue(cause) }) };
   }
 
   static {

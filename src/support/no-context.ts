@@ -11,10 +11,10 @@ export function inNoContext<Args extends unknown[], T>(run: (...args: Args) => T
 
 /**
  * Calls application code (a listener, a logger, a policy, a driver) in no async context at all: it must not act as the owner of a lock only because of where the library
- * happened to be. Each call has a resource of its own, because on Node 20 `AsyncLocalStorage.enterWith` marks the resource for good.
+ * happened to be. On Node each call has a resource of its own, because on Node 20 `AsyncLocalStorage.enterWith` marks the resource for good.
  */
 export function callApplication<Args extends unknown[], T>(call: (...args: Args) => T, ...args: Args): T {
-  return emptyResource().runInAsyncScope(call, undefined, ...args);
+  return (hidesStores ? ours : emptyResource()).runInAsyncScope(call, undefined, ...args);
 }
 
 /** As `callApplication`, for an answer that is needed now: a promise in its place is the caller's to refuse, and its rejection is nobody's. */
@@ -68,5 +68,11 @@ function emptyResource(): AsyncResource {
   }
   return resource;
 }
+
+/**
+ * Bun and Deno keep the stores of a resource where nothing can take them out, and `enterWith` does not mark a resource there: a resource that was created without stores stays
+ * without them. `ours` is one where the module is loaded outside of every store.
+ */
+const hidesStores = 'bun' in process.versions || 'deno' in process.versions;
 
 const ours = emptyResource();

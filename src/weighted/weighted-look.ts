@@ -46,6 +46,11 @@ export class WeightedLook {
     return new WeightedQueue(children, typeof claim === 'string' ? undefined : claim);
   }
 
+  without(name: string): WeightedLook {
+    const { version, mzxid, zxid } = this;
+    return new WeightedLook({ data: this.#data, version, mzxid, zxid, names: this.#names.filter((one) => one !== name) });
+  }
+
   #read(path: string): WeightedQueue {
     const foreign = this.#names.filter((name) => weightedChild(name) === undefined);
     if (foreign.length > 0) throw new ForeignNodeError(path, foreign);
@@ -67,9 +72,21 @@ interface Answers {
   readonly zxid: bigint;
 }
 
-const looks = new OnceATick(async (session, root): Promise<WeightedLook> => {
-  const read = session.request(getData(root, false));
-  const listed = session.request(getChildren(root));
+/** Asks, once for all who ask in one tick. */
+export function lookAtWeighted(session: Session, path: string): Promise<WeightedLook> {
+  return session.companions.of(WeightedLooks).ask(path);
+}
+
+/** The looks that one session has asked for. */
+class WeightedLooks extends OnceATick<WeightedLook> {
+  constructor(session: Session) {
+    super((path) => look(session, path));
+  }
+}
+
+async function look(session: Session, path: string): Promise<WeightedLook> {
+  const read = session.request(getData(path, false));
+  const listed = session.request(getChildren(path));
   listed.catch(ignore);
   try {
     const { value: { data, stat }, zxid } = await read;
@@ -79,11 +96,6 @@ const looks = new OnceATick(async (session, root): Promise<WeightedLook> => {
     if (isZooKeeperError(error, 'NO_NODE')) return new WeightedLook({ data: Buffer.alloc(0), version: 0, mzxid: 0n, names: [], zxid: session.lastZxid });
     throw error;
   }
-});
-
-/** Asks, once for all who ask in one tick. */
-export function lookAtWeighted(session: Session, root: string): Promise<WeightedLook> {
-  return looks.ask(session, root);
 }
 
 function ignore(): void {

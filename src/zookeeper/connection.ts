@@ -18,6 +18,7 @@ export class Connection {
   readonly #manager: ConnectionManager;
   readonly #listener: ConnectionListener;
   readonly #options: ConnectionOptions;
+  readonly #chroot: Buffer;
   #frames = new FrameSplitter();
   #connectSentAt = 0;
   #nextHost = 0;
@@ -27,17 +28,19 @@ export class Connection {
   #hasRunOut = false;
   #cancelAttempt: CancelTimer = () => {};
   #corked = false;
-  #writes = 0;
   /** `host:port` of the last connection or attempt. */
   server = '';
   /** When the last request was answered. */
   heardAt = 0;
   /** Why the last connection or attempt ended, for the error that a user sees. */
   lastError: unknown;
+  /** The same for each server that was tried since the last connection, by `host:port`. */
+  readonly failures = new Map<string, unknown>();
 
   constructor(options: ConnectionOptions, listener: ConnectionListener) {
     this.#options = options;
     this.#listener = listener;
+    this.#chroot = Buffer.from(options.chroot);
     this.#unansweredRounds = options.unansweredRounds ?? 0;
     // `retries` stays 0: a create repeated after a lost reply leaves an orphan in the live session.
     const client = zookeeper.createClient('127.0.0.1', {
@@ -96,7 +99,8 @@ export class Connection {
         return;
       }
       this.#cork();
-      const request = new WireRequest(operation, this.#options.clock);
+      const chroot = operation.isAbsolute ? noChroot : this.#chroot;
+      const request = new WireRequest(operation, chroot, this.#options.clock);
       this.#manager.queue(request, (error, frame) => {
         if (frame === undefined) {
           reject(new ZooKeeperError(error?.code ?? ZooKeeperError.connectionLoss, operation.name, operation.path, { cause: this.lastError }));
@@ -109,8 +113,7 @@ export class Connection {
           return;
         }
         try {
-          if (operation.kind === 'write' && !makesParents.has(operation.opcode)) this.#writes += 1;
-          resolve({ value: operation.read(new Reader(frame, replyBodyAt)), zxid: header.zxid, writes: this.#writes });
+          resolve({ value: operation.read(new Reader(frame, replyBodyAt, chroot)), zxid: header.zxid });
         } catch (unreadable) {
           reject(new ZooKeeperError(ZooKeeperError.connectionLoss, operation.name, operation.path, { cause: unreadable }));
           throw unreadable;
@@ -204,6 +207,7 @@ export class Connection {
     this.#cancelAttempt();
     if (manager.socket !== socket || manager.state === states.closed) return;
     this.lastError = socket.errored ?? new Error(`${name} closed the connection`);
+    this.failures.set(name, this.lastError);
     if (manager.state === states.connecting) this.#guard('A lost connection was not told to the end', () => this.#listener.unanswered(attempt));
     // Told of it, the session may have ended.
     if (this.#manager.state !== states.closed) manager.onSocketClosed();
@@ -214,6 +218,7 @@ export class Connection {
       case states.connected:
         this.#cancelAttempt();
         this.lastError = undefined;
+        this.failures.clear();
         this.#tellWatches('data');
         this.#tellWatches('children');
         this.#listener.connected(this.#connectSentAt);
@@ -274,10 +279,10 @@ export class Connection {
       return;
     }
     if (header.xid === watchXid) {
-      const event = new Reader(frame, replyBodyAt);
+      const event = new Reader(frame, replyBodyAt, this.#chroot);
       const type = eventTypes[event.int()];
       event.int();
-      if (type !== undefined) this.#listener.watchFired(event.text(), type);
+      if (type !== undefined) this.#listener.watchFired(event.path(), type);
       return;
     }
     const packet = manager.pendingQueue.shift();
@@ -330,7 +335,7 @@ export class Connection {
       bytes = 0;
     };
     for (const path of this.#listener.watchedPaths(kind)) {
-      const more = 4 + Buffer.byteLength(path);
+      const more = 4 + this.#chroot.length + Buffer.byteLength(path);
       if (bytes + more > longestSetWatches) flush();
       paths.push(path);
       bytes += more;
@@ -381,6 +386,8 @@ export interface SessionIdentity {
 
 export interface ConnectionOptions {
   readonly hosts: readonly Host[];
+  /** What every path begins with on the servers: '' for nothing. Requests, answers and watch events have the paths below it. */
+  readonly chroot: string;
   readonly sessionTimeoutMs: number;
   readonly auth: readonly Credential[];
   readonly clock: Clock;
@@ -424,15 +431,10 @@ export interface Reply<T> {
   readonly value: T;
   /** The server's newest transaction when it answered. */
   readonly zxid: bigint;
-  /** How many writes of this session had been answered by then, this one included, without an error: each of them was a transaction. Parents do not count. */
-  readonly writes: number;
 }
 
 /** The library's own state numbers. */
 const states = { disconnected: 0, connecting: 1, connected: 2, closing: -1, closed: -2, expired: -3, authFailed: -4 };
-
-/** create and createContainer. */
-const makesParents: ReadonlySet<number> = new Set([1, 19]);
 
 const authFailedError = -115;
 
@@ -441,6 +443,8 @@ const pingXid = -2;
 const authXid = -4;
 
 const watchXid = -1;
+
+const noChroot = Buffer.alloc(0);
 
 const longestSetWatches = 128 * 1024;
 
@@ -451,18 +455,20 @@ class WireRequest implements NonNullable<Packet['request']> {
   readonly payload = null;
   sentAt: number | undefined;
   readonly #operation: Operation<unknown>;
+  readonly #chroot: Buffer;
   readonly #clock: Clock;
 
-  constructor(operation: Operation<unknown>, clock: Clock) {
+  constructor(operation: Operation<unknown>, chroot: Buffer, clock: Clock) {
     this.header = { xid: 0, type: operation.opcode };
     this.#operation = operation;
+    this.#chroot = chroot;
     this.#clock = clock;
   }
 
   /** Called by the library when the request is written to the socket, which is when the clock of its proof starts. */
   toBuffer(): Buffer {
     this.sentAt = this.#clock.now();
-    const writer = new Writer().int(this.header.xid).int(this.header.type);
+    const writer = new Writer(this.#chroot).int(this.header.xid).int(this.header.type);
     this.#operation.write(writer);
     return writer.frame();
   }

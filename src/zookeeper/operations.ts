@@ -6,7 +6,10 @@ export interface Operation<T> {
   readonly name: string;
   readonly opcode: number;
   readonly kind: 'read' | 'sync' | 'write';
+  /** Below the chroot, unless it is absolute. */
   readonly path: string;
+  /** Its paths are those of the servers. @default false */
+  readonly isAbsolute?: boolean;
   write(to: Writer): unknown;
   read(from: Reader): T;
 }
@@ -46,54 +49,54 @@ export type WatchKind = 'data' | 'children';
 export function createSequential(path: string, data: Uint8Array, acl: readonly AclEntry[]): Operation<{ path: string; stat: Stat }> {
   return {
     ...creation('create2', path, data, acl, createModes.ephemeralSequential),
-    read: (from) => ({ path: from.text(), stat: readStat(from) }),
+    read: (from) => ({ path: from.path(), stat: readStat(from) }),
   };
 }
 
 /** An ephemeral znode under exactly this name. In a transaction it is answered without its Stat (3.8.0). */
 export function createEphemeral(path: string, data: Uint8Array, acl: readonly AclEntry[]): Operation<string> {
-  return { ...creation('create', path, data, acl, createModes.ephemeral), read: (from) => from.text() };
+  return { ...creation('create', path, data, acl, createModes.ephemeral), read: (from) => from.path() };
 }
 
 /** A parent that the server removes once it is empty again. */
 export function createContainer(path: string, acl: readonly AclEntry[]): Operation<string> {
-  return { ...creation('createContainer', path, noData, acl, createModes.container), read: (from) => from.text() };
+  return { ...creation('createContainer', path, noData, acl, createModes.container), read: (from) => from.path() };
 }
 
 /** A parent where the server knows no containers (CURATOR-565). */
 export function createPersistent(path: string, acl: readonly AclEntry[]): Operation<string> {
-  return { ...creation('create', path, noData, acl, createModes.persistent), read: (from) => from.text() };
+  return { ...creation('create', path, noData, acl, createModes.persistent), read: (from) => from.path() };
 }
 
 export function remove(path: string): Operation<void> {
-  return operation('delete', 'write', path, (to) => to.text(path).int(anyVersion), nothing);
+  return operation('delete', 'write', path, (to) => to.path(path).int(anyVersion), nothing);
 }
 
 /** With `watch` it tells of a creation, too, as the only one. */
 export function exists(path: string, watch = false): Operation<Stat> {
-  return operation('exists', 'read', path, (to) => to.text(path).flag(watch), readStat);
+  return operation('exists', 'read', path, (to) => to.path(path).flag(watch), readStat);
 }
 
 export function setData(path: string, data: Uint8Array, version = anyVersion): Operation<Stat> {
-  return operation('setData', 'write', path, (to) => to.text(path).bytes(data).int(version), readStat);
+  return operation('setData', 'write', path, (to) => to.path(path).bytes(data).int(version), readStat);
 }
 
 export function getData(path: string, watch: boolean): Operation<{ data: Buffer; stat: Stat }> {
-  return operation('getData', 'read', path, (to) => to.text(path).flag(watch), (from) => ({ data: from.bytes(), stat: readStat(from) }));
+  return operation('getData', 'read', path, (to) => to.path(path).flag(watch), (from) => ({ data: from.bytes(), stat: readStat(from) }));
 }
 
 export function getChildren(path: string, watch = false): Operation<string[]> {
-  return operation('getChildren2', 'read', path, (to) => to.text(path).flag(watch), (from) => from.texts());
+  return operation('getChildren2', 'read', path, (to) => to.path(path).flag(watch), (from) => from.texts());
 }
 
 /** The server catches up with its leader before it answers what follows on this connection. */
 export function sync(path: string): Operation<string> {
-  return operation('sync', 'sync', path, (to) => to.text(path), (from) => from.text());
+  return operation('sync', 'sync', path, (to) => to.path(path), (from) => from.path());
 }
 
 /** A part of a transaction: fails with NO_NODE unless the znode is there. */
 export function checkExists(path: string): Operation<void> {
-  return operation('check', 'write', path, (to) => to.text(path).int(anyVersion), nothing);
+  return operation('check', 'write', path, (to) => to.path(path).int(anyVersion), nothing);
 }
 
 /** The answer to a transaction: all of its parts were done, or none. */
@@ -125,6 +128,16 @@ export function multi<Results extends readonly unknown[]>(...parts: { readonly [
   );
 }
 
+/** The same with paths of the servers, where the chroot does not count. */
+export function absolute<T>(operation: Operation<T>): Operation<T> {
+  return { ...operation, isAbsolute: true };
+}
+
+/** A transaction through the quorum that changes nothing, and is never refused: the servers' root is always there, and the chroot may not be. */
+export function checkServers(): Operation<MultiAnswer<readonly unknown[]>> {
+  return absolute(check(['/']));
+}
+
 /** A transaction through the quorum that changes nothing. Refused if one of the znodes is not there. */
 export function check(paths: readonly string[]): Operation<MultiAnswer<readonly unknown[]>> {
   return multi<readonly unknown[]>(...paths.map(checkExists));
@@ -132,13 +145,13 @@ export function check(paths: readonly string[]): Operation<MultiAnswer<readonly 
 
 /** Forgets this session's watch on a path: the server would keep it for as long as the znode lives. */
 export function removeWatch(path: string, kind: WatchKind): Operation<void> {
-  return operation('removeWatches', 'read', path, (to) => to.text(path).int(watcherTypes[kind]), nothing);
+  return operation('removeWatches', 'read', path, (to) => to.path(path).int(watcherTypes[kind]), nothing);
 }
 
 /** Watches again, on a new connection; what happened since `zxid` is told at once. */
 export function setWatches(zxid: bigint, kind: WatchKind, paths: readonly string[]): Operation<void> {
   const [data, children] = kind === 'data' ? [paths, []] : [[], paths];
-  return operation('setWatches', 'read', paths[0] ?? '/', (to) => to.long(zxid).texts(data).texts([]).texts(children), nothing);
+  return operation('setWatches', 'read', paths[0] ?? '/', (to) => to.long(zxid).paths(data).paths([]).paths(children), nothing);
 }
 
 /** The server ends the session, deletes its znodes, answers, and closes the connection. */
@@ -182,7 +195,7 @@ function creation(name: 'create' | 'create2' | 'createContainer', path: string, 
     'write',
     path,
     (to) => {
-      to.text(path).bytes(data).int(acl.length);
+      to.path(path).bytes(data).int(acl.length);
       for (const entry of acl) to.int(entry.permissions).text(entry.scheme).text(entry.id);
       return to.int(mode);
     },

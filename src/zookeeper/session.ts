@@ -2,12 +2,15 @@ import { inNoContext } from '../support/no-context.js';
 import { attemptMs } from './attempt-time.js';
 import type { CancelTimer, Clock } from '../support/clock.js';
 import { Connection, type ConnectionListener, type ConnectionOptions, type Reply, type SessionIdentity, type UnansweredAttempt, type WatchEventType } from './connection.js';
+import { Companions } from '../support/companions.js';
 import { Listeners } from '../support/listeners.js';
-import { check, closeSession, removeWatch, sync, type Operation, type WatchKind } from './operations.js';
+import { waitBefore, type Deadline } from '../support/deadline.js';
+import { absolute, check, checkServers, closeSession, removeWatch, sync, type Operation, type WatchKind } from './operations.js';
 import { deadlineOf, learn, unproven } from './session-clock.js';
 import { UnansweredRound } from './unanswered-round.js';
-import { Watches, type WatchListener } from './watches.js';
-import { ZooKeeperError } from './zookeeper-error.js';
+import { untilAnswered, type Question } from './until-answered.js';
+import { watchKindOf, watchQuestions, Watches, type Watched, type WatchListener } from './watches.js';
+import { whenNoNode, ZooKeeperError } from './zookeeper-error.js';
 
 /** One ZooKeeper session: its clock, its requests in flight, its watches, its end. */
 export class Session implements ConnectionListener {
@@ -21,17 +24,20 @@ export class Session implements ConnectionListener {
   readonly #changes = new Listeners<void>();
   #state: SessionState = { at: 'connecting' };
   #proof = unproven;
-  /** The deadline has passed, nothing was held, and no server has said yet whether the session lives. */
-  #isOverdue = false;
-  #heartbeatAt = Infinity;
   #checkedUpTo = 0;
   /** When the newest request that was answered was sent, ConnectRequests included. */
   #answeredSentAt = -Infinity;
   #cancelTick: CancelTimer = () => {};
   /** Counts the connections of this session: what one server said is not what another one says. */
   epoch = 0;
+  /** How many writes were answered without an error, each of which was a transaction. Parents do not count. */
+  writesAnswered = 0;
+  /** How many znodes of this session are on the servers, or may be: what stands in the way of others until the session ends there. */
+  znodes = 0;
   /** When the last connection was made; monotonic milliseconds. */
   connectedAt = -Infinity;
+  /** What locks keep for this session. */
+  readonly companions = new Companions<Session>(this);
 
   constructor(options: SessionOptions, owner: SessionOwner) {
     this.#options = options;
@@ -96,6 +102,21 @@ export class Session implements ConnectionListener {
     return this.#connection.lastError;
   }
 
+  /** Why each server that was tried since the last connection could not be used, by `host:port`. */
+  get failures(): ReadonlyMap<string, unknown> {
+    return this.#connection.failures;
+  }
+
+  /** Since when the connected server owes an answer; undefined while it owes none. Monotonic milliseconds. */
+  get unansweredSince(): number | undefined {
+    return this.#connection.unansweredSince;
+  }
+
+  /** What is held by this session now. */
+  get holdings(): ReadonlySet<Holding> {
+    return this.#holdings;
+  }
+
   /** Every host was tried since the session was presumed to be over, and none answered. */
   get isUnanswered(): boolean {
     return this.#round.isComplete;
@@ -124,15 +145,54 @@ export class Session implements ConnectionListener {
     return now < this.deadline;
   }
 
-  /** Waits for a path's next event. The caller sends the getData, or getChildren, that plants the watch on the server. */
-  watch(path: string, listener: WatchListener, kind: WatchKind = 'data'): void {
-    this.#watches[kind].add(path, listener);
+  /** The answer's value; undefined where the znode is not there. */
+  find<T>(operation: Operation<T>): Promise<T | undefined> {
+    return this.request(operation).then(({ value }) => value, whenNoNode(undefined));
+  }
+
+  /**
+   * What a question comes to that may be asked again. Where its answer is lost, it is asked again on the next connection; undefined where the session
+   * has ended, or the deadline may not wait for that.
+   */
+  async ask<T>(question: Question<T, Session>, deadline?: Deadline): Promise<T | undefined> {
+    deadline?.check();
+    return untilAnswered<T, Session, undefined>(question, this, async () => (deadline?.mayWait !== false && (await this.whenConnected(deadline)) ? this : undefined));
+  }
+
+  /** Waits for its next connection; false when it has ended instead. */
+  async whenConnected(deadline?: Deadline): Promise<boolean> {
+    deadline?.check();
+    if (this.isConnected) return true;
+    if (this.isEnded) return false;
+    return waitBefore(deadline, (wake) =>
+      this.onChange(() => {
+        if (this.isConnected || this.isEnded) wake(this.isConnected);
+      }),
+    );
+  }
+
+  /**
+   * Asks what is there, and to be told of the next event of it. Undefined where it is not there, which is not watched, unless it is the `creation` that is
+   * waited for. After an answer that was lost, the next connection watches again.
+   */
+  async watch<What extends keyof Watched>(path: string, what: What, listener: WatchListener): Promise<Watched[What] | undefined> {
+    this.#watches[watchKindOf(what)].add(path, listener);
+    const there = await this.find(watchQuestions[what](path));
+    if (what === 'creation' && there !== undefined) this.unwatch(path, what, listener, { forget: true });
+    if (what !== 'creation' && there === undefined) this.unwatch(path, what, listener, { forget: false });
+    return there;
   }
 
   /** `forget` takes the watch from the server too, which keeps it otherwise for as long as the znode lives. */
-  unwatch(path: string, listener: WatchListener, options: { forget: boolean }, kind: WatchKind = 'data'): void {
+  unwatch(path: string, what: keyof Watched, listener: WatchListener, options: { forget: boolean }): void {
+    const kind = watchKindOf(what);
     if (!this.#watches[kind].delete(path, listener) || !options.forget || !this.isConnected) return;
     void inNoContext(() => this.request(removeWatch(path, kind)).catch(ignore));
+  }
+
+  /** Whether somebody waits for the next event of a znode, so that it is there, and as it was. */
+  isWatching(path: string): boolean {
+    return this.#watches.data.has(path);
   }
 
   hold(holding: Holding): void {
@@ -174,7 +234,7 @@ export class Session implements ConnectionListener {
 
   /**
    * Ends the session on the server, which deletes its znodes; where no server answers within `timeoutMs`, the session is
-   * left to expire.
+   * left to expire. At once where there is no connection, and no znode.
    */
   close(timeoutMs: number): Promise<void> {
     if (this.#state.at === 'ended') return Promise.resolve();
@@ -229,16 +289,15 @@ export class Session implements ConnectionListener {
       this.#askToClose();
       return;
     }
-    this.#isOverdue = false;
-    this.#become({ at: 'connected' });
+    this.#become({ at: 'connected', heartbeatAt: Infinity });
     this.#owner.connected(this);
     void this.#heartbeat().catch(ignore);
   }
 
   disconnected(): void {
     this.#proof = learn(this.#proof, { is: 'disconnected' });
+    if (this.#state.at === 'closing') this.#abandonIfEmpty();
     if (this.#state.at !== 'connected') return;
-    this.#heartbeatAt = Infinity;
     this.#become({ at: 'suspended' });
     this.#owner.suspended(this);
     this.#scheduleTick();
@@ -259,6 +318,7 @@ export class Session implements ConnectionListener {
       return;
     }
     this.#answeredSentAt = Math.max(this.#answeredSentAt, sentAt);
+    if (operation.kind === 'write' && !makesParents.has(operation.name)) this.writesAnswered += 1;
     const before = this.#proof;
     this.#proof = learn(this.#proof, { is: 'answered', kind: operation.kind, sentAt, answeredAt: this.#clock.now() }, this.#options.tickTimeMs);
     if (before.provenAt === -Infinity && this.#proof.provenAt !== -Infinity) this.#changes.tell();
@@ -279,22 +339,25 @@ export class Session implements ConnectionListener {
   }
 
   async #heartbeat(): Promise<void> {
-    this.#heartbeatAt = Infinity;
+    this.#heartbeatIn(Infinity);
     const holdings = this.#nextToCheck();
-    const paths = holdings.length > 0 ? holdings.map((holding) => holding.path) : ['/'];
-    const checked = this.request(check(paths));
+    const checked = this.request(holdings.length > 0 ? check(holdings.map((holding) => holding.path)) : checkServers());
     this.#scheduleTick();
     try {
       const { value } = await checked;
       if (value.is === 'refused') loseAll(holdings.filter((_, index) => value.errors[index]?.is('NO_NODE')), 'node-deleted');
     } finally {
       // Also after an error: one that leaves the connection open must not be the last heartbeat.
-      if (this.isConnected) this.#heartbeatAt = this.#clock.now() + this.timeoutMs / heartbeatsPerTimeout;
+      this.#heartbeatIn(this.timeoutMs / heartbeatsPerTimeout);
       this.#scheduleTick();
     }
-    const synced = this.request(sync('/'));
+    const synced = this.request(absolute(sync('/')));
     this.#scheduleTick();
     await synced;
+  }
+
+  #heartbeatIn(delayMs: number): void {
+    if (this.#state.at === 'connected') this.#state = { at: 'connected', heartbeatAt: this.#clock.now() + delayMs };
   }
 
   /** At most a hundred at a time, the next hundred with the next heartbeat. */
@@ -313,7 +376,7 @@ export class Session implements ConnectionListener {
     const silentAt = (this.#connection.unansweredSince ?? now) + this.#silenceLimitMs();
     const deadline = this.#canBeOverdue ? this.deadline : Infinity;
     let dueAt = deadline;
-    if (this.#state.at === 'connected') dueAt = Math.min(silentAt, deadline, this.#heartbeatAt);
+    if (this.#state.at === 'connected') dueAt = Math.min(silentAt, deadline, this.#state.heartbeatAt);
     if (this.#state.at === 'closing') dueAt = this.#connection.isConnected ? silentAt : Infinity;
     if (dueAt === Infinity) return;
     this.#cancelTick = this.#clock.after(Math.max(0, dueAt - now), () => this.#tick());
@@ -321,7 +384,7 @@ export class Session implements ConnectionListener {
 
   #tick(): void {
     const now = this.#clock.now();
-    if (this.isConnected && now >= this.#heartbeatAt) {
+    if (this.#state.at === 'connected' && now >= this.#state.heartbeatAt) {
       void this.#heartbeat().catch(ignore);
     } else if (this.#isSilent(now) || this.#isPastDeadline(now)) {
       // After a stall the answers may lie unread in the socket: read first, then judge.
@@ -369,15 +432,14 @@ export class Session implements ConnectionListener {
    * server says nothing any more, the connection is given up, and told of, first.
    */
   get #canBeOverdue(): boolean {
-    return this.isProven && !this.#isOverdue && (this.#holdings.size > 0 || !this.isConnected);
+    return this.isProven && this.#state.at !== 'overdue' && (this.#holdings.size > 0 || !this.isConnected);
   }
 
   #passDeadline(): void {
     if (this.#holdings.size > 0) {
       this.#end('lost');
     } else {
-      this.#isOverdue = true;
-      this.#changes.tell();
+      this.#become({ at: 'overdue' });
       this.#owner.overdue(this);
     }
   }
@@ -388,7 +450,12 @@ export class Session implements ConnectionListener {
     this.#cancelTick();
     this.#become({ at: 'closing' });
     if (wasConnected) this.#askToClose();
-    else if (this.epoch === 0 && !this.#options.resume) this.abandon();
+    else this.#abandonIfEmpty();
+  }
+
+  /** Without a connection, a session that has no znodes need not be closed: it expires by itself, and is in nobody's way. */
+  #abandonIfEmpty(): void {
+    if (!this.#options.resume && (this.epoch === 0 || this.znodes === 0)) this.abandon();
   }
 
   /** Asked again on the next connection if this one ends before the answer. */
@@ -406,10 +473,11 @@ export class Session implements ConnectionListener {
     if (this.#state.at === 'ended') return;
     this.#cancelTick();
     this.#state = { at: 'ended', why };
+    const held = this.#holdings.size;
     loseAll([...this.#holdings], why === 'expired' ? 'session-expired' : 'session-deadline');
     this.#connection.abandon();
     this.#changes.tell();
-    this.#owner.ended(this, why);
+    this.#owner.ended(this, why, held);
     if (mayLiveOn(why) && this.#holdings.size === 0) this.#owner.settled(this);
   }
 
@@ -423,8 +491,11 @@ export type SessionEnd = 'expired' | 'lost' | 'replaced' | 'closed' | 'auth-fail
 
 export type SessionState =
   | { readonly at: 'connecting' }
-  | { readonly at: 'connected' }
+  /** `heartbeatAt`: when the next heartbeat is due; Infinity while one is under way. */
+  | { readonly at: 'connected'; readonly heartbeatAt: number }
   | { readonly at: 'suspended' }
+  /** Suspended until after its deadline, while nothing was held: no server has said yet whether the session lives. */
+  | { readonly at: 'overdue' }
   | { readonly at: 'closing' }
   | { readonly at: 'ended'; readonly why: SessionEnd };
 
@@ -434,6 +505,8 @@ export type SessionLoss = 'session-expired' | 'session-deadline' | 'node-deleted
 /** A znode that somebody holds a lock by: its hold ends with the session, or with the znode. */
 export interface Holding {
   readonly path: string;
+  /** When it was granted, by the wall clock of this process. */
+  readonly heldSince: number;
   /** From now on it is lost. Tells nobody. */
   markLost(reason: SessionLoss): void;
   /** Tells those who listen that it is lost. */
@@ -448,7 +521,8 @@ export interface SessionOwner {
   overdue(session: Session): void;
   /** Every host was tried since the session was presumed to be over, and none answered. Told again after each further attempt. */
   unanswered(session: Session): void;
-  ended(session: Session, why: SessionEnd): void;
+  /** @param lost how many holds were lost with it */
+  ended(session: Session, why: SessionEnd, lost: number): void;
   /** Given up while the servers may know it still, and every job that lost its hold with it has let go: nothing needs its znodes any more. */
   settled(session: Session): void;
   warn(message: string, error: unknown): void;
@@ -464,6 +538,8 @@ export interface SessionOptions extends ConnectionOptions {
 const heartbeatsPerTimeout = 6;
 
 const mostChecks = 100;
+
+const makesParents: ReadonlySet<string> = new Set(['create', 'createContainer']);
 
 /** All are lost before anybody is told of the first one: a listener may look at any of them. */
 function loseAll(holdings: readonly Holding[], reason: SessionLoss): void {

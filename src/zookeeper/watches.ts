@@ -1,4 +1,5 @@
 import type { WatchEventType } from './connection.js';
+import { exists, getChildren, getData, type Operation, type Stat, type WatchKind } from './operations.js';
 
 /**
  * The watches of one kind of one session, counted by path: the server keeps one per (session, path), however many wait for it.
@@ -28,9 +29,36 @@ export class Watches {
     for (const listener of typeof present === 'function' ? [present] : present) listener(event);
   }
 
+  has(path: string): boolean {
+    return this.#byPath.has(path);
+  }
+
   paths(): string[] {
     return [...this.#byPath.keys()];
   }
 }
 
 export type WatchListener = (event: WatchEventType) => void;
+
+/** What can be watched, and what is answered to who asks for it. */
+export interface Watched {
+  readonly data: { readonly data: Buffer; readonly stat: Stat };
+  readonly children: string[];
+  /** Of a znode that is not there. */
+  readonly creation: Stat;
+}
+
+/**
+ * The questions that plant the watches. With getData: on a znode that is not there it leaves no watch behind, as exists would. Exists would need no permission to
+ * read, either, and must not stand in for it: servers tell events only to those who may read the znode (CVE-2024-23944), so the wait would never end.
+ */
+export const watchQuestions: { readonly [What in keyof Watched]: (path: string) => Operation<Watched[What]> } = {
+  data: (path) => getData(path, true),
+  children: (path) => getChildren(path, true),
+  creation: (path) => exists(path, true),
+};
+
+/** Which of the server's watches it is. */
+export function watchKindOf(what: keyof Watched): WatchKind {
+  return what === 'children' ? what : 'data';
+}

@@ -1,7 +1,12 @@
 /** ZooKeeper's record encoding (jute): big-endian numbers, strings and buffers with an int32 length, -1 for none. */
 export class Writer {
+  readonly #chroot: Buffer;
   #buffer = Buffer.allocUnsafe(256);
   #at = 0;
+
+  constructor(chroot: Buffer = noChroot) {
+    this.#chroot = chroot;
+  }
 
   int(value: number): this {
     this.#reserve(4);
@@ -22,12 +27,12 @@ export class Writer {
   }
 
   text(value: string): this {
-    // A UTF-16 code unit takes at most three bytes in UTF-8.
-    this.#reserve(4 + value.length * 3);
-    const length = this.#buffer.write(value, this.#at + 4);
-    this.#buffer.writeInt32BE(length, this.#at);
-    this.#at += 4 + length;
-    return this;
+    return this.#text(value, noChroot);
+  }
+
+  /** A path below the chroot, as the servers know it: behind the chroot. */
+  path(value: string): this {
+    return this.#text(value === '/' && this.#chroot.length > 0 ? '' : value, this.#chroot);
   }
 
   bytes(value: Uint8Array): this {
@@ -38,9 +43,9 @@ export class Writer {
     return this;
   }
 
-  texts(values: readonly string[]): this {
+  paths(values: readonly string[]): this {
     this.int(values.length);
-    for (const value of values) this.text(value);
+    for (const value of values) this.path(value);
     return this;
   }
 
@@ -50,6 +55,16 @@ export class Writer {
     frame.writeInt32BE(this.#at, 0);
     this.#buffer.copy(frame, 4, 0, this.#at);
     return frame;
+  }
+
+  #text(value: string, prefix: Buffer): this {
+    // A UTF-16 code unit takes at most three bytes in UTF-8.
+    this.#reserve(4 + prefix.length + value.length * 3);
+    if (prefix.length > 0) this.#buffer.set(prefix, this.#at + 4);
+    const length = prefix.length + this.#buffer.write(value, this.#at + 4 + prefix.length);
+    this.#buffer.writeInt32BE(length, this.#at);
+    this.#at += 4 + length;
+    return this;
   }
 
   #reserve(more: number): void {
@@ -63,11 +78,13 @@ export class Writer {
 /** Reads what `Writer` writes; throws a RangeError when a record is cut short, or names a length that its frame cannot hold. */
 export class Reader {
   readonly #buffer: Buffer;
+  readonly #chroot: Buffer;
   #at: number;
 
-  constructor(buffer: Buffer, at = 0) {
+  constructor(buffer: Buffer, at = 0, chroot: Buffer = noChroot) {
     this.#buffer = buffer;
     this.#at = at;
+    this.#chroot = chroot;
   }
 
   int(): number {
@@ -96,6 +113,18 @@ export class Reader {
   text(): string {
     const slice = this.#slice();
     return slice.toString('utf8');
+  }
+
+  /** A path as the servers know it: without the chroot. The bytes are cut, because a part of a string would keep the whole string in memory. */
+  path(): string {
+    const slice = this.#slice();
+    const chroot = this.#chroot;
+    if (chroot.length === 0) return slice.toString('utf8');
+    const isBelow = slice.length === chroot.length || slice[chroot.length] === slash;
+    if (!isBelow || slice.compare(chroot, 0, chroot.length, 0, chroot.length) !== 0) {
+      throw new RangeError(`The path ${slice.toString('utf8')} is not below the chroot ${chroot.toString('utf8')}`);
+    }
+    return slice.length === chroot.length ? '/' : slice.toString('utf8', chroot.length);
   }
 
   /** A copy: the frame it came in can be freed. */
@@ -134,3 +163,7 @@ export class Reader {
     return Math.max(0, count);
   }
 }
+
+const noChroot = Buffer.alloc(0);
+
+const slash = 0x2f;

@@ -10,6 +10,10 @@ export class ZooKeeperError extends Error {
   readonly number: number;
   /** ZooKeeper's name for it, such as `NO_NODE`; `UNKNOWN` for numbers that this library has never heard of. */
   readonly code: string;
+  /** Which request it answers, such as `create2`. */
+  readonly operation: string;
+  /** The znode, as the servers know it: the chroot included. */
+  readonly path: string;
 
   static {
     this.prototype.name = 'ZooKeeperError';
@@ -20,10 +24,12 @@ export class ZooKeeperError extends Error {
     super(`${code} (${number}) from ${operation} ${path}`, options);
     this.number = number;
     this.code = code;
+    this.operation = operation;
+    this.path = path;
   }
 
   /** Whether its `code` is this one, spelt so that the compiler finds a typo. */
-  is(code: 'NO_NODE' | 'BAD_VERSION' | 'NODE_EXISTS' | 'NO_AUTH' | 'UNIMPLEMENTED' | 'CONNECTION_LOSS' | 'NO_CHILDREN_FOR_EPHEMERALS'): boolean {
+  is(code: 'NO_NODE' | 'BAD_VERSION' | 'NODE_EXISTS' | 'NO_AUTH' | 'INVALID_ACL' | 'EPHEMERAL_ON_LOCAL_SESSION' | 'UNIMPLEMENTED' | 'CONNECTION_LOSS' | 'NO_CHILDREN_FOR_EPHEMERALS'): boolean {
     return this.code === code;
   }
 
@@ -84,6 +90,11 @@ export function whenNoNode<T>(value: T): (error: unknown) => T {
     if (isZooKeeperError(error, 'NO_NODE')) return value;
     throw error;
   };
+}
+
+/** Whether the connection or the session failed, and not the request: nobody knows whether it was carried out. */
+export function isRetryable(error: unknown): error is ZooKeeperError {
+  return error instanceof ZooKeeperError && error.isRetryable;
 }
 
 export function isZooKeeperError(error: unknown, ...codes: Parameters<ZooKeeperError['is']>[0][]): error is ZooKeeperError {

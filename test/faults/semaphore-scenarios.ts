@@ -112,18 +112,18 @@ const plays: readonly Scenario[] = [
     frames: 18,
     kind: semaphore(1),
     isByClock: isWatchOnTurn,
-    begin: async (stage) => {
-      await ready(stage);
-      const first = await stage.held(stage.bystander);
-      const second = stage.acquire(stage.bystander);
-      await stage.wait('a waiter', async () => (await stage.queue('/leases')).length === 2);
+    begin: async (fixture) => {
+      await ready(fixture);
+      const first = await fixture.held(fixture.bystander);
+      const second = fixture.acquire(fixture.bystander);
+      await fixture.wait('a waiter', async () => (await fixture.queue('/leases')).length === 2);
       return async () => {
-        const none = await stage.tryAcquire(stage.subject);
-        if (none) stage.warnings.push('a tryAcquire has overtaken a waiter');
-        await stage.release(none);
-        await stage.release(first);
-        await stage.release(await second);
-        await acquireAndRelease(stage, stage.tryAcquire(stage.subject));
+        const none = await fixture.tryAcquire(fixture.subject);
+        if (none) fixture.warnings.push('a tryAcquire has overtaken a waiter');
+        await fixture.release(none);
+        await fixture.release(first);
+        await fixture.release(await second);
+        await acquireAndRelease(fixture, fixture.tryAcquire(fixture.subject));
       };
     },
   },

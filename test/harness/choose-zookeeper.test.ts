@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { chooseLocal, chooseZooKeeper, type Facts } from '../../harness/choose-zookeeper.ts';
+import { adviseServer, chooseLocal, chooseZooKeeper, type Facts } from '../../harness/choose-zookeeper.ts';
 
 const everything: Facts = { env: {}, dockerHasImage: true, jarsPresent: true, javaPresent: true, isDebian: true, isRoot: true };
 const bareDebian: Facts = { ...everything, dockerHasImage: false, jarsPresent: false, javaPresent: false };
@@ -44,6 +44,17 @@ describe('the ZooKeeper of the tests', () => {
   for (const missing of [{ isRoot: false }, { isDebian: false }]) {
     it(`is not there, and cannot be installed, with ${JSON.stringify(missing)}`, () => {
       expect(chooseLocal({ ...bareDebian, ...missing })).to.deep.equal({ use: 'nothing' });
+    });
+  }
+
+  for (const [where, facts, command] of [
+    ['a user of Debian', { isDebian: true, dockerAnswers: true }, 'sudo apt-get update && sudo apt-get install -y zookeeper default-jre-headless'],
+    ['another system with Docker', { isDebian: false, dockerAnswers: true }, 'docker pull zookeeper:3.9'],
+    ['another system without Docker', { isDebian: false, dockerAnswers: false }, 'export ZOOKEEPER_CONNECT=127.0.0.1:2181'],
+  ] as const) {
+    it(`is had by one command, which is told to ${where} that has none`, () => {
+      const lines = adviseServer({ env: {}, ...facts }).split('\n');
+      expect(lines.filter((line) => line.startsWith('  '))).to.deep.equal([`  ${command}`]);
     });
   }
 });

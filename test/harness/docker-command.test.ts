@@ -18,7 +18,8 @@ describe('a command of the Docker scripts', () => {
   });
 
   it('that is not there is told so', async () => {
-    const { message } = await rejection(command('no-such-command', [], { limitMs: 10_000 }));
+    // Without a slash it would be searched in PATH, and EACCES where a folder there cannot be read.
+    const { message } = await rejection(command('./no-such-command', [], { limitMs: 10_000 }));
     expect(message).to.contain('no-such-command').and.to.contain('ENOENT');
   });
 

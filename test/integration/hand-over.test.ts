@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { InterProcessMutex, type Hold } from '../../src/index.ts';
+import { InterProcessMutex, StandardDriver, type Hold, type LockDriver } from '../../src/index.ts';
 import { labOfEachTest } from '../../harness/lab.ts';
 import { testPath } from '../../harness/test-path.ts';
 import { aborted, rejection, until } from '../../harness/until.ts';
@@ -45,6 +45,20 @@ describe('a hand-over within a process', () => {
     expect(lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'delete')).to.have.length(0);
     expect((await mutex.participants()).map(({ path }) => path)).to.deep.equal([next]);
     await following.release();
+  });
+
+  it('goes on between two mutexes with one driver', async () => {
+    const path = testPath('drivers');
+    const standard = new StandardDriver();
+    const driver: LockDriver = { lockName: 'lock-', appendOnly: true, sort: (names) => standard.sort(names), decide: (sorted, ours) => standard.decide(sorted, ours) };
+    const [first, second] = [1, 2].map(() => new InterProcessMutex(lab.client, path, { driver })) as [InterProcessMutex, InterProcessMutex];
+    const hold = await first.acquire();
+    const waiting = second.acquire();
+    await queueReaches(first, 2);
+    lab.proxy.clear();
+    await hold.release();
+    await (await waiting).release();
+    expect(lab.proxy.frames.filter(({ from, op }) => from === 'client' && op === 'delete')).to.have.length(1);
   });
 
   it('whose next one turns out to be deleted by somebody takes the lock from it, and goes on with the one after', async () => {

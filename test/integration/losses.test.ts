@@ -35,7 +35,7 @@ describe('a holder whose hold is lost', () => {
     lab.proxy.on(({ from, op }) => (from === 'server' && op === 'getData' ? { replaceError: -127 } : undefined));
     const hold = await new InterProcessMutex(client, testPath('unwatched')).acquire();
     await until('it is logged', () => warnings.length > 0);
-    expect(warnings).to.deep.equal([`${hold.path} cannot be watched`]);
+    expect(warnings).to.deep.equal([`${hold.path} cannot be watched: THROTTLED_OP (-127) from getData ${hold.path}`]);
     expect(await hold.release()).to.equal('released');
   });
 

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient, LockError, ZooKeeperError, type Hold } from '../../src/index.ts';
 import { labOfEachTest } from '../../harness/lab.ts';
@@ -97,6 +98,23 @@ describe('InterProcessMutex', () => {
     const reason = new Error('too late');
     expect(await rejection(new InterProcessMutex(lab.client, path).acquire({ signal: AbortSignal.abort(reason) }))).to.equal(reason);
     expect(await lab.observer.exists(path)).to.equal(false);
+  });
+
+  it('a signal that twelve clients share carries one listener', async () => {
+    const path = testPath('one-signal-for-all');
+    const clients = await Promise.all(Array.from({ length: 12 }, () => LockClient.connect(lab.connectString)));
+    try {
+      const hold = await new InterProcessMutex(lab.client, path).acquire();
+      const aborter = new AbortController();
+      const waiting = clients.map((client) => rejection(new InterProcessMutex(client, path).acquire({ signal: aborter.signal })));
+      await until('all wait', async () => (await lab.observer.children(path)).length === 13);
+      expect(getEventListeners(aborter.signal, 'abort')).to.have.length(1);
+      aborter.abort();
+      await Promise.all(waiting);
+      await hold.release();
+    } finally {
+      await Promise.all(clients.map((client) => client.close()));
+    }
   });
 
   it('a hundred waiters on one signal cause no warning, and all leave', async () => {

@@ -120,7 +120,9 @@ describe('between a request and its answer', () => {
 
   it('a close whose request is lost is asked again', async () => {
     const path = testPath('close-lost');
-    await new InterProcessMutex(lab.client, path).acquire();
+    const hold = await new InterProcessMutex(lab.client, path).acquire();
+    // Its watch is answered by then: a later answer would end the connection, because it comes where that to the close is due.
+    await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getData' && frame.path === hold.path);
     once(lab.proxy, from('client', 'closeSession'), 'drop');
     await lab.client.close({ timeoutMs: 10_000 });
     expect(lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'closeSession')).to.have.length(2);

@@ -215,7 +215,8 @@ describe('readers and writers', () => {
     await rw.readLock.withLock(() => lockContext.run(async () => (await rw.readLock.acquire()).release()));
     await rw.writeLock.withLock(async () => {
       expect(await lockContext.run(() => rejection(rw.readLock.acquire()))).to.be.instanceOf(DeadlockError);
-      expect(await rejection(new InterProcessReadWriteLock(lab.client, rw.path).readLock.acquire())).to.be.instanceOf(DeadlockError);
+      const other = new InterProcessReadWriteLock(lab.client, rw.path);
+      expect(await lockContext.run(() => rejection(other.readLock.acquire()))).to.be.instanceOf(DeadlockError);
     });
   });
 

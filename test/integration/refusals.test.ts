@@ -61,7 +61,7 @@ describe('a refusal', () => {
     const path = testPath('unreadable');
     await lab.observer.create(parentOf(path));
     await lab.observer.create(path);
-    const client = await lab.connect({ acl: [anyone(permission.write)] });
+    const client = await lab.connect({ acl: (of) => [anyone(of.includes('/_c_') ? permission.write : permission.all)] });
     const mutex = new InterProcessMutex(client, path);
     const hold = await mutex.acquire();
     const error = await rejection(mutex.participants());

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { InterProcessMutex, InterProcessReadWriteLock, type Hold } from '../../src/index.ts';
+import { InterProcessMutex, InterProcessReadWriteLock, LockClient, type Hold } from '../../src/index.ts';
 import { remove } from '../../src/zookeeper/operations.ts';
 import { labOfEachTest } from '../../harness/lab.ts';
 import { testPath } from '../../harness/test-path.ts';
@@ -8,8 +8,10 @@ import { queueReaches } from '../../harness/queue.ts';
 
 const heartbeats = new Set(['multi', 'sync', 'ping', 'connect']);
 
+const sequenceOf = (path: string): number => Number(path.slice(-10));
+
 describe('a znode with the next number after another one of this process', () => {
-  const lab = labOfEachTest('right-behind', { server: 'own', proxy: true });
+  const lab = labOfEachTest('right-behind', { server: 'own', proxy: true, client: { sessionTimeoutMs: 20_000 } });
 
   const requests = (): string[] => lab.proxy.frames.filter(({ from, op }) => from === 'client' && !heartbeats.has(op)).map(({ op }) => op);
 
@@ -17,11 +19,11 @@ describe('a znode with the next number after another one of this process', () =>
     for (const _ of Array.from({ length: count })) await (await mutex.acquire()).release();
   };
 
-  /** Both sides' mutexes; ours was taken three times by then, and has learned that nobody comes between. */
+  /** A mutex of each client. Ours was acquired so often that the distance in transactions proves that the folder is the same one. */
   const scene = async (name: string): Promise<{ ours: InterProcessMutex; theirs: InterProcessMutex }> => {
     const path = testPath(name);
     const ours = new InterProcessMutex(lab.client, path);
-    await cycles(ours, 3);
+    await cycles(ours, 30);
     lab.proxy.clear();
     return { ours, theirs: new InterProcessMutex(lab.other, path) };
   };
@@ -91,9 +93,9 @@ describe('a znode with the next number after another one of this process', () =>
   it('does need one when the numbers are those of a parent that was removed and created anew', async () => {
     const { ours, theirs } = await scene('anew');
     await lab.other.session.request(remove(ours.path));
-    await cycles(theirs, 2);
+    await cycles(theirs, 29);
     const hold = await theirs.acquire();
-    expect(hold.path).to.match(/0000000002$/);
+    expect(hold.path).to.match(/0000000029$/);
     await waitsFor(hold, ours, 2);
   });
 
@@ -111,6 +113,7 @@ describe('a znode with the next number after another one of this process', () =>
     const { ours } = await scene('tries');
     const tried = await Promise.all([ours.tryAcquire(), ours.tryAcquire(), ours.tryAcquire()]);
     expect(tried.filter((hold) => hold !== undefined)).to.have.length(1);
+    await queueReaches(ours, 1);
     await tried.find((hold) => hold !== undefined)?.release();
   });
 
@@ -153,6 +156,35 @@ describe('a znode with the next number after another one of this process', () =>
     const next = await waiting;
     expect(next.path).not.to.equal(waitingPath);
     expect(await next.release()).to.equal('released');
+  });
+
+  it('does need one where the znode before it was created on another connection: a backup that was restored gives the same numbers again', async function () {
+    this.timeout(60_000);
+    const { ours } = await scene('restored');
+    const { server } = lab;
+    const { id } = lab.client.session;
+    await server.kill();
+    const restore = server.backUp();
+    await server.start();
+    await until('ours is back', () => lab.client.session.isConnected);
+    await cycles(ours, 9);
+    const last = await ours.acquire();
+    await last.release();
+    await server.kill();
+    restore();
+    await server.start();
+    // A client that knows nothing of what was lost: the servers refuse all others until they have caught up.
+    await using later = await LockClient.connect(server.connectString);
+    const theirs = new InterProcessMutex(later, ours.path);
+    let holder = await theirs.acquire();
+    while (sequenceOf(holder.path) < sequenceOf(last.path)) {
+      await holder.release();
+      holder = await theirs.acquire();
+    }
+    await cycles(new InterProcessMutex(later, testPath('elsewhere')), 4);
+    await until('ours is back, in the same session', () => lab.client.session.isConnected);
+    expect(lab.client.session.id).to.equal(id);
+    await waitsFor(holder, ours, 2);
   });
 
   it('is listed when somebody wants to be told how many are before it', async () => {

@@ -47,7 +47,7 @@ describe("a semaphore mutex on the same path as Java Curator's", () => {
     expect(await suite.java.owner('one').acquire(kind, lab.path)).to.equal(true);
     const ours = lock.acquire();
     await znodesReach(2, 1);
-    expect((await rejection(lock.release())).message).to.equal(`Not acquired: ${lab.path}`);
+    expect((await rejection(lock.release())).message).to.contain(`Not acquired: ${lab.path}`);
     await suite.java.owner('another').release(kind, lab.path);
     const hold = await ours;
     const theirs = suite.java.owner('one').acquire(kind, lab.path);

@@ -1,26 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { text } from 'node:stream/consumers';
-import { expect } from 'chai';
 import { sharedZooKeeper } from '../../harness/hooks.ts';
-import { testPath } from '../../harness/test-path.ts';
 import { Consumer } from './support/consumer.ts';
-
-const byImport = "import { LockClient, InterProcessMutex } from 'zookeeper-fair-lock';";
-const byRequire = "const { LockClient, InterProcessMutex } = require('zookeeper-fair-lock');";
-const program = `
-async function main() {
-  const [, , servers = '', path = ''] = process.argv;
-  const client = await LockClient.connect(servers);
-  const mutex = new InterProcessMutex(client, path);
-  const token = await mutex.withLock(async (hold) => hold.fencingToken, { timeoutMs: 10_000 });
-  await client.close();
-  console.log(typeof token);
-}
-void main();
-`;
+import { prints } from './support/prints.ts';
+import { importAndRequire, listen, lockByImport, lockByRequire } from './support/programs.ts';
 
 describe(`an application on Node ${process.version}`, function () {
   this.timeout(60_000);
@@ -35,41 +16,32 @@ describe(`an application on Node ${process.version}`, function () {
   after(() => consumer[Symbol.dispose]());
 
   it('imports the package, locks, closes, and ends by itself', async () => {
-    consumer.write('imported.mjs', `${byImport}${program}`);
-    await locksAndEnds('imported.mjs');
+    consumer.write('imported.mjs', lockByImport);
+    await nodePrints('bigint', 'imported.mjs');
   });
 
   it('requires the package, locks, closes, and ends by itself', async () => {
-    consumer.write('required.cjs', `${byRequire}${program}`);
-    await locksAndEnds('required.cjs');
+    consumer.write('required.cjs', lockByRequire);
+    await nodePrints('bigint', 'required.cjs');
+  });
+
+  it('imports and requires the package in one process, and gets one copy of it', async () => {
+    consumer.write('both.mjs', importAndRequire);
+    await nodePrints('isReentrant: true, different: ', 'both.mjs');
+  });
+
+  it('has listeners that are no owners of the lock', async () => {
+    consumer.write('listen.mjs', listen);
+    await nodePrints('[false,false]', 'listen.mjs');
   });
 
   it('is compiled from TypeScript, locks, closes, and ends by itself', async () => {
-    consumer.write('typed.mts', `${byImport}${program}`);
+    consumer.write('typed.mts', lockByImport);
     await consumer.compile(['typed.mts'], { module: 'nodenext' });
-    await locksAndEnds('typed.mjs');
+    await nodePrints('bigint', 'typed.mjs');
   });
 
-  /** It prints one line when its client is closed; then nothing may keep it alive. */
-  async function locksAndEnds(file: string): Promise<void> {
-    // Node 22.12 warns that its require() of ES modules is young; later ones do not.
-    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', join(consumer.folder, file), servers, testPath('consumer')], {
-      cwd: consumer.folder,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: 20_000,
-      killSignal: 'SIGKILL',
-    });
-    const complaints = text(child.stderr);
-    const ended = once(child, 'exit');
-    let closedAt = NaN;
-    const lines: string[] = [];
-    for await (const line of createInterface({ input: child.stdout })) {
-      lines.push(line);
-      closedAt = performance.now();
-    }
-    const [code] = (await ended) as [number | null];
-    const lingeredMs = performance.now() - closedAt;
-    expect({ code, lines, complaints: await complaints }).to.deep.equal({ code: 0, lines: ['bigint'], complaints: '' });
-    expect(lingeredMs).to.be.below(1_000);
+  function nodePrints(line: string, file: string): Promise<void> {
+    return prints(line, process.execPath, [file], { folder: consumer.folder, servers });
   }
 });

@@ -8,10 +8,10 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const sources = filesOf('src').filter((file) => !file.endsWith('.d.ts'));
 
 describe('the package', () => {
-  it('ships each source file as .js and .d.ts, README, LICENSE, CHANGELOG, package.json, and nothing else', async () => {
+  it('ships each source file as .js and .d.ts, what says that they are CommonJS, README, LICENSE, CHANGELOG, package.json, and nothing else', async () => {
     const modules = sources.map((file) => `dist/${file.replace(/\.ts$/, '')}`);
     const built = modules.flatMap((module) => [`${module}.d.ts`, `${module}.js`]);
-    expect(await packedFiles()).to.have.members(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', ...built]);
+    expect(await packedFiles()).to.have.members(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', 'dist/package.json', ...built]);
   });
 
   it('declares nothing that the sources call @internal', () => {

@@ -12,9 +12,8 @@ describe('the types of the package', function () {
   let consumer: Consumer;
 
   before(async () => {
-    consumer = await Consumer.install();
-    consumer.write('api.mts', typeTests);
-    consumer.write('api.cts', typeTests);
+    consumer = await Consumer.install('typescript@5.4.5');
+    for (const file of ['api.ts', 'api.mts', 'api.cts']) consumer.write(file, typeTests);
   });
 
   after(() => consumer[Symbol.dispose]());
@@ -28,6 +27,19 @@ describe('the types of the package', function () {
   it('can be had from CommonJS', async () => {
     await consumer.compile(['api.cts'], { module: 'nodenext', noEmit: true });
   });
+
+  it('bring what they need where the compiler loads no types by itself, as TypeScript 6 does by default', async () => {
+    await consumer.compile(['api.mts'], { target: undefined, lib: undefined, types: undefined, noEmit: true });
+  });
+
+  for (const [name, file, options] of [
+    ['of CommonJS with module: nodenext', 'api.cts', { module: 'nodenext' }],
+    ['with module: commonjs, moduleResolution: node', 'api.ts', { module: 'commonjs', moduleResolution: 'node' }],
+  ] as const) {
+    it(`compile with TypeScript 5.4 in a file ${name}`, async () => {
+      await consumer.compile([file], { ...options, noEmit: true }, consumer.pathOf('node_modules/typescript/bin/tsc'));
+    });
+  }
 
   it('need no DOM, and live with it', async () => {
     await consumer.compile(['api.mts'], { module: 'nodenext', lib: ['es2022', 'dom'], noEmit: true });

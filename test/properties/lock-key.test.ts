@@ -84,9 +84,19 @@ describe('a lock key', () => {
     expect(lockKey('t', 'x'.repeat(254))).to.match(/^t:x{187}::[0-9a-f]{64}$/);
   });
 
-  it('is made of strings alone', () => {
-    expect(() => lockKey('orders', 42 as unknown as string)).to.throw(TypeError, 'Expected `target` to be a string, got 42');
-    expect(() => lockKey(undefined as unknown as string, '42')).to.throw(TypeError, 'Expected `type` to be a string, got undefined');
+  it('of a number or a bigint is that of its decimal text', () => {
+    fc.assert(fc.property(fc.maxSafeInteger(), fc.bigInt(), (number, big) => lockKey(number, big) === lockKey(String(number), String(big))));
+    expect(lockKey('orders', 1.5)).to.equal('orders:1.5');
+    expect(lockKey('orders', -0)).to.equal('orders:0');
+  });
+
+  it('is not made of what has no text, nor of a number that may have been another one', () => {
+    for (const value of [undefined, null, {}, true, Symbol('42')]) {
+      expect(() => lockKey('orders', value as string)).to.throw(TypeError, 'Expected `target` to be a string, a number or a bigint, got');
+      expect(() => lockKey(value as string, '42')).to.throw(TypeError, 'Expected `type` to be a string, a number or a bigint, got');
+    }
+    for (const value of [NaN, Infinity, -Infinity]) expect(() => lockKey('orders', value)).to.throw(RangeError, `Expected \`target\` to be a string, a finite number or a bigint, got ${value}`);
+    for (const value of [2 ** 53, -(2 ** 53), 1e300]) expect(() => lockKey('orders', value)).to.throw(RangeError, 'pass it as a string or a bigint');
   });
 });
 

@@ -1,12 +1,13 @@
 import { expect } from 'chai';
 import { abortReason, listenForAbort, throwIfAborted } from '../../src/support/abort-signal.ts';
-import { onAbort } from '../../src/support/on-abort.ts';
+import { abortHubs } from '../../src/support/abort-hubs.ts';
 import { OldSignal } from '../../harness/old-signal.ts';
 
-/** What a listener of `onAbort` has heard so far. */
+
+/** What a listener has heard so far. */
 function heardOf(signal: AbortSignal): { readonly reasons: unknown[]; readonly stop: () => void } {
   const reasons: unknown[] = [];
-  return { reasons, stop: onAbort(signal, (reason) => reasons.push(reason)) };
+  return { reasons, stop: abortHubs.onAbort(signal, (reason) => reasons.push(reason)) };
 }
 
 describe('an AbortSignal of whatever make', () => {

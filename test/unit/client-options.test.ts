@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { InvalidPathError } from '../../src/zookeeper/invalid-path-error.ts';
 import { checkClientOptions, type LockClientOptions } from '../../src/client/client-options.ts';
 
 const check = (options: unknown): (() => unknown) => () => checkClientOptions(options as LockClientOptions);
@@ -12,12 +13,20 @@ describe("a client's options", () => {
 
   it('ask for a session timeout in whole milliseconds, below 2³¹', () => {
     expect(checkClientOptions({ sessionTimeoutMs: 1_000.2 }).sessionTimeoutMs).to.equal(1_001);
-    expect(check({ sessionTimeoutMs: 2 ** 31 })).to.throw(RangeError, 'Expected `sessionTimeoutMs` to be at most 2147483647 ms, got 2147483648');
+    for (const value of [2 ** 31, 0, -1, NaN, Infinity]) {
+      const message = `Expected \`sessionTimeoutMs\` to be a number of milliseconds > 0 and at most 2147483647; servers grant from 2 to 20 times their tickTime, by default 4000 to 40000, got ${value}`;
+      expect(check({ sessionTimeoutMs: value })).to.throw(RangeError, message);
+    }
   });
 
   it('are refused where a method is missing, and where there is nothing to have one', () => {
     for (const retryPolicy of [null, {}, { allowRetry: 5 }]) expect(check({ retryPolicy })).to.throw(TypeError, 'Expected `retryPolicy` to be an object with a method `allowRetry`');
     for (const logger of [null, {}, { warn: 5 }]) expect(check({ logger })).to.throw(TypeError, 'Expected `logger` to be an object with a method `warn`');
+  });
+
+  it('take debug as true or false, and false by default', () => {
+    expect([checkClientOptions().debug, checkClientOptions({ debug: true }).debug]).to.deep.equal([false, true]);
+    for (const debug of ['yes', 1, null]) expect(check({ debug })).to.throw(TypeError, 'Expected `debug` to be true or false, got ');
   });
 
   const badEntries = [null, undefined, {}, 'world', { permissions: 0, scheme: 'world', id: 'anyone' }, { permissions: 32, scheme: 'world', id: 'anyone' }, { permissions: 1, scheme: 5, id: '' }];
@@ -28,20 +37,20 @@ describe("a client's options", () => {
     }
   });
 
-  it('ask a provider for paths below the chroot, and for / above them', () => {
+  it('ask a provider about valid paths only', () => {
     const asked: string[] = [];
     const acl = (path: string) => {
       asked.push(path);
       return [{ permissions: 31, scheme: 'world', id: 'anyone' }];
     };
-    const { aclFor } = checkClientOptions({ acl }, '/team/app');
-    for (const path of ['/team', '/team/app', '/team/app/locks', '/team/app/team/app']) aclFor(path);
-    expect(asked).to.deep.equal(['/', '/', '/locks', '/team/app']);
-    expect(() => checkClientOptions({ acl: () => [] }, '/team/app').aclFor('/team/app/locks')).to.throw(TypeError, 'Expected `acl("/locks")` to be a non-empty array of');
+    const { aclFor } = checkClientOptions({ acl });
+    for (const path of ['/', '/locks']) aclFor(path);
+    expect(() => aclFor('/locks/')).to.throw(InvalidPathError);
+    expect(asked).to.deep.equal(['/', '/locks']);
   });
 
   it('are copied: what happens to them afterwards changes nothing', () => {
-    const entry = { permissions: 1, scheme: 'world', id: 'anyone' };
+    const entry = { permissions: 13, scheme: 'world', id: 'anyone' };
     const credential = { scheme: 'digest', credentials: 'user:secret' };
     const options = { sessionTimeoutMs: 5_000, connectionTimeoutMs: 5_000, tickTimeMs: 500, acl: [entry], auth: [credential] };
     const checked = checkClientOptions(options);
@@ -53,7 +62,7 @@ describe("a client's options", () => {
     const { sessionTimeoutMs, connectionTimeoutMs, tickTimeMs, auth, aclFor } = checked;
     expect({ sessionTimeoutMs, connectionTimeoutMs, tickTimeMs }).to.deep.equal({ sessionTimeoutMs: 5_000, connectionTimeoutMs: 5_000, tickTimeMs: 500 });
     expect(auth).to.deep.equal([{ scheme: 'digest', credentials: 'user:secret' }]);
-    expect(aclFor('/a')).to.deep.equal([{ permissions: 1, scheme: 'world', id: 'anyone' }]);
+    expect(aclFor('/a')).to.deep.equal([{ permissions: 13, scheme: 'world', id: 'anyone' }]);
   });
 
   it('are refused where an entry of a list is missing, or is no plain object', () => {

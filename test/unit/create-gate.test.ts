@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { closedGate, closeGate } from '../../src/internals/create-gate.ts';
-import type { Deadline } from '../../src/internals/deadline.ts';
+import { CreateGates } from '../../src/internals/create-gate.ts';
+import type { Deadline } from '../../src/support/deadline.ts';
 
 /** Waits without an end. */
 const deadline = {
@@ -9,47 +9,46 @@ const deadline = {
 
 describe('a gate of creates', () => {
   it('lets its line through one after the other, in their order, and is forgotten with the last', async () => {
-    const client = {};
-    const gate = closeGate(client, '/lock');
+    const gates = new CreateGates();
+    const gate = gates.close('/lock');
     const order: number[] = [];
     const line = [1, 2, 3].map(async (place) => {
       await gate.turn(deadline);
-      expect(closedGate(client, '/lock')).to.equal(gate);
+      expect(gates.closedAt('/lock')).to.equal(gate);
       order.push(place);
-      gate.passOn();
+      gate.letNextGo();
     });
     expect(order).to.deep.equal([]);
     gate.settle();
-    gate.passOn();
+    gate.letNextGo();
     await Promise.all(line);
     expect(order).to.deep.equal([1, 2, 3]);
-    expect(closedGate(client, '/lock')).to.equal(undefined);
+    expect(gates.closedAt('/lock')).to.equal(undefined);
   });
 
   it('lets those whose create was refused pass before all newcomers, who wait until nobody can be refused any more', async () => {
-    const client = {};
-    const gate = closeGate(client, '/lock');
+    const gates = new CreateGates();
+    const gate = gates.close('/lock');
     const order: string[] = [];
     const go = async (name: string, who: 'refused' | 'newcomer'): Promise<void> => {
       await gate.turn(deadline, who);
       order.push(name);
-      gate.passOn();
+      gate.letNextGo();
     };
     const newcomers = ['third', 'fourth'].map((name) => go(name, 'newcomer'));
-    gate.passOn(); // the one that has closed it has sent its create
+    gate.letNextGo(); // the one that has closed it has sent its create
     await go('first', 'refused'); // at once
     await go('second', 'refused');
     expect(order).to.deep.equal(['first', 'second']);
     gate.settle();
     await Promise.all(newcomers);
     expect(order).to.deep.equal(['first', 'second', 'third', 'fourth']);
-    expect(closedGate(client, '/lock')).to.equal(undefined);
+    expect(gates.closedAt('/lock')).to.equal(undefined);
   });
 
-  it('stands in the way of one client and one path only', () => {
-    const client = {};
-    closeGate(client, '/lock');
-    expect(closedGate(client, '/other')).to.equal(undefined);
-    expect(closedGate({}, '/lock')).to.equal(undefined);
+  it('stands in the way of one path only', () => {
+    const gates = new CreateGates();
+    gates.close('/lock');
+    expect(gates.closedAt('/other')).to.equal(undefined);
   });
 });

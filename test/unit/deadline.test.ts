@@ -1,29 +1,29 @@
 import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
 import type { LockClient } from '../../src/client/lock-client.ts';
-import { Listeners } from '../../src/support/listeners.ts';
-import { Deadline } from '../../src/internals/deadline.ts';
+import { Companions } from '../../src/support/companions.ts';
+import type { Deadline } from '../../src/support/deadline.ts';
+import { lockDeadline } from '../../src/internals/lock-deadline.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { rejection } from '../../harness/until.ts';
 
 class Client {
   readonly clock = new ManualClock();
-  readonly changes = new Listeners<void>();
+  readonly deadlines = new Set<Deadline>();
+  readonly session = { holdings: new Set(), isConnected: true, companions: new Companions({}) };
+  readonly state = 'connected';
+  readonly silence = undefined;
   isClosing = false;
-
-  onChange(listener: () => void): () => void {
-    return this.changes.add(listener);
-  }
 
   close(): void {
     this.isClosing = true;
-    this.changes.tell();
+    for (const each of this.deadlines) each.closing();
   }
 }
 
 describe('Deadline', () => {
   let client: Client;
-  const deadline = (options: { timeoutMs?: number; signal?: AbortSignal } = {}): Deadline => new Deadline(client as unknown as LockClient, '/lock', options);
+  const deadline = (options: { timeoutMs?: number; signal?: AbortSignal } = {}): Deadline => lockDeadline(client as unknown as LockClient, '/lock', options);
   const never = (): (() => void) => () => undefined;
 
   beforeEach(() => {
@@ -85,6 +85,7 @@ describe('Deadline', () => {
     one.dispose();
     two.dispose();
     expect(client.clock.timers).to.equal(0);
+    expect(client.deadlines.size).to.equal(0);
     expect(getEventListeners(signal, 'abort')).to.have.length(0);
   });
 

@@ -54,6 +54,21 @@ describe('FrameSplitter', () => {
     expect(() => frames.next()).to.throw(RangeError, 'is not ZooKeeper');
   });
 
+  it('says what else may speak there, where the first bytes tell', () => {
+    const guess = (...bytes: readonly [Buffer]): string => {
+      try {
+        return String([...new FrameSplitter().push(...bytes)].length);
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    expect(guess(Buffer.from('HTTP/1.1 400 Bad Request'))).to.equal('A frame of 1213486160 bytes is not ZooKeeper\'s: the answer begins with the text "HTTP". Is this the clientPort of a ZooKeeper server?');
+    expect(guess(Buffer.from('SSH-2.0-OpenSSH'))).to.contain('begins with the text "SSH-"');
+    expect(guess(Buffer.of(21, 3, 1, 0, 2, 2, 10))).to.contain('the answer is TLS. Is this the secureClientPort');
+    expect(guess(Buffer.of(22, 3, 3, 0, 90))).to.contain('the answer is TLS');
+    for (const bytes of [Buffer.of(21, 4, 1, 0, 2), Buffer.of(0x7f, 0xff, 0xff, 0xff), Buffer.of(0xff, 0xff, 0xff, 0xff)]) expect(guess(bytes)).to.match(/^A frame of -?\d+ bytes is not ZooKeeper's$/);
+  });
+
   it('throws for a length that no server sends, as soon as the length is there', () => {
     const impossible = fc.oneof(fc.integer({ max: -1 }), fc.integer({ min: 64 * 1024 * 1024 + 1, max: 2 ** 31 - 1 }));
     fc.assert(fc.property(impossible, cuts, (length, places) => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { RecentData } from '../../src/client/recent-data.ts';
+import { RecentData } from '../../src/internals/recent-data.ts';
 
 describe('the data that a client has read last', () => {
   it('is recalled by path and transaction, the newest of a znode', () => {

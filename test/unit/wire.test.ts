@@ -37,7 +37,9 @@ function write(to: Writer, field: Field): void {
     case 'bytes':
       return void to.bytes(field.value);
     case 'texts':
-      return void to.texts(field.value);
+      to.int(field.value.length);
+      for (const value of field.value) to.text(value);
+      return;
   }
 }
 
@@ -58,6 +60,32 @@ describe('Writer and Reader', () => {
       const reader = new Reader(frameOf(record), 4);
       expect(record.map((field) => read(reader, field))).to.deep.equal(record.map(({ value }) => value));
     }));
+  });
+
+  describe('behind a chroot', () => {
+    const chroot = Buffer.from('/äpp');
+
+    for (const [path, onServers] of [['/', '/äpp'], ['/locks', '/äpp/locks'], ['/äpp', '/äpp/äpp']] as const) {
+      it(`write ${path} as ${onServers}, and read it back`, () => {
+        const frame = new Writer(chroot).path(path).paths([path]).text(path).frame();
+        const raw = new Reader(frame, 4);
+        expect([raw.path(), raw.int(), raw.path(), raw.text()]).to.deep.equal([onServers, 1, onServers, path]);
+        expect(new Reader(frame, 4, chroot).path()).to.equal(path);
+      });
+    }
+
+    for (const path of ['/', '/äp', '/äpple', '/other/äpp', '']) {
+      it(`refuse to read "${path}", which is not below it`, () => {
+        const frame = new Writer().text(path).frame();
+        expect(() => new Reader(frame, 4, chroot).path()).to.throw(RangeError, `The path ${path} is not below the chroot /äpp`);
+      });
+    }
+
+    it('leave paths as they are where there is none', () => {
+      const frame = new Writer().path('/').path('/locks').frame();
+      const reader = new Reader(frame, 4);
+      expect([reader.path(), reader.path()]).to.deep.equal(['/', '/locks']);
+    });
   });
 
   it('put the length of all that follows in front', () => {

@@ -43,13 +43,12 @@ describe('the ACLs that a lock creates its znodes with', () => {
     expect(await hold.release()).to.equal('released');
   });
 
-  it('for the creator only, by a client without credentials, is an error, and nothing is created', async () => {
+  it('for the creator only, by a client without credentials, is an error before anything is created', async () => {
     const path = testPath('no-credentials');
-    await using mine = await account(connectString, { acl: creatorOnly });
+    expect(await rejection(account(connectString, { acl: creatorOnly }))).to.be.instanceOf(TypeError).with.property('message').that.contains("scheme 'auth'");
+    await using mine = await account(connectString, { acl: () => creatorOnly });
     const error = await rejection(new InterProcessMutex(mine.client, path).acquire());
-    expect(error.code).to.equal('ERR_LOCK_REQUEST_FAILED');
-    expect(error.message).to.contain(path);
-    expect(error.cause).to.be.instanceOf(ZooKeeperError).with.property('code', 'INVALID_ACL');
+    expect(error).to.be.instanceOf(TypeError).with.property('message').that.contains(`acl("${path}/_c_`);
     expect(await rejection(outside.children(parentOf(path)))).to.have.property('code', 'NO_NODE');
   });
 

@@ -1,12 +1,10 @@
 import { expect } from 'chai';
 import { once } from 'node:events';
-import { ConnectionTimeoutError, LockClient } from '../../../src/index.ts';
-import { createSequential, openAcl } from '../../../src/zookeeper/operations.ts';
+import { ConnectionTimeoutError, InterProcessMutex, InterProcessReadWriteLock, LockClient } from '../../../src/index.ts';
 import { from } from '../../../harness/frame-matches.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { startSilentServer } from '../../../harness/silent-server.ts';
-import { testPath } from '../../../harness/test-path.ts';
-import { rejection } from '../../../harness/until.ts';
+import { rejection, until } from '../../../harness/until.ts';
 import { type Frame } from '../../../harness/zk-proxy.ts';
 import { connectInOrder, nextState } from '../../../harness/lock-clients.ts';
 
@@ -24,8 +22,8 @@ describe('close()', () => {
     // Longer than a test: what is gone was ended, and did not expire.
     client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 30_000 });
     sessionId = client.session.id;
-    const { value } = await client.session.request(createSequential(testPath('').slice(0, -1), Buffer.alloc(0), openAcl));
-    path = value.path;
+    const hold = await new InterProcessMutex(client, lab.path).acquire();
+    path = hold.path;
   });
   afterEach(() => client.close({ timeoutMs: 0 }));
 
@@ -92,6 +90,7 @@ describe('close()', () => {
     await client.close();
     client = await connectInOrder([lab.proxy, lab.server], { sessionTimeoutMs: 2_000 });
     const { id } = client.session;
+    await new InterProcessMutex(client, lab.path).acquire();
     lab.proxy.silence();
     const startedAt = performance.now();
     await client.close(patient);
@@ -118,6 +117,93 @@ describe('close()', () => {
       expect(client.state).to.equal('closed');
     });
   }
+
+  describe('of a client that has no znode, and no connection', () => {
+    const disconnect = async (): Promise<void> => {
+      await lab.proxy.refuse();
+      lab.proxy.cut();
+      expect(await nextState(client)).to.equal('suspended');
+    };
+    const closesAtOnce = async (): Promise<void> => {
+      const startedAt = performance.now();
+      await client.close(patient);
+      expect(performance.now() - startedAt).to.be.below(slackMs);
+      expect(client.state).to.equal('closed');
+    };
+    let mutex: InterProcessMutex;
+
+    beforeEach(async () => {
+      await client.close();
+      client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 30_000 });
+      mutex = new InterProcessMutex(client, lab.path);
+    });
+
+    it('resolves at once', async () => {
+      await disconnect();
+      await closesAtOnce();
+    });
+
+    it('resolves at once where it has held, waited and downgraded before', async () => {
+      const hold = await mutex.acquire();
+      await rejection(mutex.acquire({ timeoutMs: 20 }));
+      await hold.release();
+      const { readLock, writeLock } = new InterProcessReadWriteLock(client, `${lab.path}-rw`);
+      await writeLock.withLock(() => readLock.withLock(() => undefined));
+      await until('all its znodes are gone', async () => (await lab.observer.children(lab.path)).length + (await lab.observer.children(`${lab.path}-rw`)).length === 0);
+      await disconnect();
+      await closesAtOnce();
+    });
+
+    it('resolves at once where a create was refused', async () => {
+      const stop = lab.proxy.on((frame) => (from('server', 'create2')(frame) ? { replaceError: -102 } : undefined));
+      expect(await rejection(mutex.acquire())).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
+      stop();
+      await disconnect();
+      await closesAtOnce();
+    });
+
+    it('resolves at once where the connection is lost while it closes', async () => {
+      lab.proxy.on((frame) => (from('client', 'closeSession')(frame) ? 'hold' : undefined));
+      const closing = client.close(patient);
+      await lab.proxy.seen(from('client', 'closeSession'));
+      const startedAt = performance.now();
+      await disconnectWhileClosing();
+      await closing;
+      expect(performance.now() - startedAt).to.be.below(slackMs);
+    });
+
+    const disconnectWhileClosing = async (): Promise<void> => {
+      await lab.proxy.refuse();
+      lab.proxy.cut();
+    };
+
+    for (const [what, act] of Object.entries<() => Promise<void>>({
+      'waits for a lock': async () => {
+        void rejection(new InterProcessMutex(client, lab.path).acquire());
+        await until('it waits', async () => (await lab.observer.children(lab.path)).length === 2);
+        await disconnect();
+      },
+      'has sent a create that was not answered': async () => {
+        lab.proxy.clear();
+        // All answers are dropped: after one alone, the next one that comes shows that it is missing.
+        const hear = lab.proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
+        void rejection(new InterProcessMutex(client, lab.path).acquire());
+        await lab.proxy.seen(from('server', 'create2'));
+        await disconnect();
+        hear();
+      },
+    })) {
+      it(`and ${what}, waits for a connection, because its znode would stand in the way of others`, async () => {
+        await using holder = await LockClient.connect(lab.connectString);
+        const hold = await new InterProcessMutex(holder, lab.path).acquire();
+        await act();
+        const closing = client.close(patient);
+        await lab.proxy.accept();
+        await closing;
+        expect(await lab.observer.children(lab.path)).to.deep.equal([hold.path.slice(lab.path.length + 1)]);
+      });
+    }
+  });
 
   it('after the session expired, while no server answers for a new one, resolves at once', async () => {
     const isNew = (frame: Frame): boolean => from('client', 'connect')(frame) && frame.body.readBigInt64BE(16) === 0n;

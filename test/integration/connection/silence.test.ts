@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, type ConnectionState, type LockClient } from '../../../src/index.ts';
-import { createPersistent, exists, getData, openAcl, remove } from '../../../src/zookeeper/operations.ts';
+import { createPersistent, exists, openAcl, remove } from '../../../src/zookeeper/operations.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { startSilentServer } from '../../../harness/silent-server.ts';
 import { testPath } from '../../../harness/test-path.ts';
@@ -72,7 +72,7 @@ describe('silence', () => {
   it('is noticed after a quarter of the session timeout by who holds a lock', async () => {
     client = await connectInOrder([lab.proxy, lab.server], { sessionTimeoutMs: 4_000 });
     const { session } = client;
-    const holding = { path: '/', markLost: () => undefined, tellLost: () => undefined };
+    const holding = { path: '/', heldSince: 0, markLost: () => undefined, tellLost: () => undefined };
     session.hold(holding);
     lab.proxy.silence();
     const askedAt = performance.now();
@@ -147,8 +147,9 @@ describe('silence', () => {
     await outside.session.request(createPersistent(parent, openAcl));
     const paths = Array.from({ length: 44 }, (_, index) => `${parent}/${index}`);
     await Promise.all(paths.map((path) => outside.session.request(createPersistent(path, openAcl))));
-    const fired = paths.map((path) => new Promise((resolve) => session.watch(path, resolve)));
-    await Promise.all(paths.map((path) => session.request(getData(path, true))));
+    const planted: Promise<unknown>[] = [];
+    const fired = paths.map((path) => new Promise((resolve) => planted.push(session.watch(path, 'data', resolve))));
+    await Promise.all(planted);
     lab.proxy.clear();
 
     // A third of the timeout never passes without a frame from the server, and the client itself asks for nothing.

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { InterProcessMutex, lockContext, type Hold } from '../../../src/index.ts';
+import { lockContext, type Hold } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { rejection } from '../../../harness/until.ts';
 import { CriticalSection } from '../../../harness/critical-section.ts';
@@ -106,15 +106,6 @@ describe('re-entry', () => {
     expect(await theirs.tryAcquire()).to.equal(undefined);
     expect(await kept.release()).to.equal('released');
     expect(await observer.children(mutex.path)).to.deep.equal([]);
-  });
-
-  it('counts per instance, as in Curator: another mutex on the same path is another owner', async () => {
-    const { client, mutex } = lab;
-    const twin = new InterProcessMutex(client, mutex.path);
-    await mutex.withLock(async () => {
-      expect(await twin.tryAcquire()).to.equal(undefined);
-      expect((await rejection(twin.release())).code).to.equal('ERR_LOCK_NOT_OWNED');
-    });
   });
 });
 

@@ -39,7 +39,7 @@ interface Held {
 }
 
 /** Its acquire, tryAcquire and withLock. */
-function lockCalls(name: string, create: (tools: Tools) => { acquire(options: object): Promise<Held>; tryAcquire(options: object): Promise<Held | undefined>; withLock?: unknown }, options = acquiring): EntryPoint[] {
+function lockCalls(name: string, create: (tools: Tools) => { acquire(options: object): Promise<Held>; tryAcquire(options: object): Promise<Held | undefined>; withLock(job: () => undefined, options: object): Promise<unknown> }, options = acquiring): EntryPoint[] {
   const entry = (method: string, act: (lock: ReturnType<typeof create>, options: object) => Promise<unknown>): EntryPoint => ({
     name: `${name}.${method}`,
     what: method,
@@ -51,11 +51,10 @@ function lockCalls(name: string, create: (tools: Tools) => { acquire(options: ob
       await acted;
     },
   });
-  const withLock = entry('withLock', (lock, given) => (lock as unknown as InterProcessMutex).withLock(() => undefined, given));
   return [
     entry('acquire', async (lock, given) => (await lock.acquire(given)).release()),
     entry('tryAcquire', async (lock, given) => (await lock.tryAcquire(given))?.release()),
-    ...(name === 'InterProcessSemaphore' ? [] : [withLock]),
+    entry('withLock', (lock, given) => lock.withLock(() => undefined, given)),
   ];
 }
 
@@ -88,6 +87,7 @@ export const entryPoints: readonly EntryPoint[] = [
       acl: [{ permissions: 31, scheme: 'world', id: 'anyone' }],
       signal: new AbortController().signal,
       logger: { warn: () => undefined },
+      debug: true,
     }),
     takesSignal: true,
     async call({ connectString }, options, called) {
@@ -182,8 +182,19 @@ export const entryPoints: readonly EntryPoint[] = [
   ...lockCalls('InterProcessSemaphoreMutex', ({ client }) => new InterProcessSemaphoreMutex(client, testPath('of-options'))),
   ...lockCalls('InterProcessMultiLock', ({ client }) => new InterProcessMultiLock([new InterProcessMutex(client, testPath('of-options')), new InterProcessMutex(client, testPath('of-options'))])),
   ...questions('InterProcessMutex', ({ client }) => new InterProcessMutex(client, testPath('of-options')), 'participants', 'holder', 'isLocked'),
-  ...questions('InterProcessSemaphore', ({ client }) => new InterProcessSemaphore(client, testPath('of-options'), { maxLeases: 2 }), 'participants'),
-  ...questions('InterProcessSemaphoreMutex', ({ client }) => new InterProcessSemaphoreMutex(client, testPath('of-options')), 'participants'),
+  ...questions('InterProcessSemaphore', ({ client }) => new InterProcessSemaphore(client, testPath('of-options'), { maxLeases: 2 }), 'participants', 'holders'),
+  ...questions('InterProcessSemaphoreMutex', ({ client }) => new InterProcessSemaphoreMutex(client, testPath('of-options')), 'participants', 'holder', 'isLocked'),
+  {
+    name: 'PathLocks.withLock',
+    what: 'withLock',
+    options: acquiring,
+    takesSignal: true,
+    async call({ client }, options, called) {
+      const done = client.withLock(testPath('of-options'), () => undefined, options);
+      called();
+      await done;
+    },
+  },
   {
     name: 'revoke',
     what: 'revoke',

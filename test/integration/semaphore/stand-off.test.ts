@@ -74,7 +74,7 @@ describe('a call that has one of its leases, and waits for another', () => {
       await takeAsJava();
       expect(await standOff.look(await part(nameOf(turn.path)))).to.equal(standstillMs);
       clock.advance(standstillMs);
-      expect(await standOff.look(await part(nameOf(turn.path)))).to.equal('give way');
+      expect(await standOff.look(await part(nameOf(turn.path)))).to.equal('gives way');
       await turn.release();
       await (await behind).release();
     });

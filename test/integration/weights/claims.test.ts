@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { createSequential, openAcl } from '../../../src/zookeeper/operations.ts';
+import { createSequential, exists, openAcl } from '../../../src/zookeeper/operations.ts';
 import { protectedPrefix } from '../../../src/driver/names.ts';
 import { weightedLockName } from '../../../src/weighted/weighted-name.ts';
 import { forceRelease, InterProcessMutex, watchQueue } from '../../../src/index.ts';
@@ -39,6 +39,23 @@ describe('the claim of a mutex with weights', () => {
   const idler = (weight: number): Promise<unknown> =>
     lab.other.session.request(createSequential(`${lab.path}/${protectedPrefix(randomUUID(), weightedLockName(weight, 10))}`, new Uint8Array(0), openAcl));
   const areThere = (count: number): Promise<void> => until(`${count} are there`, async () => (await lab.observer.children(lab.path)).length === count);
+
+  it('is waited for by a waiter that watches its own znode at once, where its predecessor is of another process', async () => {
+    const holder = await theirs.acquire();
+    const before = theirs.acquire();
+    await areThere(2);
+    lab.proxy.clear();
+    const waiting = ours.acquire();
+    const own = (await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'create2')).path;
+    await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'getData' && frame.path !== lab.path);
+    const watched = (): (string | undefined)[] => lab.proxy.frames.filter(({ from, op }) => from === 'client' && op === 'getData').map(({ path }) => path);
+    await lab.client.session.request(exists('/'));
+    expect(own).to.match(/lock-/);
+    expect(watched().filter((path) => path?.startsWith(own ?? '?'))).to.have.length(1);
+    await holder.release();
+    await (await before).release();
+    await (await waiting).release();
+  });
 
   it('fails where somebody else was quicker, who is not seen yet: both believe that they are next, one holds', async () => {
     const held = hold();

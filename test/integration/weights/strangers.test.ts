@@ -14,8 +14,8 @@ describe('a mutex with weights beside strangers', () => {
     const plain = new InterProcessMutex(lab.other, lab.path);
     for (const [first, second] of [[weighted, plain], [plain, weighted]] as const) {
       const hold = await first.acquire();
-      for (const refused of [rejection(second.acquire()), rejection(second.tryAcquire()), rejection(second.acquire({ timeoutMs: 5_000 })), rejection(second.isLocked())]) {
-        const error = await refused;
+      for (const call of [() => second.acquire(), () => second.tryAcquire(), () => second.acquire({ timeoutMs: 5_000 }), () => second.isLocked()]) {
+        const error = await rejection(call());
         expect(error).to.be.instanceOf(ForeignNodeError).with.property('message').that.contains(hold.path.split('/').at(-1) ?? '');
       }
       expect(hold.isValid).to.equal(true);

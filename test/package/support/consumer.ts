@@ -1,21 +1,24 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { run } from './command.ts';
 import { tarball } from './tarball.ts';
 
 const tsc = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url));
 
-/** A project outside of this one that has installed the package, with what else users have: Node's types, and a strict compiler. */
+/** Some tools are programs of 100 MB. */
+const installLimitMs = 240_000;
+
+/** A project outside of this one that has installed the package, with what else users have: Node's types, a strict compiler, and the `tools` that it asks for. */
 export class Consumer implements Disposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'consumer-'));
 
-  static async install(): Promise<Consumer> {
+  static async install(...tools: readonly string[]): Promise<Consumer> {
     const consumer = new Consumer();
     consumer.write('package.json', JSON.stringify({ private: true, type: 'module' }));
     try {
-      await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline', tarball(), '@types/node@20'], consumer.folder);
+      await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline', tarball(), '@types/node@20', ...tools], consumer.folder, installLimitMs);
     } catch (error) {
       consumer[Symbol.dispose]();
       throw error;
@@ -24,16 +27,21 @@ export class Consumer implements Disposable {
   }
 
   write(file: string, content: string): string {
-    const path = join(this.folder, file);
+    const path = this.pathOf(file);
+    mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, content);
     return path;
   }
 
-  /** Compiles `files`, and the declarations of every package they import. Rejects with the compiler's errors. */
-  async compile(files: readonly string[], options: object): Promise<void> {
+  pathOf(file: string): string {
+    return join(this.folder, file);
+  }
+
+  /** Compiles `files`, and the declarations of every package they import, with the compiler of this project or with one of `tools`. Rejects with its errors. */
+  async compile(files: readonly string[], options: object, compiler = tsc): Promise<void> {
     const strict = { target: 'es2022', lib: ['es2022'], types: ['node'], strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false };
     const config = this.write('tsconfig.json', JSON.stringify({ compilerOptions: { ...strict, ...options }, files }));
-    await run(process.execPath, [tsc, '-p', config], this.folder);
+    await run(process.execPath, [compiler, '-p', config], this.folder);
   }
 
   [Symbol.dispose](): void {

@@ -68,6 +68,26 @@ export function working(): void {
   void mutex.withLock({ timeoutMs: 500 }, () => 1);
 }
 
+export function withoutAnObject(): void {
+  type<Promise<number>>().of(client.withLock('/a', () => 1));
+  type<Promise<bigint>>().of(client.withLock('/a', async (mine) => mine.fencingToken, { timeoutMs: 500, signal, leaseMs: 1_000 }));
+  // @ts-expect-error the path comes first
+  void client.withLock(() => 1, '/a');
+  // @ts-expect-error a weight needs a mutex with weights
+  void client.withLock('/a', () => 1, { weight: 3 });
+}
+
+export function listening(): void {
+  client.on('lock', (event) => {
+    type<string>().of(event.path);
+    if (event.type === 'acquired') type<number>().of(event.waitedMs);
+    if (event.type === 'lost') type<bigint>().of(event.fencingToken);
+    if (event.type === 'timed-out') type<unknown>().of(event.error);
+  });
+  // @ts-expect-error there is no such event
+  client.on('locks', () => undefined);
+}
+
 export function holding(): void {
   type<bigint>().of(hold.fencingToken);
   type<bigint>().of(hold.grantNumber);

@@ -1,19 +1,17 @@
-import { abortReason } from '../support/abort-signal.js';
-import { ClientClosedError } from '../client/client-errors.js';
-import { LockTimeoutError, type TimedOut } from './lock-errors.js';
-import { Listeners } from '../support/listeners.js';
-import type { LockClient } from '../client/lock-client.js';
-import { onAbort } from '../support/on-abort.js';
+import { abortHubs } from './abort-hubs.js';
+import { abortReason } from './abort-signal.js';
+import type { Clock } from './clock.js';
+import { Listeners } from './listeners.js';
 
 /**
  * How long one call waits: until its one absolute deadline, its AbortSignal, or the end of the client, whichever comes
  * first. Everything that the call awaits, connecting and retrying included, ends with it.
  */
-export class Deadline {
-  readonly #client: LockClient;
-  readonly #path: string;
+export class Deadline<Of extends Caller = Caller> {
+  readonly #caller: Of;
+  readonly #subject: string;
   readonly #timeoutMs: number | undefined;
-  readonly #what: DeadlineOptions['what'];
+  readonly #errors: DeadlineErrors<Of>;
   /** Else the call tries once, and goes away again if it would have to wait. */
   readonly mayWait: boolean;
   /** When the call began; monotonic milliseconds. */
@@ -23,32 +21,28 @@ export class Deadline {
   #stops: (() => void)[] | undefined;
   #end: { readonly error: unknown } | undefined;
 
-  constructor(client: LockClient, path: string, { timeoutMs, signal, what, mayWait = true }: DeadlineOptions) {
+  /** @param subject what the call is about, for its errors */
+  constructor(caller: Of, subject: string, errors: DeadlineErrors<Of>, { timeoutMs, signal, mayWait = true }: DeadlineOptions) {
     this.mayWait = mayWait;
-    this.#client = client;
-    this.#path = path;
+    this.#caller = caller;
+    this.#subject = subject;
     this.#timeoutMs = timeoutMs;
-    this.#what = what;
-    this.startedAt = client.clock.now();
+    this.#errors = errors;
+    this.startedAt = caller.clock.now();
     if (signal?.aborted) {
       this.#end = { error: abortReason(signal) };
-    } else if (client.isClosing) {
-      this.#end = { error: this.#closed() };
+    } else if (caller.isClosing) {
+      this.#end = { error: errors.closed(subject) };
     } else {
-      waitingIn(client).add(this);
-      if (timeoutMs !== undefined) this.#stops = [client.clock.after(timeoutMs, () => this.#expire(this.#late()))];
-      if (signal) (this.#stops ??= []).push(onAbort(signal, (reason) => this.#expire(reason)));
+      caller.deadlines.add(this);
+      if (timeoutMs !== undefined) this.#stops = [caller.clock.after(timeoutMs, () => this.#expire(this.late()))];
+      if (signal) (this.#stops ??= []).push(abortHubs.onAbort(signal, (reason) => this.#expire(reason)));
     }
-  }
-
-  /** Of an acquire: with a timeout of 0 it tries once. */
-  static ofAcquire(client: LockClient, path: string, { timeoutMs, signal }: DeadlineOptions): Deadline {
-    return new Deadline(client, path, timeoutMs === 0 ? { signal, mayWait: false } : { timeoutMs, signal });
   }
 
   /** Judged now: after a stall an answer may be read before the timer runs that it came too late for. */
   get isExpired(): boolean {
-    if (!this.#end && this.#timeoutMs !== undefined && this.#client.clock.now() - this.startedAt >= this.#timeoutMs) this.#expire(this.#late());
+    if (!this.#end && this.#timeoutMs !== undefined && this.#caller.clock.now() - this.startedAt >= this.#timeoutMs) this.#expire(this.late());
     return this.#end !== undefined;
   }
 
@@ -95,6 +89,10 @@ export class Deadline {
     });
   }
 
+  sleep(sleepMs: number): Promise<void> {
+    return this.wait((wake) => this.#caller.clock.after(sleepMs, () => wake(undefined)));
+  }
+
   /** As `wait`, for the one wait that may last long. */
   waitAs<T>(subscribe: (waiter: Waiter<T>) => Wait): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -137,23 +135,21 @@ export class Deadline {
 
   /** The call has settled: no timer and no listener stays behind. */
   dispose(): void {
-    waiting.get(this.#client)?.delete(this);
+    this.#caller.deadlines.delete(this);
     const stops = this.#stops;
     this.#stops = undefined;
     stops?.forEach((stop) => stop());
   }
 
-  /** The client is about to close. */
+  /** The caller is about to close. */
   closing(): void {
-    this.#expire(this.#closed());
+    this.#expire(this.#errors.closed(this.#subject));
   }
 
-  #late(): Error {
-    return new LockTimeoutError(this.#path, this.#timeoutMs ?? 0, this.#what);
-  }
-
-  #closed(): Error {
-    return new ClientClosedError(`nothing can be done with the lock ${this.#path} any more`);
+  /** The error of a call whose time is over. */
+  late(): Error {
+    const waitedMs = this.#caller.clock.now() - this.startedAt;
+    return this.#errors.late({ caller: this.#caller, subject: this.#subject, timeoutMs: this.#timeoutMs ?? 0, waitedMs });
   }
 
   #expire(error: unknown): void {
@@ -165,11 +161,43 @@ export class Deadline {
   }
 }
 
+/** What the call is made with: its end is the end of the call. */
+export interface Caller {
+  readonly clock: Clock;
+  readonly isClosing: boolean;
+  /** Of the calls that wait. When it begins to close, it says so to each of them. */
+  readonly deadlines: Set<Deadline>;
+}
+
+/** What a call rejects with when it was not settled in time, or when its caller closes. */
+export interface DeadlineErrors<Of extends Caller> {
+  late(call: LateCall<Of>): Error;
+  closed(subject: string): Error;
+}
+
+/** A call that was not settled in time. */
+export interface LateCall<Of extends Caller> {
+  readonly caller: Of;
+  readonly subject: string;
+  readonly timeoutMs: number;
+  /** Since it began. */
+  readonly waitedMs: number;
+}
+
+/** As {@link Deadline.wait}; without a deadline it waits as long as it takes, for work in the background. */
+export function waitBefore<T>(deadline: Deadline | undefined, subscribe: (wake: (value: T) => void) => () => void): Promise<T> {
+  if (deadline) return deadline.wait(subscribe);
+  return new Promise((resolve) => {
+    const stop = subscribe((value) => {
+      stop();
+      resolve(value);
+    });
+  });
+}
+
 export interface DeadlineOptions {
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** What the call waits for. @default 'acquired' */
-  readonly what?: TimedOut;
   /** Whether it waits at all, or tries once, for as long as an answer takes. @default true */
   readonly mayWait?: boolean;
 }
@@ -211,18 +239,4 @@ export class Waiter<T> {
     this.#wait = 'over';
     if (typeof wait === 'object') wait.waitNoMore();
   }
-}
-
-/** The calls that wait in a client, told by one listener of its end. */
-const waiting = new WeakMap<LockClient, Set<Deadline>>();
-
-function waitingIn(client: LockClient): Set<Deadline> {
-  const known = waiting.get(client);
-  if (known) return known;
-  const patient = new Set<Deadline>();
-  waiting.set(client, patient);
-  client.onChange(() => {
-    if (client.isClosing) for (const each of [...patient]) each.closing();
-  });
-  return patient;
 }

@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto';
+import { isIP, isIPv4 } from 'node:net';
+import { askApplication } from '../support/no-context.js';
+import { expected, isPlainObject } from '../support/validate.js';
+import type { Credential } from '../zookeeper/connection.js';
+import type { AclEntry } from '../zookeeper/operations.js';
+import { validatePath } from '../zookeeper/path.js';
+
+/**
+ * Access rights for the znodes that locks create: the same for all, or by path. The path is below the chroot, as every path of this library is. The function is asked for `/` where
+ * znodes of the chroot itself are missing.
+ *
+ * An ACL without the permissions that the lock itself needs is refused: this client must be allowed to create (4), delete (8) and read (1) on the znode of a lock, and to create on those above it.
+ *
+ * @example
+ * const acl: AclProvider = (path) => (path.startsWith('/locks/payments') ? creatorOnly : readableByAll);
+ */
+export type AclProvider = readonly AclEntry[] | ((path: string) => readonly AclEntry[]);
+
+/** The ACL of a new znode, by its path below the chroot; `/` stands for all znodes of the chroot itself. */
+export type AclFor = (path: string) => readonly AclEntry[];
+
+/** @throws TypeError for credentials that no server can check. The value is never shown: it is a secret */
+export function checkAuth(auth: unknown): readonly Credential[] {
+  const entries: unknown[] = Array.isArray(auth) ? auth : [undefined];
+  return Array.from(entries, (entry) => {
+    const { scheme, credentials }: Partial<Credential> = isPlainObject(entry) ? entry : {};
+    if (typeof scheme !== 'string' || scheme === '' || typeof credentials !== 'string') {
+      throw new TypeError("Expected `auth` to be an array of { scheme: string, credentials: string }, such as { scheme: 'digest', credentials: 'user:secret' }");
+    }
+    if (scheme === 'digest' && !/^[^:]+:/.test(credentials)) {
+      throw new TypeError("Expected the credentials of scheme 'digest' in `auth` to be 'user:password', got a text without a user name and a colon");
+    }
+    return { scheme, credentials };
+  });
+}
+
+export interface CheckedAcl {
+  readonly aclFor: AclFor;
+  /** The same for the znode of a `lock`, and for those above it. */
+  readonly aclForParents: (path: string, lock: string) => readonly AclEntry[];
+  /** All that were given so far, for the text of an error. */
+  readonly aclSchemes: ReadonlySet<string>;
+}
+
+/** What an `acl` says of each znode, checked as soon as it is known: a list at once, a function whenever it is asked. */
+export function checkedAcl(acl: AclProvider, auth: readonly Credential[]): CheckedAcl {
+  if (typeof acl !== 'function') {
+    const entries = checkAcl('acl', acl, auth);
+    refuseLockout('acl', entries, auth, neededBelowLock);
+    return { aclFor: () => entries, aclForParents: () => entries, aclSchemes: new Set(entries.map(({ scheme }) => scheme)) };
+  }
+  const aclSchemes = new Set<string>();
+  const ask = (path: string): { option: string; entries: readonly AclEntry[] } => {
+    const valid = validatePath(path);
+    const option = `acl(${JSON.stringify(valid)})`;
+    const entries = checkAcl(option, askApplication(acl, valid), auth);
+    for (const { scheme } of entries) aclSchemes.add(scheme);
+    return { option, entries };
+  };
+  return {
+    aclSchemes,
+    aclFor: (path) => ask(path).entries,
+    aclForParents: (path, lock) => {
+      const { option, entries } = ask(path);
+      refuseLockout(option, entries, auth, path === lock ? neededBelowLock : neededAboveLock);
+      return entries;
+    },
+  };
+}
+
+/** Who a client is to the servers, for the text of an error: scheme and user name, never a password. */
+export function accountText(auth: readonly Credential[]): string {
+  if (auth.length === 0) return 'a client without the option `auth`';
+  // Only of `digest` is it known which part of the credentials is no secret.
+  const names = auth.map(({ scheme, credentials }) => (scheme === 'digest' ? `${scheme} ${JSON.stringify(credentials.slice(0, credentials.indexOf(':')))}` : scheme));
+  return `the account ${names.join(' and ')}`;
+}
+
+/** Which permissions of the lock's own znode a client needs: to list the queue, to stand in it, and to leave it. */
+const neededBelowLock = { read: 1, create: 4, delete: 8 };
+
+/** Of the znodes above that one. */
+const neededAboveLock = { create: 4 };
+
+function checkAcl(option: string, acl: unknown, auth: readonly Credential[]): readonly AclEntry[] {
+  const accepted = 'a non-empty array of { permissions: 1 to 31, scheme: string, id: string }';
+  if (!Array.isArray(acl) || acl.length === 0) throw new TypeError(expected(option, accepted, acl));
+  return Array.from(acl as unknown[], (entry) => {
+    const { permissions, scheme, id }: Partial<AclEntry> = isPlainObject(entry) ? entry : {};
+    if (!Number.isInteger(permissions) || Number(permissions) < 1 || Number(permissions) > 31 || typeof scheme !== 'string' || typeof id !== 'string') {
+      throw new TypeError(expected(option, accepted, entry));
+    }
+    const fault = faultOf(scheme, id, auth);
+    if (fault !== undefined) throw new TypeError(`Expected each entry of \`${option}\` to be one that the servers take: ${fault}`);
+    return { permissions: Number(permissions), scheme, id };
+  });
+}
+
+/** Why the servers would answer INVALID_ACL, or would write down somebody who cannot exist. An id is not shown: a password may stand there by mistake. */
+function faultOf(scheme: string, id: string, auth: readonly Credential[]): string | undefined {
+  switch (scheme) {
+    case 'world':
+      return id === 'anyone' ? undefined : `the id of scheme 'world' is 'anyone', got another one`;
+    case 'auth':
+      return auth.length > 0 ? undefined : "scheme 'auth' stands for the accounts of the option `auth`, and none is given. Give `auth`, or another scheme";
+    case 'digest':
+      return isDigestId(id) ? undefined : `the id of scheme 'digest' is 'user:' and the base64 of sha1('user:password'), got something else. For this client's own account use scheme 'auth' with id ''`;
+    case 'ip':
+      return isAddressRange(id) ? undefined : `the id of scheme 'ip' is an IP address, or one with the number of bits that count, such as '10.0.0.0/8', got ${JSON.stringify(id)}`;
+    default:
+      return undefined;
+  }
+}
+
+/** Of SHA-1, or of a longer hash that the servers may be configured for. */
+function isDigestId(id: string): boolean {
+  return /^[^:]+:[A-Za-z0-9+/]{27,}={0,2}$/.test(id);
+}
+
+function isAddressRange(id: string): boolean {
+  const [address = '', bits, ...more] = id.split('/');
+  if (isIP(address) === 0 || more.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (isIPv4(address) ? 32 : 128));
+}
+
+/** A parent that its own creator cannot use is there for good, and shuts everybody out. */
+function refuseLockout(option: string, entries: readonly AclEntry[], auth: readonly Credential[], needed: Readonly<Record<string, number>>): void {
+  const granted = entries.filter((entry) => mayBe(entry, auth)).reduce((sum, { permissions }) => sum | permissions, 0);
+  const missing = Object.entries(needed).filter(([, bit]) => (granted & bit) === 0);
+  if (missing.length === 0) return;
+  const names = missing.map(([name, bit]) => `${name} (${bit})`).join(', ');
+  throw new TypeError(
+    `Expected \`${option}\` to let this client use the locks that it creates, got an ACL that does not give ${names} to ${accountText(auth)}: ` +
+      'it could acquire no lock there. Give at least 13 (read, create and delete) on the znode of a lock, and 4 on those above it, to each account that shares the lock',
+  );
+}
+
+/** Whether an entry gives its permissions to this client, as far as can be known here: of an address, and of schemes that only the servers know, it may. */
+function mayBe({ scheme, id }: AclEntry, auth: readonly Credential[]): boolean {
+  if (scheme !== 'digest') return true;
+  return auth.some((own) => own.scheme !== 'digest' || own.credentials.startsWith('super:') || mayBeDigestOf(own.credentials, id));
+}
+
+/** How the servers write down an account of scheme `digest`, unless they are configured for another hash than SHA-1. */
+function mayBeDigestOf(credentials: string, id: string): boolean {
+  const user = credentials.slice(0, credentials.indexOf(':') + 1);
+  const hash = createHash('sha1').update(credentials).digest('base64');
+  return id === `${user}${hash}` || (id.startsWith(user) && id.length !== user.length + hash.length);
+}

@@ -1,0 +1,137 @@
+import type { Clock } from '../support/clock.js';
+import { durationText } from '../support/duration-text.js';
+import { errorText } from '../support/error-text.js';
+import { sessionName, type Session, type SessionEnd } from '../zookeeper/session.js';
+import { failuresText } from './client-errors.js';
+import type { ClientLog } from './logger.js';
+
+/** Tells the logger how the connection of a client changes, each change once, and knows at any moment since when and why no server answers. */
+export class OutageLog {
+  readonly #log: ClientLog;
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #askedTimeoutMs: number;
+  #grantedTimeoutMs: number;
+  #outage: Outage | undefined;
+
+  constructor(log: ClientLog, clock: Pick<Clock, 'now'>, askedTimeoutMs: number) {
+    this.#log = log;
+    this.#clock = clock;
+    this.#askedTimeoutMs = askedTimeoutMs;
+    this.#grantedTimeoutMs = askedTimeoutMs;
+  }
+
+  connected(session: Session): void {
+    this.#tellTimeout(session.timeoutMs);
+    const outage = this.#outage;
+    this.#outage = undefined;
+    if (outage === undefined) return;
+    const after = `Connected to ${session.server} again after ${durationText(this.#clock.now() - outage.beganAt)}`;
+    const id = sessionName(session.id);
+    this.#log.info(id === outage.sessionId ? `${after}: session ${id} goes on` : `${after}, in the new session ${id} in place of ${outage.sessionId}`);
+  }
+
+  suspended(session: Session): void {
+    this.#begin(session);
+    const held = session.holdings.size;
+    const holds = held === 0 ? 'it holds no lock' : `it holds ${locks(held)}, for ${durationText(session.deadline - this.#clock.now())} at most unless a server answers`;
+    const { lastError } = session;
+    this.#log.warn(`Connection to ${session.server} lost: ${errorText(lastError)}. Session ${sessionName(session.id)} is suspended; ${holds}`, lastError);
+  }
+
+  /** Its deadline has passed, and nothing was held. */
+  overdue(session: Session): void {
+    const { lastAnswer, cause } = this.#known(session);
+    this.#log.warn(`Session ${sessionName(session.id)} is lost: ${lastAnswer}. It held no lock; its waiters keep their places if the servers still know it`, cause);
+  }
+
+  /** @param lost how many holds it has taken along */
+  ended(session: Session, why: Exclude<SessionEnd, 'closed'>, lost: number): void {
+    // A session whose server has fallen silent loses its connection first.
+    const { lastAnswer, cause } = this.#outage ? this.#known(session) : { lastAnswer: 'the servers answer, but confirm no write', cause: undefined };
+    this.#begin(session);
+    const id = sessionName(session.id);
+    const taken = lost === 0 ? 'It held no lock' : `${lost === 1 ? 'The lock that it held is' : `All ${locks(lost)} that it held are`} lost`;
+    const text = why === 'lost' ? `Session ${id} is lost: its deadline has passed, and ${lastAnswer}. ${taken}` : `Session ${id} has ended: ${endTexts[why]}. ${taken}`;
+    this.#log[lost === 0 ? 'warn' : 'error'](text, why === 'lost' ? cause : undefined);
+  }
+
+  /** A session that was given up is over on the servers, too. */
+  closed(sessionId: string): void {
+    this.#log.info(`Session ${sessionId}, which was given up, has ended on the servers: its znodes are gone`);
+  }
+
+  /** Since when no server answers, and why; undefined while no answer is owed. */
+  silence(session: Session): Silence | undefined {
+    if (session.isConnected) {
+      const since = session.unansweredSince;
+      if (since === undefined) return undefined;
+      const why = `${session.server} is connected, and silent`;
+      return { forMs: this.#clock.now() - since, why, cause: new Error(why) };
+    }
+    return this.#outageOf(session);
+  }
+
+  #outageOf(session: Session): Silence {
+    const { answeredAt, failures, lastError } = this.#newest(session);
+    const why = failuresText(failures) ?? (lastError === undefined ? `${session.server} has not answered yet` : errorText(lastError));
+    return { forMs: this.#clock.now() - answeredAt, why, cause: lastError ?? new Error(why) };
+  }
+
+  #begin(session: Session): void {
+    const { answeredAt, failures, lastError } = this.#newest(session);
+    const sessionId = this.#outage?.sessionId ?? sessionName(session.id);
+    const beganAt = this.#outage?.beganAt ?? this.#clock.now();
+    this.#outage = { answeredAt, sessionId, beganAt, failures: new Map(failures), lastError };
+  }
+
+  /** What the session knows; of a new one, which knows nothing yet, what the one before knew. */
+  #newest(session: Session): Pick<Outage, 'answeredAt' | 'failures' | 'lastError'> {
+    const before = this.#outage;
+    const answeredAt = before?.answeredAt ?? Math.max(session.heardAt, session.connectedAt);
+    if (before && session.lastError === undefined) return { ...before, answeredAt };
+    return { answeredAt, failures: session.failures, lastError: session.lastError };
+  }
+
+  #known(session: Session): { lastAnswer: string; cause: unknown } {
+    const { forMs, why, cause } = this.#outageOf(session);
+    return { lastAnswer: `no server has answered for ${durationText(forMs)}; last: ${why}`, cause };
+  }
+
+  #tellTimeout(grantedMs: number): void {
+    if (grantedMs === this.#grantedTimeoutMs) return;
+    this.#grantedTimeoutMs = grantedMs;
+    this.#log.warn(
+      `The servers granted a session timeout of ${grantedMs} ms, and ${this.#askedTimeoutMs} ms was asked for (sessionTimeoutMs): ` +
+        'they allow from minSessionTimeout to maxSessionTimeout, by default 2 to 20 times their tickTime',
+    );
+  }
+}
+
+/** The time in which no server answers. */
+export interface Silence {
+  readonly forMs: number;
+  /** The last errors, for a reader. */
+  readonly why: string;
+  readonly cause: unknown;
+}
+
+interface Outage {
+  /** The session that lost its connection first. */
+  readonly sessionId: string;
+  /** When the connection was lost; monotonic milliseconds, as `answeredAt`. */
+  readonly beganAt: number;
+  /** When a server answered the last time. */
+  readonly answeredAt: number;
+  readonly failures: ReadonlyMap<string, unknown>;
+  readonly lastError: unknown;
+}
+
+const endTexts: Readonly<Record<Exclude<SessionEnd, 'closed' | 'lost'>, string>> = {
+  expired: 'the servers say that it has expired',
+  replaced: 'the servers came back with older data, and do not know it',
+  'auth-failed': 'the servers refused the credentials',
+};
+
+function locks(count: number): string {
+  return count === 1 ? '1 lock' : `${count} locks`;
+}

@@ -1,0 +1,35 @@
+import { ClientClosedError } from '../client/client-errors.js';
+import type { LockClient } from '../client/lock-client.js';
+import { Deadline, type DeadlineErrors, type DeadlineOptions } from '../support/deadline.js';
+import { timeoutError } from './timeout-error.js';
+import type { TimedOut } from './timeout-text.js';
+
+/** The deadline of a call about the lock at a path: it says in the lock's words that it is over. */
+export function lockDeadline(client: LockClient, path: string, { what = 'acquired', ...options }: LockDeadlineOptions): Deadline {
+  return new Deadline(client, path, errors[what], options);
+}
+
+/** The deadline of an acquire: with a timeout of 0 it tries once. */
+export function acquireDeadline(client: LockClient, path: string, { timeoutMs, signal }: DeadlineOptions): Deadline {
+  return new Deadline(client, path, errors.acquired, timeoutMs === 0 ? { signal, mayWait: false } : { timeoutMs, signal });
+}
+
+export interface LockDeadlineOptions extends DeadlineOptions {
+  /** What the call waits for. @default 'acquired' */
+  readonly what?: TimedOut;
+}
+
+const errors: Record<TimedOut, DeadlineErrors<LockClient>> = {
+  acquired: errorsOf('acquired'),
+  released: errorsOf('released'),
+  revoked: errorsOf('revoked'),
+  participants: errorsOf('participants'),
+  holder: errorsOf('holder'),
+};
+
+function errorsOf(what: TimedOut): DeadlineErrors<LockClient> {
+  return {
+    late: ({ caller, subject, timeoutMs, waitedMs }) => timeoutError(caller, subject, { what, timeoutMs, waitedMs }),
+    closed: (path) => new ClientClosedError(`nothing can be done with the lock ${path} any more`),
+  };
+}

@@ -1,0 +1,155 @@
+import { isSameDriver } from '../driver/application-driver.js';
+import type { LockDriver } from '../driver/lock-driver.js';
+import { foreignNames, kazooSequenceOf, SEQUENCE_MAX, sequenceOf } from '../driver/names.js';
+import { standardDriver } from '../driver/standard-driver.js';
+import { expected } from '../support/validate.js';
+import type { Session } from '../zookeeper/session.js';
+import { listChildren, type Listing } from './listing.js';
+import { ForeignNodeError } from './lock-errors.js';
+import type { ParticipantName, QueueKind, QueueView, Standing } from './queue-view.js';
+
+/** A queue whose order a driver decides from the names of the lock's children: that of a mutex, of readers and writers, of leases. */
+export class OrderedQueue implements QueueKind {
+  readonly driver: LockDriver;
+  readonly #lock: OrderedLock;
+  readonly #newcomer: string;
+
+  constructor(driver: LockDriver, lock: OrderedLock) {
+    this.driver = driver;
+    this.#lock = lock;
+    this.#newcomer = `${driver.lockName}${SEQUENCE_MAX}`;
+  }
+
+  get lockName(): string {
+    return this.driver.lockName;
+  }
+
+  get appendOnly(): boolean {
+    return this.driver.appendOnly;
+  }
+
+  get watchesChildren(): boolean {
+    return this.#lock.watchesChildren ?? false;
+  }
+
+  get isFirstComeFirstServed(): boolean {
+    return this.driver === standardDriver;
+  }
+
+  async read(session: Session): Promise<QueueView> {
+    return this.viewOf(await listChildren(session, this.#lock.path));
+  }
+
+  viewOf(listing: Listing): QueueView {
+    return new OrderedView(this, listing);
+  }
+
+  hasRuleOf(other: QueueKind): boolean {
+    if (other === this) return true;
+    return other instanceof OrderedQueue && isSameDriver(other.driver, this.driver) && other.#lock.foreignNodes === this.#lock.foreignNodes;
+  }
+
+  describe(name: string): ParticipantName {
+    return { sequence: sequenceOf(name, this.lockName) ?? kazooSequenceOf(name) ?? 0 };
+  }
+
+  refuseForeign(foreign: readonly string[]): void {
+    if (foreign.length > 0 && this.#lock.foreignNodes === 'reject') throw new ForeignNodeError(this.#lock.path, foreign);
+  }
+
+  /** The children whose order is unknown: those that other clients created, kazoo's excepted where they are waited for. */
+  unknownIn(names: readonly string[], ...lockNames: readonly string[]): Set<string> {
+    const foreign = foreignNames(names, ...lockNames);
+    return new Set(this.#lock.foreignNodes === 'reject' ? foreign : foreign.filter((name) => kazooSequenceOf(name) === undefined));
+  }
+
+  isFree(sorted: readonly string[]): boolean {
+    return this.driver.decide(this.driver.sort([...sorted, this.#newcomer]), this.#newcomer).held;
+  }
+}
+
+/** Which lock it is the queue of. */
+export interface OrderedLock {
+  readonly path: string;
+  /** What a child does that this kind of lock did not create: fail the acquire, or stand in the queue by its name. */
+  readonly foreignNodes: 'reject' | 'wait';
+  /** The end of any child that is before may let a waiter in. @default false */
+  readonly watchesChildren?: boolean;
+}
+
+class OrderedView implements QueueView {
+  readonly #queue: OrderedQueue;
+  readonly #listing: Listing;
+
+  constructor(queue: OrderedQueue, listing: Listing) {
+    this.#queue = queue;
+    this.#listing = listing;
+  }
+
+  get zxid(): bigint {
+    return this.#listing.zxid;
+  }
+
+  standingOf(name: string): Standing {
+    const { driver } = this.#queue;
+    const sorted = this.#sorted();
+    const position = sorted.indexOf(name);
+    if (position < 0) return absent;
+    const decision = driver.decide(sorted, name);
+    if (decision.held) return holder;
+    const { watch } = decision;
+    if (this.#queue.watchesChildren) return { is: 'waiting', position, watch, isAdjacent: false, children: sorted };
+    const isAdjacent = watch === sorted[position - 1];
+    if (!isAdjacent) refuseWatch(sorted.slice(0, position), watch);
+    return { is: 'waiting', position, watch, isAdjacent };
+  }
+
+  get isFree(): boolean {
+    return this.#queue.isFree(this.#sorted());
+  }
+
+  /** Those of this kind alone, where several kinds share a queue: readers ask for the readers, as in Curator. */
+  get order(): readonly string[] {
+    const { driver } = this.#queue;
+    const hidden = this.#queue.unknownIn(this.#listing.names, driver.lockName);
+    return driver.sort(this.#listing.names.filter((name) => !hidden.has(name)));
+  }
+
+  get holder(): string | undefined {
+    const { driver } = this.#queue;
+    const { names } = this.#listing;
+    const unknown = this.#queue.unknownIn(names, ...(driver.lockNames ?? [driver.lockName]));
+    // All kinds of locks in the queue have a say, and the holder is one of this kind.
+    const sorted = driver.sort(names.filter((name) => !unknown.has(name)));
+    const first = this.order.find((name) => driver.decide(sorted, name).held);
+    if (first === undefined) this.#queue.refuseForeign([...unknown]);
+    return first;
+  }
+
+  get only(): string | undefined {
+    const sorted = this.#sorted();
+    return sorted.length === 1 ? sorted[0] : undefined;
+  }
+
+  positionOf(name: string): number {
+    return this.#sorted().indexOf(name);
+  }
+
+  without(name: string): QueueView {
+    return new OrderedView(this.#queue, this.#listing.without(name));
+  }
+
+  #sorted(): readonly string[] {
+    const { sorted, foreign } = this.#listing.queue(this.#queue.driver);
+    this.#queue.refuseForeign(foreign);
+    return sorted;
+  }
+}
+
+const absent: Standing = { is: 'absent' };
+const holder: Standing = { is: 'holder' };
+
+/** A driver that names a child behind the waiter would have it wait for nothing, or look again without end. */
+function refuseWatch(before: readonly string[], watch: string): void {
+  if (!before.includes(watch)) throw new TypeError(expected("what driver.decide says to watch", 'a child that is before the waiter', watch));
+}

@@ -1,0 +1,114 @@
+import type { ConnectionState } from '../client/connection-state.js';
+import { durationText } from '../support/duration-text.js';
+
+/** What did not happen within `timeoutMs`; what {@link LockTimeoutError} says of it. */
+export type TimedOut = 'acquired' | 'released' | 'revoked' | 'participants' | 'holder';
+
+/**
+ * Why a call did not finish in time:
+ * - `contention`: others hold the lock, or are before it in the queue;
+ * - `no-answer`: no server answered, be it for an outage or because the time was too short for an answer; `cause` is the last error of the connection;
+ * - `held-by-this-process`: this process itself holds the lock, by the same client;
+ * - `held-by-this-flow`: a function around the call holds the lock as another owner, so that it cannot have been released in time.
+ */
+export type TimeoutReason = 'contention' | 'no-answer' | 'held-by-this-process' | 'held-by-this-flow';
+
+/** Who holds a lock, as far as a process knows that waits for it. */
+export interface KnownHolder {
+  /** Its znode, below the client's chroot. */
+  readonly path: string;
+  /** Its ZooKeeper session, as the servers' logs write it. */
+  readonly sessionId: string;
+  /** Its host's name where it has said so by `data: 'owner'`, else its address; undefined where its znode says neither. */
+  readonly host: string | undefined;
+  /** Its process, where it has said so by `data: 'owner'`, or is this one. */
+  readonly pid: number | undefined;
+  /** When it was granted the lock. Known of this process alone. */
+  readonly heldSince: Date | undefined;
+  /** When it queued up, by the servers' clock. Known of others alone. */
+  readonly queuedSince: Date | undefined;
+}
+
+/** What was known when the time of a call was over; all of it may be missing. */
+export interface KnownAtTimeout {
+  readonly reason?: TimeoutReason | undefined;
+  /** How many were before it, the holder included. */
+  readonly position?: number | undefined;
+  readonly holder?: KnownHolder | undefined;
+  /** How many holds of the lock this process has: several of a semaphore, or of readers. */
+  readonly ownHolds?: number | undefined;
+  /** What the flow holds in the way of the call: the lock itself, or the read lock where the write lock is wanted. */
+  readonly inFlow?: 'the same' | 'an upgrade' | undefined;
+  readonly connectionState?: ConnectionState | undefined;
+  /** For how many milliseconds no server had answered, and what was the last that was heard. */
+  readonly silence?: { readonly forMs: number; readonly why: string } | undefined;
+  readonly cause?: unknown;
+}
+
+/** The text of a {@link LockTimeoutError}: what did not happen, why, and what to do. */
+export function timeoutText(path: string, timeoutMs: number, what: TimedOut, known: KnownAtTimeout): string {
+  const why = reasonText(what, known);
+  return `${timedOutTexts[what](path)} within ${timeoutMs} ms${why === undefined ? '' : `: ${why}`}`;
+}
+
+function reasonText(what: TimedOut, known: KnownAtTimeout): string | undefined {
+  const { reason, holder } = known;
+  switch (reason) {
+    case undefined:
+      return undefined;
+    case 'no-answer':
+      return silenceText(what, known);
+    case 'held-by-this-flow':
+      return known.inFlow === 'an upgrade'
+        ? `this flow holds the lock for reading${since(holder)}, and a reader is never granted the write lock. Release the read lock first; or acquire the write lock from the start`
+        : `a function around this call holds it${since(holder)}, as another owner, so that both may wait for each other. Acquire it in the lock context that holds it, which re-enters; or release that hold first`;
+    case 'held-by-this-process':
+      return `${heldHere(known)}. Was \`release()\` forgotten? Use withLock or await using, which release by themselves, or give the acquire a leaseMs`;
+    case 'contention':
+      return contentionText(known);
+  }
+}
+
+function silenceText(what: TimedOut, { silence = { forMs: 0, why: 'unknown' }, position, connectionState }: KnownAtTimeout): string {
+  const isConnected = connectionState === 'connected' || connectionState === 'reconnected';
+  const text = `no server has answered for ${durationText(silence.forMs)}; last: ${silence.why}`;
+  const place = position === undefined ? '' : `. Before that, ${before(position, 'were')}`;
+  const advice = isConnected && silence.forMs < mostForAnAnswerMs ? 'Give the call more time than an answer takes' : 'Check that the servers run, and can be reached from here';
+  return what === 'acquired' ? `${text}${place}. ${advice}` : `${text}. ${advice}`;
+}
+
+/** Servers that need longer for an answer are in trouble. */
+const mostForAnAnswerMs = 1_000;
+
+function heldHere({ holder, ownHolds = 1, position }: KnownAtTimeout): string {
+  const times = ownHolds > 1 ? ` ${ownHolds} times, the longest${since(holder)}` : since(holder);
+  return `held by this process${times}${holder ? ` with ${holder.path}` : ''}${position !== undefined && position > 1 ? `; ${before(position)}` : ''}`;
+}
+
+function contentionText({ holder, position }: KnownAtTimeout): string {
+  const parts = [position === undefined ? 'others hold it, or are before it in the queue' : before(position)];
+  if (holder) parts.push(`held by ${holderText(holder)}`);
+  return `${parts.join('; ')}. Wait longer, or ask who it is by holder() and participants()`;
+}
+
+function holderText({ host, pid, sessionId, queuedSince }: KnownHolder): string {
+  const who = host === undefined ? `session ${sessionId}` : `host ${host}${pid === undefined ? '' : `, pid ${pid}`} (session ${sessionId})`;
+  return queuedSince === undefined ? who : `${who}, in the queue since ${queuedSince.toISOString()}`;
+}
+
+function since(holder: KnownHolder | undefined): string {
+  return holder?.heldSince === undefined ? '' : ` since ${holder.heldSince.toISOString()}`;
+}
+
+function before(position: number, verb?: 'were'): string {
+  if (position === 1) return `1 ${verb ? 'was' : 'is'} before it`;
+  return `${position} ${verb ?? 'are'} before it`;
+}
+
+const timedOutTexts: Record<TimedOut, (path: string) => string> = {
+  acquired: (path) => `The lock ${path} was not acquired`,
+  released: (path) => `The lock ${path} was not released`,
+  revoked: (path) => `The participant ${path} was not revoked`,
+  participants: (path) => `The participants of ${path} were not read`,
+  holder: (path) => `The holder of ${path} was not read`,
+};

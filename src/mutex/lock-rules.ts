@@ -1,0 +1,45 @@
+import type { LockDriver } from '../driver/lock-driver.js';
+import { standardDriver } from '../driver/standard-driver.js';
+
+/** The options of a lock that all objects must agree on by which one client uses a path. */
+export interface LockRules {
+  /** As the application has given it. */
+  readonly driver: LockDriver;
+  readonly foreignNodes: 'reject' | 'wait';
+  readonly sticky: { readonly idleMs: number } | undefined;
+  readonly weights: { readonly overtakesPerWeight: number } | undefined;
+}
+
+export function agree(a: LockRules, b: LockRules): boolean {
+  return (
+    a === b ||
+    (a.foreignNodes === b.foreignNodes &&
+      a.sticky?.idleMs === b.sticky?.idleMs &&
+      // How often a waiter may be overtaken stands in its znode's name: objects need not agree on it.
+      (a.weights === undefined) === (b.weights === undefined) &&
+      (a.driver === b.driver || areAlike(a.driver, b.driver)))
+  );
+}
+
+/** Of one class and one name. An application may create a driver for each mutex object, such as one for each request. */
+function areAlike(a: LockDriver, b: LockDriver): boolean {
+  const prototype: unknown = Object.getPrototypeOf(a);
+  return prototype === Object.getPrototypeOf(b) && prototype !== Object.prototype && prototype !== null && a.lockName === b.lockName;
+}
+
+/** As options are written; the defaults are left out. */
+export function describeRules({ driver, foreignNodes, sticky, weights }: LockRules): string {
+  const options = [
+    sticky && `sticky: { idleMs: ${sticky.idleMs} }`,
+    weights && `weights: { overtakesPerWeight: ${weights.overtakesPerWeight} }`,
+    areAlike(driver, standardDriver) ? undefined : `driver: ${nameOf(driver)}`,
+    foreignNodes === 'reject' ? undefined : `foreignNodes: '${foreignNodes}'`,
+  ].filter((option) => option !== undefined);
+  return options.length === 0 ? '{}' : `{ ${options.join(', ')} }`;
+}
+
+function nameOf(driver: LockDriver): string {
+  const { constructor } = driver as { constructor?: unknown };
+  const name = typeof constructor === 'function' && constructor !== Object ? constructor.name : '';
+  return `${name || 'one'} of ${JSON.stringify(driver.lockName)}`;
+}

@@ -1,0 +1,238 @@
+import { requireOpen, type LockClient } from '../client/lock-client.js';
+import type { Grant } from '../internals/grant.js';
+import { ownHolder } from '../internals/known-holder.js';
+import { acquireDeadline } from '../internals/lock-deadline.js';
+import { DeadlockError, LockTimeoutError } from '../internals/lock-errors.js';
+import type { QueuedListener } from '../internals/znode-queue.js';
+import type { Deadline } from '../support/deadline.js';
+import type { Events } from '../support/events.js';
+import { askApplication, inNoContext } from '../support/no-context.js';
+import { checkMutexOptions, dataOfOptions, leaseTermsOf, type MutexAcquireOptions } from './acquire-options.js';
+import { Hold, type HeldLock, type HoldKeeper, type HoldNews, type SharedGrant } from './hold.js';
+import { queuedListener, tellFailure, tellNews, type LockObjectEvents } from './hold-events.js';
+import { watchForLeak } from './leak-watch.js';
+import { innermostContext, type LockContext } from './lock-context.js';
+import { mutexKind, type MutexKind } from './mutex-kind.js';
+import type { CheckedMutexOptions } from './mutex-options.js';
+import { SharedUse, type MutexRole } from './shared-use.js';
+
+/** The way of one mutex object into its lock. An acquire re-enters, or waits for the first acquire of its own context, or asks the servers. */
+export class MutexAcquirer implements HoldKeeper {
+  readonly lock: HeldLock;
+  readonly kind: MutexKind;
+  readonly use: SharedUse;
+  readonly #client: LockClient;
+  readonly #role: MutexRole;
+  readonly #events: Events<LockObjectEvents>;
+  #revocation: RevocationListener | undefined;
+
+  constructor(client: LockClient, path: string, { role, options, data, events }: AcquirerOptions) {
+    this.#client = client;
+    this.#role = role;
+    this.#events = events;
+    const use = new SharedUse(client, path, role, options.rules);
+    const queued = (): QueuedListener | undefined => queuedListener(this.lock, events);
+    this.use = use;
+    this.kind = mutexKind(client, path, options, {
+      data: () => (this.#revocation ? noData : data),
+      get queued() {
+        return queued();
+      },
+      get shared() {
+        return use.shared;
+      },
+    });
+    this.lock = { client, path, kind: role, lockName: this.kind.lockName, rules: options.rules };
+  }
+
+  acquire(context: LockContext | undefined, what: 'tryAcquire', options: MutexAcquireOptions): Promise<Hold | undefined>;
+  acquire(context: LockContext | undefined, what: 'acquire' | 'withLock', options: MutexAcquireOptions | undefined): Promise<Hold>;
+  /** The one function that waits for as long as an acquire does, besides that of the internals: ten thousand may. */
+  async acquire(context: LockContext | undefined, what: CallName, options: MutexAcquireOptions | undefined): Promise<Hold | undefined> {
+    // Not in another variable: each one is kept for as long as the call waits.
+    options = options === undefined ? noOptions : checkMutexOptions(what, options, this.kind.hasWeights);
+    if (this.kind.isSticky && options.data !== undefined) throw new TypeError('Expected no `data` of a sticky lock: its holders share a znode, and what is in it');
+    requireOpen(this.#client, `the lock ${this.lock.path} cannot be acquired`);
+    const deadline = this.#begin(context, options);
+    try {
+      // Its signal may have aborted, or cannot be listened to.
+      deadline.check();
+      for (;;) {
+        const held = this.use.heldBy(context);
+        if (held) return this.#reenter(held, { context, what, deadline, options });
+        const pending = this.use.pendingOf(context);
+        if (pending === undefined) break;
+        if (!deadline.mayWait) return this.#none(what, deadline);
+        await settled(pending, deadline);
+      }
+      if (!this.#heldForWriting(context) && options.timeoutMs === undefined && options.signal === undefined) this.#refuseDeadlock();
+      const hold = context
+        ? await this.use.first(context, this.#acquireFirst({ context, what, deadline, options }))
+        : this.#granted(await this.#ask(context, deadline, options), { context, what, deadline, options });
+      return hold ?? this.#none(what, deadline);
+    } catch (error) {
+      const explained = this.#explained(error);
+      tellFailure(this.lock, deadline, explained, { signal: options.signal, isTry: what === 'tryAcquire' });
+      throw explained;
+    } finally {
+      deadline.dispose();
+      this.use.end(context, deadline);
+    }
+  }
+
+  /** From now on `listener` is asked to release this object's holds, and at once where that was asked for before. */
+  makeRevocable(listener: RevocationListener): void {
+    this.#revocation = listener;
+    for (const grant of new Set(this.#holds.map((hold) => hold.shared.grant))) this.#askIfRevoked(grant);
+  }
+
+  released(hold: Hold): void {
+    this.use.released(hold);
+  }
+
+  tell(news: HoldNews, hold: Hold): void {
+    if (news === 'lost' || news === 'expired') this.use.lost(hold);
+    tellNews(this.#events, news, hold);
+  }
+
+  askToRelease(hold: Hold): void {
+    const listener = this.#revocation;
+    if (!listener) return;
+    const told = new Promise((resolve) => resolve(askApplication(listener, hold.handle)));
+    told.catch((error: unknown) => this.#client.warn(`The listener of makeRevocable failed for ${hold.path}`, error));
+  }
+
+  #begin(context: LockContext | undefined, options: MutexAcquireOptions): Deadline {
+    const shared = this.use.toAcquire();
+    const deadline = acquireDeadline(this.#client, this.lock.path, options);
+    this.use.begin(shared, context, deadline);
+    return deadline;
+  }
+
+  /** It could not be had at once. */
+  #none(what: CallName, deadline: Deadline): undefined {
+    if (what !== 'tryAcquire') throw deadline.late();
+    tellFailure(this.lock, deadline, undefined);
+  }
+
+  /** The error where a function around the call is in its way. */
+  #explained(error: unknown): unknown {
+    if (!(error instanceof LockTimeoutError)) return error;
+    const [around] = this.#heldAround();
+    if (around === undefined) return error;
+    const { grant } = around.hold.shared;
+    return error.with({ reason: 'held-by-this-flow', inFlow: around.wanted, holder: ownHolder(grant.node.session, grant) });
+  }
+
+  async #acquireFirst(call: Call): Promise<Hold | undefined> {
+    return this.#granted(await this.#ask(call.context, call.deadline, call.options), call);
+  }
+
+  #ask(context: LockContext | undefined, deadline: Deadline, options: MutexAcquireOptions): Promise<Grant | undefined> {
+    const heldForWriting = this.#role === 'mutex' ? undefined : () => this.#heldForWriting(context);
+    return this.kind.acquire(deadline, { weight: options.weight, data: dataOfOptions(options), heldForWriting });
+  }
+
+  #granted(grant: Grant | undefined, call: Call): Hold | undefined {
+    if (grant === undefined) return undefined;
+    const hold = this.#newHold({ grant, handles: 0 }, call).begin(leaseTermsOf(call.options));
+    grant.onRevoke(() => this.use.askToRelease(grant));
+    this.#askIfRevoked(grant);
+    return hold.handle;
+  }
+
+  #reenter(held: Hold, call: Call): Hold {
+    if (held.loss) throw held.loss;
+    const { grant } = held.shared;
+    // An object that has held by this grant before was asked when the request came.
+    const isToldLater = grant.node.mark === 'revoke' && !this.#holds.some((hold) => hold.shared === held.shared);
+    const hold = this.#newHold(held.shared, call).begin(leaseTermsOf(call.options), held.leases);
+    if (isToldLater) this.#askIfRevoked(grant);
+    return hold.handle;
+  }
+
+  #newHold(shared: SharedGrant, { context, what, deadline }: Call): Hold {
+    const askedAt = this.#client.hearsLocks ? deadline.startedAt : undefined;
+    const hold = new Hold(shared, this, { context, askedAt, calledAt: this.use.calledAt(deadline) });
+    this.use.add(hold);
+    if (this.#client.options.debug && what !== 'withLock') watchForLeak(hold);
+    return hold;
+  }
+
+  /** Behind the caller's own next step: it does not know its hold yet. */
+  #askIfRevoked(grant: Grant): void {
+    if (grant.node.mark !== 'revoke') return;
+    const ask = (): void => {
+      const hold = this.#holds.find((one) => one.shared.grant === grant && one.isValid);
+      if (hold) this.askToRelease(hold);
+    };
+    inNoContext(() => process.nextTick(ask));
+  }
+
+  /** Those of this object. */
+  get #holds(): Hold[] {
+    return this.use.holds.filter((hold) => hold.keeper === this);
+  }
+
+  /** The write lock that the owner holds, if this is the read lock: that lets it in at once. */
+  #heldForWriting(context: LockContext | undefined): Grant | undefined {
+    if (this.#role !== 'read') return undefined;
+    const held = this.use.heldByPair(context);
+    if (held?.loss) throw held.loss;
+    return held?.shared.grant;
+  }
+
+  #refuseDeadlock(): void {
+    for (const { wanted } of this.#heldAround()) throw new DeadlockError(this.lock.path, wanted);
+  }
+
+  /** What functions around this call hold, as another owner, that this lock waits for. */
+  *#heldAround(): Generator<{ readonly hold: Hold; readonly wanted: 'the same' | 'an upgrade' }> {
+    for (const context of innermostContext()?.waitingForIt() ?? []) {
+      for (const hold of context.allHolds()) {
+        const { client, path, lockName } = hold.keeper.lock;
+        if (client !== this.#client || path !== this.lock.path || !hold.isValid || !this.#waitsFor(lockName)) continue;
+        yield { hold, wanted: this.#role === 'write' && lockName !== this.kind.lockName ? 'an upgrade' : 'the same' };
+      }
+    }
+  }
+
+  /** Not for another reader; and not for a lock of another kind, which is refused instead. */
+  #waitsFor(lockName: string): boolean {
+    if (this.#role === 'read' && lockName === this.kind.lockName) return false;
+    return this.kind.lockNames.includes(lockName);
+  }
+}
+
+export interface AcquirerOptions {
+  readonly role: MutexRole;
+  readonly options: CheckedMutexOptions;
+  /** What is written into the znodes of this object. */
+  readonly data: Uint8Array;
+  /** Of this object. */
+  readonly events: Events<LockObjectEvents>;
+}
+
+/** Told when somebody asks for a lock, with the hold that should be released; see {@link InterProcessMutex.makeRevocable}. */
+export type RevocationListener = (hold: Hold) => unknown;
+
+type CallName = 'acquire' | 'tryAcquire' | 'withLock';
+
+interface Call {
+  readonly context: LockContext | undefined;
+  readonly what: CallName;
+  readonly deadline: Deadline;
+  readonly options: MutexAcquireOptions;
+}
+
+/** However it settles. */
+function settled(pending: Promise<unknown>, deadline: Deadline): Promise<unknown> {
+  return deadline.wait((wake) => {
+    pending.then(wake, wake);
+    return () => undefined;
+  });
+}
+
+const noData = new Uint8Array(0);
+
+const noOptions: MutexAcquireOptions = {};

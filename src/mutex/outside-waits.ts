@@ -1,0 +1,114 @@
+import type { LockClient } from '../client/lock-client.js';
+import type { CancelTimer } from '../support/clock.js';
+import type { Deadline } from '../support/deadline.js';
+import type { Hold } from './hold.js';
+
+/**
+ * Warns when an acquire outside of every lock context has waited for a second for a hold of its own process that no live context owns, once for each such hold. If one flow of code has called
+ * both, it waits for itself without end. Outside of contexts nobody can know whether it has.
+ */
+export class OutsideWaits {
+  readonly #client: LockClient;
+  /** The locks that are waited for, and when to look again: the earliest first. */
+  readonly #suspicions = new Map<ContendedLock, Suspicion>();
+  readonly #calls: ReadonlyMap<Deadline, Call>;
+  readonly #warnedOf = new WeakSet<Hold>();
+  #cancelLook: CancelTimer | undefined;
+  #warningsSince = -Infinity;
+  #warnings = 0;
+
+  /** @param calls the acquires under way, if the client has `debug` */
+  constructor(client: LockClient, calls: ReadonlyMap<Deadline, Call>) {
+    this.#client = client;
+    this.#calls = calls;
+    client.onChange(() => {
+      if (client.isClosing) this.#stop();
+    });
+  }
+
+  /** An acquire outside of every lock context is under way. To be called when it begins, and when another one of the same lock has ended. */
+  look(lock: ContendedLock): void {
+    if (this.#suspicions.has(lock) || this.#client.isClosing) return;
+    const hold = lock.blockingOutsiders;
+    if (hold && !this.#warnedOf.has(hold)) this.#suspect(lock, hold);
+  }
+
+  #suspect(lock: ContendedLock, hold: Hold): void {
+    this.#suspicions.set(lock, { hold, lookAt: this.#client.clock.now() + patienceMs });
+    this.#cancelLook ??= this.#client.clock.after(patienceMs, () => this.#lookAgain());
+  }
+
+  #lookAgain(): void {
+    this.#cancelLook = undefined;
+    const now = this.#client.clock.now();
+    for (const [lock, { hold, lookAt }] of this.#suspicions) {
+      if (lookAt > now) break;
+      this.#suspicions.delete(lock);
+      if (lock.outsiders === 0) continue;
+      if (lock.blockingOutsiders === hold) this.#warn(lock, hold);
+      else this.look(lock);
+    }
+    const [next] = this.#suspicions.values();
+    if (next) this.#cancelLook ??= this.#client.clock.after(next.lookAt - now, () => this.#lookAgain());
+  }
+
+  #warn({ path }: ContendedLock, hold: Hold): void {
+    this.#warnedOf.add(hold);
+    const now = this.#client.clock.now();
+    if (now - this.#warningsSince >= limitedForMs) {
+      this.#warningsSince = now;
+      this.#warnings = 0;
+    }
+    this.#warnings += 1;
+    if (this.#warnings > mostWarnings) return;
+    this.#client.warn(
+      `An acquire() of the lock ${path} has waited for a second for a hold of this process. Both were called outside of every lock context, where ` +
+        'each acquire() is an owner of its own: if one flow of code has called both, it waits for itself without end. Release the first hold, or use withLock or lockContext.run, inside of which ' +
+        `acquire() re-enters. ${this.#places(path, hold)}`,
+      undefined,
+    );
+  }
+
+  #places(path: string, { calledAt }: Hold): string {
+    if (!this.#client.options.debug) return 'With the option debug of LockClient.connect, this warning says where both were called';
+    const waiting = [...this.#calls.values()].find((call) => call.isOutside && call.path === path);
+    return `The hold was acquired at ${calledAt ?? 'an unknown place'}; the acquire() that waits was called at ${waiting?.place ?? 'an unknown place'}`;
+  }
+
+  #stop(): void {
+    this.#cancelLook?.();
+    this.#cancelLook = undefined;
+    this.#suspicions.clear();
+  }
+}
+
+/** A lock that acquires outside of every lock context may wait for. */
+interface ContendedLock {
+  readonly path: string;
+  /** How many such acquires are under way. */
+  readonly outsiders: number;
+  /** The hold of this process that they may wait for without end. */
+  readonly blockingOutsiders: Hold | undefined;
+}
+
+interface Suspicion {
+  /** What was held when the wait was noticed. */
+  readonly hold: Hold;
+  /** Monotonic milliseconds. */
+  readonly lookAt: number;
+}
+
+/** An acquire, and where it was called. */
+export interface Call {
+  readonly path: string;
+  /** Outside of every lock context. */
+  readonly isOutside: boolean;
+  readonly place: string;
+}
+
+const patienceMs = 1_000;
+
+/** A service whose jobs are long, and whose owners are no contexts, would fill its log. */
+const mostWarnings = 10;
+
+const limitedForMs = 60_000;

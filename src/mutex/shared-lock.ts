@@ -1,0 +1,160 @@
+import type { LockClient } from '../client/lock-client.js';
+import type { Deadline } from '../support/deadline.js';
+import type { Grant } from '../internals/grant.js';
+import type { StickyLock } from '../sticky/sticky-lock.js';
+import type { Hold, HoldKeeper } from './hold.js';
+import type { LockRules } from './lock-rules.js';
+import { OutsideWaits, type Call } from './outside-waits.js';
+
+/** The locks that the mutex objects of one client use at the moment, by their keys. */
+export class SharedLocks {
+  /** The acquires under way, if the client has `debug`. */
+  readonly calls = new Map<Deadline, Call>();
+  readonly outsideWaits: OutsideWaits;
+  readonly #number = (count += 1);
+  readonly #inUse = new Map<string, SharedLock>();
+  /** The holds that were lost and not released yet, the oldest first. */
+  readonly #lost = new Map<Hold, SharedLock>();
+
+  constructor(client: LockClient) {
+    this.outsideWaits = new OutsideWaits(client, this.calls);
+  }
+
+  /** One text for all objects that are the same lock. A lock context knows locks of several clients, so it names the client, too. */
+  keyOf(kind: string, path: string): string {
+    return `${this.#number} ${kind} ${path}`;
+  }
+
+  get(key: string): SharedLock | undefined {
+    return this.#inUse.get(key);
+  }
+
+  /** How many there are. */
+  get size(): number {
+    return this.#inUse.size;
+  }
+
+  /** The lock is used from now on. */
+  add(lock: SharedLock): void {
+    this.#inUse.set(lock.key, lock);
+  }
+
+  /** Nothing uses the lock any more. */
+  delete(lock: SharedLock): void {
+    if (this.#inUse.get(lock.key) === lock) this.#inUse.delete(lock.key);
+  }
+
+  /** Applications that rely on `leaseMs` may never release a lost hold, so only so many are remembered. */
+  remember(lost: Hold, lock: SharedLock): void {
+    this.#lost.set(lost, lock);
+    const [oldest] = this.#lost;
+    if (this.#lost.size > mostLost && oldest) oldest[1].delete(oldest[0]);
+  }
+
+  /** The hold was released. */
+  forget(hold: Hold): void {
+    this.#lost.delete(hold);
+  }
+}
+
+/**
+ * What all mutex objects of one client, path and kind share. They are one lock, because an HTTP service creates an object for each request, and an inner function of the request must re-enter.
+ * It exists while it is used: by a call that waits, a hold that was not released, or a sticky lock that keeps its znode.
+ */
+export class SharedLock {
+  readonly path: string;
+  readonly key: string;
+  readonly rules: LockRules;
+  /** The keys of the locks whose holders keep its waiters out. */
+  readonly excludedBy: readonly string[];
+  /** If the objects are sticky: it keeps one znode for all of them. */
+  sticky: StickyLock | undefined;
+  readonly #locks: SharedLocks;
+  /** Not released yet, the oldest first. */
+  readonly #holds = new Set<Hold>();
+  #uses = 0;
+  /** How many acquires outside of every lock context are under way. */
+  outsiders = 0;
+
+  constructor(locks: SharedLocks, { path, key, rules, excludedBy }: Pick<SharedLock, 'path' | 'key' | 'rules' | 'excludedBy'>) {
+    this.#locks = locks;
+    this.path = path;
+    this.key = key;
+    this.rules = rules;
+    this.excludedBy = excludedBy;
+  }
+
+  /** It is used until `leave` was called as often. */
+  use(): void {
+    if (this.#isUnused) this.#locks.add(this);
+    this.#uses += 1;
+  }
+
+  leave(): void {
+    this.#uses -= 1;
+    if (this.#isUnused) this.#locks.delete(this);
+  }
+
+  /** Not without a `use`. */
+  add(hold: Hold): void {
+    this.#holds.add(hold);
+    hold.context?.add(this.key, hold);
+  }
+
+  delete(hold: Hold): void {
+    this.#locks.forget(hold);
+    this.#holds.delete(hold);
+    if (this.#isUnused) this.#locks.delete(this);
+  }
+
+  /** A hold that was lost is kept until it is released, so that a late `release()` settles it, and not its successor. */
+  lost(hold: Hold): void {
+    if (this.#holds.has(hold)) this.#locks.remember(hold, this);
+  }
+
+  get holds(): ReadonlySet<Hold> {
+    return this.#holds;
+  }
+
+  get isAnyValid(): boolean {
+    for (const hold of this.#holds) if (hold.isValid) return true;
+    return false;
+  }
+
+  /** The holds that no live context owns, the oldest first. */
+  get unowned(): Hold[] {
+    return [...this.#holds].filter((hold) => !hold.context?.isLive);
+  }
+
+  /** False where no hold of this process can keep its waiters out. Quick for a lock that nobody holds when it is acquired, as most are. */
+  get mayBlock(): boolean {
+    return this.#holds.size > 0 || this.excludedBy.length > 1 || this.excludedBy[0] !== this.key;
+  }
+
+  /** The oldest hold of this process that no live context owns, and that keeps waiters out. */
+  get blockingOutsiders(): Hold | undefined {
+    for (const key of this.excludedBy) {
+      for (const hold of this.#locks.get(key)?.holds ?? []) if (hold.isOpen && !hold.context?.isLive) return hold;
+    }
+    return undefined;
+  }
+
+  /** Each object that holds by this grant is asked once, by the first of its holds. */
+  askToRelease(grant: Grant): void {
+    const asked = new Set<HoldKeeper>();
+    for (const hold of [...this.#holds]) {
+      if (hold.shared.grant !== grant || asked.has(hold.keeper) || !hold.isValid) continue;
+      asked.add(hold.keeper);
+      hold.keeper.askToRelease(hold);
+    }
+  }
+
+  get #isUnused(): boolean {
+    return this.#uses === 0 && this.#holds.size === 0;
+  }
+}
+
+/** How many holds of a client are remembered that were lost and never released. */
+const mostLost = 1_000;
+
+let count = 0;

@@ -1,0 +1,132 @@
+import { expect } from 'chai';
+import { Deadline } from '../../../src/support/deadline.ts';
+import { createPersistent, getChildren, getData, openAcl } from '../../../src/zookeeper/operations.ts';
+import { watchZnode } from '../../../src/zookeeper/watch-znode.ts';
+import type { WatchEventType } from '../../../src/zookeeper/connection.ts';
+import { answered, once, sent } from '../../../harness/frame-matches.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { rejection } from '../../../harness/until.ts';
+
+const errors = { late: () => new Error('late'), closed: () => new Error('closed') };
+
+describe('a session', () => {
+  const lab = labOfEachTest('asks', { server: 'own', proxy: true, client: { sessionTimeoutMs: 4_000 } });
+  /** It has no parents that would have to be created. */
+  let path: string;
+  const questions = (): number => lab.proxy.frames.filter(sent('getData')).length;
+
+  beforeEach(() => {
+    path = lab.path.replace(/(?<!^)\//g, '-');
+  });
+
+  describe('is asked a question whose answer is lost', () => {
+    it('and answers it on the next connection', async () => {
+      await lab.observer.create(path);
+      once(lab.proxy, answered('getData'), 'cut');
+      expect(await lab.client.session.ask(getData(path, false))).to.have.property('data');
+      expect(questions()).to.equal(2);
+    });
+
+    it('of several requests, and is asked all of them again', async () => {
+      await lab.observer.create(path);
+      once(lab.proxy, answered('getData'), 'cut');
+      const answer = await lab.client.session.ask(async (session) => [await session.find(getChildren(path)), await session.find(getData(path, false))] as const);
+      expect(answer?.[0]).to.deep.equal([]);
+      expect(lab.proxy.frames.filter(sent('getChildren2'))).to.have.length(2);
+    });
+
+    it('and is not asked again where the deadline may not wait', async () => {
+      once(lab.proxy, sent('getData'), 'cut');
+      const deadline = new Deadline(lab.client, path, errors, { mayWait: false });
+      expect(await lab.client.session.ask(getData(path, false), deadline)).to.equal(undefined);
+      expect(questions()).to.equal(1);
+    });
+
+    it('and rejects when the deadline is over before there is a connection', async () => {
+      await lab.proxy.refuse();
+      lab.proxy.cut();
+      const deadline = new Deadline(lab.client, path, errors, { timeoutMs: 20 });
+      expect((await rejection(lab.client.session.ask(getData(path, false), deadline))).message).to.equal('late');
+      await lab.proxy.accept();
+    });
+
+    it('and answers nothing when it has ended, where a client asks the next one', async () => {
+      await lab.observer.create(path);
+      const { session } = lab.client;
+      await lab.proxy.refuse();
+      const [ofSession, ofClient] = [session.ask(getData(path, false)), lab.client.ask(getData(path, false), new Deadline(lab.client, path, errors, {}))];
+      lab.proxy.cut();
+      await lab.observer.endSession(lab.client);
+      await lab.proxy.accept();
+      expect(await ofSession).to.equal(undefined);
+      expect(await ofClient).to.have.property('data');
+      expect(lab.client.session).not.to.equal(session);
+    });
+  });
+
+  it('rejects what a server refuses, and does not ask again', async () => {
+    expect(await rejection(lab.client.session.ask(getData(path, false)))).to.have.property('code', 'NO_NODE');
+    expect(questions()).to.equal(1);
+  });
+
+  describe('that watches', () => {
+    it('a znode that is not there watches nothing, neither now nor on the next connection', async () => {
+      const { session } = lab.client;
+      expect(await session.watch(path, 'data', () => undefined)).to.equal(undefined);
+      expect(await session.watch(path, 'children', () => undefined)).to.equal(undefined);
+      lab.proxy.clear();
+      lab.proxy.cut();
+      await lab.proxy.seen(answered('multi'));
+      expect(lab.proxy.frames.filter(sent('setWatches'))).to.deep.equal([]);
+      expect(session.isConnected).to.equal(true);
+    });
+
+    it('for a creation hears of it, and watches nothing that is there', async () => {
+      const { session } = lab.client;
+      const created = new Promise<WatchEventType>((resolve) => void session.watch(path, 'creation', resolve));
+      await lab.proxy.seen(answered('exists'));
+      await lab.other.session.request(createPersistent(path, openAcl));
+      expect(await created).to.equal('created');
+      expect(await session.watch(path, 'creation', () => undefined)).to.have.property('version', 0);
+      expect((await lab.proxy.seen(answered('removeWatches'))).err).to.equal(0);
+    });
+
+    it('tells what is there, then its next event, and nothing after it was taken back', async () => {
+      await lab.observer.create(path);
+      const heard: string[] = [];
+      const watch = (name: string): { stop: () => void; told: Promise<WatchEventType>; found: Promise<string[]> } => {
+        let stop = (): void => undefined;
+        let found = Promise.resolve<string[]>([]);
+        const told = new Promise<WatchEventType>((tell, failed) => {
+          found = new Promise((find) => (stop = watchZnode(lab.client.session, path, 'children', { found: find, told: tell, failed })));
+        });
+        void told.then((event) => heard.push(`${name} ${event}`));
+        return { stop: () => stop(), told, found };
+      };
+      const [first, second] = [watch('first'), watch('second')];
+      expect(await Promise.all([first.found, second.found])).to.deep.equal([[], []]);
+      second.stop();
+      await lab.observer.create(`${path}/child`);
+      expect(await first.told).to.equal('children');
+      expect(heard).to.deep.equal(['first children']);
+    });
+
+    it('tells of what is not there as of a deletion', async () => {
+      const told = new Promise((resolve) => watchZnode(lab.client.session, path, 'data', { told: resolve, failed: resolve }));
+      expect(await told).to.equal('deleted');
+    });
+
+    it('says that an answer was lost, and tells the next event from the next connection', async () => {
+      await lab.observer.create(path);
+      once(lab.proxy, answered('getData'), 'cut');
+      const told: string[] = [];
+      const event = new Promise((resolve) => {
+        watchZnode(lab.client.session, path, 'data', { found: () => told.push('found'), lost: () => told.push('lost'), told: resolve, failed: () => told.push('failed') });
+      });
+      await lab.proxy.seen(answered('setWatches'));
+      await lab.observer.touch(path);
+      expect(await event).to.equal('changed');
+      expect(told).to.deep.equal(['lost']);
+    });
+  });
+});

@@ -1,0 +1,215 @@
+import { Console } from 'node:console';
+import { Writable } from 'node:stream';
+import { expect } from 'chai';
+import { pino } from 'pino';
+import winston from 'winston';
+import { InterProcessMutex, LockClient, type Logger } from '../../../src/index.ts';
+import { sessionName } from '../../../src/zookeeper/session.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { reached } from '../../../harness/reached.ts';
+import { aborted, until } from '../../../harness/until.ts';
+
+type Level = 'info' | 'warn' | 'error';
+
+/** Writes down what is logged, with its level. */
+class LogBook implements Logger {
+  readonly lines: [Level, string][] = [];
+  readonly errors: unknown[] = [];
+
+  info(message: string): void {
+    this.lines.push(['info', message]);
+  }
+
+  warn(message: string, details?: { error: unknown }): void {
+    this.lines.push(['warn', message]);
+    this.errors.push(details?.error);
+  }
+
+  error(message: string): void {
+    this.lines.push(['error', message]);
+  }
+
+  get levels(): Level[] {
+    return this.lines.map(([level]) => level);
+  }
+}
+
+describe('the log of an outage', () => {
+  // Its tick is 500 ms, so that it grants 1 second at least; and a minute at most.
+  const lab = labOfEachTest('outage-log', { server: 'own', proxy: true, client: 'none' });
+  let book: LogBook;
+
+  beforeEach(() => {
+    book = new LogBook();
+  });
+
+  /** It must not come back before its session has ended. */
+  const expire = async (client: LockClient): Promise<void> => {
+    const reconnected = reached(client, 'reconnected');
+    await lab.proxy.refuse();
+    await lab.observer.endSession(client);
+    lab.proxy.cut();
+    await lab.proxy.accept();
+    await reconnected;
+  };
+
+  const connect = (sessionTimeoutMs: number): Promise<LockClient> => lab.connect({ sessionTimeoutMs, logger: book });
+
+  it('that ends in time says that the connection was lost, why, and that the session goes on', async () => {
+    const client = await connect(10_000);
+    const id = sessionName(client.session.id);
+    const hold = await new InterProcessMutex(client, lab.path).acquire();
+    const reconnected = reached(client, 'reconnected');
+    lab.proxy.cut();
+    await reconnected;
+    expect(book.levels).to.deep.equal(['warn', 'info']);
+    const [lost, again] = book.lines.map(([, text]) => text);
+    expect(lost).to.match(
+      new RegExp(`^Connection to ${lab.proxy.connectString} lost: ${lab.proxy.connectString} closed the connection\\. Session ${id} is suspended; it holds 1 lock, for [5-9]\\.\\d s at most unless a server answers$`),
+    );
+    expect(book.errors[0]).to.be.instanceOf(Error).with.property('message', `${lab.proxy.connectString} closed the connection`);
+    expect(again).to.match(new RegExp(`^Connected to ${lab.proxy.connectString} again after \\d+ ms: session ${id} goes on$`));
+    await hold.release();
+  });
+
+  it('counts each outage from its own beginning', async () => {
+    const client = await connect(10_000);
+    for (const time of ['first', 'second']) {
+      const startedAt = performance.now();
+      const reconnected = reached(client, 'reconnected');
+      lab.proxy.cut();
+      await reconnected;
+      const [, lastedMs] = / again after (\d+) ms/.exec(book.lines.at(-1)?.[1] ?? '') ?? [];
+      expect(Number(lastedMs), time).to.be.at.most(performance.now() - startedAt + 1);
+    }
+  });
+
+  it('says that no lock is held, where none is', async () => {
+    const client = await connect(10_000);
+    const reconnected = reached(client, 'reconnected');
+    lab.proxy.cut();
+    await reconnected;
+    expect(book.lines[0]?.[1]).to.match(/ is suspended; it holds no lock$/);
+  });
+
+  it('in which a lock is lost says so as an error, with how long no server had answered, and tells of the new session and of the end of the old one', async () => {
+    const client = await connect(2_000);
+    const id = sessionName(client.session.id);
+    const hold = await new InterProcessMutex(client, lab.path).acquire();
+    const told = aborted(hold.signal);
+    const reconnected = reached(client, 'reconnected');
+    lab.proxy.silence();
+    await told;
+    lab.proxy.speak();
+    await reconnected;
+    await hold.release();
+    await until('the end of the lost session is logged', () => book.lines.length === 4);
+    expect(book.levels).to.deep.equal(['warn', 'error', 'info', 'info']);
+    const [suspended, lost, again, closed] = book.lines.map(([, text]) => text);
+    expect(suspended).to.contain('lost: the server has not answered for 500 ms or more. Session').and.to.contain('is suspended; it holds 1 lock');
+    expect(lost).to.match(new RegExp(`^Session ${id} is lost: its deadline has passed, and no server has answered for \\d+\\.\\d s; last: .*not answer.*\\. The lock that it held is lost$`));
+    expect(again).to.match(new RegExp(`^Connected to ${lab.proxy.connectString} again after .*, in the new session ${sessionName(client.session.id)} in place of ${id}$`));
+    expect(closed).to.equal(`Session ${id}, which was given up, has ended on the servers: its znodes are gone`);
+  });
+
+  it('in which nothing is held tells of each step once: suspended, lost, ended, connected again', async () => {
+    const client = await connect(1_000);
+    const id = sessionName(client.session.id);
+    const lost = reached(client, 'lost');
+    const reconnected = reached(client, 'reconnected');
+    lab.proxy.silence();
+    await lost;
+    await until('the server has expired the session', async () => !(await lab.server.command('dump')).includes(id));
+    lab.proxy.speak();
+    await reconnected;
+    expect(book.levels).to.deep.equal(['warn', 'warn', 'warn', 'info']);
+    const texts = book.lines.map(([, text]) => text);
+    expect(texts[1]).to.match(new RegExp(`^Session ${id} is lost: no server has answered for .*; last: .*\\. It held no lock`));
+    expect(texts[2]).to.equal(`Session ${id} has ended: the servers say that it has expired. It held no lock`);
+    expect(texts[3]).to.contain('again after').and.to.contain('in the new session');
+  });
+
+  it('names why each server cannot be used, where there are several', async () => {
+    const client = await LockClient.connect(`${lab.proxy.connectString},127.0.0.1:1`, { sessionTimeoutMs: 1_000, logger: book });
+    const lost = reached(client, 'lost');
+    await lab.proxy.refuse();
+    lab.proxy.cut();
+    await lost;
+    const text = book.lines.at(-1)?.[1];
+    expect(text).to.contain(`${lab.proxy.connectString}: connect ECONNREFUSED`).and.to.contain('127.0.0.1:1: connect ECONNREFUSED');
+    await client.close();
+  });
+
+  it('counts all locks that are lost', async () => {
+    const client = await connect(10_000);
+    for (const name of ['a', 'b', 'c']) await new InterProcessMutex(client, `${lab.path}-${name}`).acquire();
+    await expire(client);
+    expect(book.lines.find(([level]) => level === 'error')?.[1]).to.match(/ has ended: the servers say that it has expired\. All 3 locks that it held are lost$/);
+  });
+
+  for (const [askedMs, grantedMs] of [
+    [90_000, 60_000],
+    [500, 1_000],
+  ] as const) {
+    it(`says once that ${grantedMs} ms were granted where ${askedMs} ms were asked for`, async () => {
+      const client = await connect(askedMs);
+      expect(client.sessionTimeoutMs).to.equal(grantedMs);
+      const reconnected = reached(client, 'reconnected');
+      lab.proxy.cut();
+      await reconnected;
+      const told = book.lines.filter(([, text]) => text.includes('sessionTimeoutMs'));
+      expect(told.map(([level]) => level)).to.deep.equal(['warn']);
+      expect(told[0]?.[1]).to.contain(`granted a session timeout of ${grantedMs} ms, and ${askedMs} ms was asked for`);
+    });
+  }
+
+  it('says nothing of a timeout that was granted as asked for, nor of a client that is closed', async () => {
+    const client = await connect(5_000);
+    await client.close();
+    expect(book.lines).to.deep.equal([]);
+  });
+
+  it('is told by `warn` to a logger that has nothing else', async () => {
+    const texts: string[] = [];
+    const client = await lab.connect({ logger: { warn: (message) => void texts.push(message) } });
+    await expire(client);
+    expect(texts).to.have.length(3);
+    expect(texts[0]).to.contain('is suspended');
+    expect(texts[1]).to.contain('has ended');
+    expect(texts[2]).to.contain('Connected to');
+  });
+
+  describe('fits as it is', () => {
+    let output: string;
+    let sink: Writable;
+
+    beforeEach(() => {
+      output = '';
+      sink = new Writable({ write: (chunk: Buffer, _encoding, done) => ((output += chunk.toString()), done()) });
+    });
+
+    const loggers: [string, () => Logger, Readonly<Record<Level, string>>][] = [
+      ['console', () => new Console(sink, sink), { info: '', warn: '', error: '' }],
+      ['pino', () => pino(sink), { info: '"level":30', warn: '"level":40', error: '"level":50' }],
+      // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- winston's types say so of its own transports
+      ['winston', () => winston.createLogger({ transports: [new winston.transports.Stream({ stream: sink })] }), { info: '"level":"info"', warn: '"level":"warn"', error: '"level":"error"' }],
+    ];
+    for (const [name, make, marks] of loggers) {
+      it(name, async () => {
+        const client = await lab.connect({ sessionTimeoutMs: 10_000, logger: make() });
+        const hold = await new InterProcessMutex(client, lab.path).acquire();
+        await expire(client);
+        await hold.release();
+        client.warn('Something else went wrong', new Error('for this reason'));
+        await until('all is written', () => output.includes('Something else'));
+        const lineWith = (text: string): string => output.split('\n').find((line) => line.includes(text)) ?? '';
+        expect(lineWith('is suspended')).to.contain(`lost: ${lab.proxy.connectString} closed the connection`).and.to.contain(marks.warn);
+        expect(lineWith('has ended')).to.contain('The lock that it held is lost').and.to.contain(marks.error);
+        expect(lineWith('Connected to')).to.contain('again after').and.to.contain(marks.info);
+        expect(lineWith('Something else went wrong')).to.contain('went wrong: for this reason').and.to.contain(marks.warn);
+        // What stands in the text once must not be appended to it a second time.
+        expect(lineWith('Something else went wrong').split('for this reason')).to.have.length(2);
+      });
+    }
+  });
+});

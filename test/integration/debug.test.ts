@@ -1,0 +1,215 @@
+import { expect } from 'chai';
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphore, lockContext, type Hold, type LockClient } from '../../src/index.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { queueReaches } from '../../harness/queue.ts';
+import { until } from '../../harness/until.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+describe('the log of a client', () => {
+  const lab = labOfEachTest('debug', { client: 'none' });
+  let log: string[];
+  beforeEach(() => {
+    log = [];
+  });
+
+  const connect = (debug?: boolean): Promise<LockClient> => lab.connect({ debug, logger: { warn: (message) => log.push(message) } });
+  const locksOf = async (debug?: boolean): Promise<InterProcessMutex> => new InterProcessMutex(await connect(debug), lab.path);
+
+  /** Waits for longer than the time after which a wait is warned of. */
+  const muchLater = (): Promise<void> => {
+    const since = performance.now();
+    return until('it would have been warned of', () => performance.now() - since > 2_300);
+  };
+
+  async function forgetful(mutex: InterProcessMutex): Promise<Hold> {
+    return mutex.acquire();
+  }
+
+  async function acquiresAgain(mutex: InterProcessMutex): Promise<Hold> {
+    return mutex.acquire({ timeoutMs: 10_000 });
+  }
+
+  describe('about an acquire that waits for its own process, outside of every lock context', () => {
+    it('says so after a second, once, and how to see where both were called', async () => {
+      const mutex = await locksOf();
+      const hold = await mutex.acquire();
+      const askedAt = performance.now();
+      const waiting = mutex.acquire();
+      await until('it is warned of', () => log.length > 0);
+      expect(performance.now() - askedAt).to.be.within(950, 2_000);
+      expect(log[0]).to.match(new RegExp(`^An acquire\\(\\) of the lock ${lab.path} has waited for a second for a hold of this process\\. Both were called outside of every lock context`));
+      expect(log[0]).to.contain('use withLock or lockContext.run').and.to.contain('With the option debug of LockClient.connect');
+      const another = mutex.acquire();
+      await muchLater();
+      expect(log).to.have.length(1);
+      await hold.release();
+      for (const next of [waiting, another]) await (await next).release();
+    });
+
+    it('names both places with `debug`', async () => {
+      const mutex = await locksOf(true);
+      const hold = await forgetful(mutex);
+      const waiting = acquiresAgain(mutex);
+      await until('it is warned of', () => log.length > 0);
+      expect(log[0]).to.match(/The hold was acquired at forgetful \(.*debug\.test\.ts:\d+:\d+\).*; the acquire\(\) that waits was called at acquiresAgain \(.*debug\.test\.ts:\d+:\d+\)/);
+      expect(log[0]).not.to.contain('/src/');
+      await hold.release();
+      await (await waiting).release();
+    });
+
+    it('says so of two objects, too, and of a reader behind a writer', async () => {
+      const mutex = await locksOf();
+      const rw = new InterProcessReadWriteLock(mutex.client, `${lab.path}-rw`);
+      const holds = [await mutex.acquire(), await rw.writeLock.acquire()];
+      const waiting = [new InterProcessMutex(mutex.client, lab.path).acquire(), rw.readLock.acquire()];
+      await until('both are warned of', () => log.length === 2);
+      expect(log.map((line) => / lock (\S+) has/.exec(line)?.[1])).to.have.members([lab.path, rw.path]);
+      for (const hold of holds) await hold.release();
+      for (const next of waiting) await (await next).release();
+    });
+
+    it('says so of the second of two that were called at once', async () => {
+      const mutex = await locksOf();
+      await (await mutex.acquire()).release();
+      const both = [mutex.acquire(), mutex.acquire()];
+      await until('it is warned of', () => log.length === 1);
+      for (const next of both) await (await next).release();
+    });
+
+    it('says nothing where another process holds the lock, where the lock passes on in time, and where a context owns either', async () => {
+      const mutex = await locksOf();
+      const theirs = new InterProcessMutex(await lab.connect(), lab.path);
+      const busy = new InterProcessMutex(mutex.client, `${lab.path}-busy`);
+      const inContext = new InterProcessMutex(mutex.client, `${lab.path}-context`);
+      const readers = new InterProcessReadWriteLock(mutex.client, `${lab.path}-readers`);
+      const hold = await theirs.acquire();
+      const reading = [await readers.readLock.acquire(), await readers.readLock.acquire()];
+      const waiting = mutex.acquire();
+      const ended = { is: false };
+      const passesOn = (async () => {
+        while (!ended.is) {
+          const [one, next] = [await busy.acquire(), busy.acquire()];
+          await one.release();
+          await (await next).release();
+        }
+      })();
+      const owned = inContext.withLock(() => muchLater());
+      const behind = inContext.acquire();
+      const held = await new InterProcessMutex(mutex.client, `${lab.path}-held`).acquire();
+      const behindInContext = lockContext.run(() => new InterProcessMutex(mutex.client, `${lab.path}-held`).acquire());
+      await owned;
+      expect(log).to.deep.equal([]);
+      ended.is = true;
+      await passesOn;
+      for (const one of [hold, held, ...reading]) await one.release();
+      for (const next of [waiting, behind, behindInContext]) await (await next).release();
+    });
+
+    it('keeps no process alive once the client is closed', async () => {
+      const program = fileURLToPath(new URL('processes/acquire-twice-and-close.ts', import.meta.url));
+      const { stdout } = await promisify(execFile)(process.execPath, ['--import=tsx', program, lab.connectString, lab.path], { timeout: 20_000 });
+      expect(Number(stdout), 'milliseconds from the end of close to the end of the process').to.be.below(500);
+    });
+  });
+
+  describe('about a hold that was garbage-collected without a release', () => {
+    const leak = async (mutex: InterProcessMutex): Promise<void> => {
+      await forgetful(mutex);
+    };
+    const collected = (): Promise<void> =>
+      until('it is warned of', async () => {
+        // The microtasks of the acquire keep it for a while.
+        await new Promise((resolve) => setImmediate(resolve));
+        collectGarbage();
+        return log.length > 0;
+      });
+
+    it('names with `debug` where it was acquired', async () => {
+      const mutex = await locksOf(true);
+      await leak(mutex);
+      await collected();
+      expect(log).to.have.length(1);
+      expect(log[0]).to.match(new RegExp(`^A hold of the lock ${lab.path} was garbage-collected without a release: .*It was acquired at forgetful \\(.*debug\\.test\\.ts:\\d+:\\d+\\)`));
+      expect(await mutex.release()).to.equal('released');
+    });
+
+    it('names where a lease of a semaphore was acquired', async () => {
+      const semaphore = new InterProcessSemaphore(await connect(true), lab.path, { maxLeases: 2 });
+      await (async function takesALease() {
+        await semaphore.acquire();
+      })();
+      await collected();
+      expect(log[0]).to.match(/It was acquired at takesALease \(/);
+    });
+
+    it('says nothing of holds that were released, lost, or are a withLock’s, nor without `debug`', async () => {
+      const [mutex, quiet] = [await locksOf(true), await locksOf()];
+      const { opened, open } = (() => {
+        let open = (): void => undefined;
+        return { opened: new Promise<void>((resolve) => (open = resolve)), open: () => open() };
+      })();
+      const weak: WeakRef<Hold>[] = [];
+      await (async () => {
+        const released = await mutex.acquire();
+        weak.push(new WeakRef(released));
+        await released.release();
+        const lost = await mutex.acquire();
+        weak.push(new WeakRef(lost));
+        await lab.observer.remove(lost.path);
+        await until('it is lost', () => !lost.isValid);
+      })();
+      await mutex.release();
+      const job = mutex.withLock(() => opened);
+      const other = new InterProcessMutex(quiet.client, `${lab.path}-2`);
+      await leak(other);
+      await until('the others are collected', async () => {
+        await new Promise((resolve) => setImmediate(resolve));
+        collectGarbage();
+        return weak.every((one) => one.deref() === undefined);
+      });
+      // The finalizers run behind the collection.
+      for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      expect(log).to.deep.equal([]);
+      open();
+      await job;
+    });
+
+    it('does not change what a hold is', async () => {
+      const mutex = await locksOf(true);
+      const told: unknown[] = [];
+      mutex.on('acquired', ({ hold }) => told.push(hold)).on('released', ({ hold }) => told.push(hold));
+      const plain = await new InterProcessMutex(await connect(), `${lab.path}-2`).acquire();
+      const hold = await mutex.acquire({ leaseMs: 60_000 });
+      expect(hold).to.be.instanceOf(plain.constructor);
+      expect(hold.constructor).to.equal(plain.constructor);
+      expect(hold.isValid).to.equal(true);
+      expect(hold.signal.aborted).to.equal(false);
+      hold.renew(30_000);
+      expect(hold.remainingMs).to.be.within(1, 30_000);
+      hold.assertValid();
+      const { release } = hold;
+      expect(await release()).to.equal('released');
+      await hold[Symbol.asyncDispose]();
+      expect(told[0]).to.equal(hold);
+      expect(told).to.have.length(2);
+      await plain.release();
+    });
+  });
+
+  it('has no line of a service whose owners queue up outside of contexts and are quick', async () => {
+    const mutex = await locksOf();
+    const hold = await mutex.acquire();
+    const waiting = Array.from({ length: 20 }, () => mutex.acquire().then((next) => next.release()));
+    await queueReaches(mutex, 21);
+    await hold.release();
+    await Promise.all(waiting);
+    expect(log).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,312 @@
+import { expect } from 'chai';
+import {
+  InterProcessMutex,
+  InterProcessReadWriteLock,
+  InterProcessSemaphore,
+  lockContext,
+  revoke,
+  StandardDriver,
+  DeadlockError,
+  type Hold,
+  type InterProcessMutexOptions,
+  type LockDriver,
+} from '../../../src/index.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { queueOf, queueReaches } from '../../../harness/queue.ts';
+import { rejection, until } from '../../../harness/until.ts';
+
+class LastLetter extends StandardDriver {}
+
+/** Curator's order, by an object that has no class. */
+const plain = (): LockDriver => {
+  const standard = new StandardDriver();
+  return { lockName: 'lock-', appendOnly: true, sort: (children) => standard.sort(children), decide: (sorted, ours) => standard.decide(sorted, ours) };
+};
+
+describe('objects of one client and path whose options differ', () => {
+  const lab = labOfEachTest('kinds');
+
+  const of = (options?: InterProcessMutexOptions): InterProcessMutex => new InterProcessMutex(lab.client, lab.path, options);
+
+  const different: [string, InterProcessMutexOptions, string][] = [
+    ['sticky', { sticky: { idleMs: 5_000 } }, '{ sticky: { idleMs: 5000 } }'],
+    ['weights', { weights: { overtakesPerWeight: 3 } }, '{ weights: { overtakesPerWeight: 3 } }'],
+    ['a driver of a class', { driver: new LastLetter() }, '{ driver: LastLetter of "lock-" }'],
+    ['a driver', { driver: plain() }, '{ driver: one of "lock-" }'],
+    ['foreignNodes', { foreignNodes: 'wait' }, "{ foreignNodes: 'wait' }"],
+    ['two of them', { foreignNodes: 'wait', sticky: { idleMs: 0 } }, "{ sticky: { idleMs: 0 }, foreignNodes: 'wait' }"],
+  ];
+
+  for (const [what, options, described] of different) {
+    it(`by ${what} are refused with both named, in a context and outside of contexts, while one of them is used, and nothing is sent`, async () => {
+      const [usual, other] = [of(), of(options)];
+      const refusals = async (one: InterProcessMutex, used: string, got: string): Promise<void> => {
+        for (const refused of [one.acquire(), one.tryAcquire(), one.acquire({ timeoutMs: 5_000 }), one.withLock(() => undefined)]) {
+          const error = await rejection(refused);
+          expect(error).to.be.instanceOf(RangeError);
+          expect(error.message).to.equal(`Expected the options of the lock ${lab.path} to be ${used}, as another object of this client uses it, got ${got}: on one path they are one lock`);
+        }
+        expect([one.isOwnedByCurrentContext, one.isAcquiredInThisProcess, one.holdCount]).to.deep.equal([false, false, 0]);
+        expect((await rejection(one.release())).code).to.equal('ERR_LOCK_NOT_OWNED');
+      };
+      await usual.withLock(async () => {
+        await refusals(other, '{}', described);
+        expect(await lab.observer.children(lab.path)).to.have.length(1);
+      });
+      const hold = await usual.acquire();
+      await refusals(other, '{}', described);
+      await hold.release();
+      await other.withLock(() => refusals(usual, described, '{}'));
+    });
+  }
+
+  it('may follow one another', async () => {
+    for (const [, options] of different) {
+      const held = await of(options).acquire();
+      await held.release();
+      // A sticky lock is used for as long as it is kept.
+      await until('it is given up', async () => (await lab.observer.children(lab.path)).length === 0 || (await lab.observer.remove(held.path), false));
+      await until('the other one may use it', async () => of().withLock(() => true).catch(() => false));
+    }
+  });
+
+  it('are refused while one waits, too', async () => {
+    const hold = await lab.theirs.acquire();
+    const waiting = of().acquire();
+    await queueReaches(lab.theirs, 2);
+    expect(await rejection(of({ sticky: { idleMs: 1 } }).tryAcquire())).to.be.instanceOf(RangeError);
+    await hold.release();
+    await (await waiting).release();
+  });
+
+  it('are one lock all the same where that makes no difference: a driver of the same class, another bound on overtakes', async () => {
+    const pairs: [InterProcessMutexOptions, InterProcessMutexOptions][] = [
+      [{ driver: new LastLetter() }, { driver: new LastLetter() }],
+      [{}, { driver: new StandardDriver() }],
+      [{ weights: { overtakesPerWeight: 3 } }, { weights: {} }],
+      [{ sticky: { idleMs: 7 } }, { sticky: { idleMs: 7 } }],
+    ];
+    for (const [index, [one, other]] of pairs.entries()) {
+      const path = `${lab.path}-${index}`;
+      await new InterProcessMutex(lab.client, path, one).withLock((outer) =>
+        new InterProcessMutex(lab.client, path, other).withLock((inner) => expect([inner.path, inner.isReentrant]).to.deep.equal([outer.path, true])),
+      );
+    }
+  });
+
+  it('by the data that they write are one lock: the znode has the data of the object that has created it', async () => {
+    const lockOf = (data: string): InterProcessReadWriteLock => new InterProcessReadWriteLock(lab.client, lab.path, { data: Buffer.from(data) });
+    await lockOf('request 1').writeLock.withLock(async () => {
+      const inner = lockOf('request 2');
+      await inner.writeLock.withLock(async (hold) => {
+        expect(hold.isReentrant).to.equal(true);
+        expect((await inner.writeLock.participants()).map(({ data }) => data.toString())).to.deep.equal(['request 1']);
+      });
+    });
+  });
+
+  it('by foreignNodes of a read/write lock are refused across its two locks', async () => {
+    const usual = new InterProcessReadWriteLock(lab.client, lab.path);
+    const other = new InterProcessReadWriteLock(lab.client, lab.path, { foreignNodes: 'wait' });
+    await usual.writeLock.withLock(async () => {
+      for (const refused of [other.readLock.acquire(), other.writeLock.acquire()]) expect((await rejection(refused)).message).to.contain("to be {}, as another object of this client uses it, got { foreignNodes: 'wait' }");
+    });
+  });
+});
+
+describe('read/write locks of one client and path', () => {
+  const lab = labOfEachTest('rw-identity');
+  let outer: InterProcessReadWriteLock;
+  let inner: InterProcessReadWriteLock;
+  let theirs: InterProcessReadWriteLock;
+  beforeEach(() => {
+    outer = new InterProcessReadWriteLock(lab.client, lab.path);
+    inner = new InterProcessReadWriteLock(lab.client, lab.path);
+    theirs = new InterProcessReadWriteLock(lab.other, lab.path);
+  });
+
+  const inQueue = (count: number): Promise<void> => until(`${count} are in the queue`, async () => (await lab.observer.children(lab.path)).length === count);
+
+  for (const side of ['readLock', 'writeLock'] as const) {
+    it(`re-enter each other's ${side}`, async () => {
+      await outer[side].withLock((hold) =>
+        inner[side].withLock(async (again) => {
+          expect([again.path, again.isReentrant]).to.deep.equal([hold.path, true]);
+          expect(await lab.observer.children(lab.path)).to.have.length(1);
+        }),
+      );
+    });
+  }
+
+  it('are two kinds: a read lock is no hold of the write lock, and the other way round', async () => {
+    await outer.readLock.withLock(async () => {
+      expect([inner.readLock.isOwnedByCurrentContext, inner.writeLock.isOwnedByCurrentContext, inner.writeLock.isAcquiredInThisProcess]).to.deep.equal([true, false, false]);
+      expect((await rejection(inner.writeLock.release())).code).to.equal('ERR_LOCK_NOT_OWNED');
+    });
+    await outer.writeLock.withLock(() => expect([inner.writeLock.holdCount, inner.readLock.holdCount]).to.deep.equal([1, 0]));
+  });
+
+  it('downgrade from the write lock of one object to the read lock of the other, before a writer that waits', async () => {
+    await lockContext.run(async () => {
+      const writing = await outer.writeLock.acquire();
+      const writer = theirs.writeLock.acquire();
+      await inQueue(2);
+      const reading = await inner.readLock.acquire();
+      expect(reading.fencingToken).to.equal(writing.fencingToken);
+      await writing.release();
+      expect(reading.isValid).to.equal(true);
+      await reading.release();
+      await (await writer).release();
+    });
+  });
+
+  it('know no upgrade from the read lock of one object to the write lock of the other', async () => {
+    await outer.readLock.withLock(async () => {
+      expect(await rejection(inner.writeLock.acquire())).to.be.instanceOf(DeadlockError);
+      expect((await rejection(inner.writeLock.acquire({ timeoutMs: 30 }))).code).to.equal('ERR_LOCK_TIMEOUT');
+    });
+  });
+
+  it('let a reader wait for the first acquire of its own writer by the other object, and downgrade', async () => {
+    const first = await theirs.writeLock.acquire();
+    await lockContext.run(async () => {
+      const both = Promise.all([outer.writeLock.acquire(), inner.readLock.acquire()]);
+      await inQueue(2);
+      await first.release();
+      const [writing, reading] = await both;
+      expect(reading.fencingToken).to.equal(writing.fencingToken);
+      await Promise.all([writing.release(), reading.release()]);
+    });
+  });
+});
+
+describe('sticky locks of one client and path', () => {
+  const lab = labOfEachTest('sticky-identity', { server: 'own', proxy: true, client: { sessionTimeoutMs: 4_000 } });
+
+  const sticky = (idleMs = 60_000): InterProcessMutex => new InterProcessMutex(lab.client, lab.path, { sticky: { idleMs } });
+
+  it('keep one znode: what one object has released is granted to the other without a request', async () => {
+    const first = await sticky().acquire();
+    await first.release();
+    await until('it is idle', async () => (await lab.theirs.participants())[0]?.isIdle === true);
+    lab.proxy.clear();
+    const again = await sticky().acquire();
+    expect([again.path, again.fencingToken, again.grantNumber]).to.deep.equal([first.path, first.fencingToken, 1n]);
+    const writes = lab.proxy.frames.filter(({ from, op }) => from === 'client' && ['create2', 'delete'].includes(op));
+    expect(writes).to.deep.equal([]);
+    await again.release();
+  });
+
+  it('serve the waiters of all objects in the order of their calls, by one znode', async () => {
+    const order: number[] = [];
+    await Promise.all(
+      Array.from({ length: 100 }, async (_, index) => {
+        const hold = await sticky().acquire();
+        order.push(index);
+        expect(await lab.observer.children(lab.path)).to.have.length(1);
+        await hold.release();
+      }),
+    );
+    expect(order).to.deep.equal(order.map((_, index) => index));
+  });
+
+  it('re-enter each other in a context', async () => {
+    await sticky().withLock((outer) => sticky().withLock((inner) => expect([inner.path, inner.grantNumber, inner.isReentrant]).to.deep.equal([outer.path, outer.grantNumber, true])));
+  });
+
+  it('are given up once, after idleMs, and may be acquired anew', async () => {
+    const holds = [await sticky(20).acquire()];
+    await holds[0]?.release();
+    await until('it is given up', async () => (await lab.observer.children(lab.path)).length === 0);
+    const next = await sticky(20).acquire();
+    expect(next.path).to.not.equal(holds[0]?.path);
+    await next.release();
+  });
+
+  it('refuse another idleMs while the znode is kept, and take it afterwards', async () => {
+    await (await sticky(60_000).acquire()).release();
+    expect((await rejection(sticky(20).acquire())).message).to.contain('to be { sticky: { idleMs: 60000 } }, as another object of this client uses it, got { sticky: { idleMs: 20 } }');
+    await (await lab.theirs.acquire()).release();
+    await until('it is given up', () => sticky(20).withLock(() => true).catch(() => false));
+  });
+});
+
+describe('a semaphore and a mutex on its own inner lock', () => {
+  const lab = labOfEachTest('inner-lock');
+
+  it('do not share it: an acquire of the semaphore waits for the mutex that its own flow holds', async () => {
+    const semaphore = new InterProcessSemaphore(lab.client, lab.path, { maxLeases: 2 });
+    const inner = new InterProcessMutex(lab.client, `${lab.path}/locks`);
+    await semaphore.withLock(() => undefined);
+    await inner.withLock(async () => {
+      expect(await semaphore.tryAcquire()).to.equal(undefined);
+      expect((await rejection(semaphore.acquire({ timeoutMs: 50 }))).code).to.equal('ERR_LOCK_TIMEOUT');
+    });
+    await (await semaphore.acquire()).release();
+  });
+
+  it('leave a mutex outside while the semaphore has its turn', async () => {
+    const semaphore = new InterProcessSemaphore(lab.client, lab.path, { maxLeases: 1 });
+    const inner = new InterProcessMutex(lab.client, `${lab.path}/locks`);
+    await lockContext.run(async () => {
+      const lease = await semaphore.acquire();
+      const waiting = semaphore.acquire();
+      await until('it has the turn', async () => (await lab.observer.children(`${lab.path}/leases`)).length === 2);
+      expect([inner.isOwnedByCurrentContext, inner.isAcquiredInThisProcess]).to.deep.equal([false, false]);
+      expect(await inner.tryAcquire()).to.equal(undefined);
+      await lease.release();
+      await (await waiting).release();
+    });
+  });
+});
+
+describe('makeRevocable of one object', () => {
+  const lab = labOfEachTest('revocable-identity');
+
+  const asked = (mutex: InterProcessMutex): Hold[] => {
+    const holds: Hold[] = [];
+    mutex.makeRevocable((hold) => holds.push(hold));
+    return holds;
+  };
+
+  it('is told of a request for the znode that another object has acquired, and that it has re-entered', async () => {
+    const { client, mutex, path } = lab;
+    const twin = new InterProcessMutex(client, path);
+    const holds = asked(twin);
+    await mutex.withLock((outer) =>
+      twin.withLock(async (inner) => {
+        await revoke(lab.other, outer.path);
+        await until('it is asked', () => holds.length > 0);
+        expect(holds).to.deep.equal([inner]);
+        expect(holds[0]).to.equal(inner);
+      }),
+    );
+  });
+
+  it('is told of an earlier request when it re-enters, once', async () => {
+    const { client, mutex, path } = lab;
+    const twin = new InterProcessMutex(client, path);
+    const [byMutex, byTwin] = [asked(mutex), asked(twin)];
+    await mutex.withLock(async (outer) => {
+      await revoke(lab.other, outer.path);
+      await until('the first object is asked', () => byMutex.length === 1);
+      await twin.withLock(async (inner) => {
+        await until('the second object is asked', () => byTwin.length > 0);
+        await twin.withLock(() => mutex.withLock(() => queueOf(lab.theirs)));
+        expect(byTwin).to.deep.equal([inner]);
+      });
+      expect(byMutex).to.deep.equal([outer]);
+    });
+  });
+
+  it('is not told of a hold that only another object has', async () => {
+    const { client, mutex, path } = lab;
+    const byMutex = asked(mutex);
+    const byTwin = asked(new InterProcessMutex(client, path));
+    await mutex.withLock(async (outer) => {
+      await revoke(lab.other, outer.path);
+      await until('the holder is asked', () => byMutex.length === 1);
+    });
+    expect(byTwin).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,198 @@
+import { expect } from 'chai';
+import {
+  InterProcessMultiLock,
+  InterProcessMutex,
+  InterProcessReadWriteLock,
+  InterProcessSemaphore,
+  InterProcessSemaphoreMutex,
+  lockContext,
+  LockTimeoutError,
+  type LockClient,
+  type LockEvent,
+} from '../../src/index.ts';
+import { innermostContext } from '../../src/mutex/lock-context.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { queueReaches, takeAway } from '../../harness/queue.ts';
+import { aborted, rejection, until } from '../../harness/until.ts';
+
+describe("client.on('lock')", () => {
+  const lab = labOfEachTest('lock-events');
+
+  const heard = (client: LockClient = lab.client): LockEvent[] => {
+    const events: LockEvent[] = [];
+    client.on('lock', (event) => events.push(event));
+    return events;
+  };
+  const said = (events: readonly LockEvent[]): string[] => events.map(({ type, kind, path }) => `${type} ${kind} ${path.slice(lab.path.length)}`.trim());
+
+  /** The one of this type; there is no other. */
+  function only<Type extends LockEvent['type']>(events: readonly LockEvent[], type: Type): LockEvent & { type: Type } {
+    const [one, ...others] = events.filter((event) => event.type === type);
+    expect(others).to.deep.equal([]);
+    return one as LockEvent & { type: Type };
+  }
+
+  it('tells of every lock of the client, and of none of another client', async () => {
+    const { client, other, path } = lab;
+    const [events, others] = [heard(), heard(other)];
+    await client.withLock(`${path}/a`, () => undefined);
+    await new InterProcessMutex(client, `${path}/b`, { sticky: { idleMs: 0 } }).withLock(() => undefined);
+    await new InterProcessMutex(client, `${path}/c`, { weights: {} }).withLock(() => undefined);
+    const rw = new InterProcessReadWriteLock(client, `${path}/d`);
+    await rw.readLock.withLock(() => undefined);
+    await rw.writeLock.withLock(() => undefined);
+    await new InterProcessSemaphore(client, `${path}/e`, { maxLeases: 2 }).withLock(() => undefined);
+    await new InterProcessSemaphoreMutex(client, `${path}/f`).withLock(() => undefined);
+    await new InterProcessMultiLock([new InterProcessMutex(client, `${path}/g`), new InterProcessMutex(client, `${path}/h`)]).withLock(() => undefined);
+    const pair = (what: string): string[] => [`acquired ${what}`, `released ${what}`];
+    expect(said(events)).to.deep.equal([
+      ...['mutex /a', 'mutex /b', 'mutex /c', 'read /d', 'write /d', 'semaphore /e', 'semaphore-mutex /f'].flatMap(pair),
+      'acquired mutex /g', 'acquired mutex /h', 'released mutex /h', 'released mutex /g',
+    ]);
+    expect(others).to.deep.equal([]);
+  });
+
+  it('tells how long a lock was waited for, and held, with its znode and its token', async () => {
+    const events = heard();
+    const first = await lab.theirs.acquire();
+    const waiting = lab.mutex.acquire();
+    await until('it waits', () => events.length === 1);
+    const since = performance.now();
+    await until('a while has passed', () => performance.now() - since > 50);
+    await first.release();
+    const hold = await waiting;
+    await until('a while has passed', () => performance.now() - since > 150);
+    await hold.release();
+    const took = performance.now() - since;
+    expect(said(events)).to.deep.equal(['queued mutex', 'acquired mutex', 'released mutex']);
+    const { znode, fencingToken, isReentrant, waitedMs } = only(events, 'acquired');
+    expect([znode, fencingToken, isReentrant]).to.deep.equal([hold.path, hold.fencingToken, false]);
+    expect(waitedMs).to.be.within(50, took + 500);
+    const released = only(events, 'released');
+    expect([released.znode, released.fencingToken]).to.deep.equal([hold.path, hold.fencingToken]);
+    expect(released.heldMs).to.be.within(1, took);
+    const queued = only(events, 'queued');
+    expect([queued.znode, queued.position]).to.deep.equal([hold.path, 1]);
+  });
+
+  it('does not know for how long a hold was held that was acquired before anybody listened', async () => {
+    const hold = await lab.mutex.acquire();
+    const events = heard();
+    await hold.release();
+    expect(only(events, 'released')).to.include({ heldMs: undefined, znode: hold.path });
+  });
+
+  it('tells of each re-entrant hold', async () => {
+    const events = heard();
+    await lab.mutex.withLock(() => new InterProcessMutex(lab.client, lab.path).withLock(() => undefined));
+    expect(events.map((event) => [event.type, 'isReentrant' in event && event.isReentrant])).to.deep.equal([
+      ['acquired', false],
+      ['acquired', true],
+      ['released', true],
+      ['released', false],
+    ]);
+  });
+
+  it('tells of a lease that is renewed and passes, and of a loss, with the error and the time that it was held', async () => {
+    const events = heard();
+    const hold = await lab.mutex.acquire({ leaseMs: 60_000 });
+    hold.renew(30);
+    const expired = await aborted(hold.signal);
+    await hold.release();
+    expect(said(events)).to.deep.equal(['acquired mutex', 'renewed mutex', 'expired mutex']);
+    expect(only(events, 'renewed').remainingMs).to.be.within(0, 30);
+    expect(only(events, 'expired')).to.include({ error: expired });
+    expect(only(events, 'expired').heldMs).to.be.at.least(30);
+    const next = await lab.mutex.acquire();
+    await takeAway(next, lab.observer);
+    await next.release();
+    expect(only(events, 'lost')).to.include({ error: next.signal.reason as unknown, znode: next.path });
+  });
+
+  const locks: Record<string, (client: LockClient, path: string) => Pick<InterProcessMutex, 'acquire' | 'tryAcquire' | 'withLock'>> = {
+    mutex: (client, path) => new InterProcessMutex(client, path),
+    semaphore: (client, path) => new InterProcessSemaphore(client, path, { maxLeases: 1 }),
+    'semaphore-mutex': (client, path) => new InterProcessSemaphoreMutex(client, path),
+  };
+
+  for (const [kind, make] of Object.entries(locks)) {
+    it(`tells of each acquire of a ${kind} that comes to nothing: timed out, aborted, failed`, async () => {
+      const [ours, theirs] = [make(lab.client, lab.path), make(lab.other, lab.path)];
+      const hold = await theirs.acquire();
+      const events = heard();
+      const expectEnd = (type: LockEvent['type'], error: unknown, atLeastMs = 0): void => {
+        const ended = events.filter((event) => event.type !== 'queued').splice(0);
+        events.length = 0;
+        expect(ended.map((event) => [event.type, event.kind, event.path])).to.deep.equal([[type, kind, lab.path]]);
+        const [one] = ended;
+        expect((one as { error?: unknown }).error).to.equal(error);
+        expect((one as { waitedMs: number }).waitedMs).to.be.within(atLeastMs, 5_000);
+      };
+      const late = await rejection(ours.acquire({ timeoutMs: 30 }));
+      expect(late).to.be.instanceOf(LockTimeoutError);
+      expectEnd('timed-out', late, 30);
+      expectEnd('timed-out', await rejection(ours.withLock(() => undefined, { timeoutMs: 0 })));
+      expect(await ours.tryAcquire()).to.equal(undefined);
+      expectEnd('timed-out', undefined);
+      expect(await ours.tryAcquire(30)).to.equal(undefined);
+      expectEnd('timed-out', undefined, 30);
+      const reason = new Error('changed my mind');
+      await rejection(ours.acquire({ signal: AbortSignal.abort(reason) }));
+      expectEnd('aborted', reason);
+      const aborter = new AbortController();
+      const waiting = rejection(ours.acquire({ signal: aborter.signal }));
+      await until('it waits', () => events.length > 0);
+      aborter.abort(reason);
+      await waiting;
+      expectEnd('aborted', reason);
+      await hold.release();
+      await lab.observer.create(`${lab.path}/config`);
+      expectEnd('failed', await rejection(ours.acquire()));
+    });
+  }
+
+  it('tells nothing of bad options', async () => {
+    const events = heard();
+    await rejection(lab.mutex.acquire({ timeoutMs: -1 }));
+    await rejection(lab.mutex.acquire({ timeout: 1 } as never));
+    expect(events).to.deep.equal([]);
+  });
+
+  it('is heard by nobody who owns a lock', async () => {
+    const contexts: unknown[] = [];
+    lab.client.on('lock', () => contexts.push(innermostContext()));
+    await lockContext.run(() => lab.mutex.withLock(() => rejection(lab.theirs.acquire({ timeoutMs: 1 }))));
+    expect(contexts).to.deep.equal([undefined, undefined]);
+  });
+
+  it('sends nothing more for its listeners: a waiter right behind another one of this process still needs no list', async () => {
+    const { client, mutex } = lab;
+    const wait = async (): Promise<void> => {
+      const hold = await mutex.acquire();
+      const waiting = [mutex.acquire(), mutex.acquire(), mutex.acquire()];
+      await queueReaches(lab.theirs, 4);
+      await hold.release();
+      for (const next of waiting) await (await next).release();
+    };
+    const events = heard(client);
+    await wait();
+    const queued = events.filter((event) => event.type === 'queued');
+    expect(queued).to.have.length(3);
+    // Those that sent no list do not know their place.
+    expect(queued.map(({ position }) => position)).to.include(undefined);
+    const positions: number[] = [];
+    mutex.on('queued', ({ position }) => positions.push(position));
+    await wait();
+    expect(positions).to.deep.equal([1, 2, 3]);
+  });
+
+  it('is given to JSON.stringify and console.log as it is', async () => {
+    const events = heard();
+    const hold = await lab.mutex.acquire({ leaseMs: 5 });
+    await aborted(hold.signal);
+    await hold.release();
+    const [acquired, expired] = events.map((event) => JSON.parse(JSON.stringify(event)) as Record<string, unknown>);
+    expect(acquired).to.include({ type: 'acquired', kind: 'mutex', path: lab.path, znode: hold.path, fencingToken: String(hold.fencingToken) });
+    expect(expired?.['error']).to.include({ code: 'ERR_LOCK_LOST', reason: 'lease-expired', path: hold.path });
+  });
+});

@@ -1,0 +1,213 @@
+import { hostname } from 'node:os';
+import { expect } from 'chai';
+import { InterProcessMutex, InterProcessReadWriteLock, lockContext, LockTimeoutError, type Hold } from '../../src/index.ts';
+import { sessionName } from '../../src/zookeeper/session.ts';
+import { queueReaches } from '../../harness/queue.ts';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { reached } from '../../harness/reached.ts';
+import { rejection, until } from '../../harness/until.ts';
+
+describe('the error of an acquire that took too long', () => {
+  const lab = labOfEachTest('timeouts', { server: 'own', proxy: true, client: { sessionTimeoutMs: 30_000 } });
+
+  const late = async (acquiring: Promise<unknown>): Promise<LockTimeoutError> => {
+    const error = await rejection(acquiring);
+    if (!(error instanceof LockTimeoutError)) throw error;
+    return error;
+  };
+
+  const inQueue = (count: number): Promise<void> => until(`${count} are there`, async () => (await lab.theirs.participants()).length === count);
+
+  /** Another process that waits for the lock, as number `count` in the queue. */
+  const contend = async (count: number): Promise<{ hold: Promise<Hold>; giveUp(): void }> => {
+    const controller = new AbortController();
+    const hold = new InterProcessMutex(await lab.connect({}, lab.connectString), lab.path).acquire({ signal: controller.signal });
+    hold.catch(() => undefined);
+    await inQueue(count);
+    return { hold, giveUp: () => controller.abort() };
+  };
+
+  it('has the path, the time, the place, the holder, and the state of the connection', async () => {
+    const { mutex, theirs, other, path } = lab;
+    const before = Date.now();
+    const hold = await theirs.acquire({ data: 'owner' });
+    const error = await late(mutex.acquire({ timeoutMs: 300 }));
+    expect(error).to.include({ name: 'LockTimeoutError', code: 'ERR_LOCK_TIMEOUT', path, timeoutMs: 300, reason: 'contention', position: 1, connectionState: 'connected' });
+    expect(error.cause).to.equal(undefined);
+    expect(error.holder).to.deep.include({ path: hold.path, sessionId: sessionName(other.session.id), host: hostname(), pid: process.pid, heldSince: undefined });
+    expect(error.holder?.queuedSince?.getTime()).to.be.within(before - 1_000, Date.now() + 1_000);
+    await hold.release();
+  });
+
+  it('asks nobody for that: an acquire that gives up sends what it sends without a time, and takes its znode back', async () => {
+    const { mutex, theirs } = lab;
+    const hold = await theirs.acquire();
+    lab.proxy.clear();
+    await late(mutex.acquire({ timeoutMs: 300 }));
+    await until('its znode is gone', async () => (await lab.observer.children(lab.path)).length === 1);
+    const sent = (await lab.requests()).filter((op) => op !== 'removeWatches' && op !== 'getChildren2' && op !== 'sync');
+    // Its own znode is watched, and the one before it.
+    expect(sent).to.deep.equal(['create2', 'getData', 'getData', 'delete']);
+    await hold.release();
+  });
+
+  it('names no holder that may have gone since it was seen', async () => {
+    const { mutex, theirs } = lab;
+    const first = await theirs.acquire();
+    expect((await late(mutex.acquire({ timeoutMs: 300 }))).holder?.path).to.equal(first.path);
+    const others = [await contend(2), await contend(3)];
+    const waiting = late(mutex.acquire({ timeoutMs: 300 }));
+    await inQueue(4);
+    await first.release();
+    // It watches the one right before it, and has not looked at the new holder.
+    expect(await waiting).to.include({ reason: 'contention', position: 3, holder: undefined });
+    await Promise.all(others.map(async (acquiring) => (await acquiring.hold).release()));
+  });
+
+  it('tells its place as it was when it looked last', async () => {
+    const { mutex, theirs } = lab;
+    const first = await theirs.acquire();
+    const second = await contend(2);
+    const third = await contend(3);
+    const waiting = late(mutex.acquire({ timeoutMs: 800 }));
+    await inQueue(4);
+    // It waits for this one to go, and looks again.
+    third.giveUp();
+    expect(await waiting).to.have.property('position', 2);
+    await first.release();
+    await (await second.hold).release();
+  });
+
+  it('settles at once though no server answers, with the last error of the connection as its cause', async () => {
+    const { mutex, client, path } = lab;
+    const suspended = reached(client, 'suspended');
+    await lab.proxy.refuse();
+    lab.proxy.cut();
+    await suspended;
+    const startedAt = performance.now();
+    const error = await late(mutex.acquire({ timeoutMs: 100 }));
+    expect(performance.now() - startedAt).to.be.within(99, 5_000);
+    expect(error).to.include({ path, timeoutMs: 100, reason: 'no-answer', position: undefined, holder: undefined, connectionState: 'suspended' });
+    expect(error.cause).to.be.instanceOf(Error).with.property('message').that.matches(/ECONNREFUSED|closed the connection/);
+  });
+
+  it('tells an outage that has just begun, with the place that it had before', async () => {
+    const { mutex, theirs } = lab;
+    const hold = await theirs.acquire();
+    const waiting = late(mutex.acquire({ timeoutMs: 6_000 }));
+    // So long that the outage is short: for less than a second, and for a small part of the wait.
+    const almost = late(mutex.acquire({ timeoutMs: 5_200 }));
+    await queueReaches(theirs, 3);
+    await almost;
+    // The servers have just answered.
+    await lab.client.session.prove();
+    await lab.proxy.refuse();
+    lab.proxy.cut();
+    const error = await waiting;
+    expect(error).to.include({ reason: 'no-answer', position: 1, connectionState: 'suspended' });
+    expect(error.message).to.match(/no server has answered for [\d.]+ m?s; last: .*\. Before that, 1 was before it\. Check that the servers run/);
+    await lab.proxy.accept();
+    await hold.release();
+  });
+
+  it('is no-answer where the server is frozen and the connection stands', async () => {
+    const { mutex, client } = lab;
+    lab.server.pause();
+    try {
+      const error = await late(mutex.acquire({ timeoutMs: 100 }));
+      expect(error).to.include({ reason: 'no-answer', connectionState: 'connected' });
+      expect(error.cause).to.be.instanceOf(Error).with.property('message', `${lab.proxy.connectString} is connected, and silent`);
+    } finally {
+      lab.server.resume();
+    }
+    // What it had asked is answered now.
+    await new InterProcessMutex(client, lab.path).participants();
+  });
+
+  it('is contention where an answer is only due for a moment', async () => {
+    const { mutex, theirs } = lab;
+    const hold = await theirs.acquire();
+    const waiting = late(mutex.acquire({ timeoutMs: 600 }));
+    // Nothing is answered from then on for less than a second, and for less than most of the wait.
+    await late(mutex.acquire({ timeoutMs: 350 }));
+    lab.proxy.silence();
+    void lab.client.session.prove().catch(() => undefined);
+    const error = await waiting;
+    lab.proxy.speak();
+    expect(error).to.include({ reason: 'contention', position: 1 });
+    await hold.release();
+  });
+
+  it('says how long this process has held the lock, and by which znode', async () => {
+    const { mutex, client, path } = lab;
+    const before = Date.now();
+    const forgotten = await mutex.acquire();
+    const after = Date.now();
+    const error = await late(new InterProcessMutex(client, path).acquire({ timeoutMs: 50 }));
+    expect(error).to.include({ reason: 'held-by-this-process', position: 1, connectionState: 'connected' });
+    expect(error.holder).to.deep.include({ path: forgotten.path, sessionId: sessionName(client.session.id), host: hostname(), pid: process.pid, queuedSince: undefined });
+    expect(error.holder?.heldSince?.getTime()).to.be.within(before, after);
+    await forgotten.release();
+  });
+
+  it('is not about a lock of this process whose path only begins alike, or lies below', async () => {
+    const { theirs, client, path, mutex } = lab;
+    const hold = await theirs.acquire();
+    const alike = await new InterProcessMutex(client, `${path}x`).acquire();
+    expect(await late(mutex.acquire({ timeoutMs: 50 }))).to.have.property('reason', 'contention');
+    await alike.release();
+    await hold.release();
+  });
+
+  it('knows a function around it that holds the lock, in a bound handler too', async () => {
+    const { mutex } = lab;
+    await mutex.withLock(async (hold) => {
+      const nested = await lockContext.run(() => late(mutex.acquire({ timeoutMs: 50 })));
+      expect(nested).to.have.property('reason', 'held-by-this-flow');
+      expect(nested.holder?.path).to.equal(hold.path);
+      // Nobody waits for what a handler returns, so that the wait may end well.
+      expect(await lockContext.bind(() => late(mutex.acquire({ timeoutMs: 50 })))()).to.have.property('reason', 'held-by-this-process');
+    });
+  });
+
+  it('knows a reader around it that wants to write', async () => {
+    const { readLock, writeLock } = new InterProcessReadWriteLock(lab.client, lab.path);
+    await readLock.withLock(async () => {
+      const error = await late(writeLock.acquire({ timeoutMs: 50 }));
+      expect(error).to.have.property('reason', 'held-by-this-flow');
+      expect(error.message).to.contain('a reader is never granted the write lock');
+    });
+  });
+
+  it('has a stack that leads to the code that waited', async () => {
+    const { mutex, theirs } = lab;
+    const hold = await theirs.acquire();
+    const caller = async (): Promise<void> => {
+      await mutex.acquire({ timeoutMs: 300 });
+    };
+    expect((await rejection(caller())).stack).to.contain('timeouts.test.ts');
+    expect((await rejection(lockContext.run(caller))).stack).to.contain('timeouts.test.ts');
+    await hold.release();
+  });
+
+  it('shows nothing of a znode whose data name no host', async () => {
+    const { mutex, theirs } = lab;
+    for (const data of [Buffer.from('two words'), Buffer.from('{"host":"a","pid":"7"}'), Buffer.alloc(1_000, 'a'), Buffer.alloc(0)]) {
+      const hold = await theirs.acquire({ data });
+      const error = await late(mutex.acquire({ timeoutMs: 300 }));
+      expect(error.holder).to.include({ path: hold.path, host: undefined, pid: undefined });
+      expect(error.message).to.contain(`held by session ${error.holder?.sessionId ?? ''}, in the queue since`);
+      await hold.release();
+    }
+  });
+
+  it('is plain enough for a log: its fields are text and numbers in JSON', async () => {
+    const { mutex, theirs } = lab;
+    const hold = await theirs.acquire({ data: 'owner' });
+    const { holder, position, reason } = await late(mutex.acquire({ timeoutMs: 300 }));
+    const logged = JSON.parse(JSON.stringify({ holder, position, reason })) as { holder: Record<string, unknown> };
+    expect(logged).to.deep.include({ position: 1, reason: 'contention' });
+    expect(logged.holder).to.include({ path: hold.path, pid: process.pid }).and.to.have.property('queuedSince').that.matches(/^\d{4}-/);
+    await hold.release();
+  });
+});

@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { expect } from 'chai';
+import { testPath } from '../../../harness/test-path.ts';
+
+export interface Application {
+  readonly folder: string;
+  readonly servers: string;
+}
+
+/** Runs a program of `programs.ts`. It has to print `line` when its client is closed, complain of nothing, and end at once, because nothing may keep it alive then. */
+export async function prints(line: string, command: string, args: readonly string[], { folder, servers }: Application): Promise<void> {
+  const child = spawn(command, [...args, servers, testPath('consumer')], {
+    cwd: folder,
+    // What Deno compiles stays in this folder.
+    env: { ...process.env, DENO_DIR: `${folder}/.deno`, DENO_NO_UPDATE_CHECK: '1' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 20_000,
+    killSignal: 'SIGKILL',
+  });
+  const complaints = text(child.stderr);
+  const ended = once(child, 'exit');
+  let closedAt = NaN;
+  const lines: string[] = [];
+  for await (const each of createInterface({ input: child.stdout })) {
+    lines.push(each);
+    closedAt = performance.now();
+  }
+  const [code] = (await ended) as [number | null];
+  const lingeredMs = performance.now() - closedAt;
+  expect({ code, lines, complaints: await complaints }).to.deep.equal({ code: 0, lines: [line], complaints: '' });
+  expect(lingeredMs).to.be.below(1_000);
+}

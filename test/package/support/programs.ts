@@ -1,0 +1,53 @@
+/** Programs of users, in the module system that they are written in. Each is given the servers and a path, and prints one line. */
+const arguments_ = "const [, , servers = '', path = ''] = process.argv;";
+
+const locks = `
+async function main() {
+  ${arguments_}
+  const client = await LockClient.connect(servers);
+  const mutex = new InterProcessMutex(client, path);
+  const token = await mutex.withLock(async (hold) => hold.fencingToken, { timeoutMs: 10_000 });
+  await client.close();
+  console.log(typeof token);
+}
+void main();
+`;
+
+/** Acquires a lock and releases it: prints `bigint`. */
+export const lockByImport = `import { LockClient, InterProcessMutex } from 'zookeeper-fair-lock';${locks}`;
+export const lockByRequire = `const { LockClient, InterProcessMutex } = require('zookeeper-fair-lock');${locks}`;
+
+/** Acquires a lock again, by what it has required, in a context that it has imported, and compares all that it has imported and required: prints `isReentrant: true, different: `. */
+export const importAndRequire = `
+import { createRequire } from 'node:module';
+import * as imported from 'zookeeper-fair-lock';
+const required = createRequire(import.meta.url)('zookeeper-fair-lock');
+${arguments_}
+const client = await imported.LockClient.connect(servers);
+const mutex = new required.InterProcessMutex(client, path);
+const isReentrant = await imported.lockContext.run(async () => {
+  const outer = await mutex.acquire();
+  const inner = await mutex.acquire({ timeoutMs: 5_000 });
+  await outer.release();
+  await inner.release();
+  return inner.isReentrant;
+});
+await client.close();
+const different = Object.keys(required).filter((name) => imported[name] === undefined || imported[name] !== required[name]);
+console.log(\`isReentrant: \${isReentrant}, different: \${different}\`);
+`;
+
+/** Listens to a mutex that a request takes twice: prints what the listener is, \`[false,false]\`: no owner of the lock, and no part of the request. */
+export const listen = `
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { LockClient, InterProcessMutex } from 'zookeeper-fair-lock';
+${arguments_}
+const client = await LockClient.connect(servers);
+const mutex = new InterProcessMutex(client, path);
+const request = new AsyncLocalStorage();
+const heard = [];
+mutex.on('acquired', () => heard.push(request.getStore() ?? mutex.isOwnedByCurrentContext));
+await request.run('a request', () => mutex.withLock(() => mutex.withLock(() => {})));
+await client.close();
+console.log(JSON.stringify(heard));
+`;

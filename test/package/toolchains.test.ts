@@ -1,0 +1,119 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sharedZooKeeper } from '../../harness/hooks.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { run } from './support/command.ts';
+import { Consumer } from './support/consumer.ts';
+import { prints } from './support/prints.ts';
+import { importAndRequire, listen, lockByImport, lockByRequire } from './support/programs.ts';
+import { readmeCommand } from './support/readme.ts';
+
+const tools = ['jest@30.5.2', 'esbuild@0.28.2', 'typescript@5.4.5', 'bun@1.4.5', 'deno@2.9.6'];
+
+describe('an application that is built, tested or run by other tools', function () {
+  this.timeout(60_000);
+  let consumer: Consumer;
+  let servers: string;
+
+  before(async function () {
+    this.timeout(300_000);
+    ({ connectString: servers } = await sharedZooKeeper());
+    consumer = await Consumer.install(...tools);
+    // Bun's own package needs its script, which links the program that another package of it has brought.
+    await run(process.execPath, ['install.js'], consumer.pathOf('node_modules/bun'));
+    consumer.write('app.mjs', lockByImport);
+    consumer.write('app.cjs', lockByRequire);
+    consumer.write('both.mjs', importAndRequire);
+    consumer.write('listen.mjs', listen);
+  });
+
+  after(() => consumer[Symbol.dispose]());
+
+  describe('by Jest', () => {
+    const test = `
+      test('locks', async () => {
+        const client = await LockClient.connect(servers);
+        const token = await new InterProcessMutex(client, path).withLock((hold) => hold.fencingToken);
+        await client.close();
+        expect(typeof token).toBe('bigint');
+      });
+    `;
+    const compare = `
+      test('gets one copy by import and require', () => {
+        expect(Object.keys(required).filter((name) => imported[name] === undefined || imported[name] !== required[name])).toEqual([]);
+      });
+    `;
+
+    it('locks in tests that are CommonJS, which is its default', async () => {
+      consumer.write('jest/package.json', '{}');
+      consumer.write('jest/lock.test.js', `const { LockClient, InterProcessMutex } = require('zookeeper-fair-lock');${test}`);
+      await jest([], 'lock.test.js');
+    });
+
+    it('locks in tests that are ES modules, with its flag, and imports and requires one copy', async () => {
+      consumer.write('jest/package.json', '{}');
+      const both = `
+        import { createRequire } from 'node:module';
+        import * as imported from 'zookeeper-fair-lock';
+        const required = createRequire(import.meta.url)('zookeeper-fair-lock');
+        const { LockClient, InterProcessMutex } = imported;
+      `;
+      consumer.write('jest/lock.test.mjs', `${both}${test}${compare}`);
+      await jest(['--experimental-vm-modules'], 'lock.test.mjs');
+    });
+
+    /** Fails where a test fails, where there is none, and where something keeps Jest from ending. */
+    async function jest(nodeOptions: readonly string[], file: string): Promise<void> {
+      const globals = JSON.stringify({ servers, path: testPath('jest') });
+      const args = ['--rootDir', consumer.pathOf('jest'), '--runInBand', '--ci', '--globals', globals, '--runTestsByPath', consumer.pathOf(`jest/${file}`)];
+      await run(process.execPath, [...nodeOptions, consumer.pathOf('node_modules/jest/bin/jest.js'), ...args], consumer.folder);
+    }
+  });
+
+  describe('by esbuild', () => {
+    let elsewhere: string;
+
+    beforeEach(() => (elsewhere = mkdtempSync(join(tmpdir(), 'bundle-'))));
+    afterEach(() => rmSync(elsewhere, { recursive: true, force: true }));
+
+    it('to one ES module, as the README says, locks where no package is installed', async () => {
+      await bundle(readmeCommand('npx esbuild'), 'bundle.mjs');
+    });
+
+    it('to one CommonJS file locks where no package is installed', async () => {
+      await bundle('npx esbuild app.mjs --bundle --platform=node --outfile=bundle.cjs', 'bundle.cjs');
+    });
+
+    async function bundle(command: string, file: string): Promise<void> {
+      await run('sh', ['-c', command], consumer.folder);
+      cpSync(consumer.pathOf(file), join(elsewhere, file));
+      await prints('bigint', process.execPath, [file], { folder: elsewhere, servers });
+    }
+  });
+
+  describe('by TypeScript 5.4', () => {
+    it('as CommonJS locks', async () => {
+      consumer.write('typed.cts', lockByImport);
+      await consumer.compile(['typed.cts'], { module: 'nodenext' }, consumer.pathOf('node_modules/typescript/bin/tsc'));
+      await prints('bigint', process.execPath, ['typed.cjs'], { folder: consumer.folder, servers });
+    });
+  });
+
+  for (const [name, start] of [['Bun', 'bun '], ['Deno', 'deno run ']] as const) {
+    describe(`by ${name}, as the README says`, () => {
+      it('imports the package and locks', () => runs('app.mjs', 'bigint'));
+
+      it('requires the package and locks', () => runs('app.cjs', 'bigint'));
+
+      it('imports and requires the package in one process, and gets one copy of it', () => runs('both.mjs', 'isReentrant: true, different: '));
+
+      it('has listeners that are no owners of the lock', () => runs('listen.mjs', '[false,false]'));
+
+      async function runs(file: string, line: string): Promise<void> {
+        const [command = '', ...args] = readmeCommand(start).split(' ');
+        await prints(line, consumer.pathOf(`node_modules/.bin/${command}`), args.map((argument) => argument.replace('app.mjs', file)), { folder: consumer.folder, servers });
+      }
+    });
+  }
+});

@@ -1,0 +1,51 @@
+import { expect } from 'chai';
+import { knownHolder, rememberHolder } from '../../src/internals/known-holder.ts';
+import { ownerData } from '../../src/internals/lock-owner.ts';
+import { markIdle } from '../../src/internals/idle-mark.ts';
+import { Companions } from '../../src/support/companions.ts';
+import type { Session } from '../../src/zookeeper/session.ts';
+
+const stat = { czxid: 1n, mzxid: 1n, createdAtMs: Date.UTC(2026, 0, 2), version: 0, ephemeralOwner: 0x1234n };
+
+function watching(): Session {
+  return { isWatching: () => true, companions: new Companions({}) } as unknown as Session;
+}
+
+describe('the holder that a waiter has seen', () => {
+  let session: Session;
+
+  beforeEach(() => {
+    session = watching();
+  });
+
+  it('is the newest one of its lock', () => {
+    rememberHolder(session, '/a/b/first', { data: Buffer.from('10.0.0.1'), stat });
+    rememberHolder(session, '/a/b/second', { data: Buffer.from('10.0.0.2'), stat });
+    rememberHolder(session, '/a/other', { data: ownerData(), stat });
+    expect(knownHolder(session, '/a/b')).to.deep.equal({ path: '/a/b/second', sessionId: '0x1234', host: '10.0.0.2', pid: undefined, heldSince: undefined, queuedSince: new Date('2026-01-02T00:00:00Z') });
+    expect(knownHolder(session, '/a')).to.include({ path: '/a/other', pid: process.pid });
+    expect(knownHolder(session, '/a/b/first')).to.equal(undefined);
+    expect(knownHolder(watching(), '/a')).to.equal(undefined);
+  });
+
+  it('has a host though its sticky lock is idle', () => {
+    rememberHolder(session, '/a/b', { data: markIdle(Buffer.from('10.0.0.1')), stat });
+    expect(knownHolder(session, '/a')).to.have.property('host', '10.0.0.1');
+  });
+
+  it('has no time where the server has sent one that there is not: its text would throw in the timer that ends the wait', () => {
+    rememberHolder(session, '/a/b', { data: Buffer.alloc(0), stat: { ...stat, createdAtMs: 2 ** 60 } });
+    expect(knownHolder(session, '/a')).to.have.property('queuedSince', undefined);
+  });
+
+  it('is forgotten behind a thousand newer ones', () => {
+    for (let lock = 0; lock <= 1_000; lock += 1) rememberHolder(session, `/${lock}/holder`, { data: Buffer.alloc(0), stat });
+    expect(knownHolder(session, '/0')).to.equal(undefined);
+    expect(knownHolder(session, '/1')).not.to.equal(undefined);
+    // Seen again, it is the newest.
+    rememberHolder(session, '/1/holder', { data: Buffer.alloc(0), stat });
+    rememberHolder(session, '/one-more/holder', { data: Buffer.alloc(0), stat });
+    expect(knownHolder(session, '/1')).not.to.equal(undefined);
+    expect(knownHolder(session, '/2')).to.equal(undefined);
+  });
+});
