@@ -34,7 +34,10 @@ assert.ok(watched.isValid); // six seconds later
 await watched.release();
 
 // A lease without a watchdog ends a job that hangs: it passes the lock on.
-const hanging = mutex.withLock(() => new Promise<never>(() => {}), { leaseMs: 200 });
+const job = new EventTarget();
+const begins = once(job, 'begins');
+const hanging = mutex.withLock(() => (job.dispatchEvent(new Event('begins')), new Promise<never>(() => {})), { leaseMs: 200 });
+await begins;
 const next = elsewhere.acquire({ timeoutMs: 30_000 });
 await assert.rejects(hanging, (error) => error instanceof LockLostError && error.reason === 'lease-expired');
 await (await next).release();
