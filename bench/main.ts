@@ -32,7 +32,11 @@ if (missing !== undefined) console.log(`Java Curator is skipped, for want of ${m
 const results: Results = {
   date: new Date().toISOString(),
   machine: `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB`,
-  versions: { Node: process.version, ZooKeeper: await version(server), ...(missing === undefined && { 'Java Curator': '5.4.0' }) },
+  versions: {
+    Node: process.version,
+    ZooKeeper: await version(server),
+    ...(missing === undefined && { 'Java Curator': '5.4.0' }),
+  },
   rounds: options.rounds,
   secondsOfRun: options.durationMs / 1_000,
   loadBefore,
@@ -53,15 +57,27 @@ async function contest(): Promise<Results['scenarios']> {
     for (const scenario of scenarios) {
       for (const [name, peer] of Object.entries(peers) as [PeerName, Peer][]) {
         if (!takesPart(name, scenario)) continue;
-        const run = await measure(peer, scenario, round === 0 ? Math.ceil(options.durationMs / 3) : options.durationMs, server);
+        const run = await measure(
+          peer,
+          scenario,
+          round === 0 ? Math.ceil(options.durationMs / 3) : options.durationMs,
+          server,
+        );
         if (round === 0) continue; // warm now
-        console.log(`round ${round}  ${scenario.name.padEnd(12)} ${name.padEnd(8)} ${Math.round(run.cyclesPerSecond)} cycles/s`);
+        console.log(
+          `round ${round}  ${scenario.name.padEnd(12)} ${name.padEnd(8)} ${Math.round(run.cyclesPerSecond)} cycles/s`,
+        );
         const byPeer = runs.get(scenario.name) ?? new Map<PeerName, Run[]>();
         runs.set(scenario.name, byPeer.set(name, [...(byPeer.get(name) ?? []), run]));
       }
     }
   }
-  return Object.fromEntries([...runs].map(([scenario, byPeer]) => [scenario, Object.fromEntries([...byPeer].map(([peer, all]) => [peer, summary(all)]))]));
+  return Object.fromEntries(
+    [...runs].map(([scenario, byPeer]) => [
+      scenario,
+      Object.fromEntries([...byPeer].map(([peer, all]) => [peer, summary(all)])),
+    ]),
+  );
 }
 
 async function grow(points: readonly Scenario[]): Promise<Results['growth']['waiters']> {
@@ -75,7 +91,11 @@ async function grow(points: readonly Scenario[]): Promise<Results['growth']['wai
 }
 
 function heap(waiters: number): number {
-  const child = spawnSync(process.execPath, ['--expose-gc', '--import=tsx', here('heap.ts'), server.connectString, String(waiters)], { encoding: 'utf8' });
+  const child = spawnSync(
+    process.execPath,
+    ['--expose-gc', '--import=tsx', here('heap.ts'), server.connectString, String(waiters)],
+    { encoding: 'utf8' },
+  );
   if (child.status !== 0) throw new Error(`bench/heap.ts failed: ${child.stderr}`);
   return Number(child.stdout);
 }
@@ -99,7 +119,14 @@ function write(): void {
   for (const [kind, points] of Object.entries(results.growth)) {
     const values = points.map(({ ours }) => ours.cyclesPerSecond);
     const title = `Cycles a second of one lock, by ${kind}`;
-    writeFileSync(here(`../docs/plots/${kind}.svg`), lines(title, points.map(({ name }) => name), [{ name: 'zookeeper-fair-lock', colour: '#2b6cb0', values }]));
+    writeFileSync(
+      here(`../docs/plots/${kind}.svg`),
+      lines(
+        title,
+        points.map(({ name }) => name),
+        [{ name: 'zookeeper-fair-lock', colour: '#2b6cb0', values }],
+      ),
+    );
   }
   const page = here('../docs/performance.md');
   const [before = '', , after = ''] = readFileSync(page, 'utf8').split(/<!-- (?:results|end of results) -->/);

@@ -16,7 +16,12 @@ export interface Run {
   readonly writerWaitMs?: number;
 }
 
-export async function measure(peer: Peer, scenario: Scenario, durationMs: number, server: ZooKeeperServer): Promise<Run> {
+export async function measure(
+  peer: Peer,
+  scenario: Scenario,
+  durationMs: number,
+  server: ZooKeeperServer,
+): Promise<Run> {
   const before = await traffic(server);
   const outcome = await peer.run(scenario, durationMs);
   const after = await traffic(server);

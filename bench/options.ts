@@ -11,10 +11,18 @@ export interface BenchOptions {
 export function readOptions(args: readonly string[]): BenchOptions {
   const { values } = parseArgs({
     args: [...args],
-    options: { rounds: { type: 'string', default: '5' }, seconds: { type: 'string', default: '3' }, brief: { type: 'boolean', default: false } },
+    options: {
+      rounds: { type: 'string', default: '5' },
+      seconds: { type: 'string', default: '3' },
+      brief: { type: 'boolean', default: false },
+    },
   });
   if (values.brief) return { rounds: 1, durationMs: 300, isBrief: true };
-  return { rounds: positive('rounds', values.rounds), durationMs: positive('seconds', values.seconds) * 1_000, isBrief: false };
+  return {
+    rounds: positive('rounds', values.rounds),
+    durationMs: positive('seconds', values.seconds) * 1_000,
+    isBrief: false,
+  };
 }
 
 function positive(option: string, text: string): number {

@@ -21,7 +21,9 @@ export function bars(title: string, groups: readonly string[], series: readonly 
       const x = left + group * groupWidth + groupWidth * 0.1 + place * barWidth;
       const y = scale(value);
       const label = `<text x="${(x + barWidth / 2).toFixed(1)}" y="${(y - 4).toFixed(1)}" font-size="10" text-anchor="middle">${short(value)}</text>`;
-      return [`<rect x="${x.toFixed(1)}" y="${y.toFixed(1)}" width="${(barWidth - 2).toFixed(1)}" height="${(height - bottom - y).toFixed(1)}" fill="${colour}"><title>${name}: ${short(value)}</title></rect>${label}`];
+      return [
+        `<rect x="${x.toFixed(1)}" y="${y.toFixed(1)}" width="${(barWidth - 2).toFixed(1)}" height="${(height - bottom - y).toFixed(1)}" fill="${colour}"><title>${name}: ${short(value)}</title></rect>${label}`,
+      ];
     }),
   );
   return drawing(title, groups, series, shapes);
@@ -32,16 +34,29 @@ export function lines(title: string, places: readonly string[], series: readonly
   const scale = logarithmic(series);
   const step = (width - left) / places.length;
   const shapes = series.map(({ colour, values }) => {
-    const points = values.flatMap((value, index) => (value === undefined ? [] : [`${(left + (index + 0.5) * step).toFixed(1)},${scale(value).toFixed(1)}`]));
+    const points = values.flatMap((value, index) =>
+      value === undefined ? [] : [`${(left + (index + 0.5) * step).toFixed(1)},${scale(value).toFixed(1)}`],
+    );
     return `<polyline points="${points.join(' ')}" fill="none" stroke="${colour}" stroke-width="2"/>`;
   });
   return drawing(title, places, series, shapes);
 }
 
-function drawing(title: string, places: readonly string[], series: readonly Series[], shapes: readonly string[]): string {
+function drawing(
+  title: string,
+  places: readonly string[],
+  series: readonly Series[],
+  shapes: readonly string[],
+): string {
   const step = (width - left) / places.length;
-  const names = places.map((place, index) => `<text x="${(left + (index + 0.5) * step).toFixed(1)}" y="${height - bottom + 18}" font-size="11" text-anchor="middle">${place}</text>`);
-  const legend = series.map(({ name, colour }, index) => `<rect x="${left + index * 190}" y="28" width="10" height="10" fill="${colour}"/><text x="${left + 16 + index * 190}" y="37" font-size="11">${name}</text>`);
+  const names = places.map(
+    (place, index) =>
+      `<text x="${(left + (index + 0.5) * step).toFixed(1)}" y="${height - bottom + 18}" font-size="11" text-anchor="middle">${place}</text>`,
+  );
+  const legend = series.map(
+    ({ name, colour }, index) =>
+      `<rect x="${left + index * 190}" y="28" width="10" height="10" fill="${colour}"/><text x="${left + 16 + index * 190}" y="37" font-size="11">${name}</text>`,
+  );
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif">`,
     `<rect width="${width}" height="${height}" fill="white"/>`,

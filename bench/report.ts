@@ -3,7 +3,14 @@ import { speedOf, type PeerName, type Results } from './results.ts';
 
 /** The tables of `docs/performance.md`. */
 export function tables(results: Results): string {
-  return [heading(results), speeds(results), ratios(results), costs(results), stickiness(results), growths(results)].join('\n\n');
+  return [
+    heading(results),
+    speeds(results),
+    ratios(results),
+    costs(results),
+    stickiness(results),
+    growths(results),
+  ].join('\n\n');
 }
 
 function heading(results: Results): string {
@@ -18,12 +25,17 @@ function heading(results: Results): string {
 
 function speeds(results: Results): string {
   const row = (scenario: string): string[] => [scenario, ...peers.map((peer) => speed(results, scenario, peer))];
-  return table(['cycles a second: median (slowest–fastest)', ...peers.map(titleOf)], Object.keys(results.scenarios).map(row));
+  return table(
+    ['cycles a second: median (slowest–fastest)', ...peers.map(titleOf)],
+    Object.keys(results.scenarios).map(row),
+  );
 }
 
 function speed(results: Results, scenario: string, peer: PeerName): string {
   const summary = results.scenarios[scenario]?.[peer];
-  return summary === undefined ? '–' : `${whole(summary.cyclesPerSecond)} (${whole(summary.slowest)}–${whole(summary.fastest)})`;
+  return summary === undefined
+    ? '–'
+    : `${whole(summary.cyclesPerSecond)} (${whole(summary.slowest)}–${whole(summary.fastest)})`;
 }
 
 function ratios(results: Results): string {
@@ -45,16 +57,53 @@ function costs(results: Results): string {
     peers.flatMap((peer) => {
       const summary = byPeer[peer];
       if (summary === undefined) return [];
-      const { requestsPerCycle, bytesPerCycle, cpuMicrosPerCycle, handOverP50Ms = NaN, handOverP99Ms = NaN, luck = NaN, writerWaitMs = NaN } = summary;
-      return [[scenario, titleOf(peer), requestsPerCycle.toFixed(1), whole(bytesPerCycle), whole(cpuMicrosPerCycle), fixed(handOverP50Ms), fixed(handOverP99Ms), fixed(luck), fixed(writerWaitMs)]];
+      const {
+        requestsPerCycle,
+        bytesPerCycle,
+        cpuMicrosPerCycle,
+        handOverP50Ms = NaN,
+        handOverP99Ms = NaN,
+        luck = NaN,
+        writerWaitMs = NaN,
+      } = summary;
+      return [
+        [
+          scenario,
+          titleOf(peer),
+          requestsPerCycle.toFixed(1),
+          whole(bytesPerCycle),
+          whole(cpuMicrosPerCycle),
+          fixed(handOverP50Ms),
+          fixed(handOverP99Ms),
+          fixed(luck),
+          fixed(writerWaitMs),
+        ],
+      ];
     }),
   );
-  return table(['', 'peer', 'requests a cycle', 'bytes sent a cycle', 'CPU a cycle, µs', 'hand-over p50, ms', 'p99, ms', 'luckiest / unluckiest', 'the writer waits, ms'], rows);
+  return table(
+    [
+      '',
+      'peer',
+      'requests a cycle',
+      'bytes sent a cycle',
+      'CPU a cycle, µs',
+      'hand-over p50, ms',
+      'p99, ms',
+      'luckiest / unluckiest',
+      'the writer waits, ms',
+    ],
+    rows,
+  );
 }
 
 function stickiness({ sticky, scenarios }: Results): string {
   const { solo, threads64, contended } = sticky;
-  const row = (name: string, { cyclesPerSecond, loopDelayP99Ms, remoteServedMs }: typeof solo, curator: number | undefined): string[] => [
+  const row = (
+    name: string,
+    { cyclesPerSecond, loopDelayP99Ms, remoteServedMs }: typeof solo,
+    curator: number | undefined,
+  ): string[] => [
     name,
     whole(cyclesPerSecond),
     curator === undefined ? '–' : whole(cyclesPerSecond / curator),
@@ -66,15 +115,36 @@ function stickiness({ sticky, scenarios }: Results): string {
     row('threads 64', threads64, scenarios['threads 64']?.curator?.cyclesPerSecond),
   ];
   return [
-    table(['sticky', 'cycles a second', '× Java Curator', 'event-loop delay p99, ms', 'a remote waiter is served after (median), ms'], rows),
+    table(
+      [
+        'sticky',
+        'cycles a second',
+        '× Java Curator',
+        'event-loop delay p99, ms',
+        'a remote waiter is served after (median), ms',
+      ],
+      rows,
+    ),
     `Two clients that contend all the time: ${fixed(contended.ratio)} of the cycles that they make without sticky; the luckier one has ${fixed(contended.luck)} × the grants of the other.`,
   ].join('\n\n');
 }
 
 function growths({ growth }: Results): string {
   const part = (title: string, points: Results['growth']['waiters']): string =>
-    table([title, 'cycles a second', 'CPU a cycle, µs', 'hand-over p50, ms', 'p99, ms'], points.map(({ name, ours }) => [name, whole(ours.cyclesPerSecond), whole(ours.cpuMicrosPerCycle), fixed(ours.handOverP50Ms ?? NaN), fixed(ours.handOverP99Ms ?? NaN)]));
-  return [part('waiters in one process, one lock', growth.waiters), part('sessions, one waiter each, one lock', growth.sessions)].join('\n\n');
+    table(
+      [title, 'cycles a second', 'CPU a cycle, µs', 'hand-over p50, ms', 'p99, ms'],
+      points.map(({ name, ours }) => [
+        name,
+        whole(ours.cyclesPerSecond),
+        whole(ours.cpuMicrosPerCycle),
+        fixed(ours.handOverP50Ms ?? NaN),
+        fixed(ours.handOverP99Ms ?? NaN),
+      ]),
+    );
+  return [
+    part('waiters in one process, one lock', growth.waiters),
+    part('sessions, one waiter each, one lock', growth.sessions),
+  ].join('\n\n');
 }
 
 const peers: readonly PeerName[] = ['ours', 'curator', 'raw'];

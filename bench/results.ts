@@ -15,7 +15,9 @@ export interface Results {
   /** Why a peer is not there. */
   readonly skipped: Readonly<Record<string, string>>;
   readonly scenarios: Readonly<Record<string, Partial<Record<PeerName, Summary>>>>;
-  readonly growth: Readonly<Record<'waiters' | 'sessions', readonly { readonly name: string; readonly ours: Summary }[]>>;
+  readonly growth: Readonly<
+    Record<'waiters' | 'sessions', readonly { readonly name: string; readonly ours: Summary }[]>
+  >;
   readonly sticky: StickyResults;
   readonly heapBytesPerWaiter: number;
 }

@@ -28,16 +28,26 @@ export const goals: readonly Goal[] = [
   { scenario: 'leases 64' },
 ];
 
-/** Of 512 threads on one lock only ours are measured; for readers and leases there are no bare requests to compare with. */
+/**
+ * Of 512 threads on one lock only ours are measured; for readers and leases there are no bare requests to compare with.
+ */
 export function takesPart(peer: PeerName, { name, kind = 'mutex' }: Scenario): boolean {
   if (name === 'threads 512') return peer === 'ours';
   return kind === 'mutex' || peer !== 'raw';
 }
 
-/** What the raw requests are measured with where it is not the same: owners in one process are as many pairs of requests in flight. */
+/**
+ * What the raw requests are measured with where it is not the same: owners in one process are as many pairs of requests
+ * in flight.
+ */
 export const rawOf: Readonly<Record<string, string>> = { 'threads 64': 'spread 64', 'threads 512': 'spread 64' };
 
 export const growth: Readonly<Record<'waiters' | 'sessions', readonly Scenario[]>> = {
   waiters: [1, 8, 64, 512, 4_096].map((owners) => ({ name: `${owners} waiters`, owners, sessions: 1, locks: 1 })),
-  sessions: [1, 2, 4, 8, 16, 32, 64, 128].map((sessions) => ({ name: `${sessions} sessions`, owners: sessions, sessions, locks: 1 })),
+  sessions: [1, 2, 4, 8, 16, 32, 64, 128].map((sessions) => ({
+    name: `${sessions} sessions`,
+    owners: sessions,
+    sessions,
+    locks: 1,
+  })),
 };

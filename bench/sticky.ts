@@ -6,7 +6,10 @@ import { median } from './statistics.ts';
 export interface StickyResults {
   readonly solo: Load;
   readonly threads64: Load;
-  /** Two clients of 16 owners each, contending all the time: cycles a second sticky by those not sticky, and the luckier client by the other. */
+  /**
+   * Two clients of 16 owners each, contending all the time: cycles a second sticky by those not sticky, and the luckier
+   * client by the other.
+   */
   readonly contended: { readonly ratio: number; readonly luck: number };
 }
 
@@ -26,7 +29,9 @@ export async function measureSticky(connectString: string, durationMs: number, r
   const path = (): string => `/bench/sticky-${(paths += 1)}`;
   const contended = async (options: { sticky?: { idleMs: number } }): Promise<[number, number]> => {
     const shared = path();
-    const both = await Promise.all([client, other].map((one) => cycles(new InterProcessMutex(one, shared, options), 16, durationMs)));
+    const both = await Promise.all(
+      [client, other].map((one) => cycles(new InterProcessMutex(one, shared, options), 16, durationMs)),
+    );
     return [both[0] ?? 0, both[1] ?? 0];
   };
   const ratios: number[] = [];
@@ -46,13 +51,21 @@ export async function measureSticky(connectString: string, durationMs: number, r
   return results;
 }
 
-async function load(client: lib.LockClient, other: lib.LockClient, path: string, owners: number, durationMs: number, rounds: number): Promise<Load> {
+async function load(
+  client: lib.LockClient,
+  other: lib.LockClient,
+  path: string,
+  owners: number,
+  durationMs: number,
+  rounds: number,
+): Promise<Load> {
   const mutex = new InterProcessMutex(client, path, { sticky });
   await cycles(mutex, owners, durationMs / 3);
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
   const speeds: number[] = [];
-  for (let round = 0; round < rounds; round += 1) speeds.push((await cycles(mutex, owners, durationMs)) / (durationMs / 1_000));
+  for (let round = 0; round < rounds; round += 1)
+    speeds.push((await cycles(mutex, owners, durationMs)) / (durationMs / 1_000));
   delay.disable();
   const served: number[] = [];
   const busy = cycles(mutex, owners, durationMs);
@@ -66,7 +79,11 @@ async function load(client: lib.LockClient, other: lib.LockClient, path: string,
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   await busy;
-  return { cyclesPerSecond: median(speeds), loopDelayP99Ms: delay.percentile(99) / 1e6, remoteServedMs: median(served) };
+  return {
+    cyclesPerSecond: median(speeds),
+    loopDelayP99Ms: delay.percentile(99) / 1e6,
+    remoteServedMs: median(served),
+  };
 }
 
 async function cycles(mutex: lib.InterProcessMutex, owners: number, durationMs: number): Promise<number> {

@@ -1,4 +1,5 @@
-// npx tsx chaos/check.ts <history.jsonl>: judges a history, and draws it next to the file. Ends with 1 when there is a violation, with 2 when
+// npx tsx chaos/check.ts <history.jsonl>: judges a history, and draws it next to the file. Ends with 1 when there is a
+// violation, with 2 when
 // there is no history.
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -25,7 +26,23 @@ import { weights } from './checks/weights.ts';
 import { picture } from './picture.ts';
 import { readHistory } from './read-history.ts';
 
-const checks: readonly Check[] = [overlaps, leases, strangers, grantedInvalid, validAfterLost, register, tokens, order, weights, settled, losses, warnings, leftovers, progress, runWithoutGrants];
+const checks: readonly Check[] = [
+  overlaps,
+  leases,
+  strangers,
+  grantedInvalid,
+  validAfterLost,
+  register,
+  tokens,
+  order,
+  weights,
+  settled,
+  losses,
+  warnings,
+  leftovers,
+  progress,
+  runWithoutGrants,
+];
 
 export interface Verdict {
   /** In the order of time. */
@@ -34,10 +51,14 @@ export interface Verdict {
 }
 
 export function check(history: History): Verdict {
-  return { violations: checks.flatMap((judge) => judge(history)).sort((a, b) => a.t - b.t), figures: figuresOf(history) };
+  return {
+    violations: checks.flatMap((judge) => judge(history)).sort((a, b) => a.t - b.t),
+    figures: figuresOf(history),
+  };
 }
 
-if (process.argv[1] !== undefined && resolve(process.argv[1]) === fileURLToPath(import.meta.url)) process.exitCode = main(process.argv.slice(2));
+if (process.argv[1] !== undefined && resolve(process.argv[1]) === fileURLToPath(import.meta.url))
+  process.exitCode = main(process.argv.slice(2));
 
 function main([file, ...others]: readonly string[]): number {
   if (file === undefined || others.length > 0) {

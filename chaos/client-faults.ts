@@ -13,7 +13,10 @@ function one({ clients, random }: World): ClientProcess {
 
 /** For what peers do not understand, or what does not concern them. */
 export function oneOfOurs({ clients, random }: World): ClientProcess {
-  return picked(clients.filter(({ isPeer }) => !isPeer), random);
+  return picked(
+    clients.filter(({ isPeer }) => !isPeer),
+    random,
+  );
 }
 
 function picked([first, ...others]: readonly ClientProcess[], random: World['random']): ClientProcess {
@@ -44,15 +47,30 @@ export const clientFaults: Readonly<Record<string, FaultKind>> = {
   },
   'stop-client': (world) => {
     const client = one(world);
-    return { target: client.name, clients: [client.name], isStopped: true, begin: () => client.stop(), heal: () => client.resume() };
+    return {
+      target: client.name,
+      clients: [client.name],
+      isStopped: true,
+      begin: () => client.stop(),
+      heal: () => client.resume(),
+    };
   },
   'stall-client': (world) => {
     const client = oneOfOurs(world);
     const ms = lasting(world);
-    return { target: client.name, clients: [client.name], isStopped: true, lastsMs: 0, begin: () => client.stall(ms), heal: () => undefined };
+    return {
+      target: client.name,
+      clients: [client.name],
+      isStopped: true,
+      lastsMs: 0,
+      begin: () => client.stall(ms),
+      heal: () => undefined,
+    };
   },
   'delete-znode': async ({ observer, folders, random, clients }) => {
-    const places = await Promise.all(folders.map(async (folder) => (await observer.children(folder)).map((name) => `${folder}/${name}`)));
+    const places = await Promise.all(
+      folders.map(async (folder) => (await observer.children(folder)).map((name) => `${folder}/${name}`)),
+    );
     const [first, ...others] = places.flat();
     if (first === undefined) return undefined;
     const znode = random.pick([first, ...others]);

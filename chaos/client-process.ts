@@ -95,7 +95,10 @@ export class ClientProcess {
 
   /** Undefined where it gives none in time. */
   #answer(withinMs: number): Promise<unknown> {
-    return once(this.#child, 'message', { signal: AbortSignal.timeout(Math.ceil(withinMs)) }).then(([answer]) => answer as unknown, () => undefined);
+    return once(this.#child, 'message', { signal: AbortSignal.timeout(Math.ceil(withinMs)) }).then(
+      ([answer]) => answer as unknown,
+      () => undefined,
+    );
   }
 
   #launch(): [ChildProcess, Promise<unknown>] {

@@ -5,10 +5,15 @@ import { oneOfOurs } from './client-faults.ts';
 import type { Fault, FaultKind, World } from './world.ts';
 
 /**
- * One client can reach one follower only, and that one dies, or is cut off from the leader: what it has answered until then the leader never
+ * One client can reach one follower only, and that one dies, or is cut off from the leader: what it has answered until
+ * then the leader never
  * hears of. It is what a deadline that counts from the last answer does not survive; peers have no deadline.
  */
-function withOneFollower(world: World, { followers }: Roles, lose: (follower: ZooKeeperServer) => Promise<() => Promise<unknown>>): Fault {
+function withOneFollower(
+  world: World,
+  { followers }: Roles,
+  lose: (follower: ZooKeeperServer) => Promise<() => Promise<unknown>>,
+): Fault {
   const { trio, clients, random, sessionTimeoutMs } = world;
   const client = oneOfOurs(world);
   const follower = random.pick(followers);

@@ -4,7 +4,11 @@ import { Session } from '../src/zookeeper/session.ts';
 import type { Identity } from './messages.ts';
 
 /** Ends a session on the servers from another connection, as who has stolen its password could. */
-export async function closeSession(connectString: string, { id, password, lastZxid }: Identity, sessionTimeoutMs: number): Promise<void> {
+export async function closeSession(
+  connectString: string,
+  { id, password, lastZxid }: Identity,
+  sessionTimeoutMs: number,
+): Promise<void> {
   const { hosts } = parseConnectString(connectString);
   const nobody = (): undefined => undefined;
   const twin = new Session(
@@ -19,7 +23,15 @@ export async function closeSession(connectString: string, { id, password, lastZx
       connectBy: systemClock.now() + 5_000,
       resume: { id: Buffer.from(id, 'hex'), password: Buffer.from(password, 'hex'), lastZxid: BigInt(lastZxid) },
     },
-    { connected: nobody, suspended: nobody, overdue: nobody, unanswered: nobody, ended: nobody, settled: nobody, warn: nobody },
+    {
+      connected: nobody,
+      suspended: nobody,
+      overdue: nobody,
+      unanswered: nobody,
+      ended: nobody,
+      settled: nobody,
+      warn: nobody,
+    },
   );
   await twin.close(5_000);
 }

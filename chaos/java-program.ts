@@ -16,10 +16,26 @@ export class JavaProgram implements Program {
   readonly #plan: JavaPlan;
   readonly #classes: string;
 
-  /** Compiles it into `classes`, so that each start is quick. Throws, and says why, where there is no Java Curator and none can be installed. */
+  /**
+   * Compiles it into `classes`, so that each start is quick. Throws, and says why, where there is no Java Curator and
+   * none can be installed.
+   */
   static async compile(classes: string): Promise<void> {
     await ensureCurator();
-    const { status, stderr, error } = spawnSync('java', ['-m', 'jdk.compiler/com.sun.tools.javac.Main', '-proc:none', '-cp', curatorJars.join(':'), '-d', classes, source], { encoding: 'utf8' });
+    const { status, stderr, error } = spawnSync(
+      'java',
+      [
+        '-m',
+        'jdk.compiler/com.sun.tools.javac.Main',
+        '-proc:none',
+        '-cp',
+        curatorJars.join(':'),
+        '-d',
+        classes,
+        source,
+      ],
+      { encoding: 'utf8' },
+    );
     if (status !== 0) throw new Error(`${source} cannot be compiled: ${error?.message ?? stderr}`);
   }
 
@@ -33,7 +49,13 @@ export class JavaProgram implements Program {
   start(incarnation: number, connectString: string): ChildProcess {
     const { client, seed, sessionTimeoutMs, file, owners, locks } = this.#plan;
     const words = [client, incarnation, seed, connectString, sessionTimeoutMs, file, owners, ...locks.map(wordOf)];
-    const args = [...javaOptions, '-cp', [this.#classes, ...curatorJars].join(':'), 'CuratorClient', ...words.map(String)];
+    const args = [
+      ...javaOptions,
+      '-cp',
+      [this.#classes, ...curatorJars].join(':'),
+      'CuratorClient',
+      ...words.map(String),
+    ];
     const child = spawn('java', args, { stdio: ['pipe', 'inherit', 'inherit'] });
     child.stdin.on('error', () => undefined); // its end is told by 'exit'
     return child;

@@ -1,5 +1,7 @@
 /** A lock of a run: who takes part in it knows it by this. `withPeers`: Java Curator does, too. */
-export type LockPlan = { readonly path: string; readonly withPeers: boolean } & ({ readonly is: 'mutex' | 'weighted' | 'read-write' } | { readonly is: 'semaphore'; readonly maxLeases: number });
+export type LockPlan = { readonly path: string; readonly withPeers: boolean } & (
+  { readonly is: 'mutex' | 'weighted' | 'read-write' } | { readonly is: 'semaphore'; readonly maxLeases: number }
+);
 
 export const lockPlans: readonly LockPlan[] = [
   { is: 'mutex', path: '/chaos/accounts', withPeers: true },
@@ -17,5 +19,7 @@ export function foldersOf({ is, path }: LockPlan): string[] {
 
 /** As a history has it. */
 export function leasesOf(plans: readonly LockPlan[]): Record<string, number> {
-  return Object.fromEntries(plans.flatMap((plan) => (plan.is === 'semaphore' ? [[plan.path, plan.maxLeases] as const] : [])));
+  return Object.fromEntries(
+    plans.flatMap((plan) => (plan.is === 'semaphore' ? [[plan.path, plan.maxLeases] as const] : [])),
+  );
 }

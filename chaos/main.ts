@@ -5,7 +5,9 @@ import { readOptions } from './options.ts';
 import { run } from './run.ts';
 
 const options = readOptions(process.argv.slice(2));
-console.log(`chaos: ${options.minutes} minutes, ${options.clients} clients, ${options.java} of Java Curator, sticky ${options.sticky}, seed ${options.seed}`);
+console.log(
+  `chaos: ${options.minutes} minutes, ${options.clients} clients, ${options.java} of Java Curator, sticky ${options.sticky}, seed ${options.seed}`,
+);
 const history = await run(options).catch((error: unknown) => {
   // 1 is the checker's word for a violation.
   console.error(error);
@@ -13,5 +15,9 @@ const history = await run(options).catch((error: unknown) => {
 });
 console.log(history);
 // Judged by a program of its own, which knows the file alone.
-const checker = spawnSync(process.execPath, ['--import=tsx', fileURLToPath(new URL('check.ts', import.meta.url)), history], { stdio: 'inherit' });
+const checker = spawnSync(
+  process.execPath,
+  ['--import=tsx', fileURLToPath(new URL('check.ts', import.meta.url)), history],
+  { stdio: 'inherit' },
+);
 process.exitCode = checker.status ?? 2;

@@ -5,10 +5,18 @@ import { serverFaults } from './server-faults.ts';
 import { clientWithOneFollower } from './client-with-one-follower.ts';
 import type { Fault, FaultKind, World } from './world.ts';
 
-/** The faults of a client with one follower are drawn twice as often: one in four of them shows a deadline that is too late. */
-const kinds = [serverFaults, clientFaults, clientWithOneFollower, clientWithOneFollower].flatMap((faults) => Object.entries(faults));
+/**
+ * The faults of a client with one follower are drawn twice as often: one in four of them shows a deadline that is too
+ * late.
+ */
+const kinds = [serverFaults, clientFaults, clientWithOneFollower, clientWithOneFollower].flatMap((faults) =>
+  Object.entries(faults),
+);
 
-/** Breaks something, heals it, and breaks again, with quiet stretches in between. Each kind comes about as often as every other. */
+/**
+ * Breaks something, heals it, and breaks again, with quiet stretches in between. Each kind comes about as often as
+ * every other.
+ */
 export class Nemesis {
   readonly #world: World;
   readonly #record: (event: HistoryEvent) => void;

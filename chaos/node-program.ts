@@ -18,7 +18,10 @@ export class NodeProgram implements Program {
 
   start(incarnation: number, connectString: string): ChildProcess {
     const setup: ClientSetup = { ...this.#plan, incarnation, connectString };
-    return fork(script, [JSON.stringify(setup)], { execArgv: ['--import=tsx'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    return fork(script, [JSON.stringify(setup)], {
+      execArgv: ['--import=tsx'],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
   }
 
   order(child: ChildProcess, order: Order): void {

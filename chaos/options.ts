@@ -16,7 +16,14 @@ export interface ChaosOptions {
 export function readOptions(args: readonly string[]): ChaosOptions {
   const { values } = parseArgs({
     args: [...args],
-    options: { minutes: { type: 'string', default: '5' }, seed: { type: 'string' }, clients: { type: 'string', default: '6' }, java: { type: 'string', default: '2' }, sticky: { type: 'string', default: 'mixed' }, out: { type: 'string', default: 'chaos-results' } },
+    options: {
+      minutes: { type: 'string', default: '5' },
+      seed: { type: 'string' },
+      clients: { type: 'string', default: '6' },
+      java: { type: 'string', default: '2' },
+      sticky: { type: 'string', default: 'mixed' },
+      out: { type: 'string', default: 'chaos-results' },
+    },
   });
   return {
     minutes: number('minutes', values.minutes, 0.1, 24 * 60),

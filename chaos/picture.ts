@@ -2,7 +2,10 @@ import { claimOf } from './checks/claim.ts';
 import type { Fault, Granted, History } from './checks/folded-history.ts';
 import { moment, type Violation } from './checks/violation.ts';
 
-/** From when to when, and how wide. Details have a tooltip for each hold; without them, what falls on one pixel is drawn once. */
+/**
+ * From when to when, and how wide. Details have a tooltip for each hold; without them, what falls on one pixel is drawn
+ * once.
+ */
 interface View {
   readonly from: number;
   readonly to: number;
@@ -24,10 +27,17 @@ export function picture(history: History, violations: readonly Violation[]): str
   const { run, lastAt } = history;
   const durationMs = Math.max(1, lastAt - run.t);
   const pxPerMs = Math.min(0.2, Math.max(1_200 / durationMs, Math.min(0.04, 16_000 / durationMs)));
-  const sections = [section('The whole run', history, violations, { from: run.t, to: lastAt, pxPerMs, isDetailed: false })];
+  const sections = [
+    section('The whole run', history, violations, { from: run.t, to: lastAt, pxPerMs, isDetailed: false }),
+  ];
   let size = sections.join('').length;
   for (const { title, from, to } of closeUps(history, violations)) {
-    const drawn = section(title, history, violations, { from, to, pxPerMs: Math.max(0.2, 1_200 / (to - from)), isDetailed: true });
+    const drawn = section(title, history, violations, {
+      from,
+      to,
+      pxPerMs: Math.max(0.2, 1_200 / (to - from)),
+      isDetailed: true,
+    });
     if (size + drawn.length > maxCharacters) break;
     size += drawn.length;
     sections.push(drawn);
@@ -35,7 +45,9 @@ export function picture(history: History, violations: readonly Violation[]): str
   const verdict = violations.length === 0 ? 'no violations' : `${violations.length} violations`;
   const paths = run.paths.map((path, index) => `<b style="color:${colourOf(index)}">${escaped(path)}</b>`).join(' ');
   const legend = `Bars are holds: ${paths}. Thin lines wait, × is a loss, grey is a fault (darker for whom it hits), red lines are violations.`;
-  const told = violations.slice(0, 100).map(({ check, t, text }) => `<li>${moment(history, t)} <b>${check}</b> ${escaped(text)}</li>`);
+  const told = violations
+    .slice(0, 100)
+    .map(({ check, t, text }) => `<li>${moment(history, t)} <b>${check}</b> ${escaped(text)}</li>`);
   return `<!doctype html><meta charset="utf-8"><title>seed ${run.seed}: ${verdict}</title><style>${styles(run.paths)}</style>
 <h1>seed ${run.seed}: ${verdict}</h1><p>${legend}</p><ol>${told.join('')}</ol>
 ${sections.join('\n')}\n`;
@@ -43,7 +55,12 @@ ${sections.join('\n')}\n`;
 
 /** Violations first; then the faults, so that each kind comes before any comes twice. */
 function closeUps(history: History, violations: readonly Violation[]): { title: string; from: number; to: number }[] {
-  const distinct = violations.slice(0, 1_000).filter(({ check, t }, index) => !violations.slice(0, index).some((other) => other.check === check && t - other.t < 2_000));
+  const distinct = violations
+    .slice(0, 1_000)
+    .filter(
+      ({ check, t }, index) =>
+        !violations.slice(0, index).some((other) => other.check === check && t - other.t < 2_000),
+    );
   const seen = new Map<string, number>();
   const ranked = history.faults.map((fault) => {
     const rank = seen.get(fault.kind) ?? 0;
@@ -51,7 +68,11 @@ function closeUps(history: History, violations: readonly Violation[]): { title: 
     return { fault, rank };
   });
   return [
-    ...distinct.slice(0, 20).map(({ check, t, text }) => ({ title: `${moment(history, t)} ${check}: ${text}`, from: t - 2_000, to: t + 2_000 })),
+    ...distinct.slice(0, 20).map(({ check, t, text }) => ({
+      title: `${moment(history, t)} ${check}: ${text}`,
+      from: t - 2_000,
+      to: t + 2_000,
+    })),
     ...ranked
       .sort((a, b) => a.rank - b.rank)
       .map(({ fault: { fault, kind, target, beganAt, healedAt } }) => {
@@ -65,9 +86,12 @@ function section(title: string, history: History, violations: readonly Violation
   const { clients, paths } = history.run;
   const height = top + clients.length * (paths.length * laneHeight + laneGap) + 8;
   const width = Math.ceil((view.to - view.from) * view.pxPerMs);
-  const names = clients.map((client, index) => `<text x="4" y="${laneY(history, index, 0) + 10}">${escaped(client)}</text>`).join('');
+  const names = clients
+    .map((client, index) => `<text x="4" y="${laneY(history, index, 0) + 10}">${escaped(client)}</text>`)
+    .join('');
   const behind = bands(history, view, height) + axis(history, view, height);
-  const drawn = behind + clients.map((client) => lanes(client, history, view)).join('') + marks(history, violations, view, height);
+  const drawn =
+    behind + clients.map((client) => lanes(client, history, view)).join('') + marks(history, violations, view, height);
   const gutter = `<svg class="names" width="60" height="${height}">${names}</svg>`;
   return `<h2>${escaped(title)}</h2><div class="strip">${gutter}<svg width="${width}" height="${height}">${drawn}</svg></div>`;
 }
@@ -87,7 +111,9 @@ function bands(history: History, view: View, height: number): string {
       const row = free < 0 ? labelRows - 1 : free;
       ends[row] = labelX + label.length * 6;
       const hit = clients.map((client, index) =>
-        fault.clients.includes(client) ? `<rect class="hit" x="${x}" y="${laneY(history, index, 0)}" width="${width}" height="${paths.length * laneHeight}"/>` : '',
+        fault.clients.includes(client)
+          ? `<rect class="hit" x="${x}" y="${laneY(history, index, 0)}" width="${width}" height="${paths.length * laneHeight}"/>`
+          : '',
       );
       const band = `<rect class="fault" x="${x}" y="0" width="${width}" height="${height}"/>${hit.join('')}`;
       const name = `<text x="${labelX}" y="${(row + 1) * labelHeight - 2}">${escaped(label)}</text>`;
@@ -102,10 +128,13 @@ function labelOf({ fault, kind, target }: Fault): string {
 
 function axis(history: History, view: View, height: number): string {
   const { t } = history.run;
-  const stepMs = [100, 500, 1_000, 5_000, 10_000, 60_000, 600_000].find((step) => step * view.pxPerMs >= 60) ?? 3_600_000;
+  const stepMs =
+    [100, 500, 1_000, 5_000, 10_000, 60_000, 600_000].find((step) => step * view.pxPerMs >= 60) ?? 3_600_000;
   const ticks: string[] = [];
   for (let at = t + Math.ceil((view.from - t) / stepMs) * stepMs; at <= view.to; at += stepMs) {
-    ticks.push(`<path class="tick" d="M${xOf(view, at)} ${top - 14}V${height}"/><text x="${xOf(view, at) + 2}" y="${top - 4}">${(at - t) / 1_000}</text>`);
+    ticks.push(
+      `<path class="tick" d="M${xOf(view, at)} ${top - 14}V${height}"/><text x="${xOf(view, at) + 2}" y="${top - 4}">${(at - t) / 1_000}</text>`,
+    );
   }
   return ticks.join('');
 }
@@ -115,11 +144,18 @@ function lanes(client: string, history: History, view: View): string {
   return history.run.paths
     .map((path, lane) => {
       const y = laneY(history, index, lane) + laneHeight / 2;
-      const calls = history.acquires.filter((acquire) => acquire.path === path && acquire.incarnation.client === client);
-      const waits = calls.map(({ calledAt, granted, refused, incarnation }) => span(view, calledAt, granted?.t ?? refused?.t ?? incarnation.killedAt ?? history.lastAt));
+      const calls = history.acquires.filter(
+        (acquire) => acquire.path === path && acquire.incarnation.client === client,
+      );
+      const waits = calls.map(({ calledAt, granted, refused, incarnation }) =>
+        span(view, calledAt, granted?.t ?? refused?.t ?? incarnation.killedAt ?? history.lastAt),
+      );
       const holds = calls
         .filter((acquire): acquire is Granted => acquire.granted !== undefined)
-        .map((acquire) => ({ title: titleOf(acquire, history), at: span(view, acquire.granted.t, claimOf(acquire, history).to) }));
+        .map((acquire) => ({
+          title: titleOf(acquire, history),
+          at: span(view, acquire.granted.t, claimOf(acquire, history).to),
+        }));
       const losses = calls.flatMap(({ lost }) => (lost && isIn(view, lost.t) ? [cross(xOf(view, lost.t), y)] : []));
       return `${pathOf('w', strokes(waits, y))}${bars(holds, y, lane, view)}${pathOf('x', losses.join(''))}`;
     })
@@ -130,16 +166,35 @@ function titleOf({ id, kind, granted }: Granted, history: History): string {
   return `${id} ${kind} token ${granted.token}, ${moment(history, granted.t)}`;
 }
 
-function bars(holds: readonly { title: string; at: Span | undefined }[], y: number, lane: number, { isDetailed }: View): string {
-  if (!isDetailed) return pathOf(`p${lane}`, strokes(holds.map(({ at }) => at), y));
-  return holds.map(({ title, at }) => (at ? `<path class="p${lane}" d="${strokes([at], y)}"><title>${escaped(title)}</title></path>` : '')).join('');
+function bars(
+  holds: readonly { title: string; at: Span | undefined }[],
+  y: number,
+  lane: number,
+  { isDetailed }: View,
+): string {
+  if (!isDetailed)
+    return pathOf(
+      `p${lane}`,
+      strokes(
+        holds.map(({ at }) => at),
+        y,
+      ),
+    );
+  return holds
+    .map(({ title, at }) =>
+      at ? `<path class="p${lane}" d="${strokes([at], y)}"><title>${escaped(title)}</title></path>` : '',
+    )
+    .join('');
 }
 
 function marks(history: History, violations: readonly Violation[], view: View, height: number): string {
   return violations
     .filter(({ t }) => isIn(view, t))
     .slice(0, 500)
-    .map(({ check, t, text }) => `<path class="v" d="M${xOf(view, t)} 0V${height}"><title>${escaped(`${moment(history, t)} ${check}: ${text}`)}</title></path>`)
+    .map(
+      ({ check, t, text }) =>
+        `<path class="v" d="M${xOf(view, t)} 0V${height}"><title>${escaped(`${moment(history, t)} ${check}: ${text}`)}</title></path>`,
+    )
     .join('');
 }
 

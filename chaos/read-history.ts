@@ -20,15 +20,44 @@ interface Shape {
 const text: Shape = { expected: 'a string', is: (value) => typeof value === 'string' };
 const number: Shape = { expected: 'a finite number', is: (value) => Number.isFinite(value) };
 const flag: Shape = { expected: 'true or false', is: (value) => typeof value === 'boolean' };
-const digits: Shape = { expected: 'a string of decimal digits', is: (value) => typeof value === 'string' && /^\d+$/.test(value) };
+const digits: Shape = {
+  expected: 'a string of decimal digits',
+  is: (value) => typeof value === 'string' && /^\d+$/.test(value),
+};
 const texts = listOf(text);
 const call = { client: text, id: text };
-const kinds: readonly CallKind[] = ['plain', 'long', 'timed', 'aborted', 'try', 're-entrant', 'downgrade', 'handler', 'many'];
+const kinds: readonly CallKind[] = [
+  'plain',
+  'long',
+  'timed',
+  'aborted',
+  'try',
+  're-entrant',
+  'downgrade',
+  'handler',
+  'many',
+];
 const roles: readonly Role[] = ['owner', 'writer', 'reader', 'lease'];
 
 const shapes: { readonly [type in HistoryEvent['type']]: Readonly<Record<string, Shape>> } = {
-  run: { seed: number, minutes: number, sessionTimeoutMs: number, paths: texts, clients: texts, leases: optional(recordOf(number)), peers: optional(texts) },
-  call: { ...call, path: text, kind: oneOf(...kinds), flow: text, role: optional(oneOf(...roles)), weight: optional(number), timeoutMs: optional(number) },
+  run: {
+    seed: number,
+    minutes: number,
+    sessionTimeoutMs: number,
+    paths: texts,
+    clients: texts,
+    leases: optional(recordOf(number)),
+    peers: optional(texts),
+  },
+  call: {
+    ...call,
+    path: text,
+    kind: oneOf(...kinds),
+    flow: text,
+    role: optional(oneOf(...roles)),
+    weight: optional(number),
+    timeoutMs: optional(number),
+  },
   granted: { ...call, path: text, hold: text, token: digits, valid: flag },
   refused: { ...call, outcome: oneOf('none', 'aborted', 'error'), error: optional(text) },
   look: { ...call, valid: flag },
@@ -55,7 +84,8 @@ function parseEvent(line: string, at: number): HistoryEvent {
     throw new Error(`line ${at}: Expected \`type\` to be one of ${Object.keys(shapes).join(', ')}, got ${show(type)}`);
   }
   for (const [field, { expected, is }] of Object.entries({ t: number, ...shapes[type as HistoryEvent['type']] })) {
-    if (!is(event[field])) throw new Error(`line ${at}: Expected \`${field}\` of \`${type}\` to be ${expected}, got ${show(event[field])}`);
+    if (!is(event[field]))
+      throw new Error(`line ${at}: Expected \`${field}\` of \`${type}\` to be ${expected}, got ${show(event[field])}`);
   }
   return event as unknown as HistoryEvent;
 }
@@ -79,7 +109,10 @@ function listOf({ expected, is }: Shape): Shape {
 }
 
 function recordOf({ expected, is }: Shape): Shape {
-  return { expected: `an object, each value ${expected}`, is: (value) => isRecord(value) && Object.values(value).every(is) };
+  return {
+    expected: `an object, each value ${expected}`,
+    is: (value) => isRecord(value) && Object.values(value).every(is),
+  };
 }
 
 function optional({ expected, is }: Shape): Shape {

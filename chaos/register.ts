@@ -32,7 +32,8 @@ export class Register implements AsyncDisposable {
       socket.on('error', () => undefined).on('close', () => void this.#sockets.delete(socket));
       createInterface({ input: socket }).on('line', (line) => {
         const request = JSON.parse(line) as WriteRequest;
-        const answer = (): void => void socket.write(`${JSON.stringify({ write: request.write, accepted: this.#judge(request) })}\n`);
+        const answer = (): void =>
+          void socket.write(`${JSON.stringify({ write: request.write, accepted: this.#judge(request) })}\n`);
         if (request.delayMs === 0) answer();
         else setTimeout(answer, request.delayMs);
       });
@@ -49,7 +50,15 @@ export class Register implements AsyncDisposable {
     const seen = this.#largest.get(path) ?? 0n;
     const accepted = BigInt(token) >= seen;
     if (accepted) this.#largest.set(path, BigInt(token));
-    this.#record({ t: now(), type: 'register', path, write, token, accepted, largest: String(accepted ? token : seen) });
+    this.#record({
+      t: now(),
+      type: 'register',
+      path,
+      write,
+      token,
+      accepted,
+      largest: String(accepted ? token : seen),
+    });
     return accepted;
   }
 }

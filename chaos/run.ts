@@ -30,31 +30,82 @@ export async function run(options: ChaosOptions): Promise<string> {
   const classes = join(folder, 'classes');
   mkdirSync(classes, { recursive: true });
   const ours = names('c', options.clients);
-  const peers = await areThereJavas(options, classes) ? names('j', options.java) : [];
+  const peers = (await areThereJavas(options, classes)) ? names('j', options.java) : [];
   const fileOf = (name: string): string => join(folder, `${name}.jsonl`);
   const files = ['own', ...ours, ...peers].map(fileOf);
   // Who is killed at once has none.
   for (const file of files) writeFileSync(file, '');
   const record = (event: HistoryEvent): void => appendFileSync(fileOf('own'), `${JSON.stringify(event)}\n`);
-  record({ t: now(), type: 'run', seed, minutes, sessionTimeoutMs, paths: lockPlans.map(({ path }) => path), clients: [...ours, ...peers], leases: leasesOf(lockPlans), peers });
+  record({
+    t: now(),
+    type: 'run',
+    seed,
+    minutes,
+    sessionTimeoutMs,
+    paths: lockPlans.map(({ path }) => path),
+    clients: [...ours, ...peers],
+    leases: leasesOf(lockPlans),
+    peers,
+  });
 
   await using trio = await Trio.start({ tickTimeMs, syncLimit });
   await using register = await Register.start(record);
   await using observer = await connectObserver(trio.connectString);
   // A container would be removed when it is empty, and its numbers would begin at zero again.
-  for (const path of ['/chaos', ...lockPlans.flatMap(({ is, path }) => (is === 'weighted' ? [path] : []))]) await observer.create(path);
+  for (const path of ['/chaos', ...lockPlans.flatMap(({ is, path }) => (is === 'weighted' ? [path] : []))])
+    await observer.create(path);
   const common = { sessionTimeoutMs, registerPort: register.port };
   const programs = [
     ...ours.map((client, index) => {
-      // Half of the clients know the servers' tick, which makes their deadlines later. Half let themselves be overtaken so seldom that they often keep heavier ones back.
-      const plan = { client, seed: seed + 100 * index, tickTimeMs: index % 2 === 0 ? tickTimeMs : undefined, stickyIdleMs: isSticky(options.sticky, index) ? stickyIdleMs : undefined };
-      return new NodeProgram({ ...common, ...plan, overtakesPerWeight: index < ours.length / 2 ? undefined : 1, locks: lockPlans, owners: ownersOfClient, file: fileOf(client) });
+      // Half of the clients know the servers' tick, which makes their deadlines later. Half let themselves be overtaken
+      // so seldom that they often keep heavier ones back.
+      const plan = {
+        client,
+        seed: seed + 100 * index,
+        tickTimeMs: index % 2 === 0 ? tickTimeMs : undefined,
+        stickyIdleMs: isSticky(options.sticky, index) ? stickyIdleMs : undefined,
+      };
+      return new NodeProgram({
+        ...common,
+        ...plan,
+        overtakesPerWeight: index < ours.length / 2 ? undefined : 1,
+        locks: lockPlans,
+        owners: ownersOfClient,
+        file: fileOf(client),
+      });
     }),
-    ...peers.map((client, index) => new JavaProgram({ ...common, client, seed: seed + 100 * (ours.length + index), locks: lockPlans.filter(({ withPeers }) => withPeers), owners: threadsOfPeer, file: fileOf(client) }, classes)),
+    ...peers.map(
+      (client, index) =>
+        new JavaProgram(
+          {
+            ...common,
+            client,
+            seed: seed + 100 * (ours.length + index),
+            locks: lockPlans.filter(({ withPeers }) => withPeers),
+            owners: threadsOfPeer,
+            file: fileOf(client),
+          },
+          classes,
+        ),
+    ),
   ];
-  const clients = await Promise.all(programs.map((program) => ClientProcess.start(program, trio.servers.map(({ port }) => port))));
+  const clients = await Promise.all(
+    programs.map((program) =>
+      ClientProcess.start(
+        program,
+        trio.servers.map(({ port }) => port),
+      ),
+    ),
+  );
   try {
-    const world = { trio, clients, observer, folders: lockPlans.flatMap(foldersOf), random: new Random(seed, 0), sessionTimeoutMs };
+    const world = {
+      trio,
+      clients,
+      observer,
+      folders: lockPlans.flatMap(foldersOf),
+      random: new Random(seed, 0),
+      sessionTimeoutMs,
+    };
     await new Nemesis(world, record).rage(now() + minutes * 60_000);
     await trio.whole();
     for (const client of clients) client.order({ is: 'drain' });
@@ -107,19 +158,34 @@ async function whatIsLeft(observer: Observer, trio: Trio): Promise<EndEvent> {
     if (Object.values(left).every((names) => names.length === 0)) break;
     await delay(20);
   } while (now() < leftAt + 3 * sessionTimeoutMs);
-  const watches = await Promise.all(trio.servers.map(async (server) => Number(/Total watches:(\d+)/.exec(await server.command('wchs'))?.[1])));
-  return { type: 'end', left: Object.fromEntries(Object.entries(left).filter(([, names]) => names.length > 0)), watches: watches.reduce((a, b) => a + b, 0), emptyAfterMs };
+  const watches = await Promise.all(
+    trio.servers.map(async (server) => Number(/Total watches:(\d+)/.exec(await server.command('wchs'))?.[1])),
+  );
+  return {
+    type: 'end',
+    left: Object.fromEntries(Object.entries(left).filter(([, names]) => names.length > 0)),
+    watches: watches.reduce((a, b) => a + b, 0),
+    emptyAfterMs,
+  };
 }
 
 async function participantsOf(plan: LockPlan, observer: Observer): Promise<string[]> {
-  const folders = await Promise.all(foldersOf(plan).map(async (folder) => (await observer.children(folder)).map((name) => `${folder}/${name}`)));
+  const folders = await Promise.all(
+    foldersOf(plan).map(async (folder) => (await observer.children(folder)).map((name) => `${folder}/${name}`)),
+  );
   return folders.flat();
 }
 
 function merge(folder: string, files: readonly string[]): string {
-  const lines = files.flatMap((file) => readFileSync(file, 'utf8').split('\n').filter((line) => line !== ''));
+  const lines = files.flatMap((file) =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => line !== ''),
+  );
   // A process that was killed may have been in the middle of its last line.
-  const timed = lines.filter((line) => line.endsWith('}')).map((line) => ({ line, t: (JSON.parse(line) as { t: number }).t }));
+  const timed = lines
+    .filter((line) => line.endsWith('}'))
+    .map((line) => ({ line, t: (JSON.parse(line) as { t: number }).t }));
   timed.sort((a, b) => a.t - b.t);
   const history = join(folder, 'history.jsonl');
   writeFileSync(history, timed.map(({ line }) => `${line}\n`).join(''));

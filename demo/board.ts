@@ -34,7 +34,8 @@ export class Board {
   }
 
   /**
-   * A line for each grant that can be told by now. Each worker has a channel of its own, so that a grant may be heard of before the
+   * A line for each grant that can be told by now. Each worker has a channel of its own, so that a grant may be heard
+   * of before the
    * release that led to it; it is held back until then.
    */
   lines(): string[] {

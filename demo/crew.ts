@@ -48,7 +48,12 @@ export class Crew {
   }
 
   #start(worker: number): Member {
-    const child = fork(script, { cwd: checkout, execArgv: ['--import=tsx'], serialization: 'advanced', stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    const child = fork(script, {
+      cwd: checkout,
+      execArgv: ['--import=tsx'],
+      serialization: 'advanced',
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
     child.on('message', (message) => {
       if (isNews(message)) this.#listener.said(worker, message);
     });

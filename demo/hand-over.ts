@@ -1,7 +1,8 @@
 import { milliseconds, type Entry, type Visit } from './job.ts';
 
 /**
- * From the call of `release()` by one job to the grant of the next. Undefined where nothing was handed over: there was nobody before, the
+ * From the call of `release()` by one job to the grant of the next. Undefined where nothing was handed over: there was
+ * nobody before, the
  * lock was free when the next one asked, or the two do not follow one another.
  */
 export function handOverMs(previous: Visit | undefined, next: Entry): number | undefined {

@@ -1,5 +1,6 @@
 /**
- * Aborts on Ctrl-C and the like. From then on these signals do nothing: a terminal sends them to the whole process group and npm passes
+ * Aborts on Ctrl-C and the like. From then on these signals do nothing: a terminal sends them to the whole process
+ * group and npm passes
  * them on once more, while every way out of the demo is bounded in time anyway.
  */
 export function interruption(): AbortSignal {

@@ -1,4 +1,6 @@
-/** A job to be: when it asks for the lock, counted from the common start, and how long it works while it holds the lock. */
+/**
+ * A job to be: when it asks for the lock, counted from the common start, and how long it works while it holds the lock.
+ */
 export interface Job {
   readonly number: number;
   readonly startMs: number;
@@ -27,7 +29,10 @@ export interface Visit extends Entry {
   readonly leftAt: bigint;
 }
 
-/** CLOCK_MONOTONIC is one clock for all processes of a machine, so that their times can be compared. `performance.timeOrigin` is not. */
+/**
+ * CLOCK_MONOTONIC is one clock for all processes of a machine, so that their times can be compared.
+ * `performance.timeOrigin` is not.
+ */
 export function now(): bigint {
   return process.hrtime.bigint();
 }
@@ -36,7 +41,9 @@ export function milliseconds(from: bigint, to: bigint): number {
   return Number(to - from) / 1e6;
 }
 
-/** The number that the server appended to the znode's name: the place in the order of creation. NaN if there is none. */
+/**
+ * The number that the server appended to the znode's name: the place in the order of creation. NaN if there is none.
+ */
 export function sequenceOf(path: string): number {
   return Number(/-(\d{10})$/.exec(path)?.[1] ?? NaN);
 }

@@ -29,7 +29,10 @@ async function main(): Promise<number> {
   await Promise.race([finding, aborted(interrupt)]);
   if (interrupt.aborted) {
     screen.print('Interrupted while ZooKeeper was looked for');
-    await within(stopLimitMs, finding.then((found) => found.stop()));
+    await within(
+      stopLimitMs,
+      finding.then((found) => found.stop()),
+    );
     return exitCodes.interrupted;
   }
   const zooKeeper = await finding;
@@ -38,7 +41,8 @@ async function main(): Promise<number> {
     if (code === exitCodes.good && choice !== 'given') screen.print(`\n${furtherTrials(choice)}`);
     return code;
   } finally {
-    if ((await within(stopLimitMs, zooKeeper.stop())) === 'late') screen.print(`ZooKeeper, ${zooKeeper.how}, did not stop within ${stopLimitMs} ms`);
+    if ((await within(stopLimitMs, zooKeeper.stop())) === 'late')
+      screen.print(`ZooKeeper, ${zooKeeper.how}, did not stop within ${stopLimitMs} ms`);
   }
 }
 
@@ -56,7 +60,9 @@ async function show({ connectString, how }: FoundZooKeeper): Promise<number> {
 function summary(ending: Ending, verdict: Verdict): string {
   switch (ending.is) {
     case 'complete':
-      return isGood(verdict) ? 'Never two at once, and first come, first served.' : 'The lock did NOT keep its promise.';
+      return isGood(verdict)
+        ? 'Never two at once, and first come, first served.'
+        : 'The lock did NOT keep its promise.';
     case 'interrupted':
       return 'Interrupted. The workers have ended.';
     case 'failed':

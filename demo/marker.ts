@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * A witness that knows neither ZooKeeper nor clocks: a file which only one process at a time can create. Who finds it there is not alone
+ * A witness that knows neither ZooKeeper nor clocks: a file which only one process at a time can create. Who finds it
+ * there is not alone
  * inside the lock.
  */
 export class Marker {

@@ -3,7 +3,13 @@ import type { Ask, Entry, Job, Visit } from './job.ts';
 
 /** What the main process tells a worker. */
 export type Order =
-  | { readonly is: 'connect'; readonly worker: number; readonly connectString: string; readonly lockPath: string; readonly markerPath: string }
+  | {
+      readonly is: 'connect';
+      readonly worker: number;
+      readonly connectString: string;
+      readonly lockPath: string;
+      readonly markerPath: string;
+    }
   | { readonly is: 'begin'; readonly jobs: readonly Job[] }
   /** Let go of everything, close the client, and end. */
   | { readonly is: 'stop' };

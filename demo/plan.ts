@@ -11,7 +11,8 @@ const shortestHoldMs = 20;
 const longestHoldMs = 60;
 
 /**
- * Deals the jobs out in turn, one list per worker. They ask faster than they can be served, and jitter mixes the workers in the queue.
+ * Deals the jobs out in turn, one list per worker. They ask faster than they can be served, and jitter mixes the
+ * workers in the queue.
  *
  * @param random as `Math.random`
  */

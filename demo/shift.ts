@@ -12,9 +12,13 @@ export interface Place {
   readonly lockPath: string;
 }
 
-export type Ending = { readonly is: 'complete' } | { readonly is: 'interrupted' } | { readonly is: 'failed'; readonly why: string };
+export type Ending =
+  { readonly is: 'complete' } | { readonly is: 'interrupted' } | { readonly is: 'failed'; readonly why: string };
 
-type State = { at: 'gathering'; missing: number } | { at: 'serving'; beganAt: bigint; missing: number } | { at: 'over'; tookMs: number };
+type State =
+  | { at: 'gathering'; missing: number }
+  | { at: 'serving'; beganAt: bigint; missing: number }
+  | { at: 'over'; tookMs: number };
 
 const gatherLimitMs = 30_000;
 // Longer than the workers' sessions: a queue behind a session that is gone moves on by itself when it expires.
@@ -39,7 +43,10 @@ export class Shift {
     this.#size = size;
     this.#screen = screen;
     this.#state = { at: 'gathering', missing: size.workers };
-    this.#crew = new Crew(size.workers, { said: (worker, news) => this.#hear(worker, news), died: (worker, how) => this.#mourn(worker, how) });
+    this.#crew = new Crew(size.workers, {
+      said: (worker, news) => this.#hear(worker, news),
+      died: (worker, how) => this.#mourn(worker, how),
+    });
     const marker = markerPath();
     this.#crew.order((worker) => ({ is: 'connect', worker, ...place, markerPath: marker }));
     this.#watch();

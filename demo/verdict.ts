@@ -45,14 +45,24 @@ export function table(verdict: Verdict): string {
   return rows.map(([label, value]) => `${label.padStart(width)} ${value}`).join('\n');
 }
 
-/** Pairs of visits that were inside at the same time. A visit that begins at the very instant in which another ends is none. */
+/**
+ * Pairs of visits that were inside at the same time. A visit that begins at the very instant in which another ends is
+ * none.
+ */
 export function countOverlaps(visits: readonly Visit[]): number {
-  return visits.flatMap((a, index) => visits.slice(index + 1).filter((b) => a.grantedAt < b.leftAt && b.grantedAt < a.leftAt)).length;
+  return visits.flatMap((a, index) =>
+    visits.slice(index + 1).filter((b) => a.grantedAt < b.leftAt && b.grantedAt < a.leftAt),
+  ).length;
 }
 
-/** Whether all were let in in the order in which the server created their znodes: its sequence numbers say so, and its transaction ids. */
+/**
+ * Whether all were let in in the order in which the server created their znodes: its sequence numbers say so, and its
+ * transaction ids.
+ */
 export function isOrderKept(visits: readonly Visit[]): boolean {
-  return neighbours(inOrderOfGrants(visits)).every(([a, b]) => a.token < b.token && sequenceOf(a.path) < sequenceOf(b.path));
+  return neighbours(inOrderOfGrants(visits)).every(
+    ([a, b]) => a.token < b.token && sequenceOf(a.path) < sequenceOf(b.path),
+  );
 }
 
 export function handOversOf(visits: readonly Visit[]): number[] {

@@ -46,11 +46,16 @@ async function obey(order: Order): Promise<void> {
 }
 
 async function connect({ worker, connectString, lockPath, markerPath }: Connect): Promise<void> {
-  const client = await LockClient.connect(connectString, { sessionTimeoutMs, connectionTimeoutMs, signal: stopping.signal });
+  const client = await LockClient.connect(connectString, {
+    sessionTimeoutMs,
+    connectionTimeoutMs,
+    signal: stopping.signal,
+  });
   client.on('state', (connection) => tell({ is: 'connection', state: connection }));
   const mutex = new InterProcessMutex(client, lockPath);
   state = { at: 'connected', client, work: { worker, mutex, marker: new Marker(markerPath) } };
-  // The lock's own znode is created now: whoever does that in the middle of a job is overtaken by those who find it there.
+  // The lock's own znode is created now: whoever does that in the middle of a job is overtaken by those who find it
+  // there.
   await mutex.withLock(() => undefined, { timeoutMs: longestWaitMs, signal: stopping.signal });
   tell({ is: 'ready' });
 }
@@ -61,7 +66,10 @@ function doJob({ worker, mutex, marker }: Work): (job: Job) => Promise<void> {
     await delay(startMs, undefined, { signal: stopping.signal });
     const ask: Ask = { worker, job, askedAt: now() };
     tell({ is: 'asked', ask });
-    await mutex.withLock((hold) => visit(hold, ask, holdMs, marker), { timeoutMs: longestWaitMs, signal: stopping.signal });
+    await mutex.withLock((hold) => visit(hold, ask, holdMs, marker), {
+      timeoutMs: longestWaitMs,
+      signal: stopping.signal,
+    });
     tell({ is: 'done', job });
   };
 }
@@ -72,7 +80,9 @@ async function visit(hold: Hold, ask: Ask, holdMs: number, marker: Marker): Prom
   const entry: Entry = { ...ask, grantedAt, token: hold.fencingToken, path: hold.path, metSomebody: !isAlone };
   tell({ is: 'granted', entry });
   try {
-    await delay(holdMs, undefined, { signal: AbortSignal.any([hold.signal, stopping.signal]) }).catch(() => hold.assertValid());
+    await delay(holdMs, undefined, { signal: AbortSignal.any([hold.signal, stopping.signal]) }).catch(() =>
+      hold.assertValid(),
+    );
   } finally {
     if (isAlone) marker.leave();
     // The release follows in this tick: what is told here counts as part of the hand-over.

@@ -1,4 +1,5 @@
-// A worker that ends well: at SIGTERM it stops waiting, finishes the job that it is at, and leaves nothing in the queue.
+// A worker that ends well: at SIGTERM it stops waiting, finishes the job that it is at, and leaves nothing in the
+// queue.
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { InterProcessMutex, LockClient } from 'zookeeper-fair-lock';

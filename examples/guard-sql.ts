@@ -12,16 +12,26 @@ db.exec(`
   INSERT INTO account (id, balance) VALUES ('alice', 100);
 `);
 
-/** First of all: from now on nobody who held the lock before can write here. Then what is read stays true until it is written. */
+/**
+ * First of all: from now on nobody who held the lock before can write here. Then what is read stays true until it is
+ * written.
+ */
 function claim(hold: Hold): number {
-  const row = db.get('UPDATE account SET token = $1 WHERE id = $2 AND token <= $1 RETURNING balance', { $1: hold.fencingToken, $2: 'alice' });
+  const row = db.get('UPDATE account SET token = $1 WHERE id = $2 AND token <= $1 RETURNING balance', {
+    $1: hold.fencingToken,
+    $2: 'alice',
+  });
   if (!row) throw new Error(`Token ${hold.fencingToken} is too old: a later holder has been here`);
   return Number(row['balance']);
 }
 
 /** Each write says whose it is. No row changed: a later holder has claimed it. */
 function write(hold: Hold, balance: number): void {
-  const { changes } = db.run('UPDATE account SET balance = $1 WHERE id = $2 AND token = $3', { $1: balance, $2: 'alice', $3: hold.fencingToken });
+  const { changes } = db.run('UPDATE account SET balance = $1 WHERE id = $2 AND token = $3', {
+    $1: balance,
+    $2: 'alice',
+    $3: hold.fencingToken,
+  });
   if (changes === 0) throw new Error(`Token ${hold.fencingToken} is too old: a later holder has been here`);
 }
 

@@ -1,5 +1,7 @@
-// A write to ZooKeeper that only the holder of a lock can make: one transaction that also checks the holder's own znode.
-// The application writes with a client of its own, connected to the same servers and chroot, since `hold.path` is below it.
+// A write to ZooKeeper that only the holder of a lock can make: one transaction that also checks the holder's own
+// znode.
+// The application writes with a client of its own, connected to the same servers and chroot, since `hold.path` is below
+// it.
 import assert from 'node:assert/strict';
 import { promisify } from 'node:util';
 import zookeeper from 'node-zookeeper-client';

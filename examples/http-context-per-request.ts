@@ -8,7 +8,9 @@ import { InterProcessMutex, LockClient, LockTimeoutError, lockContext } from 'zo
 const client = await LockClient.connect(process.env['ZOOKEEPER_CONNECT'] ?? '127.0.0.1:2181');
 let left = 10; // stands for a table that only the holder of the lock touches
 
-/** Locks for itself, by the path alone. Within a request that holds the lock already it re-enters, and sends nothing. */
+/**
+ * Locks for itself, by the path alone. Within a request that holds the lock already it re-enters, and sends nothing.
+ */
 async function take(amount: number): Promise<void> {
   await client.withLock(
     '/locks/stock',
@@ -45,12 +47,15 @@ async function handle(_request: IncomingMessage, response: ServerResponse): Prom
   }
 }
 
-// A fresh context for each request. It ends when the promise of `handle` settles, so `run` has to see that promise, and `void` stands around it.
+// A fresh context for each request. It ends when the promise of `handle` settles, so `run` has to see that promise, and
+// `void` stands around it.
 const server = createServer((request, response) => void lockContext.run(() => handle(request, response)));
 await once(server.listen(0, '127.0.0.1'), 'listening');
 
 const { port } = server.address() as AddressInfo;
-const answers = await Promise.all(Array.from({ length: 8 }, () => fetch(`http://127.0.0.1:${port}/order`, { method: 'POST' })));
+const answers = await Promise.all(
+  Array.from({ length: 8 }, () => fetch(`http://127.0.0.1:${port}/order`, { method: 'POST' })),
+);
 const count = (status: number) => answers.filter((answer) => answer.status === status).length;
 assert.deepEqual({ ordered: count(200), soldOut: count(409), left }, { ordered: 5, soldOut: 3, left: 0 });
 console.log('5 orders, 3 refused, nothing left');

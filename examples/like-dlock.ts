@@ -1,4 +1,5 @@
-// What Baidu's DLock has: a type and a target as the key, one line in the process before the remote lock, and renewal before the lease is over.
+// What Baidu's DLock has: a type and a target as the key, one line in the process before the remote lock, and renewal
+// before the lease is over.
 import assert from 'node:assert/strict';
 import { InterProcessMutex, LockClient, lockKey } from 'zookeeper-fair-lock';
 
@@ -13,7 +14,8 @@ for (const target of ['', '/', '..', '/etc/passwd', 'zoë\0', 'x'.repeat(10_000)
   await lockOf('file', target).withLock((hold) => assert.ok(hold.isValid));
 }
 
-// Two hundred jobs of this process stand in line in memory, in the order in which they asked. Each hand-over is one small transaction.
+// Two hundred jobs of this process stand in line in memory, in the order in which they asked. Each hand-over is one
+// small transaction.
 const user = lockOf('user', 'alice');
 const served: number[] = [];
 let inside = 0;
@@ -28,7 +30,8 @@ const jobs = Array.from({ length: 200 }, (_, job) =>
 await Promise.all(jobs);
 assert.deepEqual(served, Array.from(served.keys()));
 
-// Renewed long before the lease is over, for as long as the process runs. What keeps the lock beside that is ZooKeeper's session.
+// Renewed long before the lease is over, for as long as the process runs. What keeps the lock beside that is
+// ZooKeeper's session.
 let renewed = 0;
 user.on('renewed', () => (renewed += 1));
 await user.withLock(

@@ -1,4 +1,5 @@
-// What Redisson's RLock has: tryLock(waitTime, leaseTime), the watchdog, isLocked, remainTimeToLive, getHoldCount, forceUnlock.
+// What Redisson's RLock has: tryLock(waitTime, leaseTime), the watchdog, isLocked, remainTimeToLive, getHoldCount,
+// forceUnlock.
 import assert from 'node:assert/strict';
 import { once, on } from 'node:events';
 import { InterProcessMutex, LockClient, LockLostError, forceRelease } from 'zookeeper-fair-lock';
@@ -36,7 +37,9 @@ await watched.release();
 // A lease without a watchdog ends a job that hangs: it passes the lock on.
 const job = new EventTarget();
 const begins = once(job, 'begins');
-const hanging = mutex.withLock(() => (job.dispatchEvent(new Event('begins')), new Promise<never>(() => {})), { leaseMs: 200 });
+const hanging = mutex.withLock(() => (job.dispatchEvent(new Event('begins')), new Promise<never>(() => {})), {
+  leaseMs: 200,
+});
 await begins;
 const next = elsewhere.acquire({ timeoutMs: 30_000 });
 await assert.rejects(hanging, (error) => error instanceof LockLostError && error.reason === 'lease-expired');

@@ -1,4 +1,5 @@
-// What node-redlock has: how long the lock is certainly held, after acquiring it and at any time; extending it; a signal for the job.
+// What node-redlock has: how long the lock is certainly held, after acquiring it and at any time; extending it; a
+// signal for the job.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { InterProcessMutex, LockClient, LockLostError } from 'zookeeper-fair-lock';
@@ -6,7 +7,8 @@ import { InterProcessMutex, LockClient, LockLostError } from 'zookeeper-fair-loc
 const client = await LockClient.connect(process.env['ZOOKEEPER_CONNECT'] ?? '127.0.0.1:2181');
 const mutex = new InterProcessMutex(client, '/locks/transfer');
 
-// Without a lease it is the session that ends first: each answer of the servers moves its deadline, so it is never far away, and never needs extending.
+// Without a lease it is the session that ends first: each answer of the servers moves its deadline, so it is never far
+// away, and never needs extending.
 await mutex.withLock((hold) => {
   assert.ok(hold.remainingMs > 0 && hold.remainingMs < client.sessionTimeoutMs);
 });
@@ -23,7 +25,10 @@ for (let step = 1; step <= 3; step += 1) {
 
 // The end comes by itself: first the signal, then the lock passes on. A timer that is late cannot make it look valid.
 hold.renew(100);
-const [lost] = await Promise.all([once(hold.signal, 'abort').then(() => hold.signal.reason as unknown), mutex.acquire().then((next) => next.release())]);
+const [lost] = await Promise.all([
+  once(hold.signal, 'abort').then(() => hold.signal.reason as unknown),
+  mutex.acquire().then((next) => next.release()),
+]);
 assert.ok(lost instanceof LockLostError && lost.reason === 'lease-expired');
 assert.deepEqual([hold.isValid, hold.remainingMs], [false, 0]);
 assert.throws(() => hold.renew(10_000), LockLostError);

@@ -1,4 +1,5 @@
-// What RheaKV's DistributedLock has: a context that others can read, a fencing token, a watchdog if it is wanted, and whether the lock was had already.
+// What RheaKV's DistributedLock has: a context that others can read, a fencing token, a watchdog if it is wanted, and
+// whether the lock was had already.
 import assert from 'node:assert/strict';
 import { InterProcessMutex, LockClient, lockContext } from 'zookeeper-fair-lock';
 
@@ -30,7 +31,11 @@ const firstToken = await lockContext.run(async () => {
 // Instead of a text of your own: which process it is.
 await elsewhere.withLock(
   async (hold) => {
-    assert.deepEqual((await mutex.holder())?.owner, { host: hold.owner.host, pid: process.pid, sessionId: hold.owner.sessionId });
+    assert.deepEqual((await mutex.holder())?.owner, {
+      host: hold.owner.host,
+      pid: process.pid,
+      sessionId: hold.owner.sessionId,
+    });
     assert.ok(hold.fencingToken > firstToken);
   },
   { data: 'owner' },

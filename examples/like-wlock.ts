@@ -5,20 +5,28 @@ import { InterProcessMutex, LockClient } from 'zookeeper-fair-lock';
 const client = await LockClient.connect(process.env['ZOOKEEPER_CONNECT'] ?? '127.0.0.1:2181');
 const mutex = new InterProcessMutex(client, '/locks/printer', { weights: {} });
 const told: string[] = [];
-for (const event of ['queued', 'acquired', 'renewed', 'expired', 'lost', 'released'] as const) mutex.on(event, () => told.push(event));
+for (const event of ['queued', 'acquired', 'renewed', 'expired', 'lost', 'released'] as const)
+  mutex.on(event, () => told.push(event));
 
 // Heavier first; within a weight, first come, first served. Nobody is overtaken for ever.
 const hold = await mutex.acquire({ weight: 1 });
 const served: { name: string; token: bigint }[] = [];
 const waiting: Promise<void>[] = [];
-for (const [name, weight] of [['light', 1], ['light, later', 1], ['heavy', 10]] as const) {
+for (const [name, weight] of [
+  ['light', 1],
+  ['light, later', 1],
+  ['heavy', 10],
+] as const) {
   const inLine = new Promise((resolve) => mutex.once('queued', resolve));
   waiting.push(mutex.withLock(({ fencingToken }) => void served.push({ name, token: fencingToken }), { weight }));
   await inLine;
 }
 await hold.release();
 await Promise.all(waiting);
-assert.deepEqual(served.map(({ name }) => name), ['heavy', 'light', 'light, later']);
+assert.deepEqual(
+  served.map(({ name }) => name),
+  ['heavy', 'light', 'light, later'],
+);
 // The version of WLock's results: it grows from grant to grant, whoever asked first.
 assert.ok(served.every(({ token }, turn) => token > (served[turn - 1]?.token ?? hold.fencingToken)));
 

@@ -1,4 +1,5 @@
-// Tests of an application's own code, with a ZooKeeper in the same process: no Java, no Docker, milliseconds. `docs/testing.md` has the same for mocha, vitest and jest.
+// Tests of an application's own code, with a ZooKeeper in the same process: no Java, no Docker, milliseconds.
+// `docs/testing.md` has the same for mocha, vitest and jest.
 import assert from 'node:assert/strict';
 import { InterProcessMutex, LockClient, LockLostError, type Hold } from 'zookeeper-fair-lock';
 import { EmbeddedZooKeeper } from 'zookeeper-fair-lock/testing';

@@ -1,11 +1,25 @@
 import { createHash } from 'node:crypto';
 import { LockClient, type AclEntry, type Credential, type LockClientOptions } from '../src/index.ts';
-import { absolute, createPersistent, getChildren, getData, openAcl, remove, sync, type Operation } from '../src/zookeeper/operations.ts';
+import {
+  absolute,
+  createPersistent,
+  getChildren,
+  getData,
+  openAcl,
+  remove,
+  sync,
+  type Operation,
+} from '../src/zookeeper/operations.ts';
 
-/** A ZooKeeper client with its own credentials, or with none: a lock client, and what else it may try to do to a znode. */
+/**
+ * A ZooKeeper client with its own credentials, or with none: a lock client, and what else it may try to do to a znode.
+ */
 export interface Account extends AsyncDisposable {
   readonly client: LockClient;
-  /** All of these take paths of the servers, whatever the client's chroot is, and reject with a ZooKeeperError where the server refuses. */
+  /**
+   * All of these take paths of the servers, whatever the client's chroot is, and reject with a ZooKeeperError where the
+   * server refuses.
+   */
   children(path: string): Promise<string[]>;
   read(path: string): Promise<string>;
   create(path: string, acl?: readonly AclEntry[]): Promise<void>;
@@ -17,7 +31,8 @@ export interface Account extends AsyncDisposable {
 
 export async function account(connectString: string, options: LockClientOptions = {}): Promise<Account> {
   const client = await LockClient.connect(connectString, { sessionTimeoutMs: 10_000, ...options });
-  const ask = <T>(operation: Operation<T>): Promise<T> => client.session.request(absolute(operation)).then(({ value }) => value);
+  const ask = <T>(operation: Operation<T>): Promise<T> =>
+    client.session.request(absolute(operation)).then(({ value }) => value);
   return {
     client,
     // Behind a sync: two accounts may be at two members of an ensemble, one of which lags.
@@ -52,7 +67,14 @@ export function anyone(...permissions: number[]): AclEntry {
 }
 
 function setData(path: string, data: string): Operation<void> {
-  return { name: 'setData', opcode: 5, kind: 'write', path, write: (to) => void to.text(path).bytes(Buffer.from(data)).int(-1), read: () => undefined };
+  return {
+    name: 'setData',
+    opcode: 5,
+    kind: 'write',
+    path,
+    write: (to) => void to.text(path).bytes(Buffer.from(data)).int(-1),
+    read: () => undefined,
+  };
 }
 
 function getAcl(path: string): Operation<AclEntry[]> {
@@ -62,7 +84,8 @@ function getAcl(path: string): Operation<AclEntry[]> {
     kind: 'read',
     path,
     write: (to) => void to.text(path),
-    read: (from) => Array.from({ length: from.int() }, () => ({ permissions: from.int(), scheme: from.text(), id: from.text() })),
+    read: (from) =>
+      Array.from({ length: from.int() }, () => ({ permissions: from.int(), scheme: from.text(), id: from.text() })),
   };
 }
 

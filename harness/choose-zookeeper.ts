@@ -11,7 +11,10 @@ export interface Facts extends LocalFacts {
   readonly dockerHasImage: boolean;
 }
 
-export type LocalChoice = { readonly use: 'jars' } | { readonly use: 'install'; readonly packages: readonly string[] } | { readonly use: 'nothing' };
+export type LocalChoice =
+  | { readonly use: 'jars' }
+  | { readonly use: 'install'; readonly packages: readonly string[] }
+  | { readonly use: 'nothing' };
 
 export type Choice =
   | { readonly use: 'environment'; readonly connectString: string }
@@ -34,10 +37,15 @@ export function chooseLocal({ jarsPresent, javaPresent, isDebian, isRoot }: Loca
 }
 
 /** What a machine on which `chooseZooKeeper` finds nothing lacks, and the command that mends it. */
-export function adviseServer({ env, isDebian, dockerAnswers }: Pick<Facts, 'env' | 'isDebian'> & { readonly dockerAnswers: boolean }): string {
+export function adviseServer({
+  env,
+  isDebian,
+  dockerAnswers,
+}: Pick<Facts, 'env' | 'isDebian'> & { readonly dockerAnswers: boolean }): string {
   const image = zooKeeperImage(env);
   const lack = `No ZooKeeper server can be had: ZOOKEEPER_CONNECT is not set, no Docker engine has the image ${image}, and Debian's packages zookeeper and default-jre-headless are not installed.`;
-  if (isDebian) return `${lack} Only root can install them:\n\n  sudo apt-get update && sudo apt-get install -y zookeeper default-jre-headless\n`;
+  if (isDebian)
+    return `${lack} Only root can install them:\n\n  sudo apt-get update && sudo apt-get install -y zookeeper default-jre-headless\n`;
   if (dockerAnswers) return `${lack} The Docker engine can get the image:\n\n  docker pull ${image}\n`;
   return `${lack} Start a ZooKeeper 3.5 or later, and say where it is:\n\n  export ZOOKEEPER_CONNECT=127.0.0.1:2181\n`;
 }

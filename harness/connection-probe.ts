@@ -1,7 +1,14 @@
 import { EventEmitter, once } from 'node:events';
 import zookeeper, { type ConnectionManager } from 'node-zookeeper-client';
 import { systemClock } from '../src/support/clock.ts';
-import { Connection, type ConnectionListener, type ConnectionOptions, type Reply, type UnansweredAttempt, type WatchEventType } from '../src/zookeeper/connection.ts';
+import {
+  Connection,
+  type ConnectionListener,
+  type ConnectionOptions,
+  type Reply,
+  type UnansweredAttempt,
+  type WatchEventType,
+} from '../src/zookeeper/connection.ts';
 import type { Operation } from '../src/zookeeper/operations.ts';
 
 export type ProbeOptions = Partial<Omit<ConnectionOptions, 'hosts'>> & { readonly attemptMs?: number };
@@ -35,7 +42,11 @@ export class ConnectionProbe implements ConnectionListener, Disposable {
   constructor(ports: readonly number[], { attemptMs = 1_000, ...options }: ProbeOptions = {}) {
     this.#attemptMs = attemptMs;
     const hosts = ports.map((port) => ({ host: '127.0.0.1', port }));
-    const make = () => new Connection({ hosts, chroot: '', sessionTimeoutMs: 4_000, auth: [], clock: systemClock, random: () => 0, ...options }, this);
+    const make = () =>
+      new Connection(
+        { hosts, chroot: '', sessionTimeoutMs: 4_000, auth: [], clock: systemClock, random: () => 0, ...options },
+        this,
+      );
     [this.connection, this.manager] = withManager(make);
   }
 

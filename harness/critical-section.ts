@@ -3,7 +3,8 @@ import { until } from './until.ts';
 import { queueOf } from './queue.ts';
 
 /**
- * What a lock protects. It counts who is inside at once, and each visit stays long enough for a wrong one to be seen: until all
+ * What a lock protects. It counts who is inside at once, and each visit stays long enough for a wrong one to be seen:
+ * until all
  * the others are in the queue behind it, or somebody has walked in.
  */
 export class CriticalSection {
@@ -25,7 +26,10 @@ export class CriticalSection {
     this.#inside += 1;
     this.most = Math.max(this.most, this.#inside);
     const queue = this.#contenders - this.#left;
-    await until(`${queue} are in the queue, or more than one inside`, async () => this.most > 1 || (await queueOf(this.#lock)).length >= queue);
+    await until(
+      `${queue} are in the queue, or more than one inside`,
+      async () => this.most > 1 || (await queueOf(this.#lock)).length >= queue,
+    );
     this.#inside -= 1;
     this.#left += 1;
   }

@@ -6,7 +6,17 @@ import { adviseServer, chooseLocal, givenConnectString, zooKeeperImage, type Loc
 import { AdviceError } from './docker/advice.ts';
 import { dockerHasImage, engineAnswers } from './docker/engine-api.ts';
 
-const names = ['zookeeper', 'zookeeper-jute', 'slf4j-api', 'slf4j-simple', 'commons-cli', 'snappy-java', 'metrics-core', 'netty-all', 'guava'];
+const names = [
+  'zookeeper',
+  'zookeeper-jute',
+  'slf4j-api',
+  'slf4j-simple',
+  'commons-cli',
+  'snappy-java',
+  'metrics-core',
+  'netty-all',
+  'guava',
+];
 
 /** What Debian's `zookeeper` package and those it depends on put there. */
 export const zooKeeperJars: readonly string[] = names.map((name) => `/usr/share/java/${name}.jar`);
@@ -34,7 +44,10 @@ async function ensure(): Promise<void> {
   if (choice.use === 'nothing') throw await noServer();
   await aptInstall(choice.packages);
   const { jarsPresent, javaPresent } = localFacts();
-  if (!jarsPresent || !javaPresent) throw new Error(`${choice.packages.join(' and ')} are installed, but the jars or java are missing: ${zooKeeperJars.join(', ')}`);
+  if (!jarsPresent || !javaPresent)
+    throw new Error(
+      `${choice.packages.join(' and ')} are installed, but the jars or java are missing: ${zooKeeperJars.join(', ')}`,
+    );
 }
 
 /** Where a shared server can be had, the tests of it must run: only those that start their own fail, each by itself. */
@@ -43,13 +56,16 @@ async function noServer(): Promise<Error> {
   if (givenConnectString(env) === undefined && !(await dockerHasImage(zooKeeperImage(env)))) {
     return new AdviceError(adviseServer({ env, ...localFacts(), dockerAnswers: await engineAnswers() }));
   }
-  return new Error("A test that stops and starts its own ZooKeeper server needs Debian's packages zookeeper and default-jre-headless, which only root can install, with apt-get");
+  return new Error(
+    "A test that stops and starts its own ZooKeeper server needs Debian's packages zookeeper and default-jre-headless, which only root can install, with apt-get",
+  );
 }
 
 /** Installs packages with apt-get. Throws where that cannot be done. */
 export async function installDebianPackages(packages: readonly string[]): Promise<void> {
   const { isDebian, isRoot } = localFacts();
-  if (!isDebian || !isRoot) throw new Error(`Debian's ${packages.join(', ')} are missing, and only root can install them, with apt-get`);
+  if (!isDebian || !isRoot)
+    throw new Error(`Debian's ${packages.join(', ')} are missing, and only root can install them, with apt-get`);
   await aptInstall(packages);
 }
 
@@ -60,9 +76,13 @@ async function aptInstall(packages: readonly string[]): Promise<void> {
 }
 
 async function run(command: string, args: readonly string[]): Promise<void> {
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } });
+  const child = spawn(command, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  });
   let log = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (log += text));
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (log += text));
   const [code] = (await once(child, 'close')) as [number | null];
   if (code !== 0) throw new Error(`${command} ${args.join(' ')} failed with exit code ${code ?? 'none'}:\n${log}`);
 }

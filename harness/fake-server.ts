@@ -2,7 +2,10 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { listen, onFreshPorts } from './free-port.ts';
 
-/** What a fake server does with a connection when its first bytes have come: answers these and ends it, answers these and stays, or lets a real server speak. */
+/**
+ * What a fake server does with a connection when its first bytes have come: answers these and ends it, answers these
+ * and stays, or lets a real server speak.
+ */
 export type FakeAnswer = { readonly end: Buffer } | { readonly stay: Buffer } | { readonly relayTo: number };
 
 /** Speaks first what a test makes up, in the place of a ConnectResponse. */
@@ -17,7 +20,9 @@ export interface FakeServer extends AsyncDisposable {
  * @example
  * await using fake = await startFakeServer(() => ({ end: connectResponse({ timeoutMs: 1 }) }));
  */
-export async function startFakeServer(answer: (connection: number, request: Buffer) => FakeAnswer): Promise<FakeServer> {
+export async function startFakeServer(
+  answer: (connection: number, request: Buffer) => FakeAnswer,
+): Promise<FakeServer> {
   const sockets = new Set<Socket>();
   let asked = 0;
   const keep = (socket: Socket): void => {
@@ -58,8 +63,22 @@ export async function startFakeServer(answer: (connection: number, request: Buff
 }
 
 /** A ConnectResponse with its length in front, as a server sends it where nothing else is said. */
-export function connectResponse(fields: { timeoutMs?: number; sessionId?: bigint; passwordLength?: number; password?: Buffer; readOnly?: boolean } = {}): Buffer {
-  const { timeoutMs = 4_000, sessionId = 0x1000_0000_1234n, password = Buffer.alloc(16, 7), passwordLength = password.length, readOnly = false } = fields;
+export function connectResponse(
+  fields: {
+    timeoutMs?: number;
+    sessionId?: bigint;
+    passwordLength?: number;
+    password?: Buffer;
+    readOnly?: boolean;
+  } = {},
+): Buffer {
+  const {
+    timeoutMs = 4_000,
+    sessionId = 0x1000_0000_1234n,
+    password = Buffer.alloc(16, 7),
+    passwordLength = password.length,
+    readOnly = false,
+  } = fields;
   const head = Buffer.alloc(4 + 4 + 4 + 8 + 4);
   head.writeInt32BE(0, 4);
   head.writeInt32BE(timeoutMs, 8);

@@ -11,7 +11,9 @@ export interface FoundZooKeeper {
   stop(): Promise<void>;
 }
 
-/** The ZooKeeper to test against: ZOOKEEPER_CONNECT, else a Docker container, else a Java process of Debian's package. */
+/**
+ * The ZooKeeper to test against: ZOOKEEPER_CONNECT, else a Docker container, else a Java process of Debian's package.
+ */
 export async function findZooKeeper(): Promise<FoundZooKeeper> {
   const { env } = process;
   const asked = givenConnectString(env) === undefined && (await dockerHasImage(zooKeeperImage(env)));
@@ -25,7 +27,11 @@ export async function findZooKeeper(): Promise<FoundZooKeeper> {
     case 'install':
     case 'nothing': {
       const server = await startServer();
-      return { connectString: server.connectString, how: `a local server, process ${server.pid}`, stop: () => server.stop() };
+      return {
+        connectString: server.connectString,
+        how: `a local server, process ${server.pid}`,
+        stop: () => server.stop(),
+      };
     }
   }
 }

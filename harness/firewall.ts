@@ -14,7 +14,10 @@ export interface Link {
   readonly peer?: number;
   /** The port of the one peer that is not meant. */
   readonly exceptPeer?: number;
-  /** `reset`: who sends to the port is told at once that the connection is over, while the port's own side hears nothing. @default silent */
+  /**
+   * `reset`: who sends to the port is told at once that the connection is over, while the port's own side hears
+   * nothing. @default silent
+   */
   readonly how?: 'silent' | 'reset';
 }
 
@@ -27,7 +30,8 @@ export interface Cut extends AsyncDisposable {
 type Rule = readonly string[];
 
 /**
- * Cuts TCP connections of this machine: the kernel throws their packets away, and neither end is told. They heal when that is asked for, and
+ * Cuts TCP connections of this machine: the kernel throws their packets away, and neither end is told. They heal when
+ * that is asked for, and
  * when this process ends, however it does.
  *
  * @example
@@ -47,9 +51,13 @@ export function ensureFirewall(): Promise<void> {
 }
 
 async function ensure(): Promise<void> {
-  if (process.getuid?.() !== 0) throw new Error('Links between servers are cut by iptables, for which the tests must run as root on Linux');
+  if (process.getuid?.() !== 0)
+    throw new Error('Links between servers are cut by iptables, for which the tests must run as root on Linux');
   if (!isCommand('iptables')) {
-    if (!isCommand('apt-get')) throw new Error("Links between servers are cut by iptables, which is missing here, and so is apt-get to install it");
+    if (!isCommand('apt-get'))
+      throw new Error(
+        'Links between servers are cut by iptables, which is missing here, and so is apt-get to install it',
+      );
     console.error('Installing iptables by apt-get');
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
     await run('apt-get', ['update', '-qq'], { env });
@@ -65,9 +73,11 @@ async function tryOut(): Promise<void> {
   try {
     for (const how of ['silent', 'reset'] as const) {
       await using _ = await cut([{ port, how }]);
-      if (await answers(port)) throw new Error(`iptables took the rules that cut 127.0.0.1:${port} (${how}), and yet it can be reached`);
+      if (await answers(port))
+        throw new Error(`iptables took the rules that cut 127.0.0.1:${port} (${how}), and yet it can be reached`);
     }
-    if (!(await answers(port))) throw new Error(`127.0.0.1:${port} cannot be reached, although no rule of iptables cuts it any more`);
+    if (!(await answers(port)))
+      throw new Error(`127.0.0.1:${port} cannot be reached, although no rule of iptables cuts it any more`);
   } finally {
     server.close();
   }
@@ -80,7 +90,10 @@ function answers(port: number): Promise<boolean> {
       socket.destroy();
       resolve(doesAnswer);
     };
-    socket.once('connect', () => settle(true)).once('timeout', () => settle(false)).once('error', () => settle(false));
+    socket
+      .once('connect', () => settle(true))
+      .once('timeout', () => settle(false))
+      .once('error', () => settle(false));
   });
 }
 
@@ -88,7 +101,10 @@ async function cut(links: readonly Link[]): Promise<Cut> {
   const rules = links.flatMap(rulesOf);
   const inForce: Rule[] = [];
   // By a process of its own: rules that outlive a killed test would cut whoever gets these ports next.
-  const callOff = afterThisProcess('sh', ['-c', rules.map((rule) => `iptables ${command('-D', rule).join(' ')}`).join('; ')]);
+  const callOff = afterThisProcess('sh', [
+    '-c',
+    rules.map((rule) => `iptables ${command('-D', rule).join(' ')}`).join('; '),
+  ]);
   const healAll = async (): Promise<void> => {
     for (let rule = inForce.pop(); rule; rule = inForce.pop()) await iptables('-D', rule);
     callOff();

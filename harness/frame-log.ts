@@ -50,12 +50,15 @@ export class FrameLog {
   }
 
   close(): void {
-    for (const waiter of this.#waiters) waiter.reject(new Error(`The proxy was closed before it saw ${waiter.match.toString()}`));
+    for (const waiter of this.#waiters)
+      waiter.reject(new Error(`The proxy was closed before it saw ${waiter.match.toString()}`));
   }
 
   #notSeen({ match, missing }: Waiter, count: number, when: string): Error {
     const last = this.frames.slice(-10).map(describe).join('\n');
-    return new Error(`${count - missing} of ${count} frames seen ${when} for ${match.toString()}. The last of ${this.frames.length}:\n${last}`);
+    return new Error(
+      `${count - missing} of ${count} frames seen ${when} for ${match.toString()}. The last of ${this.frames.length}:\n${last}`,
+    );
   }
 }
 

@@ -2,7 +2,10 @@ import type { Frame, FrameAction, ZkProxy } from './zk-proxy.ts';
 
 type Match = (frame: Frame) => boolean;
 
-export const from = (side: Frame['from'], op: Frame['op']): Match => (frame) => frame.from === side && frame.op === op;
+export const from =
+  (side: Frame['from'], op: Frame['op']): Match =>
+  (frame) =>
+    frame.from === side && frame.op === op;
 
 export const sent = (op: Frame['op']): Match => from('client', op);
 

@@ -1,7 +1,8 @@
 import { ensureDebianZooKeeper } from './debian-zookeeper.ts';
 import { findZooKeeper, type FoundZooKeeper } from './find-zookeeper.ts';
 
-type State = { at: 'unused' } | { at: 'starting'; found: Promise<FoundZooKeeper> } | { at: 'ready'; found: FoundZooKeeper };
+type State =
+  { at: 'unused' } | { at: 'starting'; found: Promise<FoundZooKeeper> } | { at: 'ready'; found: FoundZooKeeper };
 
 let state: State = { at: 'unused' };
 
@@ -19,7 +20,10 @@ export function sharedConnectString(): string {
   return state.found.connectString;
 }
 
-/** On a bare machine the packages are installed here, where no test's time runs. A failure is told to the tests that need them. */
+/**
+ * On a bare machine the packages are installed here, where no test's time runs. A failure is told to the tests that
+ * need them.
+ */
 export async function mochaGlobalSetup(): Promise<void> {
   await ensureDebianZooKeeper().catch(() => undefined);
 }
@@ -31,7 +35,9 @@ export async function mochaGlobalTeardown(): Promise<void> {
   await found?.stop();
 }
 
-/** A test that leaves a socket or a timer behind would keep the run alive for ever; the run says so instead, and fails. */
+/**
+ * A test that leaves a socket or a timer behind would keep the run alive for ever; the run says so instead, and fails.
+ */
 function failIfKeptAlive(): void {
   setTimeout(() => {
     console.error(`Something keeps the process alive: ${process.getActiveResourcesInfo().join(', ')}`);

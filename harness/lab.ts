@@ -6,7 +6,10 @@ import { startProxy, type Frame, type ZkProxy } from './zk-proxy.ts';
 import { startServer, type ServerOptions, type ZooKeeperServer } from './zookeeper-server.ts';
 
 export interface LabOptions {
-  /** A server of the suite's own, which its tests may stop, starve, or reach through a proxy. Without it they use the shared ZooKeeper. */
+  /**
+   * A server of the suite's own, which its tests may stop, starve, or reach through a proxy. Without it they use the
+   * shared ZooKeeper.
+   */
   readonly server?: 'own' | ServerOptions;
   /** `client`, and those that `connect` opens, reach the server through a proxy. Needs a server of the suite's own. */
   readonly proxy?: boolean;
@@ -30,20 +33,25 @@ export interface Lab {
   readonly server: ZooKeeperServer;
   /** Of the server, and not of the proxy. */
   readonly connectString: string;
-  /** One client more, which is closed after the test. It goes through the proxy, unless another `connectString` is given. */
+  /**
+   * One client more, which is closed after the test. It goes through the proxy, unless another `connectString` is
+   * given.
+   */
   connect(options?: LockClientOptions, connectString?: string): Promise<LockClient>;
   /** What `client` has sent about the lock so far; nothing of it is under way any more. */
   requests(): Promise<Frame['op'][]>;
 }
 
 /**
- * The fixture of a suite: call it in a `describe`. After each test the clients are closed, then the observer, then the proxy.
+ * The fixture of a suite: call it in a `describe`. After each test the clients are closed, then the observer, then the
+ * proxy.
  *
  * @example
  * const lab = labOfEachTest('grants', { server: 'own', proxy: true, client: { sessionTimeoutMs: 2_000 } });
  */
 export function labOfEachTest(name: string, options: LabOptions = {}): Lab {
-  if (options.proxy && !options.server) throw new TypeError('A proxy stands before one server: give the suite one of its own');
+  if (options.proxy && !options.server)
+    throw new TypeError('A proxy stands before one server: give the suite one of its own');
   const lab = new OpenLab(name, options);
   before(() => lab.startServer());
   beforeEach(() => lab.open());
@@ -87,7 +95,10 @@ class OpenLab implements Lab {
     return this.#proxy;
   }
 
-  async connect(options?: LockClientOptions, connectString = this.#proxy?.connectString ?? this.connectString): Promise<LockClient> {
+  async connect(
+    options?: LockClientOptions,
+    connectString = this.#proxy?.connectString ?? this.connectString,
+  ): Promise<LockClient> {
     const client = await LockClient.connect(connectString, options);
     this.#clients.push(client);
     return client;
@@ -96,7 +107,9 @@ class OpenLab implements Lab {
   async requests(): Promise<Frame['op'][]> {
     // One connection answers in order.
     await new InterProcessMutex(this.client, testPath('fence')).participants();
-    return this.proxy.frames.filter(({ from, path }) => from === 'client' && path?.startsWith(this.path)).map(({ op }) => op);
+    return this.proxy.frames
+      .filter(({ from, path }) => from === 'client' && path?.startsWith(this.path))
+      .map(({ op }) => op);
   }
 
   async startServer(): Promise<void> {
@@ -114,7 +127,11 @@ class OpenLab implements Lab {
       await observing;
       return;
     }
-    [this.client, this.other] = await Promise.all([this.connect(client), this.connect({}, this.connectString), observing]);
+    [this.client, this.other] = await Promise.all([
+      this.connect(client),
+      this.connect({}, this.connectString),
+      observing,
+    ]);
     this.mutex = new InterProcessMutex(this.client, this.path);
     this.theirs = new InterProcessMutex(this.other, this.path);
   }

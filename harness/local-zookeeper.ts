@@ -88,8 +88,13 @@ export class LocalZooKeeper implements ZooKeeperServer {
 
   async start(): Promise<void> {
     if (this.#state.at === 'removed') throw new Error(`${this.connectString} was stopped, and its data removed`);
-    if (this.#state.at === 'started' && !this.#state.process.hasEnded) throw new Error(`${this.connectString} is running already`);
-    const process = await ZooKeeperProcess.spawn({ directory: this.#directory, main: this.#main, javaOptions: this.#javaOptions });
+    if (this.#state.at === 'started' && !this.#state.process.hasEnded)
+      throw new Error(`${this.connectString} is running already`);
+    const process = await ZooKeeperProcess.spawn({
+      directory: this.#directory,
+      main: this.#main,
+      javaOptions: this.#javaOptions,
+    });
     this.#state = { at: 'started', process };
     try {
       await this.#serving(process);
@@ -148,7 +153,9 @@ export class LocalZooKeeper implements ZooKeeperServer {
       if (serves === true) return;
       await delay(pollMs);
     }
-    throw new Error(`ZooKeeper at ${this.connectString} did not serve within ${startLimitMs} ms:\n${process.logTail()}`);
+    throw new Error(
+      `ZooKeeper at ${this.connectString} did not serve within ${startLimitMs} ms:\n${process.logTail()}`,
+    );
   }
 
   async #serves(): Promise<boolean> {
@@ -172,11 +179,13 @@ export class LocalZooKeeper implements ZooKeeperServer {
   }
 
   #notRunning(complaint: string): void {
-    if (this.#state.at === 'started' && !this.#state.process.hasEnded) throw new Error(`${this.connectString} ${complaint}: it is running`);
+    if (this.#state.at === 'started' && !this.#state.process.hasEnded)
+      throw new Error(`${this.connectString} ${complaint}: it is running`);
   }
 
   #running(complaint: string): ZooKeeperProcess {
-    if (this.#state.at !== 'started' || this.#state.process.hasEnded) throw new Error(`${this.connectString} ${complaint}: it is not running`);
+    if (this.#state.at !== 'started' || this.#state.process.hasEnded)
+      throw new Error(`${this.connectString} ${complaint}: it is not running`);
     return this.#state.process;
   }
 }
@@ -206,5 +215,7 @@ function configuration(port: number, dataDirectory: string, options: ServerOptio
     ...extra,
     ...options.config,
   };
-  return Object.entries(lines).map(([key, value]) => `${key}=${value}\n`).join('');
+  return Object.entries(lines)
+    .map(([key, value]) => `${key}=${value}\n`)
+    .join('');
 }

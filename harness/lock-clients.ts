@@ -1,7 +1,13 @@
 import { LockClient, type ConnectionState, type LockClientOptions } from '../src/index.ts';
 
-/** Connects to the first of these that answers, in this order: a client shuffles its servers, and here one must come first. */
-export function connectInOrder(servers: readonly { readonly connectString: string }[], options: LockClientOptions): Promise<LockClient> {
+/**
+ * Connects to the first of these that answers, in this order: a client shuffles its servers, and here one must come
+ * first.
+ */
+export function connectInOrder(
+  servers: readonly { readonly connectString: string }[],
+  options: LockClientOptions,
+): Promise<LockClient> {
   const { random } = Math;
   Math.random = () => 0;
   try {

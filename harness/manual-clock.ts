@@ -38,7 +38,9 @@ export class ManualClock implements Clock {
   advance(ms: number): void {
     const until = this.#now + ms;
     for (;;) {
-      const [next] = [...this.#timers].filter(([, timer]) => timer.dueAt <= until).sort(([, a], [, b]) => a.dueAt - b.dueAt);
+      const [next] = [...this.#timers]
+        .filter(([, timer]) => timer.dueAt <= until)
+        .sort(([, a], [, b]) => a.dueAt - b.dueAt);
       if (!next) break;
       this.#timers.delete(next[0]);
       this.#now = Math.max(this.#now, next[1].dueAt);

@@ -1,7 +1,10 @@
 import type { AclEntry, LockClient } from '../src/index.ts';
 import { ExpiredError, isConnectionLoss, isNoNode, PlainClient } from './plain-client.ts';
 
-/** Another client on the same servers, without any code of the library: it sees and changes what any ZooKeeper client can. */
+/**
+ * Another client on the same servers, without any code of the library: it sees and changes what any ZooKeeper client
+ * can.
+ */
 export interface Observer extends AsyncDisposable {
   children(path: string): Promise<string[]>;
   /** The children that a session created, with that session's id. */
@@ -55,7 +58,12 @@ class PlainObserver implements Observer {
 
   async ephemerals(path: string): Promise<{ readonly name: string; readonly owner: bigint }[]> {
     const names = await this.children(path);
-    const all = await Promise.all(names.map(async (name) => ({ name, owner: (await this.#read((client) => client.exists(`${path}/${name}`)))?.ephemeralOwner ?? 0n })));
+    const all = await Promise.all(
+      names.map(async (name) => ({
+        name,
+        owner: (await this.#read((client) => client.exists(`${path}/${name}`)))?.ephemeralOwner ?? 0n,
+      })),
+    );
     return all.filter(({ owner }) => owner !== 0n);
   }
 
@@ -89,7 +97,8 @@ class PlainObserver implements Observer {
     if (id.readBigInt64BE() === 0n) return;
     for (let tries = 0; tries < endTries; tries += 1) {
       try {
-        // The server drops the victim's connection here. Where the victim is faster, it attaches again, and the server drops this one before the close.
+        // The server drops the victim's connection here. Where the victim is faster, it attaches again, and the server
+        // drops this one before the close.
         await (await PlainClient.connect(this.#connectString, { id, password })).close();
       } catch (error) {
         if (error instanceof ExpiredError) return;

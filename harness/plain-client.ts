@@ -64,8 +64,10 @@ function codeOf(error: unknown): unknown {
 }
 
 /**
- * One session of node-zookeeper-client without any of the library's own code. It is used until its first disconnection, because what
- * node-zookeeper-client does after that is not to be relied on: replies that were cut in the middle, requests that are never answered.
+ * One session of node-zookeeper-client without any of the library's own code. It is used until its first disconnection,
+ * because what
+ * node-zookeeper-client does after that is not to be relied on: replies that were cut in the middle, requests that are
+ * never answered.
  */
 export class PlainClient {
   #isConnected = false;
@@ -80,7 +82,11 @@ export class PlainClient {
 
   private constructor(connectString: string, session: Session | undefined) {
     // With retries, a create that is repeated after a lost reply says NODE_EXISTS.
-    this.#client = library.createClient(connectString, { sessionTimeout: sessionTimeoutMs, retries: 0, ...(session && { sessionId: session.id, sessionPassword: session.password }) });
+    this.#client = library.createClient(connectString, {
+      sessionTimeout: sessionTimeoutMs,
+      retries: 0,
+      ...(session && { sessionId: session.id, sessionPassword: session.password }),
+    });
   }
 
   get isConnected(): boolean {
@@ -89,7 +95,9 @@ export class PlainClient {
 
   async create(path: string, acl: readonly Acl[]): Promise<void> {
     const entries = acl.map(({ permissions, scheme, id }) => new library.ACL(permissions, new library.Id(scheme, id)));
-    await this.#ask<[string]>((client, callback) => client.create(path, Buffer.alloc(0), entries, library.CreateMode.PERSISTENT, callback));
+    await this.#ask<[string]>((client, callback) =>
+      client.create(path, Buffer.alloc(0), entries, library.CreateMode.PERSISTENT, callback),
+    );
   }
 
   async getChildren(path: string): Promise<string[]> {
@@ -100,7 +108,9 @@ export class PlainClient {
   /** Undefined where there is no such znode. */
   async exists(path: string): Promise<{ readonly ephemeralOwner: bigint; readonly czxid: bigint } | undefined> {
     const [stat] = await this.#ask<[Stat | null]>((client, callback) => client.exists(path, callback));
-    return stat ? { ephemeralOwner: stat.ephemeralOwner.readBigInt64BE(), czxid: stat.czxid.readBigInt64BE() } : undefined;
+    return stat
+      ? { ephemeralOwner: stat.ephemeralOwner.readBigInt64BE(), czxid: stat.czxid.readBigInt64BE() }
+      : undefined;
   }
 
   async getData(path: string): Promise<Buffer> {
@@ -134,7 +144,10 @@ export class PlainClient {
       await new Promise<void>((resolve, reject) => {
         client.once('connected', resolve);
         client.once('expired', () => reject(new ExpiredError(`The session has expired at ${connectString}`)));
-        timer = setTimeout(() => reject(new Error(`No server of ${connectString} has answered within ${connectLimitMs} ms`)), connectLimitMs);
+        timer = setTimeout(
+          () => reject(new Error(`No server of ${connectString} has answered within ${connectLimitMs} ms`)),
+          connectLimitMs,
+        );
         client.connect();
       });
     } catch (error) {
@@ -147,7 +160,9 @@ export class PlainClient {
     client.once('disconnected', () => this.#destroy());
   }
 
-  #ask<Results extends unknown[]>(request: (client: LibraryClient, callback: Callback<Results>) => void): Promise<Results> {
+  #ask<Results extends unknown[]>(
+    request: (client: LibraryClient, callback: Callback<Results>) => void,
+  ): Promise<Results> {
     return new Promise((resolve, reject) => {
       // A half-open connection is never noticed by node-zookeeper-client.
       const timer = setTimeout(() => {

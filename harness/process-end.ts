@@ -27,7 +27,9 @@ function cleanUp(): void {
   for (const cleanup of cleanups) cleanup();
 }
 
-/** These signals end a process without an 'exit' event, unless somebody listens. Who else listens decides for himself. */
+/**
+ * These signals end a process without an 'exit' event, unless somebody listens. Who else listens decides for himself.
+ */
 function exitIfAlone(signal: NodeJS.Signals): void {
   if (process.listenerCount(signal) === 1) process.exit(deadlySignals[signal as keyof typeof deadlySignals]);
 }

@@ -25,7 +25,9 @@ export async function startRelay(address: string, port: number, target?: number)
     far.on('close', () => near.destroy());
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(error.code === 'EADDRINUSE' ? new PortTakenError(error.message) : error));
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(error.code === 'EADDRINUSE' ? new PortTakenError(error.message) : error),
+    );
     server.listen(port, address, resolve);
   });
   return {

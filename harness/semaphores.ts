@@ -4,9 +4,16 @@ import type { Observer } from './observer.ts';
 import { until } from './until.ts';
 
 /** Resolves when as many are in the leases' folder and in the line of the mutex. */
-export function crowd(observer: Observer, path: string, { leases, locks }: { leases: number; locks: number }): Promise<void> {
+export function crowd(
+  observer: Observer,
+  path: string,
+  { leases, locks }: { leases: number; locks: number },
+): Promise<void> {
   return until(`${leases} leases and ${locks} in line at ${path}`, async () => {
-    const [atLeases, atLocks] = await Promise.all([observer.children(`${path}/leases`), observer.children(`${path}/locks`)]);
+    const [atLeases, atLocks] = await Promise.all([
+      observer.children(`${path}/leases`),
+      observer.children(`${path}/locks`),
+    ]);
     return atLeases.length === leases && atLocks.length === locks;
   });
 }

@@ -14,14 +14,18 @@ export function connectionsOf(pid: number): TcpConnection[] {
     const [, ...lines] = readFileSync(`/proc/${pid}/net/${table}`, 'utf8').trimEnd().split('\n');
     return lines.flatMap((line) => {
       const [, local = '', remote = '', state, , , , , , inode = ''] = line.trim().split(/\s+/);
-      return state === established && inodes.has(inode) ? [{ localPort: portOf(local), remotePort: portOf(remote) }] : [];
+      return state === established && inodes.has(inode)
+        ? [{ localPort: portOf(local), remotePort: portOf(remote) }]
+        : [];
     });
   });
 }
 
 function socketsOf(pid: number): Set<string> {
   const folder = `/proc/${pid}/fd`;
-  const inodes = readdirSync(folder).map((descriptor) => /^socket:\[(\d+)\]$/.exec(targetOf(`${folder}/${descriptor}`))?.[1]);
+  const inodes = readdirSync(folder).map(
+    (descriptor) => /^socket:\[(\d+)\]$/.exec(targetOf(`${folder}/${descriptor}`))?.[1],
+  );
   return new Set(inodes.filter((inode) => inode !== undefined));
 }
 

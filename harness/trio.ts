@@ -22,7 +22,9 @@ export class Trio implements AsyncDisposable {
 
   static async start(options = { tickTimeMs, syncLimit }): Promise<Trio> {
     await ensureFirewall();
-    const trio = new Trio(await startEnsemble(3, { tickTimeMs: options.tickTimeMs, config: { syncLimit: options.syncLimit } }));
+    const trio = new Trio(
+      await startEnsemble(3, { tickTimeMs: options.tickTimeMs, config: { syncLimit: options.syncLimit } }),
+    );
     await trio.whole();
     return trio;
   }
@@ -46,7 +48,12 @@ export class Trio implements AsyncDisposable {
       const modes = await Promise.all(this.servers.map((server) => serverMode('127.0.0.1', server.port)));
       const [leader] = this.servers.filter((_, index) => modes[index] === 'leader');
       const [one, other] = this.servers.filter((_, index) => modes[index] === 'follower');
-      return leader !== undefined && one !== undefined && other !== undefined && found.push({ leader, followers: [one, other] }) > 0;
+      return (
+        leader !== undefined &&
+        one !== undefined &&
+        other !== undefined &&
+        found.push({ leader, followers: [one, other] }) > 0
+      );
     };
     await until('one leads and two follow', look, 30_000);
     const [roles] = found;
@@ -63,7 +70,10 @@ export class Trio implements AsyncDisposable {
     return this.#cut(follower, [{ port: quorum, exceptPeer }]);
   }
 
-  /** The followers notice as soon as they have something to say, and elect another one; the leader waits for them, and serves its clients. */
+  /**
+   * The followers notice as soon as they have something to say, and elect another one; the leader waits for them, and
+   * serves its clients.
+   */
   async cutLeaderOff({ leader, followers }: Roles): Promise<Cut> {
     const { quorum, election } = await portsOf(leader);
     const elections = await Promise.all(followers.map(async (follower) => (await portsOf(follower)).election));
@@ -92,7 +102,8 @@ export class Trio implements AsyncDisposable {
     const others = this.servers.filter((server) => !wereCut.includes(server));
     others.filter(runs).forEach((server) => server.resume());
     await Promise.all(others.filter((server) => !runs(server)).map((server) => server.start()));
-    // TCP tries again later and later: by itself, a connection that was cut for seconds would come to life only after as many.
+    // TCP tries again later and later: by itself, a connection that was cut for seconds would come to life only after
+    // as many.
     await this.restart(...wereCut);
   }
 

@@ -4,7 +4,10 @@ export function aborted(signal: AbortSignal): Promise<unknown> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(signal.reason), { once: true }));
 }
 
-/** Asks again, a turn of the event loop and a few milliseconds apart, until `look` says yes; for what tells nobody when it happens. */
+/**
+ * Asks again, a turn of the event loop and a few milliseconds apart, until `look` says yes; for what tells nobody when
+ * it happens.
+ */
 export async function until(what: string, look: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
   const giveUpAt = performance.now() + withinMs;
   while (!(await look())) {

@@ -118,7 +118,18 @@ export function withError(frame: Frame, error: number): Buffer {
   return bytes;
 }
 
-const withoutPath: readonly Op[] = ['unknown', 'ping', 'auth', 'setWatches', 'setWatches2', 'sasl', 'reconfig', 'closeSession', 'multiRead', 'whoAmI'];
+const withoutPath: readonly Op[] = [
+  'unknown',
+  'ping',
+  'auth',
+  'setWatches',
+  'setWatches2',
+  'sasl',
+  'reconfig',
+  'closeSession',
+  'multiRead',
+  'whoAmI',
+];
 const replyHeaderBytes = 16;
 const multiHeaderBytes = 9;
 

@@ -2,8 +2,10 @@ import type { Socket } from 'node:net';
 import { FrameSplitter, withError, type Frame, type FrameDecoder } from './zk-frame.ts';
 
 /**
- * What happens to a frame. `drop` forgets it, `cut` destroys both sockets before it, `cut-inside` in the middle of it and `cut-after` behind
- * it, `hold` keeps it and all that follows its way until `speak()`, `delayUntil` until a promise settles. `replaceWith` sends other bytes
+ * What happens to a frame. `drop` forgets it, `cut` destroys both sockets before it, `cut-inside` in the middle of it
+ * and `cut-after` behind
+ * it, `hold` keeps it and all that follows its way until `speak()`, `delayUntil` until a promise settles. `replaceWith`
+ * sends other bytes
  * in its place, their length in front.
  */
 export type FrameAction =

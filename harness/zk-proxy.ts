@@ -17,9 +17,15 @@ export interface ZkProxy extends AsyncDisposable {
   /** All that arrived so far, both ways, those included that were dropped or are held. */
   readonly frames: readonly Frame[];
   clear(): void;
-  /** Rules are asked in the order in which they came, each frame once, when its turn comes. Returns what removes the rule. */
+  /**
+   * Rules are asked in the order in which they came, each frame once, when its turn comes. Returns what removes the
+   * rule.
+   */
   on(rule: FrameRule): () => void;
-  /** Resolves with the `count`-th frame that matches, past ones included, once it was acted on, or arrived in a line of held ones. */
+  /**
+   * Resolves with the `count`-th frame that matches, past ones included, once it was acted on, or arrived in a line of
+   * held ones.
+   */
   seen(match: (frame: Frame) => boolean, count?: number): Promise<Frame>;
   /** A half-open link: sockets stay as they are, and nothing goes either way, not even the news of a closed socket. */
   silence(): void;

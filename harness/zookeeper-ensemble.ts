@@ -68,7 +68,10 @@ class LocalEnsemble implements Ensemble {
 function createMembers(size: number, ports: readonly number[], options: ServerOptions): LocalZooKeeper[] {
   const ids = Array.from({ length: size }, (_, index) => index + 1);
   const clientPort = (id: number) => ports[id - 1] ?? 0;
-  const votes = ids.map((id) => [`server.${id}`, `127.0.0.1:${ports[size + id - 1] ?? 0}:${ports[2 * size + id - 1] ?? 0}`]);
-  const config = { initLimit: 20, syncLimit: 10, ...Object.fromEntries(votes) as Record<string, string> };
+  const votes = ids.map((id) => [
+    `server.${id}`,
+    `127.0.0.1:${ports[size + id - 1] ?? 0}:${ports[2 * size + id - 1] ?? 0}`,
+  ]);
+  const config = { initLimit: 20, syncLimit: 10, ...(Object.fromEntries(votes) as Record<string, string>) };
   return ids.map((id) => new LocalZooKeeper({ main: 'quorum', port: clientPort(id), id }, options, config));
 }

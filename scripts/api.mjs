@@ -1,4 +1,5 @@
-// npm run api: writes the public declarations of dist to api/. With --check it writes nothing, and fails where that would change them.
+// npm run api: writes the public declarations of dist to api/. With --check it writes nothing, and fails where that
+// would change them.
 import { Extractor, ExtractorConfig } from '@microsoft/api-extractor';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -14,7 +15,12 @@ const config = ExtractorConfig.prepare({
     projectFolder: root,
     mainEntryPointFilePath: join(root, 'dist/index.d.ts'),
     compiler: { tsconfigFilePath: join(root, 'tsconfig.build.json') },
-    apiReport: { enabled: true, reportFolder: join(root, 'api'), reportTempFolder: folder, reportFileName: 'zookeeper-fair-lock.api.md' },
+    apiReport: {
+      enabled: true,
+      reportFolder: join(root, 'api'),
+      reportTempFolder: folder,
+      reportFileName: 'zookeeper-fair-lock.api.md',
+    },
     newlineKind: 'lf',
     messages: {
       compilerMessageReporting: { default: { logLevel: 'error' } },
@@ -36,14 +42,17 @@ try {
   const { apiReportChanged, errorCount } = Extractor.invoke(config, { localBuild: !isCheck, messageCallback: quiet });
   if (isCheck && apiReportChanged) showDifference();
   process.exitCode = errorCount > 0 || (isCheck && apiReportChanged) ? 1 : 0;
-  if (process.exitCode === 0) console.log(apiReportChanged ? 'The report in api/ was rewritten.' : 'The report in api/ is what dist declares.');
+  if (process.exitCode === 0)
+    console.log(apiReportChanged ? 'The report in api/ was rewritten.' : 'The report in api/ is what dist declares.');
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
 function showDifference() {
   spawnSync('git', ['diff', '--no-index', config.reportFilePath, config.reportTempFilePath], { stdio: 'inherit' });
-  console.error('The public API is not what api/ says. If that is what you want: npm run api, commit it, and tell the CHANGELOG.');
+  console.error(
+    'The public API is not what api/ says. If that is what you want: npm run api, commit it, and tell the CHANGELOG.',
+  );
 }
 
 function quiet(message) {

@@ -8,7 +8,11 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 export function bootstrap() {
   if (isInstalled()) return;
   console.log('Installing the dependencies: npm ci');
-  const npm = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: root, encoding: 'utf8', shell: process.platform === 'win32' });
+  const npm = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], {
+    cwd: root,
+    encoding: 'utf8',
+    shell: process.platform === 'win32',
+  });
   if (npm.status === 0) return;
   console.error(`${npm.stdout ?? ''}${npm.stderr ?? ''}${npm.error?.message ?? ''}`);
   process.exit(npm.status || 1);

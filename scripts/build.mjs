@@ -6,6 +6,9 @@ import { run } from './run.mjs';
 
 const dist = join(root, 'dist');
 rmSync(dist, { recursive: true, force: true });
-process.exitCode = await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], { cwd: root });
-// The project's own scripts and tests are ES modules; what is shipped is CommonJS, which `import` and `require` share as one copy.
+process.exitCode = await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], {
+  cwd: root,
+});
+// The project's own scripts and tests are ES modules; what is shipped is CommonJS, which `import` and `require` share
+// as one copy.
 if (process.exitCode === 0) writeFileSync(join(dist, 'package.json'), '{ "type": "commonjs" }\n');

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { bootstrap, root } from './bootstrap.mjs';
 import { builds as all } from './chaos-broken/builds.mjs';
 import { Copy } from './mutants/copy.mjs';
+import { passages } from './mutants/passage.mjs';
 
 const limitMs = 10 * 60_000;
 const minutesOfRun = 2;
@@ -24,7 +25,7 @@ process.exitCode = problems === 0 ? 0 : 1;
 
 /** Runs of two minutes, each with another seed, until one fails for a violation. */
 async function isCaught({ name, edits, java = 2 }) {
-  const stale = edits.filter(({ file, find }) => readFileSync(join(root, file), 'utf8').split(find).length !== 2);
+  const stale = edits.filter(({ file, find }) => passages(readFileSync(join(root, file), 'utf8'), find).length !== 1);
   if (stale.length > 0) {
     console.log(`STALE: ${name}: ${stale.map(({ file }) => file).join(', ')}`);
     return false;
@@ -32,7 +33,20 @@ async function isCaught({ name, edits, java = 2 }) {
   const copy = new Copy(temporary);
   for (const edit of edits) copy.mutate(edit);
   // What does not even compile breaks every run, and proves nothing.
-  const compiled = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '--noEmit', '--noUnusedLocals', 'false', '--noUnusedParameters', 'false', '--project', copy.folder], { encoding: 'utf8' });
+  const compiled = spawnSync(
+    process.execPath,
+    [
+      join(root, 'node_modules/typescript/bin/tsc'),
+      '--noEmit',
+      '--noUnusedLocals',
+      'false',
+      '--noUnusedParameters',
+      'false',
+      '--project',
+      copy.folder,
+    ],
+    { encoding: 'utf8' },
+  );
   if (compiled.status !== 0) {
     console.log(`DOES NOT COMPILE: ${name}\n${compiled.stdout}`);
     return false;
@@ -54,11 +68,25 @@ async function isCaught({ name, edits, java = 2 }) {
 
 function run(folder, java) {
   const seed = Math.floor(Math.random() * 2 ** 31);
-  const args = ['--import=tsx', 'chaos/main.ts', '--minutes', String(minutesOfRun), '--seed', String(seed), '--sticky', 'off', '--java', String(java), '--out', join(folder, 'chaos-results')];
+  const args = [
+    '--import=tsx',
+    'chaos/main.ts',
+    '--minutes',
+    String(minutesOfRun),
+    '--seed',
+    String(seed),
+    '--sticky',
+    'off',
+    '--java',
+    String(java),
+    '--out',
+    join(folder, 'chaos-results'),
+  ];
   return new Promise((resolve) => {
     const child = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text) => (output += text));
     child.once('close', (code) => resolve({ code, output }));
   });
 }

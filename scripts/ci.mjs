@@ -1,4 +1,5 @@
-// Everything that must hold on a bare machine. Called by .ci/run. It ends with all that failed, said again, and the sum.
+// Everything that must hold on a bare machine. Called by .ci/run. It ends with all that failed, said again, and the
+// sum.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,11 +26,17 @@ try {
   bootstrap();
   await step('npm run typecheck', 'npm', ['run', 'typecheck']);
   await step('npm run lint', 'npm', ['run', 'lint']);
+  await step('npm run format:check', 'npm', ['run', 'format:check']);
   await step('npm run api -- --check', 'npm', ['run', 'api', '--', '--check']);
   await step('npm run docs', 'npm', ['run', 'docs']);
   const coverage = join(scratch, 'coverage');
   await suite('npm test', 'npm', ['test'], { NODE_V8_COVERAGE: coverage });
-  await step('the coverage of npm test', process.execPath, ['node_modules/c8/bin/c8.js', 'report', '--temp-directory', coverage]);
+  await step('the coverage of npm test', process.execPath, [
+    'node_modules/c8/bin/c8.js',
+    'report',
+    '--temp-directory',
+    coverage,
+  ]);
   await suite('npm run test:embedded', 'npm', ['run', 'test:embedded']);
   await suite('npm run test:package', 'npm', ['run', 'test:package']);
   await suite('npm run test:examples', 'npm', ['run', 'test:examples']);
@@ -55,7 +62,12 @@ async function suite(name, command, args, env = {}) {
   const file = join(scratch, 'totals');
   rmSync(file, { force: true });
   const { problem } = await execute(name, command, args, { env: { ...process.env, ...env, TEST_TOTALS: file } });
-  const totals = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line)) : [];
+  const totals = existsSync(file)
+    ? readFileSync(file, 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+    : [];
   for (const { passed, failed, skipped, problems } of totals) {
     sum.passed += passed;
     sum.failed += failed;
@@ -73,7 +85,9 @@ async function step(name, command, args) {
   count(name, problem === undefined, `${problem}\n${output.split('\n').slice(-40).join('\n')}`);
 }
 
-/** What a newcomer does: clone, start. It must end with a table that shows no overlap, and leave the clone as it was. */
+/**
+ * What a newcomer does: clone, start. It must end with a table that shows no overlap, and leave the clone as it was.
+ */
 async function demonstration() {
   const name = 'npm start in a fresh clone';
   const clone = join(scratch, 'clone');

@@ -1,17 +1,19 @@
-// npm run test:containers [-- --keep-engine] [mocha's options]: the tests of the shared ZooKeeper against the real image, one server, then three
+// npm run test:containers [-- --keep-engine] [mocha's options]: the tests of the shared ZooKeeper against the real
+// image, one server, then three
 import { bootstrap } from './bootstrap.mjs';
 import { runMocha } from './mocha.mjs';
 
 bootstrap();
 const { register } = await import('tsx/esm/api');
 register();
-const [{ openEngine }, { ensureImage }, { ComposeEnsemble }, { sharedServerTests }, { AdviceError }] = await Promise.all([
-  import('../harness/docker/engine.ts'),
-  import('../harness/docker/image.ts'),
-  import('../harness/docker/compose-ensemble.ts'),
-  import('../harness/docker/shared-server-tests.ts'),
-  import('../harness/docker/advice.ts'),
-]);
+const [{ openEngine }, { ensureImage }, { ComposeEnsemble }, { sharedServerTests }, { AdviceError }] =
+  await Promise.all([
+    import('../harness/docker/engine.ts'),
+    import('../harness/docker/image.ts'),
+    import('../harness/docker/compose-ensemble.ts'),
+    import('../harness/docker/shared-server-tests.ts'),
+    import('../harness/docker/advice.ts'),
+  ]);
 
 const args = process.argv.slice(2);
 const keep = args.includes('--keep-engine');

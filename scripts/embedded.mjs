@@ -1,4 +1,5 @@
-// npm run test:embedded [-- --sequences 20000 --seed 1] [mocha's arguments, or test files]: the embedded ZooKeeper against the real one
+// npm run test:embedded [-- --sequences 20000 --seed 1] [mocha's arguments, or test files]: the embedded ZooKeeper
+// against the real one
 import { bootstrap } from './bootstrap.mjs';
 import { runMocha } from './mocha.mjs';
 

@@ -1,4 +1,5 @@
-// npm run test:examples [-- mocha's arguments, or test files]: the programs of examples/, as users would run them, on the built package
+// npm run test:examples [-- mocha's arguments, or test files]: the programs of examples/, as users would run them, on
+// the built package
 import { bootstrap, root } from './bootstrap.mjs';
 import { runMocha } from './mocha.mjs';
 import { run } from './run.mjs';
@@ -7,5 +8,8 @@ bootstrap();
 process.exitCode = await run(process.execPath, ['scripts/build.mjs'], { cwd: root });
 if (process.exitCode === 0) {
   const args = process.argv.slice(2);
-  process.exitCode = await runMocha(process.execPath, args.some((argument) => argument.endsWith('.ts')) ? args : ['test/examples/*.test.ts', ...args]);
+  process.exitCode = await runMocha(
+    process.execPath,
+    args.some((argument) => argument.endsWith('.ts')) ? args : ['test/examples/*.test.ts', ...args],
+  );
 }

@@ -1,4 +1,5 @@
-// npm run test:mutants [-- part of a name]: breaks the lines of src that matter most, one at a time. The tests that guard a line must notice.
+// npm run test:mutants [-- part of a name]: breaks the lines of src that matter most, one at a time. The tests that
+// guard a line must notice.
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import { performance } from 'node:perf_hooks';
 import { bootstrap, root } from './bootstrap.mjs';
 import { Copy } from './mutants/copy.mjs';
 import { mutants as all } from './mutants/list.mjs';
+import { passages } from './mutants/passage.mjs';
 import { anyOf, runTests } from './mutants/tests.mjs';
 
 const atOnce = 2;
@@ -23,7 +25,10 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () =>
 process.exitCode = 1;
 const { killed, problems } = await judge();
 if (process.env.TEST_TOTALS) {
-  appendFileSync(process.env.TEST_TOTALS, `${JSON.stringify({ suite: 'mutants', passed: killed, failed: problems.length, skipped: 0, problems })}\n`);
+  appendFileSync(
+    process.env.TEST_TOTALS,
+    `${JSON.stringify({ suite: 'mutants', passed: killed, failed: problems.length, skipped: 0, problems })}\n`,
+  );
 }
 for (const problem of problems) console.error(`\n${problem}`);
 console.log(`\n${killed} killed, ${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}`);
@@ -53,20 +58,30 @@ async function judge() {
 
 /** The line may have been rewritten since: then nobody knows whether it is still guarded. */
 function staleness({ name, file, find }) {
-  const times = readFileSync(join(root, file), 'utf8').split(find).length - 1;
-  return times === 1 ? [] : [`STALE: ${name}: ${file} has this ${times} times instead of once, so scripts/mutants/list.mjs needs a look:\n${find}`];
+  const times = passages(readFileSync(join(root, file), 'utf8'), find).length;
+  return times === 1
+    ? []
+    : [
+        `STALE: ${name}: ${file} has this ${times} times instead of once, so scripts/mutants/list.mjs needs a look:\n${find}`,
+      ];
 }
 
 /** What fails without any mutation, and what is not there to fail, says nothing. */
 async function problemsWithout(copy) {
   const startedAt = performance.now();
   const files = [...new Set(mutants.flatMap(({ tests }) => tests.files))];
-  const { passed, failed, isLate, output } = await runTests({ files, grep: anyOf(mutants.flatMap(({ tests }) => tests.named)) }, { folder: copy.folder, temporary, limitMs: limitOfAllMs });
+  const { passed, failed, isLate, output } = await runTests(
+    { files, grep: anyOf(mutants.flatMap(({ tests }) => tests.named)) },
+    { folder: copy.folder, temporary, limitMs: limitOfAllMs },
+  );
   console.log(`without a mutation: ${passed.length} tests pass, ${failed.length} fail (${since(startedAt)})`);
   if (isLate) return [`The tests did not end within ${limitOfAllMs / 1_000} s without a mutation:\n${output}`];
-  if (failed.length > 0) return failed.map(({ error, ...test }) => `Fails without a mutation: ${test.failed}\n${error}`);
+  if (failed.length > 0)
+    return failed.map(({ error, ...test }) => `Fails without a mutation: ${test.failed}\n${error}`);
   return mutants.flatMap(({ name, tests }) =>
-    tests.named.filter((text) => !passed.some((test) => test.passed.includes(text))).map((text) => `STALE: ${name}: no test is named "${text}"\n${output}`),
+    tests.named
+      .filter((text) => !passed.some((test) => test.passed.includes(text)))
+      .map((text) => `STALE: ${name}: no test is named "${text}"\n${output}`),
   );
 }
 
@@ -75,7 +90,10 @@ async function survival(mutant, copy) {
   const startedAt = performance.now();
   const { files, named } = mutant.tests;
   const restore = copy.mutate(mutant);
-  const { passed, failed, isLate, code, output } = await runTests({ files, grep: anyOf(named), bail: true }, { folder: copy.folder, temporary, limitMs });
+  const { passed, failed, isLate, code, output } = await runTests(
+    { files, grep: anyOf(named), bail: true },
+    { folder: copy.folder, temporary, limitMs },
+  );
   restore();
   const tell = (outcome, how) => console.log(`${outcome.padEnd(8)} ${mutant.name} (${since(startedAt)}): ${how}`);
   const [first] = failed;

@@ -11,7 +11,10 @@ process.exitCode = await runMocha(node, args);
 
 /** Asked once, so that mocha and its children do not run under npx. */
 function nodeBinary(version) {
-  const npx = spawnSync('npx', ['-y', '-p', `node@${version}`, 'node', '-p', 'process.execPath'], { cwd: root, encoding: 'utf8' });
+  const npx = spawnSync('npx', ['-y', '-p', `node@${version}`, 'node', '-p', 'process.execPath'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
   const path = npx.stdout?.trim().split('\n').at(-1);
   if (npx.status === 0 && path) return path;
   console.error(`npx brings no node@${version}:\n${npx.stderr ?? npx.error?.message}`);

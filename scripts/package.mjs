@@ -1,4 +1,5 @@
-// npm run test:package [-- mocha's arguments, or test files]: what users install, packed, and used on every supported Node
+// npm run test:package [-- mocha's arguments, or test files]: what users install, packed, and used on every supported
+// Node
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,7 +22,11 @@ try {
 
 /** As `npm publish` does it, the build included. */
 function pack() {
-  const npm = spawnSync('npm', ['pack', '--pack-destination', folder], { cwd: root, encoding: 'utf8', shell: process.platform === 'win32' });
+  const npm = spawnSync('npm', ['pack', '--pack-destination', folder], {
+    cwd: root,
+    encoding: 'utf8',
+    shell: process.platform === 'win32',
+  });
   if (npm.status !== 0) throw new Error(`npm pack failed:\n${npm.stdout ?? ''}${npm.stderr ?? ''}`);
   const [tarball] = readdirSync(folder);
   return join(folder, tarball);
@@ -29,10 +34,16 @@ function pack() {
 
 /** Goes on after a failure, so that one run tells all of them. */
 async function runTests(args) {
-  if (args.length > 0) return runMocha(process.execPath, args.some((argument) => argument.endsWith('.ts')) ? args : ['test/package/*.test.ts', ...args]);
+  if (args.length > 0)
+    return runMocha(
+      process.execPath,
+      args.some((argument) => argument.endsWith('.ts')) ? args : ['test/package/*.test.ts', ...args],
+    );
   const codes = [await runMocha(process.execPath, ['test/package/*.test.ts'])];
   for (const node of nodes) {
-    codes.push(await run(process.execPath, ['scripts/node-versions.mjs', node, 'test/package/consumer.test.ts'], { cwd: root }));
+    codes.push(
+      await run(process.execPath, ['scripts/node-versions.mjs', node, 'test/package/consumer.test.ts'], { cwd: root }),
+    );
   }
   return codes.find((code) => code !== 0) ?? 0;
 }

@@ -2,13 +2,15 @@ import { appendFileSync } from 'node:fs';
 import Mocha from 'mocha';
 
 /**
- * Mocha's usual report. With TEST_TOTALS it also appends the totals, and what failed, to that file, one JSON line a run. An AdviceError ends the run, because every later test
+ * Mocha's usual report. With TEST_TOTALS it also appends the totals, and what failed, to that file, one JSON line a
+ * run. An AdviceError ends the run, because every later test
  * would repeat it, and the report ends with its message alone.
  */
 export default class Reporter extends Mocha.reporters.Spec {
   constructor(runner, options) {
     super(runner, options);
-    // Mocha sets it when all is over. A process that runs out of work before, in a teardown that never settles, has not passed.
+    // Mocha sets it when all is over. A process that runs out of work before, in a teardown that never settles, has not
+    // passed.
     process.exitCode = 1;
     runner.on(Mocha.Runner.constants.EVENT_TEST_FAIL, (test, error) => {
       if (isAdvice(error)) runner.abort();
@@ -16,10 +18,15 @@ export default class Reporter extends Mocha.reporters.Spec {
     const file = process.env.TEST_TOTALS;
     if (!file) return;
     const problems = [];
-    runner.on(Mocha.Runner.constants.EVENT_TEST_FAIL, (test, error) => problems.push(`${test.fullTitle()}\n${error.stack ?? error.message}`));
+    runner.on(Mocha.Runner.constants.EVENT_TEST_FAIL, (test, error) =>
+      problems.push(`${test.fullTitle()}\n${error.stack ?? error.message}`),
+    );
     runner.once(Mocha.Runner.constants.EVENT_RUN_END, () => {
       const { passes, failures, pending } = runner.stats;
-      appendFileSync(file, `${JSON.stringify({ suite: `mocha on Node ${process.version}`, passed: passes, failed: failures, skipped: pending, problems })}\n`);
+      appendFileSync(
+        file,
+        `${JSON.stringify({ suite: `mocha on Node ${process.version}`, passed: passes, failed: failures, skipped: pending, problems })}\n`,
+      );
     });
   }
 

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 
-/** Runs a command in this terminal, and resolves with its exit code: 128 and the signal's number if a signal ended it. */
+/**
+ * Runs a command in this terminal, and resolves with its exit code: 128 and the signal's number if a signal ended it.
+ */
 export function run(command, args, options = {}) {
   const child = spawn(command, args, { stdio: 'inherit', ...options });
   const forward = (signal) => child.kill(signal);

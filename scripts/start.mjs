@@ -3,4 +3,6 @@ import { bootstrap, root } from './bootstrap.mjs';
 import { run } from './run.mjs';
 
 bootstrap();
-process.exitCode = await run(process.execPath, ['--import=tsx', 'demo/main.ts', ...process.argv.slice(2)], { cwd: root });
+process.exitCode = await run(process.execPath, ['--import=tsx', 'demo/main.ts', ...process.argv.slice(2)], {
+  cwd: root,
+});

@@ -52,7 +52,10 @@ export type { LockOwner } from './internals/lock-owner.js';
 export { InterProcessMutex, type InterProcessMutexEvents } from './mutex/inter-process-mutex.js';
 export type { RevocationListener } from './mutex/mutex-acquirer.js';
 export type { InterProcessMutexOptions, StickyOptions } from './mutex/mutex-options.js';
-export { InterProcessReadWriteLock, type InterProcessReadWriteLockOptions } from './read-write/inter-process-read-write-lock.js';
+export {
+  InterProcessReadWriteLock,
+  type InterProcessReadWriteLockOptions,
+} from './read-write/inter-process-read-write-lock.js';
 export { InterProcessSemaphore, type InterProcessSemaphoreOptions } from './semaphore/inter-process-semaphore.js';
 export { InterProcessSemaphoreMutex } from './semaphore/inter-process-semaphore-mutex.js';
 export { InterProcessMultiLock } from './multi-lock/inter-process-multi-lock.js';

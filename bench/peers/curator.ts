@@ -5,7 +5,19 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { maxLeases, writerPauseMs, type Outcome, type Peer, type Scenario } from './peer.ts';
 
-const names = ['curator-client', 'curator-framework', 'curator-recipes', 'zookeeper', 'zookeeper-jute', 'guava', 'slf4j-api', 'slf4j-simple', 'snappy-java', 'metrics-core', 'netty-all'];
+const names = [
+  'curator-client',
+  'curator-framework',
+  'curator-recipes',
+  'zookeeper',
+  'zookeeper-jute',
+  'guava',
+  'slf4j-api',
+  'slf4j-simple',
+  'snappy-java',
+  'metrics-core',
+  'netty-all',
+];
 const jars = names.map((name) => `/usr/share/java/${name}.jar`);
 const source = fileURLToPath(new URL('CuratorPeer.java', import.meta.url));
 
@@ -21,7 +33,11 @@ export class Curator implements Peer {
   }
 
   static async start(connectString: string): Promise<Curator> {
-    const java = spawn('java', ['-Dorg.slf4j.simpleLogger.defaultLogLevel=error', '-cp', jars.join(':'), source, connectString], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const java = spawn(
+      'java',
+      ['-Dorg.slf4j.simpleLogger.defaultLogLevel=error', '-cp', jars.join(':'), source, connectString],
+      { stdio: ['pipe', 'pipe', 'inherit'] },
+    );
     const curator = new Curator(java);
     await curator.#line();
     return curator;
@@ -35,13 +51,16 @@ export class Curator implements Peer {
 
   async run({ name, kind = 'mutex', owners, sessions, locks }: Scenario, durationMs: number): Promise<Outcome> {
     const answered = this.#line();
-    this.#java.stdin?.write(`${name.replaceAll(' ', '-')} ${kind} ${owners} ${sessions} ${locks} ${durationMs} ${maxLeases} ${writerPauseMs}\n`);
+    this.#java.stdin?.write(
+      `${name.replaceAll(' ', '-')} ${kind} ${owners} ${sessions} ${locks} ${durationMs} ${maxLeases} ${writerPauseMs}\n`,
+    );
     return JSON.parse(await answered) as Outcome;
   }
 
   #line(): Promise<string> {
     return new Promise((resolve, reject) => {
-      const ended = (code: number | null): void => reject(new Error(`Java Curator ended with exit code ${code ?? '?'}`));
+      const ended = (code: number | null): void =>
+        reject(new Error(`Java Curator ended with exit code ${code ?? '?'}`));
       this.#java.once('exit', ended);
       this.#lines.once('line', (line) => {
         this.#java.off('exit', ended);

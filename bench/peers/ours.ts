@@ -20,7 +20,9 @@ export class Ours implements Peer {
     const { kind = 'mutex', name, sessions, locks: paths } = scenario;
     while (this.#clients.length < sessions) this.#clients.push(await LockClient.connect(this.#connectString));
     const path = (lock: number): string => `/bench/ours-${name}-${lock}`;
-    const locks = Array.from({ length: Math.max(sessions, paths) }, (_, index) => open(kind, this.#client(index % sessions), path(index % paths)));
+    const locks = Array.from({ length: Math.max(sessions, paths) }, (_, index) =>
+      open(kind, this.#client(index % sessions), path(index % paths)),
+    );
     await Promise.all(locks.map(async (lock) => (await lock.acquire()).release()));
     const handsOver = kind === 'mutex' && paths === 1;
     const handOversMs: number[] = [];
@@ -65,7 +67,9 @@ export class Ours implements Peer {
 
 function open(kind: 'mutex' | 'readers' | 'leases', client: lib.LockClient, path: string): Lock {
   if (kind === 'leases') return new InterProcessSemaphore(client, path, { maxLeases });
-  return kind === 'readers' ? new InterProcessReadWriteLock(client, path).readLock : new InterProcessMutex(client, path);
+  return kind === 'readers'
+    ? new InterProcessReadWriteLock(client, path).readLock
+    : new InterProcessMutex(client, path);
 }
 
 function lockOf(locks: readonly Lock[], owner: number): Lock {

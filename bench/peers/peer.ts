@@ -17,7 +17,10 @@ export interface Outcome {
 /** `owners` of `sessions` sessions contend for `locks` locks, spread evenly. */
 export interface Scenario {
   readonly name: string;
-  /** `readers`: all owners read, and one more writes, {@link writerPauseMs} after it wrote. `leases`: of a semaphore of {@link maxLeases}. @default 'mutex' */
+  /**
+   * `readers`: all owners read, and one more writes, {@link writerPauseMs} after it wrote. `leases`: of a semaphore of
+   * {@link maxLeases}. @default 'mutex'
+   */
   readonly kind?: 'mutex' | 'readers' | 'leases';
   readonly owners: number;
   readonly sessions: number;
@@ -34,10 +37,15 @@ export const writerPauseMs = 50;
 export const maxLeases = 3;
 
 /**
- * Runs as many loops of cycles as there are owners. What counts begins when each of them has been served once, and ends after that long: with thousands of owners
+ * Runs as many loops of cycles as there are owners. What counts begins when each of them has been served once, and ends
+ * after that long: with thousands of owners
  * the way there, and the way home, are as long as all between. `cycle` says when it let go and when it was let in.
  */
-export async function timed(scenario: Scenario, durationMs: number, cycle: (owner: number) => Promise<void>): Promise<Outcome & { perOwner: number[] }> {
+export async function timed(
+  scenario: Scenario,
+  durationMs: number,
+  cycle: (owner: number) => Promise<void>,
+): Promise<Outcome & { perOwner: number[] }> {
   const perOwner = Array.from({ length: scenario.owners }, () => 0);
   let phase: 'before' | 'counted' | 'after' = 'before';
   let unserved = scenario.owners;

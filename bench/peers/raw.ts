@@ -20,8 +20,10 @@ const { createClient, CreateMode } = zookeeper as unknown as {
 };
 
 /**
- * The requests that any lock has to send, and nothing else, on plain node-zookeeper-client: what the server and the client library allow.
- * With a lock for each owner, or many owners in one process, that is create and delete; with a session for each owner of one lock it is the
+ * The requests that any lock has to send, and nothing else, on plain node-zookeeper-client: what the server and the
+ * client library allow.
+ * With a lock for each owner, or many owners in one process, that is create and delete; with a session for each owner
+ * of one lock it is the
  * chain of delete, event, one look and the next delete.
  */
 export class Raw implements Peer {
@@ -37,7 +39,9 @@ export class Raw implements Peer {
     const parent = `/bench/raw-${scenario.name}`;
     await made(this.#client(0), '/bench');
     await made(this.#client(0), parent);
-    return scenario.sessions > 1 ? this.#chain(scenario, parent, durationMs) : this.#pairs(scenario, parent, durationMs);
+    return scenario.sessions > 1
+      ? this.#chain(scenario, parent, durationMs)
+      : this.#pairs(scenario, parent, durationMs);
   }
 
   close(): Promise<void> {

@@ -25,13 +25,19 @@ export interface Figures {
   readonly downgrades: number;
   /** Pairs of calls whose order was judged. */
   readonly pairsInOrder: number;
-  /** Of a waiter by a later one, where there are weights; those of them after which one of that weight must not any more; and of one waiter at the most. */
+  /**
+   * Of a waiter by a later one, where there are weights; those of them after which one of that weight must not any
+   * more; and of one waiter at the most.
+   */
   readonly overtakes: number;
   readonly lastOvertakes: number;
   readonly mostOvertakes: number;
   /** From a healed fault to the next grant on a path where somebody waits, while there was peace. */
   readonly longestStandstillMs: number | undefined;
-  /** From a loss being told to the next grant on its path that had to wait for it: of code that ran, and that nobody robbed. */
+  /**
+   * From a loss being told to the next grant on its path that had to wait for it: of code that ran, and that nobody
+   * robbed.
+   */
   readonly smallestMarginMs: number | undefined;
   /** From a third party's deletion to the loser being told. */
   readonly slowestNewsMs: number | undefined;
@@ -44,13 +50,17 @@ export function figuresOf(history: History): Figures {
   const lost = grants.filter((grant) => grant.lost);
   const overtaken = overtakes(history);
   const accepted = registered.filter((entry) => entry.accepted).length;
-  const standstillsMs = standstills(history).filter(({ grantedAt, quietUntil }) => grantedAt <= quietUntil).map(({ from, grantedAt }) => grantedAt - from);
+  const standstillsMs = standstills(history)
+    .filter(({ grantedAt, quietUntil }) => grantedAt <= quietUntil)
+    .map(({ from, grantedAt }) => grantedAt - from);
   return {
     grants: grants.length,
     reEntries: grants.length - new Set(grants.map(({ granted }) => granted.hold)).size,
     refusals: acquires.filter(({ refused }) => refused).length,
     grantsOfPeers: grants.filter(isOfPeer).length,
-    handOversWithPeers: [...history.grants.values()].flatMap((onPath) => onPath.filter((grant, index) => isOfPeer(grant) !== isOfPeer(onPath[index - 1] ?? grant))).length,
+    handOversWithPeers: [...history.grants.values()].flatMap((onPath) =>
+      onPath.filter((grant, index) => isOfPeer(grant) !== isOfPeer(onPath[index - 1] ?? grant)),
+    ).length,
     losses: count(lost, ({ lost }) => lost?.reason ?? ''),
     writesAccepted: accepted,
     writesRefused: registered.length - accepted,
@@ -75,7 +85,9 @@ function isOfPeer({ incarnation }: Granted): boolean {
 function margin(grant: Granted, history: History): number[] {
   const told = toldAt(grant);
   if (claimOf(grant, history).to !== told) return [];
-  const next = history.grants.get(grant.path)?.find((other) => other.granted.token > grant.granted.token && !mayMeet(other, grant));
+  const next = history.grants
+    .get(grant.path)
+    ?.find((other) => other.granted.token > grant.granted.token && !mayMeet(other, grant));
   return next ? [next.granted.t - told] : [];
 }
 

@@ -28,7 +28,9 @@ export interface Acquire {
   readonly timeoutMs: number | undefined;
   readonly calledAt: number;
   granted: { readonly t: number; readonly hold: string; readonly token: bigint; readonly valid: boolean } | undefined;
-  refused: { readonly t: number; readonly outcome: 'none' | 'aborted' | 'error'; readonly error: string | undefined } | undefined;
+  refused:
+    | { readonly t: number; readonly outcome: 'none' | 'aborted' | 'error'; readonly error: string | undefined }
+    | undefined;
   /** Every time when `isValid` was asked: at the grant, at looks, around writes, at the release. */
   readonly observations: Observation[];
   lost: { readonly t: number; readonly reason: string } | undefined;
@@ -117,7 +119,16 @@ export function fold(events: readonly HistoryEvent[]): History {
         const { client, incarnation: number, t } = event;
         const earlier = latest.get(client);
         if (earlier) earlier.succeededAt = t;
-        const incarnation: Incarnation = { client, isPeer: run.peers?.includes(client) ?? false, number, startedAt: t, leftAt: undefined, killedAt: undefined, succeededAt: undefined, upsets: [] };
+        const incarnation: Incarnation = {
+          client,
+          isPeer: run.peers?.includes(client) ?? false,
+          number,
+          startedAt: t,
+          leftAt: undefined,
+          killedAt: undefined,
+          succeededAt: undefined,
+          upsets: [],
+        };
         latest.set(client, incarnation);
         incarnations.push(incarnation);
         break;
@@ -134,8 +145,26 @@ export function fold(events: readonly HistoryEvent[]): History {
       case 'call': {
         const { id, path, kind, flow, role = 'owner', weight, timeoutMs, t: calledAt, client } = event;
         if (acquires.has(id)) throw new Error(`Expected one call of ${id}, got ${JSON.stringify(event)}`);
-        const rest = { granted: undefined, refused: undefined, observations: [], lost: undefined, releasingAt: undefined, released: undefined };
-        acquires.set(id, { id, path, kind, flow, role, weight, timeoutMs, calledAt, incarnation: known(latest, client, event), ...rest });
+        const rest = {
+          granted: undefined,
+          refused: undefined,
+          observations: [],
+          lost: undefined,
+          releasingAt: undefined,
+          released: undefined,
+        };
+        acquires.set(id, {
+          id,
+          path,
+          kind,
+          flow,
+          role,
+          weight,
+          timeoutMs,
+          calledAt,
+          incarnation: known(latest, client, event),
+          ...rest,
+        });
         break;
       }
       default:
@@ -144,21 +173,36 @@ export function fold(events: readonly HistoryEvent[]): History {
   }
   const all = [...acquires.values()];
   const lastAt = events.at(-1)?.t ?? run.t;
-  return { run, events, acquires: all, grants: grantsOf(all), incarnations, faults: [...faults.values()], registered, writes, end, lastAt };
+  return {
+    run,
+    events,
+    acquires: all,
+    grants: grantsOf(all),
+    incarnations,
+    faults: [...faults.values()],
+    registered,
+    writes,
+    end,
+    lastAt,
+  };
 }
 
-type FollowUp = Extract<HistoryEvent, { readonly id: string }> & { readonly type: Exclude<Extract<HistoryEvent, { readonly id: string }>['type'], 'call'> };
+type FollowUp = Extract<HistoryEvent, { readonly id: string }> & {
+  readonly type: Exclude<Extract<HistoryEvent, { readonly id: string }>['type'], 'call'>;
+};
 
 function follow(acquire: Acquire, event: FollowUp, writes: Map<string, Write>): void {
   const { t } = event;
   if ('valid' in event) acquire.observations.push({ t, valid: event.valid });
   switch (event.type) {
     case 'granted':
-      if (acquire.granted ?? acquire.refused) throw new Error(`Expected ${acquire.id} to settle once, got ${JSON.stringify(event)}`);
+      if (acquire.granted ?? acquire.refused)
+        throw new Error(`Expected ${acquire.id} to settle once, got ${JSON.stringify(event)}`);
       acquire.granted = { t, hold: event.hold, token: BigInt(event.token), valid: event.valid };
       return;
     case 'refused':
-      if (acquire.granted ?? acquire.refused) throw new Error(`Expected ${acquire.id} to settle once, got ${JSON.stringify(event)}`);
+      if (acquire.granted ?? acquire.refused)
+        throw new Error(`Expected ${acquire.id} to settle once, got ${JSON.stringify(event)}`);
       acquire.refused = { t, outcome: event.outcome, error: event.error };
       return;
     case 'look':
@@ -193,7 +237,10 @@ function known<T>(all: ReadonlyMap<string, T>, key: string, event: HistoryEvent)
 
 function grantsOf(acquires: readonly Acquire[]): Map<string, Granted[]> {
   const granted = acquires.filter((acquire): acquire is Granted => acquire.granted !== undefined);
-  return grouped(granted.sort((a, b) => a.granted.t - b.granted.t), ({ path }) => path);
+  return grouped(
+    granted.sort((a, b) => a.granted.t - b.granted.t),
+    ({ path }) => path,
+  );
 }
 
 /** Map.groupBy, which Node 20 has not. */

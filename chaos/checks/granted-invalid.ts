@@ -5,6 +5,13 @@ import { moment, type Violation } from './violation.ts';
 export function grantedInvalid(history: History): Violation[] {
   return history.acquires.flatMap(({ id, path, granted }) => {
     if (granted === undefined || granted.valid) return [];
-    return [{ check: 'granted-invalid', t: granted.t, text: `${id} (${path}) was granted at ${moment(history, granted.t)} a hold that was not valid`, ids: [id] }];
+    return [
+      {
+        check: 'granted-invalid',
+        t: granted.t,
+        text: `${id} (${path}) was granted at ${moment(history, granted.t)} a hold that was not valid`,
+        ids: [id],
+      },
+    ];
   });
 }

@@ -23,5 +23,10 @@ function tell(history: History, crowd: readonly Claim[], max: number): Violation
   const t = newest?.from ?? history.run.t;
   const name = newest ? nameOf(newest.acquire) : '';
   const earlier = others.map(({ acquire, to }) => `${acquire.id} until ${moment(history, to)}`).join(', ');
-  return { check: 'leases', t, text: `${name} is one of ${crowd.length} leases where there are ${max}: ${earlier}`, ids: crowd.map(({ acquire }) => acquire.id) };
+  return {
+    check: 'leases',
+    t,
+    text: `${name} is one of ${crowd.length} leases where there are ${max}: ${earlier}`,
+    ids: crowd.map(({ acquire }) => acquire.id),
+  };
 }

@@ -9,8 +9,16 @@ export function leftovers({ end, run, lastAt }: History): Violation[] {
   const late = run.paths.flatMap((path) => {
     const emptyAfterMs = end.emptyAfterMs[path];
     if (emptyAfterMs === undefined) return [tell(`${path} was never empty`)];
-    return emptyAfterMs > limitMs ? [tell(`${path} was empty only ${seconds(emptyAfterMs)} after the last client had left, later than ${seconds(limitMs)}`)] : [];
+    return emptyAfterMs > limitMs
+      ? [
+          tell(
+            `${path} was empty only ${seconds(emptyAfterMs)} after the last client had left, later than ${seconds(limitMs)}`,
+          ),
+        ]
+      : [];
   });
-  const left = Object.entries(end.left).flatMap(([path, names]) => (names.length > 0 ? [tell(`${path} still has ${names.join(', ')}`)] : []));
+  const left = Object.entries(end.left).flatMap(([path, names]) =>
+    names.length > 0 ? [tell(`${path} still has ${names.join(', ')}`)] : [],
+  );
   return [...left, ...late, ...(end.watches === 0 ? [] : [tell(`${end.watches} watches are left`)])];
 }

@@ -3,7 +3,8 @@ import type { Acquire, Fault, History } from './folded-history.ts';
 import type { Violation } from './violation.ts';
 
 /**
- * A loss, or an acquire that failed, with no fault near that could have caused it; and a loss that was not told by the signal, or not by the
+ * A loss, or an acquire that failed, with no fault near that could have caused it; and a loss that was not told by the
+ * signal, or not by the
  * outcome of the release.
  */
 export function losses(history: History): Violation[] {
@@ -11,18 +12,25 @@ export function losses(history: History): Violation[] {
   return history.acquires.flatMap((acquire) => {
     if (acquire.incarnation.isPeer) return [];
     const { id, path, lost, refused, incarnation } = acquire;
-    const tell = (t: number, what: string): Violation[] => [{ check: 'losses', t, text: `${id} (${path}) ${what}`, ids: [id] }];
-    const isExplained = (t: number): boolean => faultsNear(t, history).some((fault) => touches(fault, acquire, flowHolds));
+    const tell = (t: number, what: string): Violation[] => [
+      { check: 'losses', t, text: `${id} (${path}) ${what}`, ids: [id] },
+    ];
+    const isExplained = (t: number): boolean =>
+      faultsNear(t, history).some((fault) => touches(fault, acquire, flowHolds));
     const isGoodbye = lost?.reason === 'client-closed' && incarnation.leftAt !== undefined;
-    if (refused?.outcome === 'error' && !isExplained(refused.t)) return tell(refused.t, `failed with ${refused.error ?? 'an error'}, which no fault explains`);
-    if (lost && !isExplained(lost.t) && !isGoodbye) return tell(lost.t, `was lost by ${lost.reason}, which no fault explains`);
+    if (refused?.outcome === 'error' && !isExplained(refused.t))
+      return tell(refused.t, `failed with ${refused.error ?? 'an error'}, which no fault explains`);
+    if (lost && !isExplained(lost.t) && !isGoodbye)
+      return tell(lost.t, `was lost by ${lost.reason}, which no fault explains`);
     return untold(acquire).flatMap(({ t, what }) => tell(t, what));
   });
 }
 
 function untold({ lost, released, releasingAt }: Acquire): { readonly t: number; readonly what: string }[] {
-  if (released?.outcome === 'lost' && lost === undefined) return [{ t: released.t, what: 'was lost by its release, and its signal never said so' }];
-  if (released?.outcome === 'released' && lost && lost.t < (releasingAt ?? Infinity)) return [{ t: released.t, what: 'was released as if it had not been lost before' }];
+  if (released?.outcome === 'lost' && lost === undefined)
+    return [{ t: released.t, what: 'was lost by its release, and its signal never said so' }];
+  if (released?.outcome === 'released' && lost && lost.t < (releasingAt ?? Infinity))
+    return [{ t: released.t, what: 'was released as if it had not been lost before' }];
   return [];
 }
 
@@ -32,12 +40,17 @@ function faultsNear(t: number, { faults, run }: History): Fault[] {
 }
 
 /** A deleted znode hurts those who held by it, no matter how many it might have hit. */
-function touches({ kind, target, clients }: Fault, { incarnation, flow }: Acquire, flowHolds: ReadonlyMap<string, ReadonlySet<string>>): boolean {
+function touches(
+  { kind, target, clients }: Fault,
+  { incarnation, flow }: Acquire,
+  flowHolds: ReadonlyMap<string, ReadonlySet<string>>,
+): boolean {
   return kind === 'delete-znode' ? (flowHolds.get(flow)?.has(target) ?? false) : clients.includes(incarnation.client);
 }
 
 function holdsByFlow({ grants }: History): Map<string, Set<string>> {
   const holds = new Map<string, Set<string>>();
-  for (const { flow, granted } of [...grants.values()].flat()) holds.set(flow, (holds.get(flow) ?? new Set()).add(znodeOf(granted.hold)));
+  for (const { flow, granted } of [...grants.values()].flat())
+    holds.set(flow, (holds.get(flow) ?? new Set()).add(znodeOf(granted.hold)));
   return holds;
 }

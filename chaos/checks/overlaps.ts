@@ -3,14 +3,18 @@ import type { Granted, History } from './folded-history.ts';
 import { arePeers, isOneOwner, mayMeet, nameOf } from './owner.ts';
 import { moment, seconds, type Violation } from './violation.ts';
 
-/** Two owners of one path whose claims have a moment in common: of a mutex, or one of them a writer. Ends that meet are none. */
+/**
+ * Two owners of one path whose claims have a moment in common: of a mutex, or one of them a writer. Ends that meet are
+ * none.
+ */
 export function overlaps(history: History): Violation[] {
   return history.run.paths.flatMap((path) => {
     const violations: Violation[] = [];
     let open: Claim[] = [];
     for (const claim of claimsOf(path, history)) {
       open = open.filter(({ to }) => to > claim.from);
-      for (const other of open) if (mustNotMeet(other.acquire, claim.acquire)) violations.push(tell(history, other, claim));
+      for (const other of open)
+        if (mustNotMeet(other.acquire, claim.acquire)) violations.push(tell(history, other, claim));
       open.push(claim);
     }
     return violations;

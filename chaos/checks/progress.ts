@@ -15,7 +15,10 @@ export interface Standstill {
   readonly quietUntil: number;
 }
 
-/** A path with waiters and room for them, and without a grant, for a session timeout and two seconds of peace after a fault was healed. */
+/**
+ * A path with waiters and room for them, and without a grant, for a session timeout and two seconds of peace after a
+ * fault was healed.
+ */
 export function progress(history: History): Violation[] {
   const windowMs = history.run.sessionTimeoutMs + 2_000;
   return standstills(history).flatMap(({ path, fault, from, grantedAt, waiters, quietUntil }) => {
@@ -36,9 +39,14 @@ export function standstills(history: History): Standstill[] {
     const room = roomBeside(path, history);
     return faults.flatMap(({ fault, kind, target, healedAt }) => {
       if (faults.some((other) => other.beganAt <= healedAt && other.healedAt > healedAt)) return [];
-      const quietUntil = Math.min(lastAt, ...faults.filter(({ beganAt }) => beganAt > healedAt).map(({ beganAt }) => beganAt));
+      const quietUntil = Math.min(
+        lastAt,
+        ...faults.filter(({ beganAt }) => beganAt > healedAt).map(({ beganAt }) => beganAt),
+      );
       const from = freeAt(claims, healedAt, room);
-      const waiters = (calls.get(path) ?? []).filter((call) => !call.incarnation.isPeer && call.calledAt <= from && settledAt(call) > from);
+      const waiters = (calls.get(path) ?? []).filter(
+        (call) => !call.incarnation.isPeer && call.calledAt <= from && settledAt(call) > from,
+      );
       if (waiters.length === 0) return [];
       const grantedAt = grants.get(path)?.find(({ granted }) => granted.t > from)?.granted.t ?? Infinity;
       return [{ path, fault: `${fault} (${kind} ${target})`, from, grantedAt, waiters, quietUntil }];
@@ -46,11 +54,16 @@ export function standstills(history: History): Standstill[] {
   });
 }
 
-/** What keeps others waiting: of ours, their claims; of a peer, also what it goes on with, told or not. In the order of time. */
+/**
+ * What keeps others waiting: of ours, their claims; of a peer, also what it goes on with, told or not. In the order of
+ * time.
+ */
 function occupations(path: string, history: History): Claim[] {
   return claimsOf(path, history).map((claim) => {
     const { incarnation, released } = claim.acquire;
-    return incarnation.isPeer ? { ...claim, to: Math.max(claim.to, released?.t ?? goneAt(incarnation) ?? history.lastAt) } : claim;
+    return incarnation.isPeer
+      ? { ...claim, to: Math.max(claim.to, released?.t ?? goneAt(incarnation) ?? history.lastAt) }
+      : claim;
   });
 }
 

@@ -8,11 +8,14 @@ import { moment, type Violation } from './violation.ts';
  * - the register took a token that is smaller than one that it took before, or refused one that is not;
  * - it was sent another token than the hold's, or answered otherwise than it recorded;
  * - a write was accepted whose hold was not valid when it was sent;
- * - a write was accepted after somebody else's grant with a larger token, and its own hold still said afterwards that it is valid;
+ * - a write was accepted after somebody else's grant with a larger token, and its own hold still said afterwards that
+ *   it is valid;
  * - a write was refused, and its own hold still said afterwards that it is valid.
  *
- * None is a write that was sent while its hold was valid, and accepted after the hold's end and the next grant, but before the next holder's
- * first write: a message may be under way for any time, and a token fences from the next holder's first write on. Nor is what a hold did
+ * None is a write that was sent while its hold was valid, and accepted after the hold's end and the next grant, but
+ * before the next holder's
+ * first write: a message may be under way for any time, and a token fences from the next holder's first write on. Nor
+ * is what a hold did
  * whose znode a third party deleted, until it was told.
  */
 export function register(history: History): Violation[] {
@@ -24,7 +27,12 @@ export function register(history: History): Violation[] {
     const faults = [bookkeeping(entry, token, seen), write && bySender(history, entry, write)];
     return faults
       .filter((fault) => fault !== undefined)
-      .map((fault) => ({ check: 'register', t: entry.t, text: `write ${entry.write} (${entry.path}, token ${entry.token}) ${fault}`, ids: write ? [write.acquire.id] : [] }));
+      .map((fault) => ({
+        check: 'register',
+        t: entry.t,
+        text: `write ${entry.write} (${entry.path}, token ${entry.token}) ${fault}`,
+        ids: write ? [write.acquire.id] : [],
+      }));
   });
 }
 
@@ -39,8 +47,10 @@ function bySender(history: History, entry: Registered, { acquire, sent, answered
   if (granted === undefined) return `was sent by ${acquire.id}, which holds nothing`;
   const hold: Granted = { ...acquire, granted };
   if (BigInt(entry.token) !== granted.token) return `was sent by ${acquire.id}, whose token is ${granted.token}`;
-  if (answered && answered.accepted !== entry.accepted) return `was ${said(entry.accepted)}, and its sender was told that it was ${said(answered.accepted)}`;
-  if (entry.accepted && !sent.valid) return `was accepted, although its hold was not valid when it was sent at ${moment(history, sent.t)}`;
+  if (answered && answered.accepted !== entry.accepted)
+    return `was ${said(entry.accepted)}, and its sender was told that it was ${said(answered.accepted)}`;
+  if (entry.accepted && !sent.valid)
+    return `was accepted, although its hold was not valid when it was sent at ${moment(history, sent.t)}`;
   if (!answered?.valid || answered.t > claimOf(hold, history).to) return undefined;
   if (!entry.accepted) return 'was refused, although its hold was still valid afterwards';
   const next = nextOwner(history, hold);
@@ -54,7 +64,11 @@ function said(accepted: boolean): string {
 
 /** The first one to be granted a larger token; what comes later with a smaller one comes late to its code. */
 function nextOwner({ grants }: History, hold: Granted): Granted | undefined {
-  return firstAfter(grants.get(hold.path) ?? [], hold.granted.t, (other) => other.granted.token > hold.granted.token && !isOneOwner(other, hold));
+  return firstAfter(
+    grants.get(hold.path) ?? [],
+    hold.granted.t,
+    (other) => other.granted.token > hold.granted.token && !isOneOwner(other, hold),
+  );
 }
 
 /** Among grants in the order of time. */

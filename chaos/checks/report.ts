@@ -10,7 +10,13 @@ const eventsEachSide = 20;
 export function report(history: History, violations: readonly Violation[], figures: Figures): string {
   const { run, lastAt } = history;
   const head = `seed ${run.seed}, ${run.clients.length} clients, ${run.paths.length} paths, ${seconds(lastAt - run.t)}`;
-  const checks = [...new Set(violations.map(({ check }) => check))].map((check) => tellAll(check, violations.filter((violation) => violation.check === check), history));
+  const checks = [...new Set(violations.map(({ check }) => check))].map((check) =>
+    tellAll(
+      check,
+      violations.filter((violation) => violation.check === check),
+      history,
+    ),
+  );
   const verdict = violations.length === 0 ? 'no violations' : `${violations.length} violations, seed ${run.seed}`;
   return [head, table(figures), ...checks, verdict].join('\n\n');
 }
@@ -42,10 +48,16 @@ export function table({ faults, losses, ...figures }: Figures): string {
 }
 
 function tellAll(check: string, violations: readonly Violation[], history: History): string {
-  const inFull = violations.slice(0, told.inFull).map((violation) => `${line(violation, history)}\n${surroundings(violation, history).join('\n')}\n`);
-  const inShort = violations.slice(told.inFull, told.inFull + told.inShort).map((violation) => line(violation, history));
+  const inFull = violations
+    .slice(0, told.inFull)
+    .map((violation) => `${line(violation, history)}\n${surroundings(violation, history).join('\n')}\n`);
+  const inShort = violations
+    .slice(told.inFull, told.inFull + told.inShort)
+    .map((violation) => line(violation, history));
   const more = violations.length - told.inFull - told.inShort;
-  return [`${check}: ${violations.length}`, ...inFull, ...inShort, ...(more > 0 ? [`and ${more} more`] : [])].join('\n');
+  return [`${check}: ${violations.length}`, ...inFull, ...inShort, ...(more > 0 ? [`and ${more} more`] : [])].join(
+    '\n',
+  );
 }
 
 function line({ check, t, text }: Violation, history: History): string {

@@ -7,6 +7,9 @@ export function runWithoutGrants({ acquires, grants, run }: History): Violation[
   const idle = run.clients.filter((client) => !granted.has(client));
   if (granted.size === 0) return [{ check: 'run-without-grants', t: run.t, text: 'nothing was ever granted', ids: [] }];
   const unused = run.paths.filter((path) => !grants.has(path));
-  const texts = [...idle.map((client) => `${client} was never granted anything`), ...unused.map((path) => `nothing was ever granted on ${path}`)];
+  const texts = [
+    ...idle.map((client) => `${client} was never granted anything`),
+    ...unused.map((path) => `nothing was ever granted on ${path}`),
+  ];
   return texts.map((text) => ({ check: 'run-without-grants', t: run.t, text, ids: [] }));
 }

@@ -5,7 +5,9 @@ import type { Violation } from './violation.ts';
 /** One znode, granted to two flows: somebody re-entered a lock that was another one's. */
 export function strangers({ grants }: History): Violation[] {
   const holds = grouped([...grants.values()].flat(), ({ granted }) => granted.hold);
-  return [...holds.values()].flatMap(([first, ...others]) => others.flatMap((other) => (first === undefined || first.flow === other.flow ? [] : [tell(first, other)])));
+  return [...holds.values()].flatMap(([first, ...others]) =>
+    others.flatMap((other) => (first === undefined || first.flow === other.flow ? [] : [tell(first, other)])),
+  );
 }
 
 function tell(first: Granted, other: Granted): Violation {

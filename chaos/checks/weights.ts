@@ -23,16 +23,22 @@ interface Place {
 }
 
 /**
- * A znode that has not the weight that was asked for; and one that was overtaken by one that is no heavier, or once more than its name allows for the
+ * A znode that has not the weight that was asked for; and one that was overtaken by one that is no heavier, or once
+ * more than its name allows for the
  * difference.
  *
- * Names and tokens say all of it, and no fault excuses anything. The znode of a path with weights is there for the whole run: whoever has the smaller
- * sequence number was created first. If it was granted later, it has waited all the time, because a znode that was lost does not come back, and the next
- * one stands at the back. Who claimed the lock and died before its code heard of it has overtaken others, too, and is not known here: there may have been
+ * Names and tokens say all of it, and no fault excuses anything. The znode of a path with weights is there for the
+ * whole run: whoever has the smaller
+ * sequence number was created first. If it was granted later, it has waited all the time, because a znode that was lost
+ * does not come back, and the next
+ * one stands at the back. Who claimed the lock and died before its code heard of it has overtaken others, too, and is
+ * not known here: there may have been
  * more overtakes than are counted, never fewer.
  */
 export function weights(history: History): Violation[] {
-  const unnamed = waiters(history).filter((grant) => placeOf(grant)?.weight !== grant.weight).map(tellWeight);
+  const unnamed = waiters(history)
+    .filter((grant) => placeOf(grant)?.weight !== grant.weight)
+    .map(tellWeight);
   return [...unnamed, ...overtakes(history).filter(isTooMuch).map(tellOvertake)];
 }
 
@@ -42,19 +48,29 @@ export function overtakes(history: History): Overtake[] {
 
 /** One for each znode: who re-enters does not wait. */
 function waiters({ grants }: History): Granted[] {
-  return [...grouped([...grants.values()].flat(), ({ granted }) => granted.hold).values()].flatMap(([first]) => first ?? []);
+  return [...grouped([...grants.values()].flat(), ({ granted }) => granted.hold).values()].flatMap(
+    ([first]) => first ?? [],
+  );
 }
 
 function onPath(grants: readonly Granted[]): Overtake[] {
-  const served = grants.flatMap((grant) => placeOf(grant) ?? []).sort((a, b) => (a.grant.granted.token < b.grant.granted.token ? -1 : 1));
+  const served = grants
+    .flatMap((grant) => placeOf(grant) ?? [])
+    .sort((a, b) => (a.grant.granted.token < b.grant.granted.token ? -1 : 1));
   const leastToCome = served.map(({ sequence }) => sequence);
-  for (let index = served.length - 2; index >= 0; index -= 1) leastToCome[index] = Math.min(leastToCome[index] ?? 0, leastToCome[index + 1] ?? 0);
+  for (let index = served.length - 2; index >= 0; index -= 1)
+    leastToCome[index] = Math.min(leastToCome[index] ?? 0, leastToCome[index + 1] ?? 0);
   let earlier: Place[] = [];
   return served.flatMap((waiter, index) => {
     earlier = earlier.filter(({ sequence }) => sequence > (leastToCome[index] ?? 0));
     const overtakers = earlier.filter(({ sequence }) => sequence > waiter.sequence);
     earlier.push(waiter);
-    return overtakers.map((by, timesBefore) => ({ waiter, by, timesBefore, allowed: waiter.overtakesPerWeight * (by.weight - waiter.weight) }));
+    return overtakers.map((by, timesBefore) => ({
+      waiter,
+      by,
+      timesBefore,
+      allowed: waiter.overtakesPerWeight * (by.weight - waiter.weight),
+    }));
   });
 }
 
@@ -63,7 +79,8 @@ function isTooMuch({ timesBefore, allowed }: Overtake): boolean {
 }
 
 function placeOf(grant: Granted): Place | undefined {
-  const [, weight, overtakesPerWeight, sequence] = /-lock-\+(\d\d)x(\d\d)-(\d{10})$/.exec(znodeOf(grant.granted.hold)) ?? [];
+  const [, weight, overtakesPerWeight, sequence] =
+    /-lock-\+(\d\d)x(\d\d)-(\d{10})$/.exec(znodeOf(grant.granted.hold)) ?? [];
   if (weight === undefined) return undefined;
   return { grant, weight: Number(weight), overtakesPerWeight: Number(overtakesPerWeight), sequence: Number(sequence) };
 }

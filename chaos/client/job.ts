@@ -8,7 +8,9 @@ export interface Job {
   readonly path: string;
   readonly lengthMs: number;
   readonly writes: number;
-  /** How long its writes are under way: they may come when the lock is somebody else's, and be refused for their token. */
+  /**
+   * How long its writes are under way: they may come when the lock is somebody else's, and be refused for their token.
+   */
   readonly delayMs: number;
   /** No job of this process ends before that, unless it loses its lock: faults meet holders then. */
   readonly keeping: { readonly until: number };
@@ -17,10 +19,16 @@ export interface Job {
 const lookEveryMs = 20;
 
 /**
- * What a careful owner does while it holds the lock: it writes with its token, never without a look at `isValid`, and ends at the first look
+ * What a careful owner does while it holds the lock: it writes with its token, never without a look at `isValid`, and
+ * ends at the first look
  * that says no. Who shares the lock writes nothing, and looks.
  */
-export async function work({ id, path, lengthMs, writes, delayMs, keeping }: Job, hold: Hold, record: RecordOwner, register: RegisterClient): Promise<void> {
+export async function work(
+  { id, path, lengthMs, writes, delayMs, keeping }: Job,
+  hold: Hold,
+  record: RecordOwner,
+  register: RegisterClient,
+): Promise<void> {
   const until = performance.now() + lengthMs;
   for (let count = 1; ; count += 1) {
     const t = now();
@@ -45,7 +53,8 @@ export function recordGrant(hold: Hold, path: string, record: RecordOwner): void
   const t = now();
   record({ type: 'granted', path, hold: nameOf(hold), token: tokenOf(hold), valid: hold.isValid }, t);
   const { signal } = hold;
-  const lost = (): void => record({ type: 'lost', reason: (signal.reason as { reason?: string }).reason ?? String(signal.reason) });
+  const lost = (): void =>
+    record({ type: 'lost', reason: (signal.reason as { reason?: string }).reason ?? String(signal.reason) });
   if (signal.aborted) lost();
   else signal.addEventListener('abort', lost, { once: true });
 }

@@ -1,4 +1,10 @@
-import { InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphore, type Hold, type LockClient } from '../../src/index.ts';
+import {
+  InterProcessMutex,
+  InterProcessReadWriteLock,
+  InterProcessSemaphore,
+  type Hold,
+  type LockClient,
+} from '../../src/index.ts';
 import type { CallKind, Role } from '../history.ts';
 import type { LockPlan } from '../lock-plan.ts';
 
@@ -38,14 +44,23 @@ export function lockOf(plan: LockPlan, client: LockClient, { sticky, overtakesPe
   const { is, path } = plan;
   switch (is) {
     case 'mutex':
-      return { is, kinds: [...kinds, 're-entrant'], owner: { path, role: 'owner', lock: new InterProcessMutex(client, path, { sticky }) } };
+      return {
+        is,
+        kinds: [...kinds, 're-entrant'],
+        owner: { path, role: 'owner', lock: new InterProcessMutex(client, path, { sticky }) },
+      };
     case 'weighted': {
       const lock = new InterProcessMutex(client, path, { weights: { overtakesPerWeight } });
       return { is, kinds: [...kinds, 're-entrant'], owner: { path, role: 'owner', lock, hasWeights: true } };
     }
     case 'read-write': {
       const { readLock, writeLock } = new InterProcessReadWriteLock(client, path);
-      return { is, kinds: [...kinds, 're-entrant', 'downgrade'], reader: { path, role: 'reader', lock: readLock }, writer: { path, role: 'writer', lock: writeLock } };
+      return {
+        is,
+        kinds: [...kinds, 're-entrant', 'downgrade'],
+        reader: { path, role: 'reader', lock: readLock },
+        writer: { path, role: 'writer', lock: writeLock },
+      };
     }
     case 'semaphore': {
       const semaphore = new InterProcessSemaphore(client, path, { maxLeases: plan.maxLeases });

@@ -16,7 +16,13 @@ let isDraining = false;
 let ids = 0;
 
 for (const what of ['unhandledRejection', 'uncaughtException', 'warning'] as const) {
-  process.on(what, (error: unknown) => recorder.record({ type: 'warning', what, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }));
+  process.on(what, (error: unknown) =>
+    recorder.record({
+      type: 'warning',
+      what,
+      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    }),
+  );
 }
 recorder.record({ type: 'started', incarnation: setup.incarnation });
 
@@ -31,9 +37,18 @@ const sticky = setup.stickyIdleMs === undefined ? undefined : { idleMs: setup.st
 const locks = setup.locks.map((plan) => lockOf(plan, client, { sticky, overtakesPerWeight: setup.overtakesPerWeight }));
 const nextId = (): string => `${setup.client}.${setup.incarnation}-${(ids += 1)}`;
 const run = async (index: number): Promise<void> => {
-  const owner = new Owner({ locks, recorder, register, nextId, keeping, sessionTimeoutMs: setup.sessionTimeoutMs, random: new Random(setup.seed, 1_000 * setup.incarnation + index) });
+  const owner = new Owner({
+    locks,
+    recorder,
+    register,
+    nextId,
+    keeping,
+    sessionTimeoutMs: setup.sessionTimeoutMs,
+    random: new Random(setup.seed, 1_000 * setup.incarnation + index),
+  });
   // A turn of the loop between, also after calls that fail at once.
-  while (!isDraining) await owner.once().then(() => new Promise((resolve) => setTimeout(resolve, random.between(0, 10))));
+  while (!isDraining)
+    await owner.once().then(() => new Promise((resolve) => setTimeout(resolve, random.between(0, 10))));
 };
 await Promise.all(Array.from({ length: setup.owners }, (_, index) => run(index)));
 
@@ -47,7 +62,11 @@ async function connect(): Promise<LockClient> {
   for (;;) {
     try {
       const { connectString, sessionTimeoutMs, tickTimeMs } = setup;
-      const connected = await LockClient.connect(connectString, { sessionTimeoutMs, connectionTimeoutMs: 30_000, tickTimeMs });
+      const connected = await LockClient.connect(connectString, {
+        sessionTimeoutMs,
+        connectionTimeoutMs: 30_000,
+        tickTimeMs,
+      });
       return connected;
     } catch (error) {
       if ((error as { code?: string }).code !== 'ERR_LOCK_CONNECTION_TIMEOUT') throw error;

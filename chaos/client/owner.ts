@@ -57,7 +57,9 @@ export class Owner {
         return this.#nest(kind, side, side);
       case 'handler':
         // Three handlers of one flow are three owners.
-        await Promise.all([1, 2, 3].map(() => this.#hold(side, kind, this.#weight(side), (call) => lock.acquire(call))));
+        await Promise.all(
+          [1, 2, 3].map(() => this.#hold(side, kind, this.#weight(side), (call) => lock.acquire(call))),
+        );
         return;
       default:
         return this.#hold(side, kind, this.#weight(side), (call) => lock.acquire(call));
@@ -79,7 +81,12 @@ export class Owner {
     }
   }
 
-  async #hold({ path, role }: Side, kind: CallKind, call: CallOptions, acquire: (call: CallOptions) => Promise<Hold | undefined>): Promise<void> {
+  async #hold(
+    { path, role }: Side,
+    kind: CallKind,
+    call: CallOptions,
+    acquire: (call: CallOptions) => Promise<Hold | undefined>,
+  ): Promise<void> {
     const id = this.#tools.nextId();
     const record = this.#tools.recorder.of(id);
     record({ type: 'call', path, kind, role, flow: id, ...call });
@@ -101,7 +108,10 @@ export class Owner {
     );
   }
 
-  /** The inner acquire outlives the outer one: the lock is held until both are over. A writer that goes over to reading lets readers in meanwhile. */
+  /**
+   * The inner acquire outlives the outer one: the lock is held until both are over. A writer that goes over to reading
+   * lets readers in meanwhile.
+   */
   async #nest(kind: CallKind, outer: Side, inner: Side): Promise<void> {
     const { recorder, nextId } = this.#tools;
     const [flow, id] = [nextId(), nextId()];
@@ -137,13 +147,25 @@ export class Owner {
     }
   }
 
-  async #use(id: string, place: Pick<Side, 'path' | 'role'>, kind: CallKind, hold: Hold, record: RecordOwner): Promise<void> {
+  async #use(
+    id: string,
+    place: Pick<Side, 'path' | 'role'>,
+    kind: CallKind,
+    hold: Hold,
+    record: RecordOwner,
+  ): Promise<void> {
     recordGrant(hold, place.path, record);
     await this.#work(id, place, kind, hold, record);
     await this.#release(hold, record);
   }
 
-  #work(id: string, { path, role }: Pick<Side, 'path' | 'role'>, kind: CallKind, hold: Hold, record: RecordOwner): Promise<void> {
+  #work(
+    id: string,
+    { path, role }: Pick<Side, 'path' | 'role'>,
+    kind: CallKind,
+    hold: Hold,
+    record: RecordOwner,
+  ): Promise<void> {
     const { random, register, sessionTimeoutMs, keeping } = this.#tools;
     const isVeryLong = kind === 'long' && random.chance(0.1);
     const longestMs = isVeryLong ? 2 * sessionTimeoutMs : 1_200;

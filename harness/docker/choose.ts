@@ -7,7 +7,8 @@ export interface MachineFacts {
   readonly isRoot: boolean;
 }
 
-export type EngineChoice = { readonly use: 'running' } | { readonly use: 'start' } | { readonly use: 'nothing'; readonly advice: string };
+export type EngineChoice =
+  { readonly use: 'running' } | { readonly use: 'start' } | { readonly use: 'nothing'; readonly advice: string };
 
 export type ImageChoice =
   | { readonly use: 'present'; readonly image: string }
@@ -15,16 +16,30 @@ export type ImageChoice =
   | { readonly use: 'nothing'; readonly advice: string };
 
 /** The Docker engine that answers, else one of our own. */
-export function chooseEngine({ env, answers, isDebian, isRoot }: MachineFacts & { readonly answers: boolean }): EngineChoice {
+export function chooseEngine({
+  env,
+  answers,
+  isDebian,
+  isRoot,
+}: MachineFacts & { readonly answers: boolean }): EngineChoice {
   if (answers) return { use: 'running' };
   const host = env['DOCKER_HOST'];
-  if (host !== undefined) return { use: 'nothing', advice: `No Docker engine answers at DOCKER_HOST=${host}: start it, or unset DOCKER_HOST.` };
+  if (host !== undefined)
+    return {
+      use: 'nothing',
+      advice: `No Docker engine answers at DOCKER_HOST=${host}: start it, or unset DOCKER_HOST.`,
+    };
   if (isDebian && isRoot) return { use: 'start' };
-  return { use: 'nothing', advice: `No Docker engine answers: start one that has ${zooKeeperImage(env)}, or run this as root on Debian, where it installs one.` };
+  return {
+    use: 'nothing',
+    advice: `No Docker engine answers: start one that has ${zooKeeperImage(env)}, or run this as root on Debian, where it installs one.`,
+  };
 }
 
 /** The image that is asked for, else one of Debian's packages, which nothing has to be pulled for. */
-export function chooseImage(facts: MachineFacts & { readonly present: ReadonlySet<string>; readonly debianImage: string }): ImageChoice {
+export function chooseImage(
+  facts: MachineFacts & { readonly present: ReadonlySet<string>; readonly debianImage: string },
+): ImageChoice {
   const { env, present, debianImage, isDebian, isRoot } = facts;
   const wanted = zooKeeperImage(env);
   if (present.has(wanted)) return { use: 'present', image: wanted };
@@ -32,5 +47,8 @@ export function chooseImage(facts: MachineFacts & { readonly present: ReadonlySe
   if (!isAskedFor && present.has(debianImage)) return { use: 'present', image: debianImage };
   if (!isAskedFor && isDebian && isRoot) return { use: 'build', image: debianImage };
   const orElse = isAskedFor ? 'unset ZOOKEEPER_IMAGE' : 'run this as root on Debian, where it builds one of packages';
-  return { use: 'nothing', advice: `The Docker engine has no image ${wanted}: run \`docker pull ${wanted}\`, or ${orElse}.` };
+  return {
+    use: 'nothing',
+    advice: `The Docker engine has no image ${wanted}: run \`docker pull ${wanted}\`, or ${orElse}.`,
+  };
 }

@@ -7,13 +7,25 @@ export interface CommandOptions {
 
 const lastOf = 4_000;
 
-/** Runs a command silently. Rejects with the end of what it said where it fails or takes too long, and is killed then. */
+/**
+ * Runs a command silently. Rejects with the end of what it said where it fails or takes too long, and is killed then.
+ */
 export function command(name: string, args: readonly string[], { limitMs, env = {} }: CommandOptions): Promise<void> {
-  const options = { env: { ...process.env, ...env }, timeout: limitMs, killSignal: 'SIGKILL', maxBuffer: Infinity } as const;
+  const options = {
+    env: { ...process.env, ...env },
+    timeout: limitMs,
+    killSignal: 'SIGKILL',
+    maxBuffer: Infinity,
+  } as const;
   return new Promise((resolve, reject) => {
     const child = execFile(name, args, options, (error, stdout, stderr) => {
       if (error === null) resolve();
-      else reject(new Error(`${[name, ...args].join(' ')}: ${howItFailed(error, limitMs)}\n${`${stdout}${stderr}`.trim().slice(-lastOf)}`));
+      else
+        reject(
+          new Error(
+            `${[name, ...args].join(' ')}: ${howItFailed(error, limitMs)}\n${`${stdout}${stderr}`.trim().slice(-lastOf)}`,
+          ),
+        );
     });
     child.stdin?.end();
   });

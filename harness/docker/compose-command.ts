@@ -6,9 +6,16 @@ import { ensureCommands } from './debian.ts';
 /** How to call Docker Compose: as a command, or as a part of `docker`. Debian's is installed where there is neither. */
 export async function ensureComposeCommand(): Promise<readonly [string, ...string[]]> {
   if (isCommand('docker-compose')) return ['docker-compose'];
-  if (isCommand('docker') && spawnSync('docker', ['compose', 'version'], { stdio: 'ignore', timeout: 10_000 }).status === 0) return ['docker', 'compose'];
+  if (
+    isCommand('docker') &&
+    spawnSync('docker', ['compose', 'version'], { stdio: 'ignore', timeout: 10_000 }).status === 0
+  )
+    return ['docker', 'compose'];
   const { isDebian, isRoot } = localFacts();
-  if (!isDebian || !isRoot) throw new AdviceError('There is no Docker Compose: install it, or run this as root on Debian, where it is installed.');
+  if (!isDebian || !isRoot)
+    throw new AdviceError(
+      'There is no Docker Compose: install it, or run this as root on Debian, where it is installed.',
+    );
   await ensureCommands('docker-compose');
   return ['docker-compose'];
 }

@@ -43,7 +43,11 @@ export class ComposeEnsemble implements AsyncDisposable {
   }
 
   private constructor(compose: readonly [string, ...string[]], ports: readonly number[]) {
-    this.members = services.map((name, index) => ({ name, port: ports[index] ?? 0, connectString: `127.0.0.1:${ports[index] ?? 0}` }));
+    this.members = services.map((name, index) => ({
+      name,
+      port: ports[index] ?? 0,
+      connectString: `127.0.0.1:${ports[index] ?? 0}`,
+    }));
     this.connectString = this.members.map((member) => member.connectString).join(',');
     this.#compose = compose;
     this.#env = {
@@ -98,7 +102,9 @@ export class ComposeEnsemble implements AsyncDisposable {
 
   /** By service, in the engine's words, like `Up 3 seconds (healthy)`. */
   async #status(): Promise<Map<string, string>> {
-    const filters = JSON.stringify({ label: [`com.docker.compose.project=${this.#env['COMPOSE_PROJECT_NAME'] ?? ''}`] });
+    const filters = JSON.stringify({
+      label: [`com.docker.compose.project=${this.#env['COMPOSE_PROJECT_NAME'] ?? ''}`],
+    });
     const answer = await askEngine(`/containers/json?all=true&filters=${encodeURIComponent(filters)}`);
     const containers = JSON.parse(answer?.body ?? '[]') as { Status: string; Labels: Record<string, string> }[];
     return new Map(containers.map(({ Status, Labels }) => [Labels['com.docker.compose.service'] ?? '', Status]));

@@ -1,7 +1,12 @@
 import { isCommand } from '../debian-zookeeper.ts';
 import { command } from './command.ts';
 
-const packages = { dockerd: 'docker.io', docker: 'docker.io', 'docker-compose': 'docker-compose', debootstrap: 'debootstrap' } as const;
+const packages = {
+  dockerd: 'docker.io',
+  docker: 'docker.io',
+  'docker-compose': 'docker-compose',
+  debootstrap: 'debootstrap',
+} as const;
 
 export type DebianCommand = keyof typeof packages;
 

@@ -26,10 +26,13 @@ export async function openEngine({ keep }: { readonly keep: boolean }): Promise<
   if (choice.use === 'nothing') throw new AdviceError(choice.advice);
   if (choice.use === 'start') await ensureCommands('dockerd', 'docker');
   // Where services run, the package has just started its own.
-  if (choice.use === 'running' || (await engineAnswers())) return { how: `found, ${await storageDriver()}`, stop: () => Promise.resolve() };
+  if (choice.use === 'running' || (await engineAnswers()))
+    return { how: `found, ${await storageDriver()}`, stop: () => Promise.resolve() };
   const daemon = await Daemon.start(keep);
   const how = `process ${daemon.pid}, ${await storageDriver()}`;
-  return keep ? { how: `${how}, until \`kill ${daemon.pid}\``, stop: () => Promise.resolve() } : { how, stop: () => daemon.stop() };
+  return keep
+    ? { how: `${how}, until \`kill ${daemon.pid}\``, stop: () => Promise.resolve() }
+    : { how, stop: () => daemon.stop() };
 }
 
 async function storageDriver(): Promise<string> {
@@ -86,7 +89,9 @@ class Daemon {
       await delay(100);
     }
     const log = readFileSync(join(this.#folder, 'log'), 'utf8').trimEnd().split('\n').slice(-10).join('\n');
-    throw new AdviceError(`dockerd ${this.#hasEnded ? 'ended' : `did not answer within ${startLimitMs} ms`}: start a Docker engine by hand. Its log ends with:\n${log}`);
+    throw new AdviceError(
+      `dockerd ${this.#hasEnded ? 'ended' : `did not answer within ${startLimitMs} ms`}: start a Docker engine by hand. Its log ends with:\n${log}`,
+    );
   }
 
   get #hasEnded(): boolean {

@@ -45,6 +45,9 @@ export class Ledger implements Disposable {
   }
 
   #lines(file: string): string[][] {
-    return readFileSync(join(this.folder, file), 'utf8').trim().split('\n').map((line) => line.split(' '));
+    return readFileSync(join(this.folder, file), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => line.split(' '));
   }
 }

@@ -1,4 +1,12 @@
-import { InterProcessMultiLock, InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphore, InterProcessSemaphoreMutex, type LockClient, type PartHold } from '../../src/index.ts';
+import {
+  InterProcessMultiLock,
+  InterProcessMutex,
+  InterProcessReadWriteLock,
+  InterProcessSemaphore,
+  InterProcessSemaphoreMutex,
+  type LockClient,
+  type PartHold,
+} from '../../src/index.ts';
 
 /** That of several locks at once has no znode, and no token. */
 export interface AnyHold extends PartHold {
@@ -42,7 +50,9 @@ export class NodeLocks {
       case 'semaphoreMutex':
         return new InterProcessSemaphoreMutex(this.#client, path);
       case 'multi':
-        return new InterProcessMultiLock(['a', 'b'].map((part) => new InterProcessMutex(this.#client, `${path}/${part}`)));
+        return new InterProcessMultiLock(
+          ['a', 'b'].map((part) => new InterProcessMutex(this.#client, `${path}/${part}`)),
+        );
       default:
         throw new Error(`No lock of kind ${kind}`);
     }

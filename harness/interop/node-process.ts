@@ -1,4 +1,5 @@
-// This library, told what to do line by line, as JavaPeer.java is. An owner is what acquires under one name, outside of every lock context.
+// This library, told what to do line by line, as JavaPeer.java is. An owner is what acquires under one name, outside of
+// every lock context.
 import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';

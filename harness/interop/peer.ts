@@ -2,7 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { isCommand } from '../debian-zookeeper.ts';
 
-type Answer = { readonly id: number; readonly value: unknown } | { readonly id: number; readonly error: string } | Event;
+type Answer =
+  { readonly id: number; readonly value: unknown } | { readonly id: number; readonly error: string } | Event;
 
 /** What a peer tells without being asked. */
 export interface Event {
@@ -16,7 +17,8 @@ interface Pending {
 }
 
 /**
- * A client of ZooKeeper in a process of its own, that does what it is told: a line of `id owner verb arguments` in, a line of JSON out. Each
+ * A client of ZooKeeper in a process of its own, that does what it is told: a line of `id owner verb arguments` in, a
+ * line of JSON out. Each
  * owner does one thing after another, all of them at the same time.
  */
 export class Peer implements AsyncDisposable {
@@ -71,7 +73,10 @@ export class Peer implements AsyncDisposable {
     return new Owner((verb, args) => this.#ask(name, verb, args));
   }
 
-  /** SIGKILL: its session stays until the server misses it. Resolves when the process has ended; what it was asked rejects. */
+  /**
+   * SIGKILL: its session stays until the server misses it. Resolves when the process has ended; what it was asked
+   * rejects.
+   */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.#ended;
@@ -90,7 +95,10 @@ export class Peer implements AsyncDisposable {
   #ask(owner: string, verb: string, args: readonly (string | number)[]): Promise<unknown> {
     const id = (this.#asked += 1);
     return new Promise((resolve, reject) => {
-      this.#pending.set(id, { resolve, reject: (error) => reject(new Error(`${this.#name}, ${verb} ${args.join(' ')}: ${error.message}`)) });
+      this.#pending.set(id, {
+        resolve,
+        reject: (error) => reject(new Error(`${this.#name}, ${verb} ${args.join(' ')}: ${error.message}`)),
+      });
       this.#child.stdin?.write(`${[id, owner, verb, ...args].join(' ')}\n`);
     });
   }

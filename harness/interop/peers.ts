@@ -16,13 +16,18 @@ const here = (file: string): string => fileURLToPath(new URL(file, import.meta.u
 export async function ensurePeers(): Promise<void> {
   if (missing().length === 0) return;
   await installDebianPackages(isCommand('java') ? packages : [...packages, 'default-jre-headless']);
-  if (missing().length > 0) throw new Error(`${packages.join(', ')} are installed, but there is no ${missing().join(', ')}`);
+  if (missing().length > 0)
+    throw new Error(`${packages.join(', ')} are installed, but there is no ${missing().join(', ')}`);
 }
 
 const starters = { java: startJava, kazoo: startKazoo };
 
-/** Peers that all tests of a suite share. Without names, the suite starts those it needs, which are installed by then. */
-export function peersOfSuite<Name extends keyof typeof starters = never>(...names: readonly Name[]): Readonly<Record<Name, Peer>> {
+/**
+ * Peers that all tests of a suite share. Without names, the suite starts those it needs, which are installed by then.
+ */
+export function peersOfSuite<Name extends keyof typeof starters = never>(
+  ...names: readonly Name[]
+): Readonly<Record<Name, Peer>> {
   const peers = {} as Record<Name, Peer>;
   before(async function () {
     // Packages may have to be installed.

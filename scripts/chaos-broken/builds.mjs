@@ -12,7 +12,13 @@ export const builds = [
   },
   {
     name: 'no search by uuid after a lost reply',
-    edits: [edit('src/internals/lock-node.ts', 'const found = await findCreated(this.session, this.#place.path, this.#uuid);', 'const found = await Promise.resolve<Awaited<ReturnType<typeof findCreated>>>(undefined);')],
+    edits: [
+      edit(
+        'src/internals/lock-node.ts',
+        'const found = await findCreated(this.session, this.#place.path, this.#uuid);',
+        'const found = await Promise.resolve<Awaited<ReturnType<typeof findCreated>>>(undefined);',
+      ),
+    ],
   },
   {
     name: 'ownership by enterWith',
@@ -30,13 +36,22 @@ export const builds = [
           '}',
         ].join('\n'),
       ),
-      edit('src/mutex/inter-process-mutex.ts', 'import { currentContext, innermostContext, LockContext }', 'import { currentContext, entered, innermostContext, LockContext }'),
-      edit('src/mutex/inter-process-mutex.ts', "return this.#acquirer.acquire(currentContext(), 'acquire', options);", "return this.#acquirer.acquire(currentContext() ?? entered(), 'acquire', options);"),
+      edit(
+        'src/mutex/inter-process-mutex.ts',
+        'import { currentContext, innermostContext, LockContext }',
+        'import { currentContext, entered, innermostContext, LockContext }',
+      ),
+      edit(
+        'src/mutex/inter-process-mutex.ts',
+        "return this.#acquirer.acquire(currentContext(), 'acquire', options);",
+        "return this.#acquirer.acquire(currentContext() ?? entered(), 'acquire', options);",
+      ),
     ],
   },
   {
     name: 'a deadline that counts from the last answer',
-    // It takes a rival of ours at just that moment: Java's clients, whose belief is not judged, would often be the ones.
+    // It takes a rival of ours at just that moment: Java's clients, whose belief is not judged, would often be the
+    // ones.
     java: 0,
     edits: [
       edit(
@@ -50,21 +65,47 @@ export const builds = [
   {
     name: 'a link within the process that resolves when the first job ends',
     edits: [
-      edit('src/mutex/hold.ts', '    const { grant } = this.shared;\n', '    const { grant } = this.shared;\n    grant.node.resolveLink();\n'),
-      edit('src/internals/lock-node.ts', '  /** Deletes it in the background;', '  resolveLink(): void {\n    const next = this.#follower;\n    if (next) next.#wake("handed-over");\n  }\n\n  /** Deletes it in the background;'),
+      edit(
+        'src/mutex/hold.ts',
+        '    const { grant } = this.shared;\n',
+        '    const { grant } = this.shared;\n    grant.node.resolveLink();\n',
+      ),
+      edit(
+        'src/internals/lock-node.ts',
+        '  /** Deletes it in the background;',
+        '  resolveLink(): void {\n    const next = this.#follower;\n    if (next) next.#wake("handed-over");\n  }\n\n  /** Deletes it in the background;',
+      ),
     ],
   },
   {
     name: 'a delete that is not tried again',
-    edits: [edit('src/internals/lock-node.ts', 'for (let tries = 0; this.#mayBeThere(); tries += 1) {', 'for (let tries = 0; tries < 1 && this.#mayBeThere(); tries += 1) {')],
+    edits: [
+      edit(
+        'src/internals/lock-node.ts',
+        'for (let tries = 0; this.#mayBeThere(); tries += 1) {',
+        'for (let tries = 0; tries < 1 && this.#mayBeThere(); tries += 1) {',
+      ),
+    ],
   },
   {
     name: 'a reader that joins whoever reads, past a writer who waits',
-    edits: [edit('src/read-write/read-write-driver.ts', 'sorted.slice(0, placeOf(sorted, ours)).find(', 'sorted.slice(0, Math.min(1, placeOf(sorted, ours))).find(')],
+    edits: [
+      edit(
+        'src/read-write/read-write-driver.ts',
+        'sorted.slice(0, placeOf(sorted, ours)).find(',
+        'sorted.slice(0, Math.min(1, placeOf(sorted, ours))).find(',
+      ),
+    ],
   },
   {
     name: 'one lease more than there are',
-    edits: [edit('src/semaphore/lease-driver.ts', 'return index < this.#maxLeases() ?', 'return index <= this.#maxLeases() ?')],
+    edits: [
+      edit(
+        'src/semaphore/lease-driver.ts',
+        'return index < this.#maxLeases() ?',
+        'return index <= this.#maxLeases() ?',
+      ),
+    ],
   },
   {
     name: 'weights: the token of when it queued up',
@@ -76,7 +117,13 @@ export const builds = [
   },
   {
     name: 'weights: the heaviest first, however often others were overtaken',
-    edits: [edit('src/weighted/weighted-queue.ts', 'if (head && !head.blocker) return head.child;', 'if (head) return head.child;')],
+    edits: [
+      edit(
+        'src/weighted/weighted-queue.ts',
+        'if (head && !head.blocker) return head.child;',
+        'if (head) return head.child;',
+      ),
+    ],
   },
 ];
 

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { root } from '../bootstrap.mjs';
+import { replacePassage } from './passage.mjs';
 
 /** A copy of the working tree, what is not committed yet included, in which one mutation at a time can be made. */
 export class Copy {
@@ -24,13 +25,16 @@ export class Copy {
   mutate({ file, find, replace }) {
     const path = join(this.#folder, file);
     const text = readFileSync(path, 'utf8');
-    writeFileSync(path, text.replace(find, () => replace));
+    writeFileSync(path, replacePassage(text, find, replace));
     return () => writeFileSync(path, text);
   }
 }
 
 function filesOfTree() {
-  const git = spawnSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' });
+  const git = spawnSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
   if (git.status !== 0) throw new Error(`git ls-files failed: ${git.stderr ?? git.error?.message}`);
   // A file that was deleted and not committed is still listed.
   return git.stdout.split('\0').filter((file) => file !== '' && existsSync(join(root, file)));

@@ -9,12 +9,22 @@ const groups = new Set();
 process.once('exit', () => groups.forEach(killGroup));
 
 /**
- * Runs tests in a process group of its own, which is killed at the limit: a mutant may spin. Resolves with the tests that passed and failed, and
+ * Runs tests in a process group of its own, which is killed at the limit: a mutant may spin. Resolves with the tests
+ * that passed and failed, and
  * with how the run ended.
  */
 export function runTests({ files, grep, bail = false }, { folder, temporary, limitMs }) {
   const results = join(mkdtempSync(join(temporary, 'run-')), 'results');
-  const args = ['--exit', '--timeout', '8000', '--reporter', reporter, ...(bail ? ['--bail'] : []), ...(grep ? ['--grep', grep] : []), ...files];
+  const args = [
+    '--exit',
+    '--timeout',
+    '8000',
+    '--reporter',
+    reporter,
+    ...(bail ? ['--bail'] : []),
+    ...(grep ? ['--grep', grep] : []),
+    ...files,
+  ];
   const child = spawn(process.execPath, ['node_modules/mocha/bin/mocha.js', ...args], {
     cwd: folder,
     env: { ...process.env, MUTANT_RESULTS: results, TMPDIR: temporary },
@@ -46,7 +56,13 @@ export function anyOf(texts) {
 }
 
 function readResults(file) {
-  const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').filter(Boolean).map((line) => JSON.parse(line)) : [];
+  const lines = existsSync(file)
+    ? readFileSync(file, 'utf8')
+        .trim()
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line))
+    : [];
   return { passed: lines.filter((line) => 'passed' in line), failed: lines.filter((line) => 'failed' in line) };
 }
 

@@ -7,10 +7,12 @@ import type { AclEntry } from '../zookeeper/operations.js';
 import { validatePath } from '../zookeeper/path.js';
 
 /**
- * Access rights for the znodes that locks create: the same for all, or by path. The path is below the chroot, as every path of this library is. The function is asked for `/` where
+ * Access rights for the znodes that locks create: the same for all, or by path. The path is below the chroot, as every
+ * path of this library is. The function is asked for `/` where
  * znodes of the chroot itself are missing.
  *
- * An ACL without the permissions that the lock itself needs is refused: this client must be allowed to create (4), delete (8) and read (1) on the znode of a lock, and to create on those above it.
+ * An ACL without the permissions that the lock itself needs is refused: this client must be allowed to create (4),
+ * delete (8) and read (1) on the znode of a lock, and to create on those above it.
  *
  * @example
  * const acl: AclProvider = (path) => (path.startsWith('/locks/payments') ? creatorOnly : readableByAll);
@@ -26,10 +28,14 @@ export function checkAuth(auth: unknown): readonly Credential[] {
   return Array.from(entries, (entry) => {
     const { scheme, credentials }: Partial<Credential> = isPlainObject(entry) ? entry : {};
     if (typeof scheme !== 'string' || scheme === '' || typeof credentials !== 'string') {
-      throw new TypeError("Expected `auth` to be an array of { scheme: string, credentials: string }, such as { scheme: 'digest', credentials: 'user:secret' }");
+      throw new TypeError(
+        "Expected `auth` to be an array of { scheme: string, credentials: string }, such as { scheme: 'digest', credentials: 'user:secret' }",
+      );
     }
     if (scheme === 'digest' && !/^[^:]+:/.test(credentials)) {
-      throw new TypeError("Expected the credentials of scheme 'digest' in `auth` to be 'user:password', got a text without a user name and a colon");
+      throw new TypeError(
+        "Expected the credentials of scheme 'digest' in `auth` to be 'user:password', got a text without a user name and a colon",
+      );
     }
     return { scheme, credentials };
   });
@@ -43,12 +49,18 @@ export interface CheckedAcl {
   readonly aclSchemes: ReadonlySet<string>;
 }
 
-/** What an `acl` says of each znode, checked as soon as it is known: a list at once, a function whenever it is asked. */
+/**
+ * What an `acl` says of each znode, checked as soon as it is known: a list at once, a function whenever it is asked.
+ */
 export function checkedAcl(acl: AclProvider, auth: readonly Credential[]): CheckedAcl {
   if (typeof acl !== 'function') {
     const entries = checkAcl('acl', acl, auth);
     refuseLockout('acl', entries, auth, neededBelowLock);
-    return { aclFor: () => entries, aclForParents: () => entries, aclSchemes: new Set(entries.map(({ scheme }) => scheme)) };
+    return {
+      aclFor: () => entries,
+      aclForParents: () => entries,
+      aclSchemes: new Set(entries.map(({ scheme }) => scheme)),
+    };
   }
   const aclSchemes = new Set<string>();
   const ask = (path: string): { option: string; entries: readonly AclEntry[] } => {
@@ -73,7 +85,9 @@ export function checkedAcl(acl: AclProvider, auth: readonly Credential[]): Check
 export function accountText(auth: readonly Credential[]): string {
   if (auth.length === 0) return 'a client without the option `auth`';
   // Only of `digest` is it known which part of the credentials is no secret.
-  const names = auth.map(({ scheme, credentials }) => (scheme === 'digest' ? `${scheme} ${JSON.stringify(credentials.slice(0, credentials.indexOf(':')))}` : scheme));
+  const names = auth.map(({ scheme, credentials }) =>
+    scheme === 'digest' ? `${scheme} ${JSON.stringify(credentials.slice(0, credentials.indexOf(':')))}` : scheme,
+  );
   return `the account ${names.join(' and ')}`;
 }
 
@@ -88,26 +102,42 @@ function checkAcl(option: string, acl: unknown, auth: readonly Credential[]): re
   if (!Array.isArray(acl) || acl.length === 0) throw new TypeError(expected(option, accepted, acl));
   return Array.from(acl as unknown[], (entry) => {
     const { permissions, scheme, id }: Partial<AclEntry> = isPlainObject(entry) ? entry : {};
-    if (!Number.isInteger(permissions) || Number(permissions) < 1 || Number(permissions) > 31 || typeof scheme !== 'string' || typeof id !== 'string') {
+    if (
+      !Number.isInteger(permissions) ||
+      Number(permissions) < 1 ||
+      Number(permissions) > 31 ||
+      typeof scheme !== 'string' ||
+      typeof id !== 'string'
+    ) {
       throw new TypeError(expected(option, accepted, entry));
     }
     const fault = faultOf(scheme, id, auth);
-    if (fault !== undefined) throw new TypeError(`Expected each entry of \`${option}\` to be one that the servers take: ${fault}`);
+    if (fault !== undefined)
+      throw new TypeError(`Expected each entry of \`${option}\` to be one that the servers take: ${fault}`);
     return { permissions: Number(permissions), scheme, id };
   });
 }
 
-/** Why the servers would answer INVALID_ACL, or would write down somebody who cannot exist. An id is not shown: a password may stand there by mistake. */
+/**
+ * Why the servers would answer INVALID_ACL, or would write down somebody who cannot exist. An id is not shown: a
+ * password may stand there by mistake.
+ */
 function faultOf(scheme: string, id: string, auth: readonly Credential[]): string | undefined {
   switch (scheme) {
     case 'world':
       return id === 'anyone' ? undefined : `the id of scheme 'world' is 'anyone', got another one`;
     case 'auth':
-      return auth.length > 0 ? undefined : "scheme 'auth' stands for the accounts of the option `auth`, and none is given. Give `auth`, or another scheme";
+      return auth.length > 0
+        ? undefined
+        : "scheme 'auth' stands for the accounts of the option `auth`, and none is given. Give `auth`, or another scheme";
     case 'digest':
-      return isDigestId(id) ? undefined : `the id of scheme 'digest' is 'user:' and the base64 of sha1('user:password'), got something else. For this client's own account use scheme 'auth' with id ''`;
+      return isDigestId(id)
+        ? undefined
+        : `the id of scheme 'digest' is 'user:' and the base64 of sha1('user:password'), got something else. For this client's own account use scheme 'auth' with id ''`;
     case 'ip':
-      return isAddressRange(id) ? undefined : `the id of scheme 'ip' is an IP address, or one with the number of bits that count, such as '10.0.0.0/8', got ${JSON.stringify(id)}`;
+      return isAddressRange(id)
+        ? undefined
+        : `the id of scheme 'ip' is an IP address, or one with the number of bits that count, such as '10.0.0.0/8', got ${JSON.stringify(id)}`;
     default:
       return undefined;
   }
@@ -125,7 +155,12 @@ function isAddressRange(id: string): boolean {
 }
 
 /** A parent that its own creator cannot use is there for good, and shuts everybody out. */
-function refuseLockout(option: string, entries: readonly AclEntry[], auth: readonly Credential[], needed: Readonly<Record<string, number>>): void {
+function refuseLockout(
+  option: string,
+  entries: readonly AclEntry[],
+  auth: readonly Credential[],
+  needed: Readonly<Record<string, number>>,
+): void {
   const granted = entries.filter((entry) => mayBe(entry, auth)).reduce((sum, { permissions }) => sum | permissions, 0);
   const missing = Object.entries(needed).filter(([, bit]) => (granted & bit) === 0);
   if (missing.length === 0) return;
@@ -136,10 +171,15 @@ function refuseLockout(option: string, entries: readonly AclEntry[], auth: reado
   );
 }
 
-/** Whether an entry gives its permissions to this client, as far as can be known here: of an address, and of schemes that only the servers know, it may. */
+/**
+ * Whether an entry gives its permissions to this client, as far as can be known here: of an address, and of schemes
+ * that only the servers know, it may.
+ */
 function mayBe({ scheme, id }: AclEntry, auth: readonly Credential[]): boolean {
   if (scheme !== 'digest') return true;
-  return auth.some((own) => own.scheme !== 'digest' || own.credentials.startsWith('super:') || mayBeDigestOf(own.credentials, id));
+  return auth.some(
+    (own) => own.scheme !== 'digest' || own.credentials.startsWith('super:') || mayBeDigestOf(own.credentials, id),
+  );
 }
 
 /** How the servers write down an account of scheme `digest`, unless they are configured for another hash than SHA-1. */

@@ -1,5 +1,6 @@
 /**
- * What a client does by itself, for logs and metrics; see {@link LockClient.on}. Session ids are written as the servers' logs write them, paths as
+ * What a client does by itself, for logs and metrics; see {@link LockClient.on}. Session ids are written as the
+ * servers' logs write them, paths as
  * the servers know them, chroot included.
  */
 export type BackgroundEvent =
@@ -25,13 +26,18 @@ export type BackgroundEvent =
       /** The session. */
       readonly sessionId: string;
       /**
-       * `expired`: the servers said so. `lost`: its deadline passed while something was held. `replaced`: nothing was held, and the servers came
-       * back with data older than what it had seen, so that they would never have answered it. `auth-failed`: they refused the credentials.
+       * `expired`: the servers said so. `lost`: its deadline passed while something was held. `replaced`: nothing was
+       * held, and the servers came
+       * back with data older than what it had seen, so that they would never have answered it. `auth-failed`: they
+       * refused the credentials.
        */
       readonly why: 'expired' | 'lost' | 'replaced' | 'auth-failed';
     }
   | {
-      /** A session that was lost or replaced here may have lived on at the servers, with its znodes. They say that it is over. */
+      /**
+       * A session that was lost or replaced here may have lived on at the servers, with its znodes. They say that it is
+       * over.
+       */
       readonly type: 'lost-session-closed';
       /** The session. */
       readonly sessionId: string;
@@ -53,7 +59,9 @@ export type BackgroundEvent =
       readonly error: unknown;
     }
   | {
-      /** Something went wrong that no call can report. The `logger` hears of it, too, and of changes of the connection. */
+      /**
+       * Something went wrong that no call can report. The `logger` hears of it, too, and of changes of the connection.
+       */
       readonly type: 'warning';
       /** The text, without that of `error`. */
       readonly message: string;

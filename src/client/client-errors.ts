@@ -1,13 +1,19 @@
 import { errorText } from '../support/error-text.js';
 import { LockError } from '../support/lock-error.js';
 
-/** No server answered within `connectionTimeoutMs`; the text says why for each of them. `cause` is the last socket error, if there was one. */
+/**
+ * No server answered within `connectionTimeoutMs`; the text says why for each of them. `cause` is the last socket
+ * error, if there was one.
+ */
 export class ConnectionTimeoutError extends LockError {
   static {
     this.prototype.name = 'ConnectionTimeoutError';
   }
 
-  /** @param failures why each of the servers could not be used, by `host:port`; undefined for one that has not answered yet */
+  /**
+   * @param failures why each of the servers could not be used, by `host:port`; undefined for one that has not answered
+   * yet
+   */
   constructor(hosts: string, timeoutMs: number, cause: unknown, failures: ReadonlyMap<string, unknown> = new Map()) {
     super(
       'ERR_LOCK_CONNECTION_TIMEOUT',
@@ -21,7 +27,10 @@ export class ConnectionTimeoutError extends LockError {
 /** Why each of several servers could not be used; undefined where there is one at most. */
 export function failuresText(failures: ReadonlyMap<string, unknown>): string | undefined {
   if (failures.size < 2) return undefined;
-  return Array.from(failures, ([server, error]) => `${server}: ${error === undefined ? 'has not answered yet' : errorText(error)}`).join('; ');
+  return Array.from(
+    failures,
+    ([server, error]) => `${server}: ${error === undefined ? 'has not answered yet' : errorText(error)}`,
+  ).join('; ');
 }
 
 /** The servers refused the credentials. */
@@ -32,7 +41,10 @@ export class AuthFailedError extends LockError {
 
   /** @param schemes of the credentials that were given */
   constructor(hosts: string, schemes: readonly string[] = []) {
-    const of = schemes.length > 0 ? ` of scheme ${[...new Set(schemes)].map((scheme) => JSON.stringify(scheme)).join(' or ')}` : '';
+    const of =
+      schemes.length > 0
+        ? ` of scheme ${[...new Set(schemes)].map((scheme) => JSON.stringify(scheme)).join(' or ')}`
+        : '';
     super(
       'ERR_LOCK_AUTH_FAILED',
       `The servers ${hosts} refused the credentials${of}. Check the option \`auth\`: the servers must know the scheme ("digest" is built in), and must accept the credentials`,

@@ -4,12 +4,23 @@ import { openAcl } from '../zookeeper/operations.js';
 import { checkAuth, checkedAcl, type AclProvider, type CheckedAcl } from './access-rights.js';
 import { checkedLog, type ClientLog, type Logger } from './logger.js';
 import { defaultRetryPolicy, type RetryDecision, type RetryPolicy } from './retry-policy.js';
-import { expected, expectDuration, expectMethod, expectOptions, expectPositive, expectSignal } from '../support/validate.js';
+import {
+  expected,
+  expectDuration,
+  expectMethod,
+  expectOptions,
+  expectPositive,
+  expectSignal,
+} from '../support/validate.js';
 
-/** Options of {@link LockClient.connect}: a plain object, which is read once, at the call. A bad option is a TypeError or a RangeError that names it, before anything is sent. */
+/**
+ * Options of {@link LockClient.connect}: a plain object, which is read once, at the call. A bad option is a TypeError
+ * or a RangeError that names it, before anything is sent.
+ */
 export interface LockClientOptions {
   /**
-   * The session timeout to ask for, in milliseconds. The servers may grant less or more, by default 2 to 20 times their `tickTime`; the `logger` hears of that.
+   * The session timeout to ask for, in milliseconds. The servers may grant less or more, by default 2 to 20 times their
+   * `tickTime`; the `logger` hears of that.
    * @default 30000
    */
   readonly sessionTimeoutMs?: number | undefined;
@@ -24,7 +35,8 @@ export interface LockClientOptions {
    */
   readonly retryPolicy?: RetryPolicy | undefined;
   /**
-   * The servers' `tickTime` in milliseconds, if it is known: the shorter it is, the sooner a session counts as proven, and the later
+   * The servers' `tickTime` in milliseconds, if it is known: the shorter it is, the sooner a session counts as proven,
+   * and the later
    * its deadline lies.
    * @default a third of the session timeout is assumed to be long enough
    */
@@ -41,7 +53,8 @@ export interface LockClientOptions {
   /** Hears of what happens in the background. @default silent */
   readonly logger?: Logger | undefined;
   /**
-   * Remembers where each acquire was called, so that warnings can name it: a hold that was garbage-collected without a release, and an acquire that waits for another one of its own process.
+   * Remembers where each acquire was called, so that warnings can name it: a hold that was garbage-collected without a
+   * release, and an acquire that waits for another one of its own process.
    * For development: each acquire takes some microseconds longer, and more memory.
    * @default false
    */
@@ -59,11 +72,31 @@ export interface CheckedClientOptions extends CheckedAcl {
   readonly debug: boolean;
 }
 
-const known = ['sessionTimeoutMs', 'connectionTimeoutMs', 'retryPolicy', 'tickTimeMs', 'auth', 'acl', 'signal', 'logger', 'debug'];
+const known = [
+  'sessionTimeoutMs',
+  'connectionTimeoutMs',
+  'retryPolicy',
+  'tickTimeMs',
+  'auth',
+  'acl',
+  'signal',
+  'logger',
+  'debug',
+];
 
 export function checkClientOptions(options: LockClientOptions = {}): CheckedClientOptions {
   const checked = expectOptions('LockClient.connect', options, known);
-  const { sessionTimeoutMs = 30_000, connectionTimeoutMs = 15_000, retryPolicy = defaultRetryPolicy, tickTimeMs, auth = [], acl = openAcl, signal, logger, debug = false } = checked;
+  const {
+    sessionTimeoutMs = 30_000,
+    connectionTimeoutMs = 15_000,
+    retryPolicy = defaultRetryPolicy,
+    tickTimeMs,
+    auth = [],
+    acl = openAcl,
+    signal,
+    logger,
+    debug = false,
+  } = checked;
   checkSessionTimeout(sessionTimeoutMs);
   expectDuration('connectionTimeoutMs', connectionTimeoutMs);
   expectMethod('retryPolicy', retryPolicy, 'allowRetry');
@@ -95,9 +128,15 @@ const longestTimeoutMs = 2 ** 31 - 1;
 
 /** A promise, or nothing, would be taken for a refusal. */
 function checkDecision(decision: unknown): RetryDecision {
-  const { retry, sleepMs } = (typeof decision === 'object' ? (decision ?? {}) : {}) as { retry?: unknown; sleepMs?: unknown };
+  const { retry, sleepMs } = (typeof decision === 'object' ? (decision ?? {}) : {}) as {
+    retry?: unknown;
+    sleepMs?: unknown;
+  };
   if (retry === false) return { retry };
-  if (retry !== true) throw new TypeError(expected('what retryPolicy.allowRetry returns', '{ retry: false } or { retry: true, sleepMs: number }', decision));
+  if (retry !== true)
+    throw new TypeError(
+      expected('what retryPolicy.allowRetry returns', '{ retry: false } or { retry: true, sleepMs: number }', decision),
+    );
   expectDuration('sleepMs of the retry policy', sleepMs);
   return { retry, sleepMs };
 }

@@ -3,8 +3,10 @@ import type { SessionIdentity } from '../zookeeper/connection.js';
 import type { Session, SessionOwner } from '../zookeeper/session.js';
 
 /**
- * A session that the client has given up lives on at the servers until it expires, and its znodes block the queue. It is attached to once
- * more, only to be closed (CURATOR-595): while the client's own session is connected, with longer and longer pauses, until a server has
+ * A session that the client has given up lives on at the servers until it expires, and its znodes block the queue. It
+ * is attached to once
+ * more, only to be closed (CURATOR-595): while the client's own session is connected, with longer and longer pauses,
+ * until a server has
  * closed it or no server can know it any more.
  */
 export class Ghost {
@@ -28,7 +30,8 @@ export class Ghost {
     if (this.#isOver || this.#attempt || this.#pause) return;
     const health = this.#options.health();
     if (!this.#isClosing && health === undefined) return;
-    if (this.#rounds > 0 && health !== undefined && isForgotten(health, this.#touchedAt, this.#options.timeoutMs)) this.#end();
+    if (this.#rounds > 0 && health !== undefined && isForgotten(health, this.#touchedAt, this.#options.timeoutMs))
+      this.#end();
     else this.#dial();
   }
 
@@ -66,10 +69,14 @@ export class Ghost {
         else this.#unanswered();
       },
     };
-    // Servers with older data refuse its zxid in silence. Nothing is read here that could be too old, so the next rounds show none. The first one shows it: a server that was cut
+    // Servers with older data refuse its zxid in silence. Nothing is read here that could be too old, so the next
+    // rounds show none. The first one shows it: a server that was cut
     // off before the session began would say that it is over.
     const lastZxid = this.#rounds === 0 ? identity.lastZxid : 0n;
-    const attempt = this.#options.open({ resume: { ...identity, lastZxid }, sessionTimeoutMs: timeoutMs, unansweredRounds: this.#rounds }, owner);
+    const attempt = this.#options.open(
+      { resume: { ...identity, lastZxid }, sessionTimeoutMs: timeoutMs, unansweredRounds: this.#rounds },
+      owner,
+    );
     this.#attempt = attempt;
     this.#rounds += 1;
     void attempt.close(Infinity);
@@ -127,8 +134,10 @@ export interface GhostOptions {
 const firstPauseMs = 250;
 
 /**
- * Whether no server can know a session any more that was touched the last time at `touchedAt`. It ends after its timeout of time in which a
- * leader leads, rounded up to a tick, which is half of the timeout at most. A new leader begins its time anew, so only the present
+ * Whether no server can know a session any more that was touched the last time at `touchedAt`. It ends after its
+ * timeout of time in which a
+ * leader leads, rounded up to a tick, which is half of the timeout at most. A new leader begins its time anew, so only
+ * the present
  * connection counts.
  */
 export function isForgotten({ connectedAt, heardAt }: ServerHealth, touchedAt: number, timeoutMs: number): boolean {

@@ -24,7 +24,8 @@ import { untilAnswered, type Question } from '../zookeeper/until-answered.js';
 import { expectDuration, expectOptions } from '../support/validate.js';
 
 /**
- * A connection to ZooKeeper for any number of locks: one session after another, each replaced by itself when the servers
+ * A connection to ZooKeeper for any number of locks: one session after another, each replaced by itself when the
+ * servers
  * have expired it.
  *
  * @example
@@ -58,7 +59,8 @@ export class LockClient implements AsyncDisposable {
   /**
    * Resolves with a connected client.
    *
-   * @param connectString `host:port,host:port/chroot`; the port is 2181 where it is left out, IPv6 addresses stand in brackets
+   * @param connectString `host:port,host:port/chroot`; the port is 2181 where it is left out, IPv6 addresses stand in
+   * brackets
    * @throws TypeError or RangeError for a bad connect string or option
    * @throws ConnectionTimeoutError when no server answers within `connectionTimeoutMs`
    * @throws AuthFailedError when the servers refuse the credentials
@@ -83,7 +85,10 @@ export class LockClient implements AsyncDisposable {
 
   private constructor(target: ConnectString, options: CheckedClientOptions, clock: Clock, caller: typeof fromConnect) {
     // JavaScript knows no private constructors.
-    if ((caller as unknown) !== fromConnect) throw new TypeError("LockClient cannot be constructed: use `await LockClient.connect('host:2181', options)`, which resolves with a connected client");
+    if ((caller as unknown) !== fromConnect)
+      throw new TypeError(
+        "LockClient cannot be constructed: use `await LockClient.connect('host:2181', options)`, which resolves with a connected client",
+      );
     this.#target = target;
     this.#options = options;
     this.clock = clock;
@@ -92,7 +97,8 @@ export class LockClient implements AsyncDisposable {
     this.#successor = new Successor({
       clock,
       sessionTimeoutMs: options.sessionTimeoutMs,
-      open: (unansweredRounds, owner) => new Session({ ...this.#sessionOptions(), connectBy: -Infinity, unansweredRounds }, owner),
+      open: (unansweredRounds, owner) =>
+        new Session({ ...this.#sessionOptions(), connectBy: -Infinity, unansweredRounds }, owner),
       replace: (old, by) => this.#replaceSession(old, by),
       warn: (message, error) => this.warn(message, error),
     });
@@ -110,12 +116,15 @@ export class LockClient implements AsyncDisposable {
   }
 
   /**
-   * Calls `listener` at every change of `state` from now on, with everything that happens in the `background`, or with what happens to every `lock` of this client. The first change, to
-   * `connected`, is over when `connect` resolves. What a listener throws is reported as a process warning, and stops nothing.
+   * Calls `listener` at every change of `state` from now on, with everything that happens in the `background`, or with
+   * what happens to every `lock` of this client. The first change, to
+   * `connected`, is over when `connect` resolves. What a listener throws is reported as a process warning, and stops
+   * nothing.
    *
    * @throws TypeError for another event, or a listener that is not a function
    * @example
-   * client.on('state', (state) => metrics.gauge('zookeeper_up', state === 'connected' || state === 'reconnected' ? 1 : 0));
+   * client.on('state', (state) => metrics.gauge('zookeeper_up', state === 'connected' || state === 'reconnected' ? 1 :
+   * 0));
    * client.on('background', (event) => log.debug(event));
    * client.on('lock', (event) => event.type === 'acquired' && metrics.observe('lock_wait_ms', event.waitedMs));
    */
@@ -137,9 +146,12 @@ export class LockClient implements AsyncDisposable {
   }
 
   /**
-   * Ends everything: waiting acquires reject with ClientClosedError, holds are lost with reason `client-closed` (their signals
-   * abort first), the server deletes the znodes. So let the jobs end first. Never rejects for a dead server: after `timeoutMs` the session is left to
-   * expire. Resolves at once where there is no connection and no znode of this client. Calling it again returns the same promise.
+   * Ends everything: waiting acquires reject with ClientClosedError, holds are lost with reason `client-closed` (their
+   * signals
+   * abort first), the server deletes the znodes. So let the jobs end first. Never rejects for a dead server: after
+   * `timeoutMs` the session is left to
+   * expire. Resolves at once where there is no connection and no znode of this client. Calling it again returns the
+   * same promise.
    *
    * @param options `timeoutMs`: milliseconds to wait for the servers; 5000 by default
    * @throws TypeError or RangeError for a bad option
@@ -196,12 +208,16 @@ export class LockClient implements AsyncDisposable {
   }
 
   /**
-   * @internal What a question comes to that may be asked again. Where its answer is lost, it is asked again on the next connection, of this session or the next.
+   * @internal What a question comes to that may be asked again. Where its answer is lost, it is asked again on the next
+   * connection, of this session or the next.
    *
    * @throws ZooKeeperError for what a server refuses
    */
   ask<T>(question: Question<T, Session>, deadline: Deadline): Promise<T> {
-    return deadline.limit(() => untilAnswered<T, Session>(question, undefined, () => this.whenConnected(deadline)), ignore);
+    return deadline.limit(
+      () => untilAnswered<T, Session>(question, undefined, () => this.whenConnected(deadline)),
+      ignore,
+    );
   }
 
   /** @internal Told when the session changes its state or is replaced, and when the client begins to close. */
@@ -232,7 +248,13 @@ export class LockClient implements AsyncDisposable {
   /** What `console.log` and `JSON.stringify` show: the servers, the state and the session. No credentials. */
   toJSON(): object {
     const { id } = this.#session;
-    return { hosts: describeHosts(this.#target), chroot: this.#target.chroot, state: this.state, sessionId: id === 0n ? undefined : sessionName(id), sessionTimeoutMs: this.sessionTimeoutMs };
+    return {
+      hosts: describeHosts(this.#target),
+      chroot: this.#target.chroot,
+      state: this.state,
+      sessionId: id === 0n ? undefined : sessionName(id),
+      sessionTimeoutMs: this.sessionTimeoutMs,
+    };
   }
 
   static {
@@ -272,7 +294,16 @@ export class LockClient implements AsyncDisposable {
         else if (state.at === 'ended' && state.why === 'auth-failed') settle(() => reject(this.#authFailed()));
       };
       const cancelTimer = this.clock.after(connectionTimeoutMs, () => {
-        settle(() => reject(new ConnectionTimeoutError(describeHosts(this.#target), connectionTimeoutMs, this.#session.lastError, this.#failures())));
+        settle(() =>
+          reject(
+            new ConnectionTimeoutError(
+              describeHosts(this.#target),
+              connectionTimeoutMs,
+              this.#session.lastError,
+              this.#failures(),
+            ),
+          ),
+        );
       });
       const unsubscribe = this.onChange(look);
       let stopListening = (): unknown => undefined;
@@ -288,7 +319,10 @@ export class LockClient implements AsyncDisposable {
   }
 
   #authFailed(): AuthFailedError {
-    return new AuthFailedError(describeHosts(this.#target), this.#options.auth.map(({ scheme }) => scheme));
+    return new AuthFailedError(
+      describeHosts(this.#target),
+      this.#options.auth.map(({ scheme }) => scheme),
+    );
   }
 
   /** Of each server, in the order of the connect string. */
@@ -298,7 +332,10 @@ export class LockClient implements AsyncDisposable {
   }
 
   #openSession(): Session {
-    const session = new Session({ ...this.#sessionOptions(), connectBy: this.clock.now() + this.#options.connectionTimeoutMs }, this.#owner());
+    const session = new Session(
+      { ...this.#sessionOptions(), connectBy: this.clock.now() + this.#options.connectionTimeoutMs },
+      this.#owner(),
+    );
     this.#follow(session);
     return session;
   }
@@ -381,7 +418,10 @@ export class LockClient implements AsyncDisposable {
     this.#sessionChanged();
   }
 
-  /** No server has answered it for its timeout. Servers with older data never will; as a ghost it is closed by them, too. */
+  /**
+   * No server has answered it for its timeout. Servers with older data never will; as a ghost it is closed by them,
+   * too.
+   */
   #closeUnanswered(session: Session): void {
     session.abandon();
     if (session.epoch === 0 || session.znodes === 0) return;
@@ -397,7 +437,8 @@ export class LockClient implements AsyncDisposable {
       timeoutMs: lost.timeoutMs,
       clock: this.clock,
       random: Math.random,
-      open: (attempt, owner) => new Session({ ...this.#sessionOptions(), ...attempt, auth: [], connectBy: -Infinity }, owner),
+      open: (attempt, owner) =>
+        new Session({ ...this.#sessionOptions(), ...attempt, auth: [], connectBy: -Infinity }, owner),
       health: () => (this.#session.isConnected ? this.#session : undefined),
       closed: () => {
         if (this.isClosing) return;
@@ -437,7 +478,8 @@ export interface LockClientEvents {
 
 /** @internal */
 export function requireClient(client: unknown): asserts client is LockClient {
-  if (!(client instanceof LockClient)) throw new TypeError('Expected `client` to be a LockClient, from LockClient.connect()');
+  if (!(client instanceof LockClient))
+    throw new TypeError('Expected `client` to be a LockClient, from LockClient.connect()');
 }
 
 /** @internal */

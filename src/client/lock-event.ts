@@ -1,9 +1,11 @@
 import { jsonOf, showByJson } from '../support/shown.js';
 
 /**
- * What happens to a lock of a client, whichever object it is used by, for logs and metrics; see {@link LockClient.on}. `JSON.stringify` takes it, with bigints as text.
+ * What happens to a lock of a client, whichever object it is used by, for logs and metrics; see {@link LockClient.on}.
+ * `JSON.stringify` takes it, with bigints as text.
  *
- * Each acquire ends in one of four ways: `acquired`, `timed-out`, `aborted` or `failed`. Each hold that was acquired ends in one of three: `released`, `expired` or `lost`.
+ * Each acquire ends in one of four ways: `acquired`, `timed-out`, `aborted` or `failed`. Each hold that was acquired
+ * ends in one of three: `released`, `expired` or `lost`.
  */
 export type LockEvent = LockEventBase &
   (
@@ -13,7 +15,8 @@ export type LockEvent = LockEventBase &
         /** The znode that it waits with. */
         readonly znode: string;
         /**
-         * Its place among the waiters, 1 is next, as far as it is known without a request of its own: a waiter right behind another one of this process does not know it. A listener for
+         * Its place among the waiters, 1 is next, as far as it is known without a request of its own: a waiter right
+         * behind another one of this process does not know it. A listener for
          * `queued` of the lock itself is always told.
          */
         readonly position: number | undefined;
@@ -33,20 +36,25 @@ export type LockEvent = LockEventBase &
     | (LockEventOfHold & {
         /** The hold was released while it was valid. */
         readonly type: 'released';
-        /** For how long it was held, in milliseconds; undefined for a hold that was acquired before anybody listened. */
+        /**
+         * For how long it was held, in milliseconds; undefined for a hold that was acquired before anybody listened.
+         */
         readonly heldMs: number | undefined;
       })
     | (LockEventOfHold & {
         /** `expired`: its lease has passed unrenewed. `lost`: it was lost for any other reason. */
         readonly type: 'expired' | 'lost';
-        /** For how long it was held, in milliseconds; undefined for a hold that was acquired before anybody listened. */
+        /**
+         * For how long it was held, in milliseconds; undefined for a hold that was acquired before anybody listened.
+         */
         readonly heldMs: number | undefined;
         /** The LockLostError that its signal aborts with. */
         readonly error: Error;
       })
     | {
         /**
-         * The acquire has come to nothing. `timed-out`: its `timeoutMs` is over, or a try has found the lock taken. `aborted`: its signal has aborted. `failed`: for any other reason. There is no
+         * The acquire has come to nothing. `timed-out`: its `timeoutMs` is over, or a try has found the lock taken.
+         * `aborted`: its signal has aborted. `failed`: for any other reason. There is no
          * event for a bad option.
          */
         readonly type: 'timed-out' | 'aborted' | 'failed';

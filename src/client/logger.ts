@@ -2,10 +2,12 @@ import { tellApplication } from '../support/no-context.js';
 import { expected, expectMethod } from '../support/validate.js';
 
 /**
- * Hears of what no call can report: `console`, pino and winston fit as they are. Each text is complete by itself, because pino drops what follows a text; what was behind it
+ * Hears of what no call can report: `console`, pino and winston fit as they are. Each text is complete by itself,
+ * because pino drops what follows a text; what was behind it
  * comes along for loggers that show it. No text contains a password.
  *
- * A connection is told of once for each change: `warn` when it is lost, when a session that held nothing is lost, and when the servers grant another session timeout than was asked for;
+ * A connection is told of once for each change: `warn` when it is lost, when a session that held nothing is lost, and
+ * when the servers grant another session timeout than was asked for;
  * `error` when locks are lost with their session; `info` when there is a connection again.
  *
  * @example
@@ -35,7 +37,8 @@ export function checkedLog(logger: Logger | undefined): ClientLog {
   expectMethod('logger', logger, 'warn');
   for (const level of ['info', 'error'] as const) {
     const method = (logger as unknown as Record<string, unknown>)[level];
-    if (method !== undefined && typeof method !== 'function') throw new TypeError(expected(`logger.${level}`, 'a function, or not there', method));
+    if (method !== undefined && typeof method !== 'function')
+      throw new TypeError(expected(`logger.${level}`, 'a function, or not there', method));
   }
   const at =
     (level: 'info' | 'warn' | 'error') =>

@@ -5,7 +5,10 @@ import { sessionName, type Session, type SessionEnd } from '../zookeeper/session
 import { failuresText } from './client-errors.js';
 import type { ClientLog } from './logger.js';
 
-/** Tells the logger how the connection of a client changes, each change once, and knows at any moment since when and why no server answers. */
+/**
+ * Tells the logger how the connection of a client changes, each change once, and knows at any moment since when and why
+ * no server answers.
+ */
 export class OutageLog {
   readonly #log: ClientLog;
   readonly #clock: Pick<Clock, 'now'>;
@@ -27,31 +30,52 @@ export class OutageLog {
     if (outage === undefined) return;
     const after = `Connected to ${session.server} again after ${durationText(this.#clock.now() - outage.beganAt)}`;
     const id = sessionName(session.id);
-    this.#log.info(id === outage.sessionId ? `${after}: session ${id} goes on` : `${after}, in the new session ${id} in place of ${outage.sessionId}`);
+    this.#log.info(
+      id === outage.sessionId
+        ? `${after}: session ${id} goes on`
+        : `${after}, in the new session ${id} in place of ${outage.sessionId}`,
+    );
   }
 
   suspended(session: Session): void {
     this.#begin(session);
     const held = session.holdings.size;
-    const holds = held === 0 ? 'it holds no lock' : `it holds ${locks(held)}, for ${durationText(session.deadline - this.#clock.now())} at most unless a server answers`;
+    const holds =
+      held === 0
+        ? 'it holds no lock'
+        : `it holds ${locks(held)}, for ${durationText(session.deadline - this.#clock.now())} at most unless a server answers`;
     const { lastError } = session;
-    this.#log.warn(`Connection to ${session.server} lost: ${errorText(lastError)}. Session ${sessionName(session.id)} is suspended; ${holds}`, lastError);
+    this.#log.warn(
+      `Connection to ${session.server} lost: ${errorText(lastError)}. Session ${sessionName(session.id)} is suspended; ${holds}`,
+      lastError,
+    );
   }
 
   /** Its deadline has passed, and nothing was held. */
   overdue(session: Session): void {
     const { lastAnswer, cause } = this.#known(session);
-    this.#log.warn(`Session ${sessionName(session.id)} is lost: ${lastAnswer}. It held no lock; its waiters keep their places if the servers still know it`, cause);
+    this.#log.warn(
+      `Session ${sessionName(session.id)} is lost: ${lastAnswer}. It held no lock; its waiters keep their places if the servers still know it`,
+      cause,
+    );
   }
 
   /** @param lost how many holds it has taken along */
   ended(session: Session, why: Exclude<SessionEnd, 'closed'>, lost: number): void {
     // A session whose server has fallen silent loses its connection first.
-    const { lastAnswer, cause } = this.#outage ? this.#known(session) : { lastAnswer: 'the servers answer, but confirm no write', cause: undefined };
+    const { lastAnswer, cause } = this.#outage
+      ? this.#known(session)
+      : { lastAnswer: 'the servers answer, but confirm no write', cause: undefined };
     this.#begin(session);
     const id = sessionName(session.id);
-    const taken = lost === 0 ? 'It held no lock' : `${lost === 1 ? 'The lock that it held is' : `All ${locks(lost)} that it held are`} lost`;
-    const text = why === 'lost' ? `Session ${id} is lost: its deadline has passed, and ${lastAnswer}. ${taken}` : `Session ${id} has ended: ${endTexts[why]}. ${taken}`;
+    const taken =
+      lost === 0
+        ? 'It held no lock'
+        : `${lost === 1 ? 'The lock that it held is' : `All ${locks(lost)} that it held are`} lost`;
+    const text =
+      why === 'lost'
+        ? `Session ${id} is lost: its deadline has passed, and ${lastAnswer}. ${taken}`
+        : `Session ${id} has ended: ${endTexts[why]}. ${taken}`;
     this.#log[lost === 0 ? 'warn' : 'error'](text, why === 'lost' ? cause : undefined);
   }
 
@@ -73,7 +97,9 @@ export class OutageLog {
 
   #outageOf(session: Session): Silence {
     const { answeredAt, failures, lastError } = this.#newest(session);
-    const why = failuresText(failures) ?? (lastError === undefined ? `${session.server} has not answered yet` : errorText(lastError));
+    const why =
+      failuresText(failures) ??
+      (lastError === undefined ? `${session.server} has not answered yet` : errorText(lastError));
     return { forMs: this.#clock.now() - answeredAt, why, cause: lastError ?? new Error(why) };
   }
 

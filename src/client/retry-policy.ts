@@ -65,7 +65,11 @@ export interface ExponentialBackoffOptions {
  * exponentialBackoff({ baseSleepMs: 100, maxSleepMs: 5_000, maxRetries: 10 });
  */
 export function exponentialBackoff(options: ExponentialBackoffOptions): RetryPolicy {
-  const { baseSleepMs, maxSleepMs = 2 ** 31 - 1, maxRetries = Infinity } = expectOptions('exponentialBackoff', options, ['baseSleepMs', 'maxSleepMs', 'maxRetries']);
+  const {
+    baseSleepMs,
+    maxSleepMs = 2 ** 31 - 1,
+    maxRetries = Infinity,
+  } = expectOptions('exponentialBackoff', options, ['baseSleepMs', 'maxSleepMs', 'maxRetries']);
   requireDuration('baseSleepMs', baseSleepMs);
   requireDuration('maxSleepMs', maxSleepMs);
   requireCount('maxRetries', maxRetries);

@@ -2,9 +2,12 @@ import type { Clock } from '../support/clock.js';
 import type { Session, SessionOwner } from '../zookeeper/session.js';
 
 /**
- * Finds out why no server answers a session any more. A server that was wiped, or restored from an older backup, refuses a client whose
- * zxid is newer than its own: it closes the connection and says nothing, for ever. A server in an election refuses in the same silence,
- * and knows the session afterwards. So a new session is opened beside the old one, and replaces it only if the servers' own zxid is below
+ * Finds out why no server answers a session any more. A server that was wiped, or restored from an older backup,
+ * refuses a client whose
+ * zxid is newer than its own: it closes the connection and says nothing, for ever. A server in an election refuses in
+ * the same silence,
+ * and knows the session afterwards. So a new session is opened beside the old one, and replaces it only if the servers'
+ * own zxid is below
  * what the old one has seen.
  */
 export class Successor {
@@ -59,7 +62,8 @@ export class Successor {
   }
 
   /**
-   * Judged by the first answer, which is that of a quorum write: a follower that lags behind shows an old zxid in a read, and a leader
+   * Judged by the first answer, which is that of a quorum write: a follower that lags behind shows an old zxid in a
+   * read, and a leader
    * that was deposed answers no write.
    */
   #judge(old: Session, candidate: Session): void {

@@ -1,7 +1,10 @@
 import { askApplication } from '../support/no-context.js';
 import type { LockDecision, LockDriver } from './lock-driver.js';
 
-/** An application's driver, asked outside of every lock context: it is application code, which must not act as the owner of a lock. */
+/**
+ * An application's driver, asked outside of every lock context: it is application code, which must not act as the owner
+ * of a lock.
+ */
 export class ApplicationDriver implements LockDriver {
   readonly original: LockDriver;
   readonly lockName: string;

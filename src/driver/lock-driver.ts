@@ -12,7 +12,8 @@ export interface LockDriver {
   readonly lockName: string;
 
   /**
-   * Every lock name in the queue, `lockName` among them, where several kinds of locks share one, as readers and writers do.
+   * Every lock name in the queue, `lockName` among them, where several kinds of locks share one, as readers and writers
+   * do.
    * @default `lockName` alone: all others are foreign
    */
   readonly lockNames?: readonly string[] | undefined;
@@ -29,13 +30,16 @@ export interface LockDriver {
   /**
    * Decides for `ours`, given what `sort` returned.
    *
-   * @throws RangeError if `ours` is not in `sorted`: the engine looks before it asks, because the retry policy decides what
+   * @throws RangeError if `ours` is not in `sorted`: the engine looks before it asks, because the retry policy decides
+   * what
    *   happens to an acquire whose znode is gone
    */
   decide(sorted: readonly string[], ours: string): LockDecision;
 }
 
-/** What a sorted list of children says about one of them: it holds the lock, or it waits for the child named by `watch`. */
+/**
+ * What a sorted list of children says about one of them: it holds the lock, or it waits for the child named by `watch`.
+ */
 export type LockDecision =
   | {
       /** It holds the lock. */

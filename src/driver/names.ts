@@ -36,7 +36,8 @@ export function findProtected(children: readonly string[], uuid: string): string
 }
 
 /**
- * The uuid of a znode that may stay when nobody uses its lock: version 8 of RFC 9562, free for such uses. Everybody who lists the names sees
+ * The uuid of a znode that may stay when nobody uses its lock: version 8 of RFC 9562, free for such uses. Everybody who
+ * lists the names sees
  * by them whom it is worth while to ask, and other clients see a uuid.
  *
  * @example
@@ -47,7 +48,8 @@ export function stickyUuid(uuid: string): string {
 }
 
 /**
- * Whether a name was made with {@link stickyUuid}: of a mutex, one that may stay when nobody uses it; of a semaphore, a lease that was taken together with all others of its call, as
+ * Whether a name was made with {@link stickyUuid}: of a mutex, one that may stay when nobody uses it; of a semaphore, a
+ * lease that was taken together with all others of its call, as
  * this library takes them. Java's leases are not marked: the owner of one may be waiting for more.
  */
 export function hasMarkedUuid(name: string): boolean {
@@ -83,7 +85,8 @@ export function sortKey(name: string, lockName: string): string {
 }
 
 /**
- * The order of two sort keys. Not localeCompare, and not the numbers: Java compares UTF-16 code units, as < does here. Any other order, also a
+ * The order of two sort keys. Not localeCompare, and not the numbers: Java compares UTF-16 code units, as < does here.
+ * Any other order, also a
  * better one (numbers after an overflow), would name another holder than the Java clients of the same queue do.
  */
 export function compareKeys(a: string, b: string): number {
@@ -126,7 +129,8 @@ export function foreignNames(children: readonly string[], ...lockNames: readonly
 }
 
 /**
- * The sequence number in a name of kazoo's locks: `__lock__` behind 32 hexadecimal digits, or `__rlock__` for its read locks. Undefined for
+ * The sequence number in a name of kazoo's locks: `__lock__` behind 32 hexadecimal digits, or `__rlock__` for its read
+ * locks. Undefined for
  * all other names. go-zookeeper's names are native, see {@link foreignNames}.
  *
  * @example
@@ -166,7 +170,12 @@ const numberLength = 10;
 
 /** What nearly all names are, told without taking them apart: long queues are listed often. False says nothing. */
 function isUsual(name: string, lockName: string): boolean {
-  if (name.length !== headLength + lockName.length + numberLength || !name.startsWith('_c_') || !name.startsWith(lockName, headLength)) return false;
+  if (
+    name.length !== headLength + lockName.length + numberLength ||
+    !name.startsWith('_c_') ||
+    !name.startsWith(lockName, headLength)
+  )
+    return false;
   // Where the name of the lock ended in a digit, it might stand once more in the number.
   if (isDigit(lockName.charCodeAt(lockName.length - 1))) return false;
   for (let at = 3; at < headLength; at += 1) {

@@ -11,7 +11,8 @@ import type { Behind, ZnodeQueue } from './znode-queue.js';
 import type { Deadline, Wait } from '../support/deadline.js';
 
 /**
- * One znode's way through the queue, in one session, step by step. A znode that is not granted in the end is deleted in the background. Ten thousand attempts may wait between two steps, so
+ * One znode's way through the queue, in one session, step by step. A znode that is not granted in the end is deleted in
+ * the background. Ten thousand attempts may wait between two steps, so
  * each is small.
  */
 export class Attempt {
@@ -27,12 +28,18 @@ export class Attempt {
 
   /** `begin`, for no longer than the deadline lasts. */
   beginInTime(options: AttemptOptions): Promise<Step> {
-    return this.#deadline.limit(() => this.begin(options), (late) => this.#late(late));
+    return this.#deadline.limit(
+      () => this.begin(options),
+      (late) => this.#late(late),
+    );
   }
 
   /** `goOn`, for no longer than the deadline lasts. */
   goOnInTime(waiting: Waiting, reason: WakeReason): Promise<Step> {
-    return this.#deadline.limit(() => this.goOn(waiting, reason), (late) => this.#late(late));
+    return this.#deadline.limit(
+      () => this.goOn(waiting, reason),
+      (late) => this.#late(late),
+    );
   }
 
   /** Creates the znode, and finds its place. */
@@ -41,7 +48,8 @@ export class Attempt {
   }
 
   /**
-   * Resolves when the predecessor is gone, or when there is another reason to look again: the znode itself, the session, the lock's own znode. Rejects as soon as the
+   * Resolves when the predecessor is gone, or when there is another reason to look again: the znode itself, the
+   * session, the lock's own znode. Rejects as soon as the
    * deadline is over.
    */
   waitForPredecessor({ predecessor, isAdjacent, position, lockData }: Waiting): Promise<WakeReason> {
@@ -58,15 +66,30 @@ export class Attempt {
         return node;
       }
       const stop = local
-        ? local.onGone(() => waiter.wake(local.wasGranted && local.isOfOneKindWith(node) ? 'holder-deleted' : 'predecessor-deleted'))
-        : watchZnode(node.session, predecessor, 'data', { found: position === 1 ? (znode) => rememberHolder(node.session, predecessor, znode) : undefined, told: (event) => waiter.wake(event === 'deleted' ? 'predecessor-deleted' : 'recheck'), failed: (error) => waiter.fail(error) });
+        ? local.onGone(() =>
+            waiter.wake(local.wasGranted && local.isOfOneKindWith(node) ? 'holder-deleted' : 'predecessor-deleted'),
+          )
+        : watchZnode(node.session, predecessor, 'data', {
+            found: position === 1 ? (znode) => rememberHolder(node.session, predecessor, znode) : undefined,
+            told: (event) => waiter.wake(event === 'deleted' ? 'predecessor-deleted' : 'recheck'),
+            failed: (error) => waiter.fail(error),
+          });
       return this.#waitBy(stop, lockData === undefined ? undefined : this.#watchLockData(lockData, waiter));
     });
   }
 
-  /** The grant, if the reason says enough by itself and nothing else is needed: for most waiters, this is the whole way from being woken to the lock. */
+  /**
+   * The grant, if the reason says enough by itself and nothing else is needed: for most waiters, this is the whole way
+   * from being woken to the lock.
+   */
   tryGrantWithoutList(waiting: Waiting, reason: WakeReason): Outcome | undefined {
-    if (!this.#isNow(waiting, reason) || this.#needsProof() || this.#deadline.isExpired || !this.#node.session.isAlive()) return undefined;
+    if (
+      !this.#isNow(waiting, reason) ||
+      this.#needsProof() ||
+      this.#deadline.isExpired ||
+      !this.#node.session.isAlive()
+    )
+      return undefined;
     return this.#mayBeGranted ? this.#granted() : undefined;
   }
 
@@ -77,12 +100,18 @@ export class Attempt {
 
   /** Deletes the znode. @returns the error in the words of the lock */
   failed(error: unknown, step?: Step): unknown {
-    const known = error instanceof LockTimeoutError ? error.with({ position: this.#positionAt(step) }) : this.#queue.explained(error);
+    const known =
+      error instanceof LockTimeoutError
+        ? error.with({ position: this.#positionAt(step) })
+        : this.#queue.explained(error);
     void this.delete();
     return known;
   }
 
-  /** As it was told; else how many of this process's own are before it, where the first of them holds the lock; undefined where others may stand between. */
+  /**
+   * As it was told; else how many of this process's own are before it, where the first of them holds the lock;
+   * undefined where others may stand between.
+   */
   #positionAt(step: Step | undefined): number | undefined {
     if (step?.is === 'waiting' && step.position !== undefined) return step.position;
     for (const holding of this.#node.session.holdings) {
@@ -126,14 +155,20 @@ export class Attempt {
   }
 
   /**
-   * Without a list, "gone" means "we are next" in two cases, since nothing can have been inserted before the waiter. The predecessor was the first of
-   * the list; or it was a holder in this process: then it was the first when it was granted, whenever the list was. The waiter's own znode has to be there: the
-   * hand-over checks that, or else a watch has to look after it, on this connection, since after a reconnect the events are replayed in no order.
+   * Without a list, "gone" means "we are next" in two cases, since nothing can have been inserted before the waiter.
+   * The predecessor was the first of
+   * the list; or it was a holder in this process: then it was the first when it was granted, whenever the list was. The
+   * waiter's own znode has to be there: the
+   * hand-over checks that, or else a watch has to look after it, on this connection, since after a reconnect the events
+   * are replayed in no order.
    */
   #isNow({ isAdjacent, position }: Waiting, reason: WakeReason): boolean {
     if (!isAdjacent || reason === 'recheck') return false;
     if (reason === 'handed-over') return true;
-    return this.#node.isDeletionWatched && (reason === 'holder-deleted' || (position === 1 && this.#node.session.isConnected));
+    return (
+      this.#node.isDeletionWatched &&
+      (reason === 'holder-deleted' || (position === 1 && this.#node.session.isConnected))
+    );
   }
 
   async #stepped(steps: Promise<Step>): Promise<Step> {
@@ -149,7 +184,8 @@ export class Attempt {
   /** The create alone decides: its transaction has seen the held znode, so no other znode can be in front of it. */
   async #downgrade(held: Grant, data = this.#queue.options.data()): Promise<Step> {
     try {
-      if (!(await this.#node.createAtPlaceOf(held.node, data, this.#queue.client.options.aclFor))) return { is: 'over' };
+      if (!(await this.#node.createAtPlaceOf(held.node, data, this.#queue.client.options.aclFor)))
+        return { is: 'over' };
     } catch (error) {
       if (!(error instanceof ZooKeeperError && error.isRetryable)) throw error;
       if (!(await this.#queue.findAgain(this.#node.session, this.#node, this.#deadline))) return { is: 'over' };
@@ -210,7 +246,8 @@ export class Attempt {
           const claimed = await standing.claim(session, node.path);
           if (claimed.is === 'holder') return this.#grant(claimed.fencingToken);
           if (claimed.is === 'absent') return { is: 'absent' };
-          // A session that moved to another server may be shown an older tree: only a view behind a quorum write says whether the claim was done.
+          // A session that moved to another server may be shown an older tree: only a view behind a quorum write says
+          // whether the claim was done.
           behind = claimed.is === 'unknown' ? 'write' : 'nothing';
           view = undefined;
         }
@@ -222,13 +259,19 @@ export class Attempt {
     const path = join(this.#queue.path, watch);
     // The same string, not another one, for each of ten thousand.
     const predecessor = nodesOf(this.#node.session).get(path)?.path ?? path;
-    const waiting = { is: 'waiting', predecessor, isAdjacent: isAdjacent && this.#queue.isAppendOnly(this.#node), position } as const;
+    const waiting = {
+      is: 'waiting',
+      predecessor,
+      isAdjacent: isAdjacent && this.#queue.isAppendOnly(this.#node),
+      position,
+    } as const;
     return lockData === undefined && children === undefined ? waiting : { ...waiting, lockData, children };
   }
 
   async #grant(fencingToken = this.#node.czxid): Promise<Step> {
     const { session } = this.#node;
-    // A hold that is about to expire would be lost as soon as it is granted: the session proves first that it lives. Its znode may be
+    // A hold that is about to expire would be lost as soon as it is granted: the session proves first that it lives.
+    // Its znode may be
     // deleted meanwhile, and the lock be another client's: the watch's answer, or its event, comes before the proof.
     if (this.#needsProof()) this.#node.watch.plant();
     while (!session.isEnded && this.#needsProof()) {

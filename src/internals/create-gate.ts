@@ -1,8 +1,10 @@
 import type { Deadline } from '../support/deadline.js';
 
 /**
- * Keeps the acquires of one process in the order of their calls while the parents of a path are created. Closed by the first that finds them
- * missing; those who come meanwhile stand in line. Then each sends its create and passes the turn on, so that nobody who comes in between
+ * Keeps the acquires of one process in the order of their calls while the parents of a path are created. Closed by the
+ * first that finds them
+ * missing; those who come meanwhile stand in line. Then each sends its create and passes the turn on, so that nobody
+ * who comes in between
  * overtakes one who was told to go but has not gone yet.
  */
 export class CreateGate {
@@ -38,7 +40,10 @@ export class CreateGate {
     else if (isEmptying) this.#open();
   }
 
-  /** The first create behind the parents was answered, and so were all that were sent before this was closed: one connection answers in order. */
+  /**
+   * The first create behind the parents was answered, and so were all that were sent before this was closed: one
+   * connection answers in order.
+   */
   settle(): void {
     const wasListening = this.#state === 'listening';
     this.#state = 'emptying';

@@ -4,10 +4,15 @@ import type { Session } from '../zookeeper/session.js';
 import { findProtected } from '../driver/names.js';
 
 /**
- * The znode under `parent` that carries `uuid`, after the answer to its create was lost. Only a list behind an answered quorum write can say that there is
+ * The znode under `parent` that carries `uuid`, after the answer to its create was lost. Only a list behind an answered
+ * quorum write can say that there is
  * none; a session that moved to another server may be shown an older tree.
  */
-export async function findCreated(session: Session, parent: string, uuid: string): Promise<{ readonly path: string; readonly stat: Stat } | undefined> {
+export async function findCreated(
+  session: Session,
+  parent: string,
+  uuid: string,
+): Promise<{ readonly path: string; readonly stat: Stat } | undefined> {
   const written = session.request(checkServers());
   const listed = session.find(getChildren(parent));
   listed.catch(ignore);

@@ -72,7 +72,8 @@ export class Grant implements Holding {
     this.#state = { at: 'lost', error, isTold: true };
     this.#losses.tell(error);
     // The session lives on without it; after the end of the session, its jobs are waited for.
-    if (error.reason === 'node-deleted' || error.reason === 'forced' || error.reason === 'lease-expired') this.node.session.settle(this);
+    if (error.reason === 'node-deleted' || error.reason === 'forced' || error.reason === 'lease-expired')
+      this.node.session.settle(this);
   }
 
   #lose(reason: LossReason): void {
@@ -119,11 +120,15 @@ export class Grant implements Holding {
 }
 
 /**
- * How a hold ended, decided when `release()` was called: `released` if the hold was valid until then, `lost` if somebody else may have held
+ * How a hold ended, decided when `release()` was called: `released` if the hold was valid until then, `lost` if
+ * somebody else may have held
  * the lock meanwhile.
  */
 export type ReleaseOutcome = 'released' | 'lost';
 
-type GrantState = { readonly at: 'held' } | { readonly at: 'lost'; readonly error: LockLostError; readonly isTold: boolean } | { readonly at: 'released' };
+type GrantState =
+  | { readonly at: 'held' }
+  | { readonly at: 'lost'; readonly error: LockLostError; readonly isTold: boolean }
+  | { readonly at: 'released' };
 
 const released = Promise.resolve<ReleaseOutcome>('released');

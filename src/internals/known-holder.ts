@@ -20,12 +20,25 @@ export function rememberHolder(session: Session, path: string, { data, stat }: W
 export function knownHolder(session: Session, lock: string): KnownHolder | undefined {
   const holder = session.companions.of(SeenHolders).byLock.get(lock);
   if (holder === undefined || !session.isWatching(holder.path)) return undefined;
-  return { path: holder.path, sessionId: sessionName(holder.sessionId), ...holder.said, heldSince: undefined, queuedSince: dateOf(holder.createdAtMs) };
+  return {
+    path: holder.path,
+    sessionId: sessionName(holder.sessionId),
+    ...holder.said,
+    heldSince: undefined,
+    queuedSince: dateOf(holder.createdAtMs),
+  };
 }
 
 /** What this process holds itself. */
 export function ownHolder(session: Session, { path, heldSince }: Holding): KnownHolder {
-  return { path, sessionId: sessionName(session.id), host: hostname(), pid: process.pid, heldSince: new Date(heldSince), queuedSince: undefined };
+  return {
+    path,
+    sessionId: sessionName(session.id),
+    host: hostname(),
+    pid: process.pid,
+    heldSince: new Date(heldSince),
+    queuedSince: undefined,
+  };
 }
 
 interface SeenHolder {

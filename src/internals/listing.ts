@@ -10,7 +10,9 @@ import { OnceATick } from '../zookeeper/once-a-tick.js';
 export class Listing {
   readonly zxid: bigint;
   readonly names: readonly string[];
-  #queue: { readonly driver: LockDriver; readonly sorted: readonly string[]; readonly foreign: readonly string[] } | undefined;
+  #queue:
+    | { readonly driver: LockDriver; readonly sorted: readonly string[]; readonly foreign: readonly string[] }
+    | undefined;
 
   constructor(names: readonly string[], zxid: bigint) {
     this.names = names;
@@ -18,13 +20,23 @@ export class Listing {
   }
 
   without(name: string): Listing {
-    return new Listing(this.names.filter((one) => one !== name), this.zxid);
+    return new Listing(
+      this.names.filter((one) => one !== name),
+      this.zxid,
+    );
   }
 
-  /** Sorted and sifted once for all who share it: a thousand waiters would otherwise sort a thousand names a thousand times. */
+  /**
+   * Sorted and sifted once for all who share it: a thousand waiters would otherwise sort a thousand names a thousand
+   * times.
+   */
   queue(driver: LockDriver): { readonly sorted: readonly string[]; readonly foreign: readonly string[] } {
     if (this.#queue === undefined || (this.#queue.driver !== driver && !isSameDriver(this.#queue.driver, driver))) {
-      this.#queue = { driver, sorted: driver.sort(this.names), foreign: foreignNames(this.names, ...(driver.lockNames ?? [driver.lockName])) };
+      this.#queue = {
+        driver,
+        sorted: driver.sort(this.names),
+        foreign: foreignNames(this.names, ...(driver.lockNames ?? [driver.lockName])),
+      };
     }
     return this.#queue;
   }

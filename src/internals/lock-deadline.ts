@@ -5,13 +5,22 @@ import { timeoutError } from './timeout-error.js';
 import type { TimedOut } from './timeout-text.js';
 
 /** The deadline of a call about the lock at a path: it says in the lock's words that it is over. */
-export function lockDeadline(client: LockClient, path: string, { what = 'acquired', ...options }: LockDeadlineOptions): Deadline {
+export function lockDeadline(
+  client: LockClient,
+  path: string,
+  { what = 'acquired', ...options }: LockDeadlineOptions,
+): Deadline {
   return new Deadline(client, path, errors[what], options);
 }
 
 /** The deadline of an acquire: with a timeout of 0 it tries once. */
 export function acquireDeadline(client: LockClient, path: string, { timeoutMs, signal }: DeadlineOptions): Deadline {
-  return new Deadline(client, path, errors.acquired, timeoutMs === 0 ? { signal, mayWait: false } : { timeoutMs, signal });
+  return new Deadline(
+    client,
+    path,
+    errors.acquired,
+    timeoutMs === 0 ? { signal, mayWait: false } : { timeoutMs, signal },
+  );
 }
 
 export interface LockDeadlineOptions extends DeadlineOptions {

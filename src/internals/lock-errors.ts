@@ -1,13 +1,22 @@
 import type { ConnectionState } from '../client/connection-state.js';
 import { LockError } from '../support/lock-error.js';
-import { timeoutText, type KnownAtTimeout, type KnownHolder, type TimedOut, type TimeoutReason } from './timeout-text.js';
+import {
+  timeoutText,
+  type KnownAtTimeout,
+  type KnownHolder,
+  type TimedOut,
+  type TimeoutReason,
+} from './timeout-text.js';
 
 /**
- * The call did not finish within `timeoutMs`: the lock was not acquired, or not released by force, or the servers did not answer the question. The
- * znode of an acquire is deleted in the background. What it says of the reason is what this process knew at that moment: nobody was asked.
+ * The call did not finish within `timeoutMs`: the lock was not acquired, or not released by force, or the servers did
+ * not answer the question. The
+ * znode of an acquire is deleted in the background. What it says of the reason is what this process knew at that
+ * moment: nobody was asked.
  *
  * @example
- * if (error instanceof LockTimeoutError && error.reason === 'no-answer') alarm(error.message, error.cause); // an outage, and no contention
+ * if (error instanceof LockTimeoutError && error.reason === 'no-answer') alarm(error.message, error.cause); // an
+ * outage, and no contention
  */
 export class LockTimeoutError extends LockError {
   /** What was waited for: the lock's path, or the participant's. */
@@ -16,7 +25,10 @@ export class LockTimeoutError extends LockError {
   readonly timeoutMs: number;
   /** See {@link TimeoutReason}; undefined where nothing is known, as of a lock of your own. */
   readonly reason: TimeoutReason | undefined;
-  /** How many were before it, the holder included, when its place was looked at last. Undefined where it never was: it had none, or needed no list of the queue. */
+  /**
+   * How many were before it, the holder included, when its place was looked at last. Undefined where it never was: it
+   * had none, or needed no list of the queue.
+   */
   readonly position: number | undefined;
   /** Who holds the lock, as far as this process knew. */
   readonly holder: KnownHolder | undefined;
@@ -33,7 +45,11 @@ export class LockTimeoutError extends LockError {
   /** @internal */
   constructor(path: string, timeoutMs: number, what: TimedOut | undefined, known: KnownAtTimeout);
   constructor(path: string, timeoutMs: number, what: TimedOut = 'acquired', known: KnownAtTimeout = {}) {
-    super('ERR_LOCK_TIMEOUT', timeoutText(path, timeoutMs, what, known), known.cause === undefined ? undefined : { cause: known.cause });
+    super(
+      'ERR_LOCK_TIMEOUT',
+      timeoutText(path, timeoutMs, what, known),
+      known.cause === undefined ? undefined : { cause: known.cause },
+    );
     this.path = path;
     this.timeoutMs = timeoutMs;
     this.reason = known.reason;
@@ -82,7 +98,8 @@ export class LockLostError extends LockError {
  * - `lease-expired`: its `leaseMs` passed unrenewed;
  * - `client-closed`: this process closed its client.
  */
-export type LossReason = 'session-expired' | 'session-deadline' | 'node-deleted' | 'forced' | 'lease-expired' | 'client-closed';
+export type LossReason =
+  'session-expired' | 'session-deadline' | 'node-deleted' | 'forced' | 'lease-expired' | 'client-closed';
 
 const lossTexts: Record<LossReason, string> = {
   'session-expired': 'the server expired its session',
@@ -105,8 +122,10 @@ export class NotOwnedError extends LockError {
 }
 
 /**
- * Waiting without a timeout and a signal for a lock that a live function around this one holds as another owner; or for a write lock whose read lock this flow holds: there is no
- * upgrade. If that function waits for this one, the wait would never end, and nobody can know whether it does. A handler that `lockContext.bind` has made never gets it: the code
+ * Waiting without a timeout and a signal for a lock that a live function around this one holds as another owner; or for
+ * a write lock whose read lock this flow holds: there is no
+ * upgrade. If that function waits for this one, the wait would never end, and nobody can know whether it does. A
+ * handler that `lockContext.bind` has made never gets it: the code
  * that calls a handler does not wait for it.
  */
 export class DeadlockError extends LockError {
@@ -170,6 +189,8 @@ export class RequestFailedError extends LockError {
 
   /** @param advice what it means, and what to do about it */
   constructor(what: string, cause: Error, advice?: string) {
-    super('ERR_LOCK_REQUEST_FAILED', `${what}: ${cause.message}${advice === undefined ? '' : `: ${advice}`}`, { cause });
+    super('ERR_LOCK_REQUEST_FAILED', `${what}: ${cause.message}${advice === undefined ? '' : `: ${advice}`}`, {
+      cause,
+    });
   }
 }

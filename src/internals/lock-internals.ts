@@ -19,7 +19,8 @@ export class LockInternals {
   }
 
   /**
-   * A grant; undefined where the deadline may not wait and another znode is before it. Settles the moment the deadline expires; what was begun by
+   * A grant; undefined where the deadline may not wait and another znode is before it. Settles the moment the deadline
+   * expires; what was begun by
    * then is cleaned up in the background, and a grant that comes later is released.
    */
   acquire(deadline: Deadline, options: AcquireOptions = usual): Promise<Grant | undefined> {
@@ -96,7 +97,10 @@ export class LockInternals {
 export interface AcquireOptions {
   /** What is written into the znode instead of the lock's usual data. */
   readonly data?: Uint8Array | undefined;
-  /** For a read lock: the write lock that the same owner holds now, which lets it in at once. May throw what the acquire rejects with. */
+  /**
+   * For a read lock: the write lock that the same owner holds now, which lets it in at once. May throw what the acquire
+   * rejects with.
+   */
   readonly heldForWriting?: (() => Grant | undefined) | undefined;
 }
 

@@ -3,7 +3,14 @@ import type { BackgroundEvent } from '../client/background-event.js';
 import type { Clock } from '../support/clock.js';
 import { inNoContext } from '../support/no-context.js';
 import { Listeners } from '../support/listeners.js';
-import { checkExists, createEphemeral, createSequential, multi, remove, type AclEntry } from '../zookeeper/operations.js';
+import {
+  checkExists,
+  createEphemeral,
+  createSequential,
+  multi,
+  remove,
+  type AclEntry,
+} from '../zookeeper/operations.js';
 import { join } from '../zookeeper/path.js';
 import type { Session } from '../zookeeper/session.js';
 import type { Reader } from '../zookeeper/wire.js';
@@ -16,7 +23,8 @@ import type { QueueKind } from './queue-view.js';
 import { SelfWatch, type Watched } from './self-watch.js';
 
 /**
- * One znode of ours, from its create until it is gone or its session is over: whatever happens, somebody knows it by its
+ * One znode of ours, from its create until it is gone or its session is over: whatever happens, somebody knows it by
+ * its
  * uuid and deletes it.
  */
 export class LockNode implements Watched {
@@ -88,7 +96,8 @@ export class LockNode implements Watched {
   }
 
   /**
-   * Sends the create in this tick. Resolves with the znode of ours that it comes right behind, if that can be proven. Rejects with a ZooKeeperError; only
+   * Sends the create in this tick. Resolves with the znode of ours that it comes right behind, if that can be proven.
+   * Rejects with a ZooKeeperError; only
    * a refusal says that nothing was created.
    */
   create(data: Uint8Array, aclFor: (path: string) => readonly AclEntry[]): Promise<LockNode | undefined> {
@@ -96,7 +105,10 @@ export class LockNode implements Watched {
     const creation = createSequential(path, data, aclFor(path));
     this.data = data;
     // Counted while the answer is read: by the time that the promise resolves, further answers may have been read.
-    const counted = { ...creation, read: (from: Reader) => ({ created: creation.read(from), writes: this.session.writesAnswered }) };
+    const counted = {
+      ...creation,
+      read: (from: Reader) => ({ created: creation.read(from), writes: this.session.writesAnswered }),
+    };
     this.#become(unknown);
     return this.session.request(counted).then(
       ({ value: { created, writes } }) => {
@@ -108,15 +120,22 @@ export class LockNode implements Watched {
   }
 
   /**
-   * As `create`, in another znode's place of the queue instead of the last one: plain ephemeral, named with its sequence, as Curator does since
-   * CURATOR-621. Only if that znode is there, in one transaction: it stands in front of all others, so from its place nobody else can have been let
+   * As `create`, in another znode's place of the queue instead of the last one: plain ephemeral, named with its
+   * sequence, as Curator does since
+   * CURATOR-621. Only if that znode is there, in one transaction: it stands in front of all others, so from its place
+   * nobody else can have been let
    * in. Answers false when it is gone.
    */
-  async createAtPlaceOf(other: LockNode, data: Uint8Array, aclFor: (path: string) => readonly AclEntry[]): Promise<boolean> {
+  async createAtPlaceOf(
+    other: LockNode,
+    data: Uint8Array,
+    aclFor: (path: string) => readonly AclEntry[],
+  ): Promise<boolean> {
     const name = `${protectedPrefix(this.#uuid, this.#place.kind.lockName)}${sortKey(other.name, other.#place.kind.lockName)}`;
     const path = join(this.#place.path, name);
     this.data = data;
-    // A transaction's create is answered without its Stat, so the answer's zxid has to do: it is the czxid, or a later one.
+    // A transaction's create is answered without its Stat, so the answer's zxid has to do: it is the czxid, or a later
+    // one.
     const downgrade = multi(checkExists(other.path), createEphemeral(path, data, aclFor(path)));
     this.#become(unknown);
     const { value, zxid } = await this.session.request(downgrade).catch((error: unknown) => this.#failed(error));
@@ -182,7 +201,8 @@ export class LockNode implements Watched {
   }
 
   /**
-   * Wakes `waiter` once, when there may be something to do: the znode is gone, or it is to be given up, or its session is over; or the predecessor that
+   * Wakes `waiter` once, when there may be something to do: the znode is gone, or it is to be given up, or its session
+   * is over; or the predecessor that
    * it follows has gone, or has handed over.
    */
   wait(waiter: { wake(reason: WakeReason): void }): void {
@@ -195,13 +215,19 @@ export class LockNode implements Watched {
     if (typeof this.#role === 'object') this.#role = 'none';
   }
 
-  /** Links it behind the one right before it, a znode of the same session: it takes the lock over when that one's holder lets go. */
+  /**
+   * Links it behind the one right before it, a znode of the same session: it takes the lock over when that one's holder
+   * lets go.
+   */
   follow(predecessor: LockNode): void {
     if (predecessor.isGone) this.#wake(predecessor.wasGranted ? 'holder-deleted' : 'predecessor-deleted');
     else predecessor.#follower = this;
   }
 
-  /** How many steps it is from one of this process's znodes to the next until `node`; undefined where the line ends before, or is very long. */
+  /**
+   * How many steps it is from one of this process's znodes to the next until `node`; undefined where the line ends
+   * before, or is very long.
+   */
   stepsTo(node: LockNode): number | undefined {
     let steps = 0;
     for (let at: LockNode | undefined = this.#follower; at && steps < mostSteps; at = at.#follower) {
@@ -224,12 +250,20 @@ export class LockNode implements Watched {
   }
 
   /**
-   * The holder lets go. Who waits right behind it in this process has the lock at once: this znode stands for it until the servers have
+   * The holder lets go. Who waits right behind it in this process has the lock at once: this znode stands for it until
+   * the servers have
    * answered one transaction that deletes it and checks that the successor's is there. Resolves as `delete` does.
    */
   handOverOrDelete(): Promise<void> {
     const next = this.#follower;
-    if (next === undefined || typeof next.#role !== 'object' || this.#leaving || this.#state.at !== 'there' || !this.session.isConnected) return this.delete();
+    if (
+      next === undefined ||
+      typeof next.#role !== 'object' ||
+      this.#leaving ||
+      this.#state.at !== 'there' ||
+      !this.session.isConnected
+    )
+      return this.delete();
     this.#watch?.cancel();
     this.#leaving = inNoContext(() => this.#handOverTo(next));
     next.#wake('handed-over');
@@ -277,7 +311,10 @@ export class LockNode implements Watched {
 
   #pause(tries: number, error: unknown): Promise<void> {
     this.tools.report({ type: 'delete-retried', path: this.path, error });
-    this.tools.warn(`A lock's znode under ${this.tools.onServers(this.#place.path)} could not be deleted; trying again`, error);
+    this.tools.warn(
+      `A lock's znode under ${this.tools.onServers(this.#place.path)} could not be deleted; trying again`,
+      error,
+    );
     return new Promise((resolve) => {
       const finish = (): void => {
         cancel();
@@ -352,7 +389,8 @@ export interface NodeTools {
 }
 
 /**
- * Why a waiter is woken. `recheck`: look again. `predecessor-deleted`, `holder-deleted`: its predecessor is gone; the second had the lock. `handed-over`: it has the lock,
+ * Why a waiter is woken. `recheck`: look again. `predecessor-deleted`, `holder-deleted`: its predecessor is gone; the
+ * second had the lock. `handed-over`: it has the lock,
  * by a transaction that checks that its znode is there.
  */
 export type WakeReason = 'recheck' | 'predecessor-deleted' | 'holder-deleted' | 'handed-over';

@@ -1,4 +1,7 @@
-/** What somebody asks of a lock's znode by writing its data: `revoke` to let go, `force` to stop at once, because the znode will be deleted. */
+/**
+ * What somebody asks of a lock's znode by writing its data: `revoke` to let go, `force` to stop at once, because the
+ * znode will be deleted.
+ */
 export type Mark = 'revoke' | 'force';
 
 /** `__REVOKE__` is Curator's, and Java's holders obey it, too; `__FORCE__` is ours. */

@@ -8,7 +8,10 @@ import { listChildren, type Listing } from './listing.js';
 import { ForeignNodeError } from './lock-errors.js';
 import type { ParticipantName, QueueKind, QueueView, Standing } from './queue-view.js';
 
-/** A queue whose order a driver decides from the names of the lock's children: that of a mutex, of readers and writers, of leases. */
+/**
+ * A queue whose order a driver decides from the names of the lock's children: that of a mutex, of readers and writers,
+ * of leases.
+ */
 export class OrderedQueue implements QueueKind {
   readonly driver: LockDriver;
   readonly #lock: OrderedLock;
@@ -46,7 +49,11 @@ export class OrderedQueue implements QueueKind {
 
   hasRuleOf(other: QueueKind): boolean {
     if (other === this) return true;
-    return other instanceof OrderedQueue && isSameDriver(other.driver, this.driver) && other.#lock.foreignNodes === this.#lock.foreignNodes;
+    return (
+      other instanceof OrderedQueue &&
+      isSameDriver(other.driver, this.driver) &&
+      other.#lock.foreignNodes === this.#lock.foreignNodes
+    );
   }
 
   describe(name: string): ParticipantName {
@@ -54,13 +61,18 @@ export class OrderedQueue implements QueueKind {
   }
 
   refuseForeign(foreign: readonly string[]): void {
-    if (foreign.length > 0 && this.#lock.foreignNodes === 'reject') throw new ForeignNodeError(this.#lock.path, foreign);
+    if (foreign.length > 0 && this.#lock.foreignNodes === 'reject')
+      throw new ForeignNodeError(this.#lock.path, foreign);
   }
 
-  /** The children whose order is unknown: those that other clients created, kazoo's excepted where they are waited for. */
+  /**
+   * The children whose order is unknown: those that other clients created, kazoo's excepted where they are waited for.
+   */
   unknownIn(names: readonly string[], ...lockNames: readonly string[]): Set<string> {
     const foreign = foreignNames(names, ...lockNames);
-    return new Set(this.#lock.foreignNodes === 'reject' ? foreign : foreign.filter((name) => kazooSequenceOf(name) === undefined));
+    return new Set(
+      this.#lock.foreignNodes === 'reject' ? foreign : foreign.filter((name) => kazooSequenceOf(name) === undefined),
+    );
   }
 
   isFree(sorted: readonly string[]): boolean {
@@ -151,5 +163,6 @@ const holder: Standing = { is: 'holder' };
 
 /** A driver that names a child behind the waiter would have it wait for nothing, or look again without end. */
 function refuseWatch(before: readonly string[], watch: string): void {
-  if (!before.includes(watch)) throw new TypeError(expected("what driver.decide says to watch", 'a child that is before the waiter', watch));
+  if (!before.includes(watch))
+    throw new TypeError(expected('what driver.decide says to watch', 'a child that is before the waiter', watch));
 }

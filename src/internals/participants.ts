@@ -20,7 +20,8 @@ export interface Participant {
   /** The ZooKeeper session behind it, as the servers' logs write it: `0x100000a2b3c0001`. */
   readonly sessionId: string;
   /**
-   * What it wrote into its znode: the host's address by default. Where `revoke` or `forceRelease` has written over it, and this client had not read it before,
+   * What it wrote into its znode: the host's address by default. Where `revoke` or `forceRelease` has written over it,
+   * and this client had not read it before,
    * `__REVOKE__` or `__FORCE__`.
    */
   readonly data: Buffer;
@@ -35,7 +36,12 @@ export interface Participant {
 }
 
 /** The queue as it is now, in order; empty when nobody was ever there. */
-export function readParticipants(client: LockClient, path: string, kind: QueueKind, deadline: Deadline): Promise<Participant[]> {
+export function readParticipants(
+  client: LockClient,
+  path: string,
+  kind: QueueKind,
+  deadline: Deadline,
+): Promise<Participant[]> {
   const question = async (session: Session): Promise<Participant[]> => {
     session.catchUp(path);
     const { order } = await kind.read(session);
@@ -46,8 +52,16 @@ export function readParticipants(client: LockClient, path: string, kind: QueueKi
   return client.ask(question, deadline).catch(refused(client, `The participants of ${path} cannot be read`));
 }
 
-/** The first of those who hold the lock; undefined when nobody does. Nothing that was written before is missed, through whichever server. */
-export function readHolder(client: LockClient, path: string, kind: QueueKind, deadline: Deadline): Promise<Participant | undefined> {
+/**
+ * The first of those who hold the lock; undefined when nobody does. Nothing that was written before is missed, through
+ * whichever server.
+ */
+export function readHolder(
+  client: LockClient,
+  path: string,
+  kind: QueueKind,
+  deadline: Deadline,
+): Promise<Participant | undefined> {
   const question = async (session: Session): Promise<Participant | undefined> => {
     session.catchUp(path);
     let view = await kind.read(session);
@@ -64,7 +78,13 @@ export function readHolder(client: LockClient, path: string, kind: QueueKind, de
 }
 
 /** Undefined when it has left. */
-export async function readParticipant(client: LockClient, session: Session, path: string, name: string, said: ParticipantName): Promise<Participant | undefined> {
+export async function readParticipant(
+  client: LockClient,
+  session: Session,
+  path: string,
+  name: string,
+  said: ParticipantName,
+): Promise<Participant | undefined> {
   const znode = join(path, name);
   const read = await session.find(getData(znode, false));
   if (read === undefined) return undefined;

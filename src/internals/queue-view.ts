@@ -1,14 +1,26 @@
 import type { Session } from '../zookeeper/session.js';
 
-/** One kind of lock: the names of its znodes, and how its queue is read from the servers. The engine asks it, and never which kind it is. */
+/**
+ * One kind of lock: the names of its znodes, and how its queue is read from the servers. The engine asks it, and never
+ * which kind it is.
+ */
 export interface QueueKind {
   /** The text before the sequence number in the names of the znodes that it creates. */
   readonly lockName: string;
-  /** A newcomer never stands before a znode that is already there. Only then can the deletion of a predecessor stand for a list. */
+  /**
+   * A newcomer never stands before a znode that is already there. Only then can the deletion of a predecessor stand for
+   * a list.
+   */
   readonly appendOnly: boolean;
-  /** The first holds the lock, and each other znode waits for the one right before it. Only then can a place behind a known znode stand for a list. */
+  /**
+   * The first holds the lock, and each other znode waits for the one right before it. Only then can a place behind a
+   * known znode stand for a list.
+   */
   readonly isFirstComeFirstServed: boolean;
-  /** The queue now, asked once for all callers of one tick. A lock's znode that is not there is an empty queue. Rejects with a ZooKeeperError. */
+  /**
+   * The queue now, asked once for all callers of one tick. A lock's znode that is not there is an empty queue. Rejects
+   * with a ZooKeeperError.
+   */
   read(session: Session): Promise<QueueView>;
   /** Whether both grant by the same rule. Only then does one znode's grant say who stands before the other. */
   hasRuleOf(other: QueueKind): boolean;
@@ -74,11 +86,20 @@ export interface Queued {
   readonly watch: string;
   /** That child stands right before it. */
   readonly isAdjacent: boolean;
-  /** The transaction that wrote the data of the lock's own znode last, where the next write may let the waiter in, too. */
+  /**
+   * The transaction that wrote the data of the lock's own znode last, where the next write may let the waiter in, too.
+   */
   readonly lockData?: bigint;
   /** All children in order, where the end of any of them may let the waiter in. */
   readonly children?: readonly string[];
 }
 
-/** The outcome of a claim. `late`: another znode took the lock. `absent`: the claiming znode is not there. `unknown`: the answer was lost. */
-export type Claimed = { readonly is: 'holder'; readonly fencingToken: bigint } | { readonly is: 'late' } | { readonly is: 'absent' } | { readonly is: 'unknown' };
+/**
+ * The outcome of a claim. `late`: another znode took the lock. `absent`: the claiming znode is not there. `unknown`:
+ * the answer was lost.
+ */
+export type Claimed =
+  | { readonly is: 'holder'; readonly fencingToken: bigint }
+  | { readonly is: 'late' }
+  | { readonly is: 'absent' }
+  | { readonly is: 'unknown' };

@@ -1,5 +1,6 @@
 /**
- * The data of the znodes that one client has read last, and of those that it was asked for since: these are kept apart, so that a long queue that is read does not
+ * The data of the znodes that one client has read last, and of those that it was asked for since: these are kept apart,
+ * so that a long queue that is read does not
  * push them out. The oldest are forgotten, so that neither grows with every lock that was ever looked at.
  */
 export class RecentData {

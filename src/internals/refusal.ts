@@ -18,7 +18,11 @@ export function refused(client: LockClient, what: string): (error: unknown) => n
 /** The error of an acquire whose znode was not in the list, where the retry policy allows no further try. */
 export function vanished(path: string): RequestFailedError {
   const cause = new ZooKeeperError(noNode, 'getChildren2', path);
-  return new RequestFailedError(`The lock ${path} cannot be acquired`, cause, 'the znode of this waiter was deleted by somebody else, and the retryPolicy allows no further try');
+  return new RequestFailedError(
+    `The lock ${path} cannot be acquired`,
+    cause,
+    'the znode of this waiter was deleted by somebody else, and the retryPolicy allows no further try',
+  );
 }
 
 const noNode = -101;
@@ -27,15 +31,20 @@ function adviceOn({ options }: LockClient, error: ZooKeeperError): string | unde
   if (error.is('NO_AUTH')) {
     const { verb, path } = rightsOf(error);
     const who = accountText(options.auth);
-    const password = options.auth.length > 0 ? '. A wrong password shows only here, because the servers accept every digest at first' : '';
+    const password =
+      options.auth.length > 0
+        ? '. A wrong password shows only here, because the servers accept every digest at first'
+        : '';
     return `${who} may not ${verb} ${path}${password}. Ask who owns ${path} for that permission, or check the option \`auth\``;
   }
   if (error.is('INVALID_ACL')) {
     const schemes = [...options.aclSchemes].map((scheme) => JSON.stringify(scheme)).join(', ');
     return `the servers do not take the option \`acl\` for ${error.path}: they do not know one of its schemes, ${schemes}, or an id is not what the scheme wants`;
   }
-  if (error.is('NO_CHILDREN_FOR_EPHEMERALS')) return `a znode above ${error.path} belongs to a session, such as that of a lock's holder, and cannot have children. Use a path that is not below another lock`;
-  if (error.is('EPHEMERAL_ON_LOCAL_SESSION')) return 'the servers give out local sessions, which cannot hold locks: set localSessionsUpgradingEnabled=true in their configuration';
+  if (error.is('NO_CHILDREN_FOR_EPHEMERALS'))
+    return `a znode above ${error.path} belongs to a session, such as that of a lock's holder, and cannot have children. Use a path that is not below another lock`;
+  if (error.is('EPHEMERAL_ON_LOCAL_SESSION'))
+    return 'the servers give out local sessions, which cannot hold locks: set localSessionsUpgradingEnabled=true in their configuration';
   return undefined;
 }
 

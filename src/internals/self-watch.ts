@@ -23,7 +23,10 @@ export class SelfWatch {
     this.#plantIn(holderWatchMs, 'holder');
   }
 
-  /** Plants the watch in a while, if the znode still waits then. Its deletion in the meantime is found out before its grant. */
+  /**
+   * Plants the watch in a while, if the znode still waits then. Its deletion in the meantime is found out before its
+   * grant.
+   */
   plantForWaiter(): void {
     this.#plantIn(waiterWatchMs, 'waiter');
   }
@@ -51,11 +54,13 @@ export class SelfWatch {
   /** The znode was deleted, and the server's watch is gone with it. */
   end(): void {
     this.cancel();
-    if (this.#state.at === 'planted') this.#watched.session.unwatch(this.#watched.path, 'data', this.#state.listener, { forget: false });
+    if (this.#state.at === 'planted')
+      this.#watched.session.unwatch(this.#watched.path, 'data', this.#state.listener, { forget: false });
   }
 
   /**
-   * Whether the znode cannot have been deleted without a word: the server has promised an event on this connection (after a reconnect events come in no order); or the znode waits
+   * Whether the znode cannot have been deleted without a word: the server has promised an event on this connection
+   * (after a reconnect events come in no order); or the znode waits
    * for so short a time that a holder would have no watch yet, either.
    */
   get isDeletionWatched(): boolean {
@@ -84,17 +89,27 @@ export class SelfWatch {
     if (this.#state.at === 'planted') return;
     const since = this.#watched.tools.clock.now();
     const dueAt = since + delayMs;
-    // The earliest one counts: a sticky lock's grants, each shorter than the delay, would put the watch off without end.
+    // The earliest one counts: a sticky lock's grants, each shorter than the delay, would put the watch off without
+    // end.
     if (this.#state.at === 'due' && dueAt >= this.#state.dueAt) return;
     this.cancel();
-    this.#state = { at: 'due', whose, since, dueAt, cancelTimer: this.#watched.tools.clock.after(delayMs, () => this.plant()) };
+    this.#state = {
+      at: 'due',
+      whose,
+      since,
+      dueAt,
+      cancelTimer: this.#watched.tools.clock.after(delayMs, () => this.plant()),
+    };
   }
 
   async #look(listener: WatchListener): Promise<void> {
     const { session, path } = this.#watched;
     try {
-      // Asked until it is answered: the next connection watches again, but tells only of what happens from then on, and the lost answer may have said more.
-      const found = await session.ask(async () => (this.#watched.isThere ? ((await session.watch(path, 'data', listener)) ?? 'gone') : 'gone'));
+      // Asked until it is answered: the next connection watches again, but tells only of what happens from then on, and
+      // the lost answer may have said more.
+      const found = await session.ask(async () =>
+        this.#watched.isThere ? ((await session.watch(path, 'data', listener)) ?? 'gone') : 'gone',
+      );
       if (found === 'gone') this.#watched.markDeleted();
       else if (found) {
         if (this.#state.at === 'planted') this.#state = { ...this.#state, promisedOn: session.epoch };
@@ -135,7 +150,13 @@ interface WatchTools {
 
 type SelfWatchState =
   | { readonly at: 'off' }
-  | { readonly at: 'due'; readonly whose: 'holder' | 'waiter'; readonly since: number; readonly dueAt: number; readonly cancelTimer: CancelTimer }
+  | {
+      readonly at: 'due';
+      readonly whose: 'holder' | 'waiter';
+      readonly since: number;
+      readonly dueAt: number;
+      readonly cancelTimer: CancelTimer;
+    }
   /** `promisedOn`: the connection on which the server's answer came; undefined until then. */
   | { readonly at: 'planted'; readonly listener: WatchListener; readonly promisedOn: number | undefined };
 

@@ -6,7 +6,8 @@ import { markIn } from './mark.js';
 import { RecentData } from './recent-data.js';
 
 /**
- * What a participant has written into its znode. Where somebody has written a mark over it, what this client wrote there itself or read before; the mark where it
+ * What a participant has written into its znode. Where somebody has written a mark over it, what this client wrote
+ * there itself or read before; the mark where it
  * never did.
  */
 export function shownData(client: LockClient, session: Session, znode: ReadZnode): Buffer {

@@ -14,7 +14,11 @@ interface DatedData {
 class ShownParticipant {
   toJSON(this: DatedData): object {
     const { data, createdAt, ...others } = this;
-    return { ...others, data: isUtf8(data) ? data.toString() : `0x${data.toString('hex')}`, createdAt: createdAt.toISOString() };
+    return {
+      ...others,
+      data: isUtf8(data) ? data.toString() : `0x${data.toString('hex')}`,
+      createdAt: createdAt.toISOString(),
+    };
   }
 
   static {

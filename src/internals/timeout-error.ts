@@ -5,13 +5,21 @@ import { knownHolder, ownHolder } from './known-holder.js';
 import { LockTimeoutError } from './lock-errors.js';
 import type { KnownAtTimeout, TimedOut } from './timeout-text.js';
 
-/** The error of a call whose time is over, with all that this process knows of the reason. Asks nobody: the call settles at once. */
-export function timeoutError(client: LockClient, path: string, { timeoutMs, what, waitedMs }: TimedOutCall): LockTimeoutError {
+/**
+ * The error of a call whose time is over, with all that this process knows of the reason. Asks nobody: the call settles
+ * at once.
+ */
+export function timeoutError(
+  client: LockClient,
+  path: string,
+  { timeoutMs, what, waitedMs }: TimedOutCall,
+): LockTimeoutError {
   const { silence, state: connectionState } = client;
   return new LockTimeoutError(path, timeoutMs, what, {
     connectionState,
     ...(what === 'acquired' && whoHolds(client, path)),
-    ...(silence && isTheReason(client, silence, { what, waitedMs }) && { reason: 'no-answer', silence, cause: silence.cause }),
+    ...(silence &&
+      isTheReason(client, silence, { what, waitedMs }) && { reason: 'no-answer', silence, cause: silence.cause }),
   });
 }
 
@@ -22,8 +30,15 @@ interface TimedOutCall {
   readonly waitedMs: number;
 }
 
-/** On a connection that works an answer may be due for a moment at any time: that is not the reason, unless nothing that the call has asked was answered. */
-function isTheReason({ session }: LockClient, { forMs }: Silence, { what, waitedMs }: Pick<TimedOutCall, 'what' | 'waitedMs'>): boolean {
+/**
+ * On a connection that works an answer may be due for a moment at any time: that is not the reason, unless nothing that
+ * the call has asked was answered.
+ */
+function isTheReason(
+  { session }: LockClient,
+  { forMs }: Silence,
+  { what, waitedMs }: Pick<TimedOutCall, 'what' | 'waitedMs'>,
+): boolean {
   return what !== 'acquired' || !session.isConnected || forMs >= longSilenceMs || forMs >= waitedMs * mostOfTheWait;
 }
 

@@ -7,9 +7,11 @@ export type TimedOut = 'acquired' | 'released' | 'revoked' | 'participants' | 'h
 /**
  * Why a call did not finish in time:
  * - `contention`: others hold the lock, or are before it in the queue;
- * - `no-answer`: no server answered, be it for an outage or because the time was too short for an answer; `cause` is the last error of the connection;
+ * - `no-answer`: no server answered, be it for an outage or because the time was too short for an answer; `cause` is
+ *   the last error of the connection;
  * - `held-by-this-process`: this process itself holds the lock, by the same client;
- * - `held-by-this-flow`: a function around the call holds the lock as another owner, so that it cannot have been released in time.
+ * - `held-by-this-flow`: a function around the call holds the lock as another owner, so that it cannot have been
+ *   released in time.
  */
 export type TimeoutReason = 'contention' | 'no-answer' | 'held-by-this-process' | 'held-by-this-flow';
 
@@ -19,7 +21,9 @@ export interface KnownHolder {
   readonly path: string;
   /** Its ZooKeeper session, as the servers' logs write it. */
   readonly sessionId: string;
-  /** Its host's name where it has said so by `data: 'owner'`, else its address; undefined where its znode says neither. */
+  /**
+   * Its host's name where it has said so by `data: 'owner'`, else its address; undefined where its znode says neither.
+   */
   readonly host: string | undefined;
   /** Its process, where it has said so by `data: 'owner'`, or is this one. */
   readonly pid: number | undefined;
@@ -69,11 +73,17 @@ function reasonText(what: TimedOut, known: KnownAtTimeout): string | undefined {
   }
 }
 
-function silenceText(what: TimedOut, { silence = { forMs: 0, why: 'unknown' }, position, connectionState }: KnownAtTimeout): string {
+function silenceText(
+  what: TimedOut,
+  { silence = { forMs: 0, why: 'unknown' }, position, connectionState }: KnownAtTimeout,
+): string {
   const isConnected = connectionState === 'connected' || connectionState === 'reconnected';
   const text = `no server has answered for ${durationText(silence.forMs)}; last: ${silence.why}`;
   const place = position === undefined ? '' : `. Before that, ${before(position, 'were')}`;
-  const advice = isConnected && silence.forMs < mostForAnAnswerMs ? 'Give the call more time than an answer takes' : 'Check that the servers run, and can be reached from here';
+  const advice =
+    isConnected && silence.forMs < mostForAnAnswerMs
+      ? 'Give the call more time than an answer takes'
+      : 'Check that the servers run, and can be reached from here';
   return what === 'acquired' ? `${text}${place}. ${advice}` : `${text}. ${advice}`;
 }
 
@@ -92,7 +102,10 @@ function contentionText({ holder, position }: KnownAtTimeout): string {
 }
 
 function holderText({ host, pid, sessionId, queuedSince }: KnownHolder): string {
-  const who = host === undefined ? `session ${sessionId}` : `host ${host}${pid === undefined ? '' : `, pid ${pid}`} (session ${sessionId})`;
+  const who =
+    host === undefined
+      ? `session ${sessionId}`
+      : `host ${host}${pid === undefined ? '' : `, pid ${pid}`} (session ${sessionId})`;
   return queuedSince === undefined ? who : `${who}, in the queue since ${queuedSince.toISOString()}`;
 }
 

@@ -17,7 +17,10 @@ export class ZnodeQueue {
   readonly path: string;
   readonly options: LockInternalsOptions;
   readonly #place: NodePlace;
-  /** The last znode came right behind another one of ours: then the next one may do without a list, too, and none is sent along. */
+  /**
+   * The last znode came right behind another one of ours: then the next one may do without a list, too, and none is
+   * sent along.
+   */
   #isOursAlone = false;
   #hasWarnedOfOverflow = false;
 
@@ -33,7 +36,8 @@ export class ZnodeQueue {
   }
 
   /**
-   * Creates the znode, with its parents where they are missing, and, in the same flush, asks for the view of the queue that shows where it stands, if that is needed.
+   * Creates the znode, with its parents where they are missing, and, in the same flush, asks for the view of the queue
+   * that shows where it stands, if that is needed.
    *
    * @param data what is written into it instead of the lock's usual data
    */
@@ -57,7 +61,9 @@ export class ZnodeQueue {
           return await sent;
         } catch (error) {
           if (error instanceof ZooKeeperError && error.isRetryable) {
-            return (await this.findAgain(session, node, deadline)) ? { is: 'created', view: undefined } : { is: 'not created' };
+            return (await this.findAgain(session, node, deadline))
+              ? { is: 'created', view: undefined }
+              : { is: 'not created' };
           }
           if (!isZooKeeperError(error, 'NO_NODE')) throw error;
           // Told apart from a parent that was reaped between its creation and ours (CURATOR-180), which is tried again.
@@ -106,7 +112,8 @@ export class ZnodeQueue {
   }
 
   /**
-   * The queue now, on the next connection of this session where there is none. Undefined when the session has ended, or the answer was lost.
+   * The queue now, on the next connection of this session where there is none. Undefined when the session has ended, or
+   * the answer was lost.
    *
    * @param behind what the answer must have seen
    */
@@ -135,7 +142,10 @@ export class ZnodeQueue {
     if (sequence < 0) throw new SequenceOverflowError(this.path, name);
     if (this.#hasWarnedOfOverflow) return;
     this.#hasWarnedOfOverflow = true;
-    this.client.warn(`${this.path} is close to its last sequence number (${name}): delete it while nobody uses it`, undefined);
+    this.client.warn(
+      `${this.path} is close to its last sequence number (${name}): delete it while nobody uses it`,
+      undefined,
+    );
   }
 
   explained(error: unknown): unknown {
@@ -163,13 +173,22 @@ export class ZnodeQueue {
   #usable(before: LockNode | undefined, node: LockNode): LockNode | undefined {
     const { kind, queued } = this.options;
     // Only the view of the queue says a position.
-    if (before === undefined || !kind.isFirstComeFirstServed || queued?.wantsPosition || !this.isAppendOnly(node) || !before.isOfOneKindWith(node)) return undefined;
+    if (
+      before === undefined ||
+      !kind.isFirstComeFirstServed ||
+      queued?.wantsPosition ||
+      !this.isAppendOnly(node) ||
+      !before.isOfOneKindWith(node)
+    )
+      return undefined;
     return before;
   }
 
   async #sendParents(session: Session): Promise<{ errors: Promise<unknown[]> }> {
     try {
-      return await this.client.parents.send(session, this.path, (path) => this.client.options.aclForParents(path, this.path));
+      return await this.client.parents.send(session, this.path, (path) =>
+        this.client.options.aclForParents(path, this.path),
+      );
     } catch (error) {
       // The server that knows no containers has closed the connection; the create that follows will find out.
       if (isZooKeeperError(error, 'UNIMPLEMENTED')) return { errors: Promise.resolve([]) };
@@ -182,7 +201,10 @@ export interface LockInternalsOptions {
   readonly kind: QueueKind;
   /** What is written into the next znode. */
   readonly data: () => Uint8Array;
-  /** Its znodes are told from those of other clients by their uuid: those of a sticky lock, which may stay, and leases. @default false */
+  /**
+   * Its znodes are told from those of other clients by their uuid: those of a sticky lock, which may stay, and leases.
+   * @default false
+   */
   readonly hasMarkedUuid?: boolean;
   /** Told once for each znode that has to wait. Undefined while nobody listens. */
   readonly queued?: QueuedListener | undefined;
@@ -203,7 +225,10 @@ export type Joined =
   /** No other znode is between it and this one of the same process. */
   | { readonly is: 'right behind'; readonly before: LockNode };
 
-/** What goes out in front of a read, so that its answer has seen it: a `sync` makes a lagging server catch up; only a quorum `write` shows what became of a lost one. */
+/**
+ * What goes out in front of a read, so that its answer has seen it: a `sync` makes a lagging server catch up; only a
+ * quorum `write` shows what became of a lost one.
+ */
 export type Behind = 'nothing' | 'sync' | 'write';
 
 function unlessRetryable(error: unknown): undefined {

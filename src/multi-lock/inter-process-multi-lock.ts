@@ -11,12 +11,15 @@ import type { PartHold, PartOfMultiLock } from './part-of-multi-lock.js';
 import { untilReleased } from '../mutex/with-hold.js';
 
 /**
- * Several locks as one: all or none, one deadline, and one hold that is lost when any of them is. They are acquired in the order of their paths, whatever
- * order they are given in, so that two who want the same ones never wait for each other for ever. Java's InterProcessMultiLock takes them as they are given: give it
+ * Several locks as one: all or none, one deadline, and one hold that is lost when any of them is. They are acquired in
+ * the order of their paths, whatever
+ * order they are given in, so that two who want the same ones never wait for each other for ever. Java's
+ * InterProcessMultiLock takes them as they are given: give it
  * the same order.
  *
  * @example
- * const both = new InterProcessMultiLock([new InterProcessMutex(client, '/accounts/7'), new InterProcessMutex(client, '/accounts/3')]);
+ * const both = new InterProcessMultiLock([new InterProcessMutex(client, '/accounts/7'), new InterProcessMutex(client,
+ * '/accounts/3')]);
  * await both.withLock((hold) => transfer(hold.signal), { timeoutMs: 5_000 });
  */
 export class InterProcessMultiLock<Part extends PartHold = PartHold> {
@@ -26,10 +29,12 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
   /**
    * Sends nothing.
    *
-   * @param locks at least one, and no path of one client twice. Two clients of different ensembles may have the same path; two clients of one ensemble would
+   * @param locks at least one, and no path of one client twice. Two clients of different ensembles may have the same
+   * path; two clients of one ensemble would
    *   wait for each other
    * @throws TypeError for something that is no lock
-   * @throws RangeError for no lock at all, or a path of one client that is there twice: the second would wait for the first for ever
+   * @throws RangeError for no lock at all, or a path of one client that is there twice: the second would wait for the
+   * first for ever
    * @example
    * const both = new InterProcessMultiLock([mutexA, mutexB]);
    */
@@ -53,8 +58,10 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
   }
 
   /**
-   * Waits for all locks, one after the other, with one deadline. If one cannot be had, those before it are released in reverse. If one was lost while
-   * another was waited for, it starts over. A lease begins when all are held, and is one for all; `data` are written into the znodes of each.
+   * Waits for all locks, one after the other, with one deadline. If one cannot be had, those before it are released in
+   * reverse. If one was lost while
+   * another was waited for, it starts over. A lease begins when all are held, and is one for all; `data` are written
+   * into the znodes of each.
    *
    * @throws LockTimeoutError after `timeoutMs`, naming the lock that was waited for
    * @throws what else the `acquire` of one of them throws
@@ -89,8 +96,10 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
   }
 
   /**
-   * Runs `job` while holding all locks, in a lock context of its own: inside, those of them that are re-entrant are. Releases when the job
-   * settles, whatever happens. A job that fulfils after a hold was lost rejects all the same. A job whose lease ends is not waited for: it may hang.
+   * Runs `job` while holding all locks, in a lock context of its own: inside, those of them that are re-entrant are.
+   * Releases when the job
+   * settles, whatever happens. A job that fulfils after a hold was lost rejects all the same. A job whose lease ends is
+   * not waited for: it may hang.
    *
    * @returns what `job` returned
    * @throws what `job` throws
@@ -120,7 +129,10 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
     return [...this.#holds].some((hold) => hold.isValid);
   }
 
-  /** What `console.log` and `JSON.stringify` show: the paths, and what this object holds, tokens as text. At most ten holds are shown. */
+  /**
+   * What `console.log` and `JSON.stringify` show: the paths, and what this object holds, tokens as text. At most ten
+   * holds are shown.
+   */
   toJSON(): object {
     const holds = [...this.#holds].slice(0, mostShown).map((hold) => hold.toJSON());
     return { paths: this.paths, isAcquiredInThisProcess: this.isAcquiredInThisProcess, holds };
@@ -131,7 +143,12 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
   }
 
   #handOut(parts: readonly Part[], terms: LeaseTerms | undefined): MultiHold<Part> {
-    const hold: MultiHold<Part> = new MultiHold(parts, this.paths.join(', '), terms, () => void this.#holds.delete(hold));
+    const hold: MultiHold<Part> = new MultiHold(
+      parts,
+      this.paths.join(', '),
+      terms,
+      () => void this.#holds.delete(hold),
+    );
     this.#holds.add(hold);
     return hold;
   }
@@ -174,7 +191,11 @@ function clientOf(lock: PartOfMultiLock): LockClient | undefined {
   return client instanceof LockClient ? client : undefined;
 }
 
-async function acquireOne<Part extends PartHold>(lock: PartOfMultiLock<Part>, { timeoutMs, signal, data }: AcquireOptions, deadline: number): Promise<Part> {
+async function acquireOne<Part extends PartHold>(
+  lock: PartOfMultiLock<Part>,
+  { timeoutMs, signal, data }: AcquireOptions,
+  deadline: number,
+): Promise<Part> {
   const common = data === undefined ? { signal } : { signal, data };
   if (timeoutMs === undefined) return lock.acquire(common);
   const leftMs = Math.max(0, deadline - systemClock.now());

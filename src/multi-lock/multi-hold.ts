@@ -34,7 +34,10 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
     if (terms) this.#comeUnder(new HoldLease(systemClock, terms));
   }
 
-  /** Whether all locks are certainly still held, judged now. Once false, it is always false. It is false after a release, too. */
+  /**
+   * Whether all locks are certainly still held, judged now. Once false, it is always false. It is false after a
+   * release, too.
+   */
   get isValid(): boolean {
     return this.#state.at === 'open' && !this.#lease?.isOver && this.holds.every((hold) => hold.isValid);
   }
@@ -46,7 +49,10 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
     return Math.max(0, Math.min(...parts, (this.#lease?.endsAt ?? Infinity) - systemClock.now()));
   }
 
-  /** Aborts with the LockLostError of the first hold that is lost before they are released. A normal release does not abort it. */
+  /**
+   * Aborts with the LockLostError of the first hold that is lost before they are released. A normal release does not
+   * abort it.
+   */
   get signal(): AbortSignal {
     const aborter = (this.#aborter ??= this.#newAborter());
     // A listener of one of the holds may look before this one is told.
@@ -64,7 +70,14 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
    * hold.assertValid();
    */
   assertValid(): void {
-    if (!this.isValid) throw this.loss ?? new NotOwnedError(this.#paths, `You do not own the lock: ${this.#paths}: this hold was released${this.#releasedAgo}`);
+    if (!this.isValid)
+      throw (
+        this.loss ??
+        new NotOwnedError(
+          this.#paths,
+          `You do not own the lock: ${this.#paths}: this hold was released${this.#releasedAgo}`,
+        )
+      );
   }
 
   /**
@@ -84,7 +97,8 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   }
 
   /**
-   * Lets go of all, in the reverse of the order in which they were acquired, past those that fail. The outcome is decided when it is called: `lost`
+   * Lets go of all, in the reverse of the order in which they were acquired, past those that fail. The outcome is
+   * decided when it is called: `lost`
    * if one was not certainly held any more. Calling it again returns the same promise.
    *
    * @throws what the release of a lock of your own throws, when all are released; those of this library never do
@@ -92,7 +106,8 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
    * if ((await hold.release()) === 'lost') await checkWhatWasWritten();
    */
   release(): Promise<ReleaseOutcome> {
-    // Judged while they are open: a loss that is noticed only now still aborts the signal, and who hears of that may release it as well.
+    // Judged while they are open: a loss that is noticed only now still aborts the signal, and who hears of that may
+    // release it as well.
     const { loss } = this;
     if (this.#state.at === 'released') return this.#state.outcome;
     const outcome = this.#state.at === 'expired' ? releaseAll(this.#ours).then(() => lost) : releaseAll(this.holds);
@@ -107,12 +122,18 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
     return this.release().then(() => undefined);
   }
 
-  /** What `console.log` and `JSON.stringify` show: whether all locks are still held, and the hold of each, tokens as text. */
+  /**
+   * What `console.log` and `JSON.stringify` show: whether all locks are still held, and the hold of each, tokens as
+   * text.
+   */
   toJSON(): object {
     const { isValid, loss } = this;
     const state = isValid ? { state: 'held' } : loss ? { state: 'lost', reason: loss.reason } : { state: 'released' };
     // The hold of a lock of another make may have anything in it.
-    return { ...state, holds: this.holds.map((hold) => (hold instanceof Hold ? hold.toJSON() : { isValid: hold.isValid })) };
+    return {
+      ...state,
+      holds: this.holds.map((hold) => (hold instanceof Hold ? hold.toJSON() : { isValid: hold.isValid })),
+    };
   }
 
   static {
@@ -143,7 +164,8 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
     this.#state = { at: 'expired', loss };
     for (const stop of this.#stops.splice(0)) stop();
     if (this.#aborter) abort(this.#aborter, loss);
-    // Ours end by the same lease; those of locks of another make know nothing of it, and need not bear to be released twice.
+    // Ours end by the same lease; those of locks of another make know nothing of it, and need not bear to be released
+    // twice.
     releaseAll(this.holds.filter((hold) => !(hold instanceof Hold))).catch(() => undefined);
   }
 
@@ -153,12 +175,15 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   }
 
   get #releasedAgo(): string {
-    return this.#state.at === 'released' ? ` ${Math.round((systemClock.now() - this.#state.since) * 10) / 10} ms ago` : '';
+    return this.#state.at === 'released'
+      ? ` ${Math.round((systemClock.now() - this.#state.since) * 10) / 10} ms ago`
+      : '';
   }
 
   #newAborter(): AbortController {
     const aborter = new AbortController();
-    if (this.#state.at === 'open' && !this.loss) this.#stops.push(...this.holds.map((hold) => abortHubs.onAbort(hold.signal, (reason) => abort(aborter, reason))));
+    if (this.#state.at === 'open' && !this.loss)
+      this.#stops.push(...this.holds.map((hold) => abortHubs.onAbort(hold.signal, (reason) => abort(aborter, reason))));
     return aborter;
   }
 
@@ -178,7 +203,12 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
 type MultiHoldState =
   | { readonly at: 'open' }
   | { readonly at: 'expired'; readonly loss: LockLostError }
-  | { readonly at: 'released'; readonly outcome: Promise<ReleaseOutcome>; readonly loss: LockLostError | undefined; readonly since: number };
+  | {
+      readonly at: 'released';
+      readonly outcome: Promise<ReleaseOutcome>;
+      readonly loss: LockLostError | undefined;
+      readonly since: number;
+    };
 
 const lost: ReleaseOutcome = 'lost';
 

@@ -4,8 +4,16 @@ import type { Deadline } from '../support/deadline.js';
 import { lockDeadline } from '../internals/lock-deadline.js';
 import { checkWaitOptions } from './acquire-options.js';
 
-/** What `answer` resolves to, which asks by the client: so it settles at the deadline, when the signal aborts, or when the client closes, even if no server ever answers. */
-export async function ask<T>(client: LockClient, { call, what, path }: Question, options: AskOptions | undefined, answer: (deadline: Deadline) => Promise<T>): Promise<T> {
+/**
+ * What `answer` resolves to, which asks by the client: so it settles at the deadline, when the signal aborts, or when
+ * the client closes, even if no server ever answers.
+ */
+export async function ask<T>(
+  client: LockClient,
+  { call, what, path }: Question,
+  options: AskOptions | undefined,
+  answer: (deadline: Deadline) => Promise<T>,
+): Promise<T> {
   const { timeoutMs = client.sessionTimeoutMs, signal } = checkWaitOptions(call, options === undefined ? {} : options);
   const deadline = lockDeadline(client, path, { timeoutMs, signal, what });
   try {

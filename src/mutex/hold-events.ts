@@ -5,7 +5,10 @@ import { LockTimeoutError, type LockLostError } from '../internals/lock-errors.j
 import type { QueuedListener } from '../internals/znode-queue.js';
 import type { HeldLock, Hold, HoldNews } from './hold.js';
 
-/** What becomes of each hold of a mutex, re-entrant ones included: `acquired`, then `renewed` any number of times, then one of the other three. */
+/**
+ * What becomes of each hold of a mutex, re-entrant ones included: `acquired`, then `renewed` any number of times, then
+ * one of the other three.
+ */
 export interface HoldEvents {
   /** Told before the acquire resolves. */
   acquired: {
@@ -33,7 +36,10 @@ export interface HoldEvents {
     /** What its signal aborted with. */
     readonly error: LockLostError;
   };
-  /** It was released while it was valid. Told when `release` is called; the znode is deleted, or given away, in the same step. */
+  /**
+   * It was released while it was valid. Told when `release` is called; the znode is deleted, or given away, in the same
+   * step.
+   */
   released: {
     /** Which one. */
     readonly hold: Hold;
@@ -95,12 +101,28 @@ function tellClient({ client, path, kind }: HeldLock, news: HoldNews, hold: Hold
   }
 }
 
-/** Tells the listeners of the client, if there are any, that an acquire came to nothing. Without an `error` a try has found the lock taken. */
-export function tellFailure({ client, path, kind }: HeldLock, { startedAt }: Pick<Deadline, 'startedAt'>, error: unknown, { signal, isTry = false }: FailedCall = {}): void {
+/**
+ * Tells the listeners of the client, if there are any, that an acquire came to nothing. Without an `error` a try has
+ * found the lock taken.
+ */
+export function tellFailure(
+  { client, path, kind }: HeldLock,
+  { startedAt }: Pick<Deadline, 'startedAt'>,
+  error: unknown,
+  { signal, isTry = false }: FailedCall = {},
+): void {
   if (!client.hearsLocks) return;
   const isLate = error === undefined || error instanceof LockTimeoutError;
   const type = isLate ? 'timed-out' : signal?.aborted ? 'aborted' : 'failed';
-  client.tellLock(lockEvent({ type, path, kind, waitedMs: client.clock.now() - startedAt, error: isLate && isTry ? undefined : error }));
+  client.tellLock(
+    lockEvent({
+      type,
+      path,
+      kind,
+      waitedMs: client.clock.now() - startedAt,
+      error: isLate && isTry ? undefined : error,
+    }),
+  );
 }
 
 /** How the call was made that came to nothing. */
@@ -110,8 +132,13 @@ interface FailedCall {
   readonly isTry?: boolean;
 }
 
-/** Tells the listeners of an object, and those of its client, that a call has to wait. Undefined while there are none. */
-export function queuedListener({ client, path, kind }: HeldLock, events: Pick<Events<LockObjectEvents>, 'tell' | 'isHeard'>): QueuedListener | undefined {
+/**
+ * Tells the listeners of an object, and those of its client, that a call has to wait. Undefined while there are none.
+ */
+export function queuedListener(
+  { client, path, kind }: HeldLock,
+  events: Pick<Events<LockObjectEvents>, 'tell' | 'isHeard'>,
+): QueuedListener | undefined {
   const isHeard = events.isHeard('queued');
   if (!isHeard && !client.hearsLocks) return undefined;
   return {

@@ -1,7 +1,10 @@
 import type { CancelTimer, Clock } from '../support/clock.js';
 import { expected } from '../support/validate.js';
 
-/** The time that a job has, unless it is renewed: counted by the holder's own clock, without a word to the servers. Several holds of one owner may share it. */
+/**
+ * The time that a job has, unless it is renewed: counted by the holder's own clock, without a word to the servers.
+ * Several holds of one owner may share it.
+ */
 export class HoldLease {
   readonly #clock: Clock;
   readonly #renewEveryMs: number | undefined;
@@ -39,7 +42,10 @@ export class HoldLease {
     return this.#isOver;
   }
 
-  /** Returns what takes the holder out again. Without one that `keeps` it going nothing runs any more: who is made of others ends with them. */
+  /**
+   * Returns what takes the holder out again. Without one that `keeps` it going nothing runs any more: who is made of
+   * others ends with them.
+   */
   join(holder: Leaseholder, { keeps = true } = {}): () => void {
     this.#holders.add(holder);
     if (keeps) this.#keepers.add(holder);
@@ -65,7 +71,10 @@ export class HoldLease {
   #lookInTime(): void {
     const now = this.#clock.now();
     this.#cancelLook();
-    this.#cancelLook = this.#clock.after(Math.min(this.#endsAt - now, Math.max(0, this.#renewAt - now), longestLookMs), () => this.#look());
+    this.#cancelLook = this.#clock.after(
+      Math.min(this.#endsAt - now, Math.max(0, this.#renewAt - now), longestLookMs),
+      () => this.#look(),
+    );
   }
 
   #look(): void {
@@ -99,7 +108,10 @@ export interface Leaseholder {
   leaseRenewed(): void;
 }
 
-/** A timer of the system stands still while the machine sleeps: the clock is looked at again after this time at the latest. */
+/**
+ * A timer of the system stands still while the machine sleeps: the clock is looked at again after this time at the
+ * latest.
+ */
 const longestLookMs = 1_000;
 
 /** @throws RangeError that names both figures when a lease would end before it is renewed */

@@ -12,19 +12,23 @@ import { HoldLease, type LeaseTerms } from './hold-lease.js';
 import type { LockRules } from './lock-rules.js';
 
 /**
- * One acquire's handle on a lock. Everything that the lock protects should ask `isValid` or pass `fencingToken` on, and stop when
+ * One acquire's handle on a lock. Everything that the lock protects should ask `isValid` or pass `fencingToken` on, and
+ * stop when
  * `signal` aborts.
  *
  * @example
  * await using hold = await mutex.acquire({ timeoutMs: 5_000 });
- * await db.query('UPDATE account SET balance = $1, token = $2 WHERE id = $3 AND token <= $2', [balance, hold.fencingToken, id]);
+ * await db.query('UPDATE account SET balance = $1, token = $2 WHERE id = $3 AND token <= $2', [balance,
+ * hold.fencingToken, id]);
  */
 export class Hold implements AsyncDisposable {
   /** The znode that stands for this hold, such as `/locks/orders/42/_c_<uuid>-lock-0000000007`. */
   readonly path: string;
   /**
-   * The czxid of the znode: greater than that of every earlier holder of this lock on this ensemble. Not comparable across ensembles, nor
-   * after a backup was restored. Of a lock with weights it is the transaction that claimed the lock, and grows in the same way. Readers hold
+   * The czxid of the znode: greater than that of every earlier holder of this lock on this ensemble. Not comparable
+   * across ensembles, nor
+   * after a backup was restored. Of a lock with weights it is the transaction that claimed the lock, and grows in the
+   * same way. Readers hold
    * together, so that several tokens are good at once; a reader who was the writer has its writer's token.
    */
   readonly fencingToken: bigint;
@@ -137,7 +141,8 @@ export class Hold implements AsyncDisposable {
   }
 
   /**
-   * Whether the lock is certainly still held, judged now against the session's clock, and the lease's where it has one. Once false, it is always false.
+   * Whether the lock is certainly still held, judged now against the session's clock, and the lease's where it has one.
+   * Once false, it is always false.
    * It is false after a release, too.
    */
   get isValid(): boolean {
@@ -146,7 +151,8 @@ export class Hold implements AsyncDisposable {
   }
 
   /**
-   * For how many milliseconds it is certainly still held, if neither the servers are heard from nor its lease is renewed: until the session's deadline, which
+   * For how many milliseconds it is certainly still held, if neither the servers are heard from nor its lease is
+   * renewed: until the session's deadline, which
    * every answer moves, or the end of its lease, whichever comes first. 0 once it has ended.
    */
   get remainingMs(): number {
@@ -191,11 +197,13 @@ export class Hold implements AsyncDisposable {
   }
 
   /**
-   * Lets its lease last `leaseMs` from now on, instead of what was left; sends nothing. A re-entrant hold without a lease of its own renews that of the hold
+   * Lets its lease last `leaseMs` from now on, instead of what was left; sends nothing. A re-entrant hold without a
+   * lease of its own renews that of the hold
    * which it re-entered. Where there is no lease at all, one begins, of this hold alone.
    *
    * @param leaseMs milliseconds ≥ 1
-   * @throws LockLostError when the hold has ended by a loss, its lease's end included; names `leaseMs`, and how long ago that was
+   * @throws LockLostError when the hold has ended by a loss, its lease's end included; names `leaseMs`, and how long
+   * ago that was
    * @throws NotOwnedError when this handle was released before, likewise
    * @throws TypeError or RangeError when `leaseMs` is no such number, or not longer than `renewEveryMs`
    * @example
@@ -214,15 +222,18 @@ export class Hold implements AsyncDisposable {
   }
 
   /**
-   * Lets go. The outcome is decided when it is called: `lost` if the lock was not certainly held any more. The promise settles when the
-   * server has deleted the znode, or at the session's deadline, and never rejects; a deletion that fails is repeated in the background.
+   * Lets go. The outcome is decided when it is called: `lost` if the lock was not certainly held any more. The promise
+   * settles when the
+   * server has deleted the znode, or at the session's deadline, and never rejects; a deletion that fails is repeated in
+   * the background.
    * The znode goes with the last handle of the same owner. Calling it again returns the same promise.
    *
    * @example
    * if ((await hold.release()) === 'lost') await checkWhatWasWritten();
    */
   release(): Promise<ReleaseOutcome> {
-    // Judged while it is open: a loss that is noticed only now still aborts its signal, and who hears of that may release it as well.
+    // Judged while it is open: a loss that is noticed only now still aborts its signal, and who hears of that may
+    // release it as well.
     this.#judge();
     if (this.#state.at === 'released') return this.#state.outcome;
     const outcome = this.#letGo();
@@ -248,7 +259,11 @@ export class Hold implements AsyncDisposable {
   /** @internal */
   leaseEnded(lease: HoldLease): void {
     if (this.#state.at !== 'open') return;
-    this.#ended('expired', new LockLostError(this.path, 'lease-expired', {}, `its lease of ${lease.leaseMs} ms passed unrenewed`), lease.endsAt);
+    this.#ended(
+      'expired',
+      new LockLostError(this.path, 'lease-expired', {}, `its lease of ${lease.leaseMs} ms passed unrenewed`),
+      lease.endsAt,
+    );
     // The last one's signal has aborted by then: others may be let in.
     this.shared.handles -= 1;
     if (this.shared.handles === 0) this.shared.grant.expire();
@@ -272,7 +287,9 @@ export class Hold implements AsyncDisposable {
     if (this.#state.at === 'expired') return lost;
     this.shared.handles -= 1;
     const { grant } = this.shared;
-    return this.shared.handles === 0 ? grant.release() : Promise.resolve<ReleaseOutcome>(grant.isValid ? 'released' : 'lost');
+    return this.shared.handles === 0
+      ? grant.release()
+      : Promise.resolve<ReleaseOutcome>(grant.isValid ? 'released' : 'lost');
   }
 
   #lost(loss: LockLostError): void {
@@ -365,7 +382,12 @@ type HoldState =
   | { readonly at: 'lost'; readonly loss: LockLostError; readonly since: number }
   /** The job was told, and nobody waits for it. */
   | { readonly at: 'expired'; readonly loss: LockLostError; readonly since: number }
-  | { readonly at: 'released'; readonly outcome: Promise<ReleaseOutcome>; readonly loss: LockLostError | undefined; readonly since: number };
+  | {
+      readonly at: 'released';
+      readonly outcome: Promise<ReleaseOutcome>;
+      readonly loss: LockLostError | undefined;
+      readonly since: number;
+    };
 
 const noLeases: readonly HoldLease[] = [];
 

@@ -20,7 +20,8 @@ import { checkedMutexOptions, type InterProcessMutexOptions } from './mutex-opti
 import { withHold } from './with-hold.js';
 
 /**
- * A fair, re-entrant lock between processes, in one queue with Apache Curator's InterProcessMutex on the same path. All objects of one client and path are one lock; see docs/ownership.md. Their
+ * A fair, re-entrant lock between processes, in one queue with Apache Curator's InterProcessMutex on the same path. All
+ * objects of one client and path are one lock; see docs/ownership.md. Their
  * options must be the same while one of them is used.
  *
  * @example
@@ -69,7 +70,8 @@ export class InterProcessMutex {
   }
 
   /**
-   * Waits for the lock; in a lock context that holds it already, counts up and sends nothing. Outside of every lock context each call is an
+   * Waits for the lock; in a lock context that holds it already, counts up and sends nothing. Outside of every lock
+   * context each call is an
    * owner of its own, and waits its turn.
    *
    * @throws LockTimeoutError after `timeoutMs`
@@ -80,7 +82,8 @@ export class InterProcessMutex {
    * @throws SequenceOverflowError when all names of this lock are used up
    * @throws RequestFailedError when ZooKeeper refuses, or the retry policy gives up
    * @throws ClientClosedError when the client is closed, before or meanwhile
-   * @throws TypeError or RangeError for a bad option; RangeError where another object of this client uses the path with other options
+   * @throws TypeError or RangeError for a bad option; RangeError where another object of this client uses the path with
+   * other options
    * @example
    * const hold = await mutex.acquire({ timeoutMs: 5_000 });
    * try {
@@ -94,9 +97,11 @@ export class InterProcessMutex {
   }
 
   /**
-   * The lock if it can be had within `timeoutMs`, else undefined. Without a timeout it looks first, and writes nothing when somebody is there.
+   * The lock if it can be had within `timeoutMs`, else undefined. Without a timeout it looks first, and writes nothing
+   * when somebody is there.
    *
-   * @param options the longest wait in milliseconds, or options; 0, the default, tries once, for as long as an answer takes
+   * @param options the longest wait in milliseconds, or options; 0, the default, tries once, for as long as an answer
+   * takes
    * @throws as {@link InterProcessMutex.acquire}, except LockTimeoutError
    * @example
    * await using hold = await mutex.tryAcquire();
@@ -113,8 +118,10 @@ export class InterProcessMutex {
   }
 
   /**
-   * Runs `job` while holding the lock, in a lock context of its own: inside, this mutex is re-entrant. Releases when the job settles, whatever
-   * happens. A job that fulfils after its hold was lost rejects all the same. A job whose lease ends is not waited for: it may hang.
+   * Runs `job` while holding the lock, in a lock context of its own: inside, this mutex is re-entrant. Releases when
+   * the job settles, whatever
+   * happens. A job that fulfils after its hold was lost rejects all the same. A job whose lease ends is not waited for:
+   * it may hang.
    *
    * @returns what `job` returned
    * @throws what `job` throws
@@ -132,14 +139,16 @@ export class InterProcessMutex {
   }
 
   /**
-   * Releases the latest hold of the current lock context, whichever object of this client and path has acquired it. Outside of every context it releases the oldest hold that no live context owns:
+   * Releases the latest hold of the current lock context, whichever object of this client and path has acquired it.
+   * Outside of every context it releases the oldest hold that no live context owns:
    * of this object, or, if it has none, of the lock. `hold.release()` says which one, and is to be preferred.
    *
    * @throws NotOwnedError when there is none
    */
   async release(): Promise<ReleaseOutcome> {
     const hold = this.#acquirer.use.releasable(this.#acquirer);
-    if (hold === undefined) throw new NotOwnedError(this.#path, `You do not own the lock: ${this.#path}: ${releaseAdvice}`);
+    if (hold === undefined)
+      throw new NotOwnedError(this.#path, `You do not own the lock: ${this.#path}: ${releaseAdvice}`);
     return hold.release();
   }
 
@@ -149,20 +158,25 @@ export class InterProcessMutex {
   }
 
   /**
-   * How many valid holds the current lock context has of this lock, by whichever object, one for each acquire that was not released; outside of every context, how many there are
+   * How many valid holds the current lock context has of this lock, by whichever object, one for each acquire that was
+   * not released; outside of every context, how many there are
    * that no live context owns: those which `release()` would find here. Asks no server.
    */
   get holdCount(): number {
     return this.#acquirer.use.allReleasable.filter((hold) => hold.isValid).length;
   }
 
-  /** Whether the current lock context holds this lock, by whichever object; false outside of every context. Asks no server. */
+  /**
+   * Whether the current lock context holds this lock, by whichever object; false outside of every context. Asks no
+   * server.
+   */
   get isOwnedByCurrentContext(): boolean {
     return this.#acquirer.use.isOwnedByCurrentContext;
   }
 
   /**
-   * The queue, the holder first; other processes and Java's Curator included, and go-zookeeper's locks, whose names are alike. With `foreignNodes: 'wait'`
+   * The queue, the holder first; other processes and Java's Curator included, and go-zookeeper's locks, whose names are
+   * alike. With `foreignNodes: 'wait'`
    * kazoo's are there, too, where their names stand in Curator's order.
    *
    * @throws LockTimeoutError when no server has answered within `timeoutMs`, by default the session timeout
@@ -178,11 +192,14 @@ export class InterProcessMutex {
   }
 
   /**
-   * Who holds the lock now, in whatever process, as the servers know it after all that was written before this call; of several readers the first. Undefined when
-   * nobody does. A holder that `isIdle` keeps a sticky lock for later, as far as it has told: it does so 20 ms after the last use. Of a read/write lock it is
+   * Who holds the lock now, in whatever process, as the servers know it after all that was written before this call; of
+   * several readers the first. Undefined when
+   * nobody does. A holder that `isIdle` keeps a sticky lock for later, as far as it has told: it does so 20 ms after
+   * the last use. Of a read/write lock it is
    * about this side alone.
    *
-   * @throws ForeignNodeError, or ForeignDataError of a lock with weights, where nobody holds it as far as one can see, and somebody may
+   * @throws ForeignNodeError, or ForeignDataError of a lock with weights, where nobody holds it as far as one can see,
+   * and somebody may
    * @throws as {@link InterProcessMutex.participants}
    * @example
    * const holder = await mutex.holder();
@@ -193,7 +210,8 @@ export class InterProcessMutex {
   }
 
   /**
-   * Whether {@link InterProcessMutex.holder} finds anybody, in whatever process, who does not only keep a sticky lock without using it. It may have changed by the time that the answer is here:
+   * Whether {@link InterProcessMutex.holder} finds anybody, in whatever process, who does not only keep a sticky lock
+   * without using it. It may have changed by the time that the answer is here:
    * use `tryAcquire` to get the lock if it is free.
    *
    * @throws as {@link InterProcessMutex.holder}
@@ -206,11 +224,14 @@ export class InterProcessMutex {
   }
 
   /**
-   * Lets others ask for the lock, as in Curator: when somebody calls `revoke` on the znode of a hold, or Java's Revoker does, `listener` is called
-   * with that hold, of several handles of one owner with the first. To let go is up to it. A request that comes while the hold is still waiting is
+   * Lets others ask for the lock, as in Curator: when somebody calls `revoke` on the znode of a hold, or Java's Revoker
+   * does, `listener` is called
+   * with that hold, of several handles of one owner with the first. To let go is up to it. A request that comes while
+   * the hold is still waiting is
    * told as soon as it is granted. What the listener throws, or rejects with, is warned of.
    *
-   * It is for this mutex object, and stays until another listener takes its place; Curator forgets it at the first release. From now on the
+   * It is for this mutex object, and stays until another listener takes its place; Curator forgets it at the first
+   * release. From now on the
    * mutex's znodes carry no data, as in Curator.
    *
    * @throws TypeError if `listener` is not a function
@@ -223,42 +244,66 @@ export class InterProcessMutex {
   }
 
   /**
-   * Calls `listener` at every event from now on, as nobody's code: what it acquires is its own. What a listener throws, or rejects with, is reported as a process
+   * Calls `listener` at every event from now on, as nobody's code: what it acquires is its own. What a listener throws,
+   * or rejects with, is reported as a process
    * warning, and stops nothing.
    *
    * @throws TypeError for another event, or a listener that is not a function
    * @example
    * mutex.on('queued', ({ position, path }) => log.info(`${path} waits behind ${position}`));
    */
-  on<Name extends keyof InterProcessMutexEvents>(event: Name, listener: (value: InterProcessMutexEvents[Name]) => void): this {
+  on<Name extends keyof InterProcessMutexEvents>(
+    event: Name,
+    listener: (value: InterProcessMutexEvents[Name]) => void,
+  ): this {
     this.#events.on(event, listener);
     return this;
   }
 
   /** As `on`, for the next time only. */
-  once<Name extends keyof InterProcessMutexEvents>(event: Name, listener: (value: InterProcessMutexEvents[Name]) => void): this {
+  once<Name extends keyof InterProcessMutexEvents>(
+    event: Name,
+    listener: (value: InterProcessMutexEvents[Name]) => void,
+  ): this {
     this.#events.once(event, listener);
     return this;
   }
 
   /** Takes back what `on` or `once` was given; of several equal listeners the latest. */
-  off<Name extends keyof InterProcessMutexEvents>(event: Name, listener: (value: InterProcessMutexEvents[Name]) => void): this {
+  off<Name extends keyof InterProcessMutexEvents>(
+    event: Name,
+    listener: (value: InterProcessMutexEvents[Name]) => void,
+  ): this {
     this.#events.off(event, listener);
     return this;
   }
 
-  /** What `console.log` and `JSON.stringify` show: the path, and what this process holds of the lock, tokens as text. At most ten holds are shown. */
+  /**
+   * What `console.log` and `JSON.stringify` show: the path, and what this process holds of the lock, tokens as text. At
+   * most ten holds are shown.
+   */
   toJSON(): object {
     const { kind } = this.#acquirer.lock;
     const { isAcquiredInThisProcess, isOwnedByCurrentContext } = this;
-    return { path: this.#path, kind, isAcquiredInThisProcess, isOwnedByCurrentContext, holds: this.#acquirer.use.holds.slice(0, mostShown).map((hold) => hold.toJSON()) };
+    return {
+      path: this.#path,
+      kind,
+      isAcquiredInThisProcess,
+      isOwnedByCurrentContext,
+      holds: this.#acquirer.use.holds.slice(0, mostShown).map((hold) => hold.toJSON()),
+    };
   }
 
   static {
     showByJson(this, 'InterProcessMutex');
   }
 
-  #ask<T>(call: string, what: TimedOut, options: AskOptions | undefined, answer: (deadline: Deadline) => Promise<T>): Promise<T> {
+  #ask<T>(
+    call: string,
+    what: TimedOut,
+    options: AskOptions | undefined,
+    answer: (deadline: Deadline) => Promise<T>,
+  ): Promise<T> {
     return ask(this.#client, { call, what, path: this.#path }, options, answer);
   }
 }

@@ -2,7 +2,8 @@ import { inNoContext } from '../support/no-context.js';
 import type { Hold } from './hold.js';
 
 /**
- * What the application gets in place of a hold, so that its garbage collection shows: the library itself keeps a hold for as long as it is held. Then a warning says where the hold was
+ * What the application gets in place of a hold, so that its garbage collection shows: the library itself keeps a hold
+ * for as long as it is held. Then a warning says where the hold was
  * acquired. For clients with `debug`.
  */
 export function watchForLeak(hold: Hold): Hold {

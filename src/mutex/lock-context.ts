@@ -3,7 +3,8 @@ import type { Hold } from './hold.js';
 
 /**
  * Who owns a lock in JavaScript, as a thread does in Java: the code that runs inside one function, structured, so that
- * ownership never depends on luck. `AsyncLocalStorage.enterWith` is not used: it would mark the caller's flow too, and the next
+ * ownership never depends on luck. `AsyncLocalStorage.enterWith` is not used: it would mark the caller's flow too, and
+ * the next
  * job of that flow would walk into the critical section.
  */
 export class LockContext {
@@ -49,7 +50,10 @@ export class LockContext {
     if (holds?.size === 0) this.#holds.delete(key);
   }
 
-  /** The latest unreleased hold of a lock that is not lost; where all are, the latest: a lease may have ended an inner one alone. */
+  /**
+   * The latest unreleased hold of a lock that is not lost; where all are, the latest: a lease may have ended an inner
+   * one alone.
+   */
   holdOf(key: string): Hold | undefined {
     const holds = this.holdsOf(key);
     return holds.findLast((hold) => hold.loss === undefined) ?? holds.at(-1);
@@ -98,7 +102,8 @@ export class LockContext {
   }
 
   /**
-   * What the caller gets in place of the thenable. A second `then` on the side would start a lazy one, such as a query, twice, and would
+   * What the caller gets in place of the thenable. A second `then` on the side would start a lazy one, such as a query,
+   * twice, and would
    * count as somebody who handles the rejection of a promise that nobody looks at.
    */
   async #untilSettled<T>(result: PromiseLike<T>): Promise<T> {
@@ -126,7 +131,8 @@ export class LockContext {
   }
 
   /**
-   * The nearest live context around it. Dead ones are forgotten, and not only passed over: a job that schedules the next one would drag
+   * The nearest live context around it. Dead ones are forgotten, and not only passed over: a job that schedules the
+   * next one would drag
    * along every job that ever was.
    */
   #around(): LockContext | undefined {
@@ -140,8 +146,10 @@ export class LockContext {
 }
 
 /**
- * `lock`: opened by `withLock`, part of the owner around it, while that lives. `job`: opened by `lockContext.run`, a new owner, for which the code around it waits. `event`: one
- * call of a handler that `lockContext.bind` has made, a new owner, for which the code around it does not wait: an emitter drops what a handler returns.
+ * `lock`: opened by `withLock`, part of the owner around it, while that lives. `job`: opened by `lockContext.run`, a
+ * new owner, for which the code around it waits. `event`: one
+ * call of a handler that `lockContext.bind` has made, a new owner, for which the code around it does not wait: an
+ * emitter drops what a handler returns.
  */
 export type ContextKind = 'lock' | 'job' | 'event';
 
@@ -160,13 +168,16 @@ export function currentContext(): LockContext | undefined {
 }
 
 /**
- * Says which code is one owner, as one thread is in Java. `mutex.withLock(job)` opens a context by itself; these are for plain `acquire()` and
+ * Says which code is one owner, as one thread is in Java. `mutex.withLock(job)` opens a context by itself; these are
+ * for plain `acquire()` and
  * `release()`.
  */
 export const lockContext = {
   /**
-   * Runs `fn` as one owner, one request or one job: inside, `mutex.acquire()` and `mutex.release()` are re-entrant. A `run`
-   * inside a `run` is a new owner. To wait in there, without a timeout and a signal, for a lock that a function around it holds is a DeadlockError, whether that function
+   * Runs `fn` as one owner, one request or one job: inside, `mutex.acquire()` and `mutex.release()` are re-entrant. A
+   * `run`
+   * inside a `run` is a new owner. To wait in there, without a timeout and a signal, for a lock that a function around
+   * it holds is a DeadlockError, whether that function
    * awaits `run` or not: nobody can know. Start work that it does not wait for by {@link lockContext.bind}.
    *
    * @returns what `fn` returns, or, of a thenable, a promise of its own; when that settles, the context ends
@@ -187,8 +198,10 @@ export const lockContext = {
   },
 
   /**
-   * A function that runs `fn` in a fresh context **for each call**: for event handlers, of which each call is a job of its own, and for work that is started and not
-   * awaited. It waits for a lock that the code around the call holds until that code releases it. So that code must not wait for it: it would wait for ever.
+   * A function that runs `fn` in a fresh context **for each call**: for event handlers, of which each call is a job of
+   * its own, and for work that is started and not
+   * awaited. It waits for a lock that the code around the call holds until that code releases it. So that code must not
+   * wait for it: it would wait for ever.
    *
    * @throws TypeError if `fn` is not a function
    * @example
@@ -211,5 +224,9 @@ function runAs<T>(kind: 'job' | 'event', fn: () => T): T {
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return (typeof value === 'object' || typeof value === 'function') && value !== null && typeof (value as { then?: unknown }).then === 'function';
+  return (
+    (typeof value === 'object' || typeof value === 'function') &&
+    value !== null &&
+    typeof (value as { then?: unknown }).then === 'function'
+  );
 }

@@ -2,10 +2,12 @@ import { createHash } from 'node:crypto';
 import { expected } from '../support/validate.js';
 
 /**
- * One name of a znode for any two strings, whatever is in them, so that a lock of anything can have a path: `orders:42`. Different pairs have different names; a number or a bigint has that
+ * One name of a znode for any two strings, whatever is in them, so that a lock of anything can have a path:
+ * `orders:42`. Different pairs have different names; a number or a bigint has that
  * of its decimal text, `5` that of `'5'`.
  *
- * What a URL would have to escape is escaped as in one, so that `decodeURIComponent` reads it; a half of a surrogate pair, which is no character, as `%uD800`. A
+ * What a URL would have to escape is escaped as in one, so that `decodeURIComponent` reads it; a half of a surrogate
+ * pair, which is no character, as `%uD800`. A
  * name that would be longer than 255 characters is cut off, and ends in `::` and the SHA-256 of the whole instead.
  *
  * @param type what kind of thing it is
@@ -32,7 +34,10 @@ function escaped(what: string, value: unknown): string {
   const text = textOf(what, value);
   const halves = text.match(loneSurrogate) ?? [];
   const [first = '', ...others] = text.split(loneSurrogate).map(encodeURIComponent);
-  return others.reduce((done, next, index) => `${done}%u${(halves[index]?.charCodeAt(0) ?? 0).toString(16).toUpperCase()}${next}`, first);
+  return others.reduce(
+    (done, next, index) => `${done}%u${(halves[index]?.charCodeAt(0) ?? 0).toString(16).toUpperCase()}${next}`,
+    first,
+  );
 }
 
 /** A number beyond 2^53 may have been another one before it was read: two things would share a lock. */
@@ -41,6 +46,7 @@ function textOf(what: string, value: unknown): string {
   if (typeof value === 'bigint') return String(value);
   if (typeof value !== 'number') throw new TypeError(expected(what, 'a string, a number or a bigint', value));
   if (!Number.isFinite(value)) throw new RangeError(expected(what, 'a string, a finite number or a bigint', value));
-  if (Math.abs(value) > Number.MAX_SAFE_INTEGER) throw new RangeError(`${expected(what, 'a number of at most 2^53 - 1', value)}: pass it as a string or a bigint`);
+  if (Math.abs(value) > Number.MAX_SAFE_INTEGER)
+    throw new RangeError(`${expected(what, 'a number of at most 2^53 - 1', value)}: pass it as a string or a bigint`);
   return String(value);
 }

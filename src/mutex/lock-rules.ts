@@ -21,10 +21,17 @@ export function agree(a: LockRules, b: LockRules): boolean {
   );
 }
 
-/** Of one class and one name. An application may create a driver for each mutex object, such as one for each request. */
+/**
+ * Of one class and one name. An application may create a driver for each mutex object, such as one for each request.
+ */
 function areAlike(a: LockDriver, b: LockDriver): boolean {
   const prototype: unknown = Object.getPrototypeOf(a);
-  return prototype === Object.getPrototypeOf(b) && prototype !== Object.prototype && prototype !== null && a.lockName === b.lockName;
+  return (
+    prototype === Object.getPrototypeOf(b) &&
+    prototype !== Object.prototype &&
+    prototype !== null &&
+    a.lockName === b.lockName
+  );
 }
 
 /** As options are written; the defaults are left out. */

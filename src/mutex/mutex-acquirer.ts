@@ -16,7 +16,10 @@ import { mutexKind, type MutexKind } from './mutex-kind.js';
 import type { CheckedMutexOptions } from './mutex-options.js';
 import { SharedUse, type MutexRole } from './shared-use.js';
 
-/** The way of one mutex object into its lock. An acquire re-enters, or waits for the first acquire of its own context, or asks the servers. */
+/**
+ * The way of one mutex object into its lock. An acquire re-enters, or waits for the first acquire of its own context,
+ * or asks the servers.
+ */
 export class MutexAcquirer implements HoldKeeper {
   readonly lock: HeldLock;
   readonly kind: MutexKind;
@@ -45,13 +48,26 @@ export class MutexAcquirer implements HoldKeeper {
     this.lock = { client, path, kind: role, lockName: this.kind.lockName, rules: options.rules };
   }
 
-  acquire(context: LockContext | undefined, what: 'tryAcquire', options: MutexAcquireOptions): Promise<Hold | undefined>;
-  acquire(context: LockContext | undefined, what: 'acquire' | 'withLock', options: MutexAcquireOptions | undefined): Promise<Hold>;
+  acquire(
+    context: LockContext | undefined,
+    what: 'tryAcquire',
+    options: MutexAcquireOptions,
+  ): Promise<Hold | undefined>;
+  acquire(
+    context: LockContext | undefined,
+    what: 'acquire' | 'withLock',
+    options: MutexAcquireOptions | undefined,
+  ): Promise<Hold>;
   /** The one function that waits for as long as an acquire does, besides that of the internals: ten thousand may. */
-  async acquire(context: LockContext | undefined, what: CallName, options: MutexAcquireOptions | undefined): Promise<Hold | undefined> {
+  async acquire(
+    context: LockContext | undefined,
+    what: CallName,
+    options: MutexAcquireOptions | undefined,
+  ): Promise<Hold | undefined> {
     // Not in another variable: each one is kept for as long as the call waits.
     options = options === undefined ? noOptions : checkMutexOptions(what, options, this.kind.hasWeights);
-    if (this.kind.isSticky && options.data !== undefined) throw new TypeError('Expected no `data` of a sticky lock: its holders share a znode, and what is in it');
+    if (this.kind.isSticky && options.data !== undefined)
+      throw new TypeError('Expected no `data` of a sticky lock: its holders share a znode, and what is in it');
     requireOpen(this.#client, `the lock ${this.lock.path} cannot be acquired`);
     const deadline = this.#begin(context, options);
     try {
@@ -65,7 +81,8 @@ export class MutexAcquirer implements HoldKeeper {
         if (!deadline.mayWait) return this.#none(what, deadline);
         await settled(pending, deadline);
       }
-      if (!this.#heldForWriting(context) && options.timeoutMs === undefined && options.signal === undefined) this.#refuseDeadlock();
+      if (!this.#heldForWriting(context) && options.timeoutMs === undefined && options.signal === undefined)
+        this.#refuseDeadlock();
       const hold = context
         ? await this.use.first(context, this.#acquireFirst({ context, what, deadline, options }))
         : this.#granted(await this.#ask(context, deadline, options), { context, what, deadline, options });
@@ -121,7 +138,11 @@ export class MutexAcquirer implements HoldKeeper {
     const [around] = this.#heldAround();
     if (around === undefined) return error;
     const { grant } = around.hold.shared;
-    return error.with({ reason: 'held-by-this-flow', inFlow: around.wanted, holder: ownHolder(grant.node.session, grant) });
+    return error.with({
+      reason: 'held-by-this-flow',
+      inFlow: around.wanted,
+      holder: ownHolder(grant.node.session, grant),
+    });
   }
 
   async #acquireFirst(call: Call): Promise<Hold | undefined> {
@@ -213,7 +234,10 @@ export interface AcquirerOptions {
   readonly events: Events<LockObjectEvents>;
 }
 
-/** Told when somebody asks for a lock, with the hold that should be released; see {@link InterProcessMutex.makeRevocable}. */
+/**
+ * Told when somebody asks for a lock, with the hold that should be released; see {@link
+ * InterProcessMutex.makeRevocable}.
+ */
 export type RevocationListener = (hold: Hold) => unknown;
 
 type CallName = 'acquire' | 'tryAcquire' | 'withLock';

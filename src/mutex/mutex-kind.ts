@@ -39,7 +39,12 @@ export function mutexKind(client: LockClient, path: string, options: CheckedMute
   return options.weights ? weighted(client, path, options.weights, tools) : ordered(client, path, options, tools);
 }
 
-function weighted(client: LockClient, path: string, { overtakesPerWeight }: { readonly overtakesPerWeight: number }, tools: WaitTools): MutexKind {
+function weighted(
+  client: LockClient,
+  path: string,
+  { overtakesPerWeight }: { readonly overtakesPerWeight: number },
+  tools: WaitTools,
+): MutexKind {
   const kindOf = (weight: number): WeightedKind => new WeightedKind(weight, overtakesPerWeight, path);
   const internals = new Map<number, LockInternals>();
   return {
@@ -56,13 +61,24 @@ function weighted(client: LockClient, path: string, { overtakesPerWeight }: { re
   };
 }
 
-function ordered(client: LockClient, path: string, { driver, foreignNodes, sticky }: CheckedMutexOptions, tools: WaitTools): MutexKind {
+function ordered(
+  client: LockClient,
+  path: string,
+  { driver, foreignNodes, sticky }: CheckedMutexOptions,
+  tools: WaitTools,
+): MutexKind {
   const kind = new OrderedQueue(driver, { path, foreignNodes });
   const plain = new LockInternals(client, path, internalsOptions(kind, tools, { hasMarkedUuid: sticky !== undefined }));
   const asking = { internals: plain, data: tools.data };
   const kept = (idleMs: number): StickyLock => {
     const { shared } = tools;
-    return (shared.sticky ??= new StickyLock(client, path, { idleMs, path, clock: client.clock, use: () => shared.use(), leave: () => shared.leave() }));
+    return (shared.sticky ??= new StickyLock(client, path, {
+      idleMs,
+      path,
+      clock: client.clock,
+      use: () => shared.use(),
+      leave: () => shared.leave(),
+    }));
   };
   return {
     lockName: driver.lockName,

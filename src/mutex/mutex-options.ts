@@ -10,22 +10,27 @@ export interface InterProcessMutexOptions {
   /** Who holds the lock, decided from the names of its znodes. @default Curator's order */
   readonly driver?: LockDriver | undefined;
   /**
-   * Let the heavier ones in first: `acquire({ weight })`, a whole number from 1 to 10. Within a weight it is first come, first served, and each waiter is overtaken by a bounded
-   * number of others, so that nobody waits for ever. Such a lock keeps who holds it in the data of its own znode, and is no lock of Curator's: give it a path of its own. How it
+   * Let the heavier ones in first: `acquire({ weight })`, a whole number from 1 to 10. Within a weight it is first
+   * come, first served, and each waiter is overtaken by a bounded
+   * number of others, so that nobody waits for ever. Such a lock keeps who holds it in the data of its own znode, and
+   * is no lock of Curator's: give it a path of its own. How it
    * decides, and what that costs: docs/weights.md.
    * @default all waiters weigh the same
    */
   readonly weights?: WeightsOptions | undefined;
   /**
    * What to do when the lock's znode has children that this kind of lock did not create: `reject` the acquire with
-   * ForeignNodeError, or `wait` behind those whose name sorts before ours, as Curator does, and pass the rest: kazoo's `…__lock__…` sort behind ours, so
+   * ForeignNodeError, or `wait` behind those whose name sorts before ours, as Curator does, and pass the rest: kazoo's
+   * `…__lock__…` sort behind ours, so
    * with `wait` kazoo's holder and ours do not exclude each other.
    * @default 'reject'
    */
   readonly foreignNodes?: 'reject' | 'wait' | undefined;
   /**
-   * Keep the lock after a release until somebody else wants it, so that the next acquire in this process needs no request. For a worker
-   * that takes the same lock again and again with nobody else asking; see the README for what it costs where somebody does.
+   * Keep the lock after a release until somebody else wants it, so that the next acquire in this process needs no
+   * request. For a worker
+   * that takes the same lock again and again with nobody else asking; see the README for what it costs where somebody
+   * does.
    * @default the lock is given up at each release
    */
   readonly sticky?: StickyOptions | undefined;
@@ -48,13 +53,23 @@ export interface CheckedMutexOptions {
 }
 
 /** A copy. @throws TypeError or RangeError for a bad option */
-export function checkedMutexOptions(options: InterProcessMutexOptions, { isOwnDriver = false } = {}): CheckedMutexOptions {
-  const { driver, foreignNodes = 'reject', sticky, weights } = expectOptions('InterProcessMutex', options, ['driver', 'foreignNodes', 'sticky', 'weights']);
+export function checkedMutexOptions(
+  options: InterProcessMutexOptions,
+  { isOwnDriver = false } = {},
+): CheckedMutexOptions {
+  const {
+    driver,
+    foreignNodes = 'reject',
+    sticky,
+    weights,
+  } = expectOptions('InterProcessMutex', options, ['driver', 'foreignNodes', 'sticky', 'weights']);
   expectOneOf('foreignNodes', foreignNodes, ['reject', 'wait']);
   if (weights !== undefined) {
-    // The names alone do not say who holds a lock with weights; its order has no place for other clients; and who kept the lock would keep the heavier ones out.
+    // The names alone do not say who holds a lock with weights; its order has no place for other clients; and who kept
+    // the lock would keep the heavier ones out.
     if (driver !== undefined) throw new TypeError(expected('driver', 'undefined beside `weights`', driver));
-    if (foreignNodes === 'wait') throw new TypeError(expected('foreignNodes', "'reject' beside `weights`", foreignNodes));
+    if (foreignNodes === 'wait')
+      throw new TypeError(expected('foreignNodes', "'reject' beside `weights`", foreignNodes));
     if (sticky !== undefined) throw new TypeError(expected('sticky', 'undefined beside `weights`', sticky));
   }
   const checked = {
@@ -71,8 +86,10 @@ export function checkedMutexOptions(options: InterProcessMutexOptions, { isOwnDr
 function checkDriver(driver: LockDriver): LockDriver {
   expectMethod('driver', driver, 'decide');
   expectMethod('driver', driver, 'sort');
-  if (typeof driver.lockName !== 'string' || driver.lockName === '') throw new TypeError(expected('driver.lockName', 'a non-empty string', driver.lockName));
-  if (/[/\0]/.test(driver.lockName)) throw new TypeError(expected('driver.lockName', 'a part of a name, without slashes', driver.lockName));
+  if (typeof driver.lockName !== 'string' || driver.lockName === '')
+    throw new TypeError(expected('driver.lockName', 'a non-empty string', driver.lockName));
+  if (/[/\0]/.test(driver.lockName))
+    throw new TypeError(expected('driver.lockName', 'a part of a name, without slashes', driver.lockName));
   return driver === standardDriver ? driver : new ApplicationDriver(driver);
 }
 

@@ -4,7 +4,8 @@ import type { Deadline } from '../support/deadline.js';
 import type { Hold } from './hold.js';
 
 /**
- * Warns when an acquire outside of every lock context has waited for a second for a hold of its own process that no live context owns, once for each such hold. If one flow of code has called
+ * Warns when an acquire outside of every lock context has waited for a second for a hold of its own process that no
+ * live context owns, once for each such hold. If one flow of code has called
  * both, it waits for itself without end. Outside of contexts nobody can know whether it has.
  */
 export class OutsideWaits {
@@ -26,7 +27,10 @@ export class OutsideWaits {
     });
   }
 
-  /** An acquire outside of every lock context is under way. To be called when it begins, and when another one of the same lock has ended. */
+  /**
+   * An acquire outside of every lock context is under way. To be called when it begins, and when another one of the
+   * same lock has ended.
+   */
   look(lock: ContendedLock): void {
     if (this.#suspicions.has(lock) || this.#client.isClosing) return;
     const hold = lock.blockingOutsiders;
@@ -70,7 +74,8 @@ export class OutsideWaits {
   }
 
   #places(path: string, { calledAt }: Hold): string {
-    if (!this.#client.options.debug) return 'With the option debug of LockClient.connect, this warning says where both were called';
+    if (!this.#client.options.debug)
+      return 'With the option debug of LockClient.connect, this warning says where both were called';
     const waiting = [...this.#calls.values()].find((call) => call.isOutside && call.path === path);
     return `The hold was acquired at ${calledAt ?? 'an unknown place'}; the acquire() that waits was called at ${waiting?.place ?? 'an unknown place'}`;
   }

@@ -20,7 +20,10 @@ export class SharedLocks {
     this.outsideWaits = new OutsideWaits(client, this.calls);
   }
 
-  /** One text for all objects that are the same lock. A lock context knows locks of several clients, so it names the client, too. */
+  /**
+   * One text for all objects that are the same lock. A lock context knows locks of several clients, so it names the
+   * client, too.
+   */
   keyOf(kind: string, path: string): string {
     return `${this.#number} ${kind} ${path}`;
   }
@@ -58,8 +61,10 @@ export class SharedLocks {
 }
 
 /**
- * What all mutex objects of one client, path and kind share. They are one lock, because an HTTP service creates an object for each request, and an inner function of the request must re-enter.
- * It exists while it is used: by a call that waits, a hold that was not released, or a sticky lock that keeps its znode.
+ * What all mutex objects of one client, path and kind share. They are one lock, because an HTTP service creates an
+ * object for each request, and an inner function of the request must re-enter.
+ * It exists while it is used: by a call that waits, a hold that was not released, or a sticky lock that keeps its
+ * znode.
  */
 export class SharedLock {
   readonly path: string;
@@ -76,7 +81,10 @@ export class SharedLock {
   /** How many acquires outside of every lock context are under way. */
   outsiders = 0;
 
-  constructor(locks: SharedLocks, { path, key, rules, excludedBy }: Pick<SharedLock, 'path' | 'key' | 'rules' | 'excludedBy'>) {
+  constructor(
+    locks: SharedLocks,
+    { path, key, rules, excludedBy }: Pick<SharedLock, 'path' | 'key' | 'rules' | 'excludedBy'>,
+  ) {
     this.#locks = locks;
     this.path = path;
     this.key = key;
@@ -107,7 +115,9 @@ export class SharedLock {
     if (this.#isUnused) this.#locks.delete(this);
   }
 
-  /** A hold that was lost is kept until it is released, so that a late `release()` settles it, and not its successor. */
+  /**
+   * A hold that was lost is kept until it is released, so that a late `release()` settles it, and not its successor.
+   */
   lost(hold: Hold): void {
     if (this.#holds.has(hold)) this.#locks.remember(hold, this);
   }
@@ -126,7 +136,10 @@ export class SharedLock {
     return [...this.#holds].filter((hold) => !hold.context?.isLive);
   }
 
-  /** False where no hold of this process can keep its waiters out. Quick for a lock that nobody holds when it is acquired, as most are. */
+  /**
+   * False where no hold of this process can keep its waiters out. Quick for a lock that nobody holds when it is
+   * acquired, as most are.
+   */
   get mayBlock(): boolean {
     return this.#holds.size > 0 || this.excludedBy.length > 1 || this.excludedBy[0] !== this.key;
   }

@@ -39,7 +39,13 @@ export class SharedUse {
    */
   get shared(): SharedLock {
     const inUse = this.#locks.get(this.#key);
-    if (inUse === undefined) return (this.#shared ??= new SharedLock(this.#locks, { path: this.#path, key: this.#key, rules: this.#rules, excludedBy: this.#excludedBy }));
+    if (inUse === undefined)
+      return (this.#shared ??= new SharedLock(this.#locks, {
+        path: this.#path,
+        key: this.#key,
+        rules: this.#rules,
+        excludedBy: this.#excludedBy,
+      }));
     if (inUse !== this.#shared) this.#agreeWith(inUse);
     this.#shared = inUse;
     return inUse;
@@ -55,7 +61,8 @@ export class SharedUse {
   /** An acquire begins. To be called in the same step as the application's call. */
   begin(shared: SharedLock, context: LockContext | undefined, deadline: Deadline): void {
     shared.use();
-    if (this.#client.options.debug) this.#locks.calls.set(deadline, { path: this.#path, isOutside: context === undefined, place: callSite() });
+    if (this.#client.options.debug)
+      this.#locks.calls.set(deadline, { path: this.#path, isOutside: context === undefined, place: callSite() });
     if (context !== undefined) return;
     shared.outsiders += 1;
     if (shared.mayBlock) this.#locks.outsideWaits.look(shared);
@@ -109,7 +116,8 @@ export class SharedUse {
     if (context === undefined) return undefined;
     for (const owner of context.owners()) {
       // The owner's other lock of a pair, too: a reader who overtook its own writer would wait for itself.
-      const pending = owner.pendingOf(this.#key) ?? (this.#pairKey === undefined ? undefined : owner.pendingOf(this.#pairKey));
+      const pending =
+        owner.pendingOf(this.#key) ?? (this.#pairKey === undefined ? undefined : owner.pendingOf(this.#pairKey));
       if (pending) return pending;
     }
     return undefined;
@@ -121,12 +129,16 @@ export class SharedUse {
   }
 
   /**
-   * What a release that names no hold would settle: the latest hold of the caller's context. Outside of every context it is the oldest one that no live context owns, of this object if it has
+   * What a release that names no hold would settle: the latest hold of the caller's context. Outside of every context
+   * it is the oldest one that no live context owns, of this object if it has
    * one. Lost ones count: a late release must not end the hold of a successor.
    */
   releasable(object: HoldKeeper): Hold | undefined {
     const context = currentContext();
-    if (context) return this.#holdsOf(context).find((holds) => holds.length > 0)?.at(-1);
+    if (context)
+      return this.#holdsOf(context)
+        .find((holds) => holds.length > 0)
+        ?.at(-1);
     const unowned = this.#inUse?.unowned ?? [];
     return unowned.find((hold) => hold.keeper === object) ?? unowned[0];
   }

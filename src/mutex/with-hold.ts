@@ -2,7 +2,8 @@ import { NotOwnedError, type LockLostError } from '../internals/lock-errors.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
 
 /**
- * Runs `job`, and releases `hold` when it settles, whatever happens. A job that fulfils after the hold was lost rejects all the same. One whose lease ends is not
+ * Runs `job`, and releases `hold` when it settles, whatever happens. A job that fulfils after the hold was lost rejects
+ * all the same. One whose lease ends is not
  * waited for; until it settles, its lock context knows that its hold is lost.
  */
 export function withHold<T>(hold: Releasable, path: string, job: () => T | PromiseLike<T>): Promise<T> {
@@ -41,6 +42,8 @@ function refuseOutliving(result: unknown): void {
   const isStream = 'pipe' in result && typeof result.pipe === 'function';
   const isIterator = 'next' in result && typeof result.next === 'function';
   if (isStream || isIterator || Symbol.asyncIterator in result) {
-    throw new TypeError('Expected `job` to return a value, got a stream or an iterator: it would be read after the lock is released');
+    throw new TypeError(
+      'Expected `job` to return a value, got a stream or an iterator: it would be read after the lock is released',
+    );
   }
 }

@@ -41,13 +41,16 @@ export class QueueWatch {
         return () => (this.#wake = nothing);
       });
     }
-    // Asked again where an answer was lost: the next connection watches again, but tells nothing of what happened before the last answer.
+    // Asked again where an answer was lost: the next connection watches again, but tells nothing of what happened
+    // before the last answer.
     const question = async (session: Session): Promise<Participant[]> => {
       // Taken back first: what fires from here on is news.
       this.#hasNews = false;
       return this.#read(session, await this.#namesOf(session));
     };
-    return this.#client.ask(question, this.#deadline).catch(refused(this.#client, `The queue of ${this.#path} cannot be watched`));
+    return this.#client
+      .ask(question, this.#deadline)
+      .catch(refused(this.#client, `The queue of ${this.#path} cannot be watched`));
   }
 
   close(): void {
@@ -85,7 +88,10 @@ export class QueueWatch {
   }
 
   async #read(session: Session, names: readonly string[]): Promise<Participant[]> {
-    const queue = [...(await this.#weighted(session, names)), ...this.#ordered.viewOf(new Listing(names, session.lastZxid)).order];
+    const queue = [
+      ...(await this.#weighted(session, names)),
+      ...this.#ordered.viewOf(new Listing(names, session.lastZxid)).order,
+    ];
     const read = await Promise.all(
       queue.map(async (name, index) => {
         const known = index === 0 ? undefined : this.#known.get(name);

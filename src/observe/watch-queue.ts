@@ -6,8 +6,10 @@ import { lockDeadline } from '../internals/lock-deadline.js';
 import { QueueWatch } from './queue-watch.js';
 
 /**
- * The queue of a lock as it is now, and again after every change, whoever makes it: of an {@link InterProcessMutex}, of Java's Curator, of go-zookeeper and kazoo.
- * It asks nothing as long as nothing changes, by one watch on the lock's znode. While the loop's body runs, changes are gathered: it gets the newest
+ * The queue of a lock as it is now, and again after every change, whoever makes it: of an {@link InterProcessMutex}, of
+ * Java's Curator, of go-zookeeper and kazoo.
+ * It asks nothing as long as nothing changes, by one watch on the lock's znode. While the loop's body runs, changes are
+ * gathered: it gets the newest
  * queue, not all of them. It goes on across lost connections and sessions, and needs no lock to be there.
  *
  * What a waiter writes into its znode later on is shown when the queue changes and it has become the first.
@@ -22,7 +24,11 @@ import { QueueWatch } from './queue-watch.js';
  *   console.log(holder?.data.toString() ?? 'free', waiters.length);
  * }
  */
-export function watchQueue(client: LockClient, path: string, options: WatchQueueOptions = {}): AsyncGenerator<LockQueue, void, undefined> {
+export function watchQueue(
+  client: LockClient,
+  path: string,
+  options: WatchQueueOptions = {},
+): AsyncGenerator<LockQueue, void, undefined> {
   requireClient(client);
   const checkedPath = lockPath(path);
   const { signal } = expectOptions('watchQueue', options, ['signal']);
@@ -45,7 +51,11 @@ export interface WatchQueueOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-async function* queues(client: LockClient, path: string, signal: AbortSignal | undefined): AsyncGenerator<LockQueue, void, undefined> {
+async function* queues(
+  client: LockClient,
+  path: string,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<LockQueue, void, undefined> {
   const deadline = lockDeadline(client, path, { signal });
   // A signal that cannot be listened to would look like one that has aborted.
   if (!signal?.aborted && !client.isClosing) deadline.check();

@@ -8,16 +8,21 @@ import { InterProcessMutex } from '../mutex/inter-process-mutex.js';
 import type { InterProcessMutexOptions } from '../mutex/mutex-options.js';
 
 /**
- * Readers together, writers alone, in one queue with Apache Curator's InterProcessReadWriteLock on the same path. Both locks are fair: who asks first is
+ * Readers together, writers alone, in one queue with Apache Curator's InterProcessReadWriteLock on the same path. Both
+ * locks are fair: who asks first is
  * served first, and a reader that comes behind a waiting writer waits for it.
  *
- * - **Downgrade**: in the lock context that holds the write lock, the read lock is granted at once. It stays when the write lock is released, and no
+ * - **Downgrade**: in the lock context that holds the write lock, the read lock is granted at once. It stays when the
+ *   write lock is released, and no
  *   writer gets in between.
- * - **No upgrade**: who holds the read lock is never granted the write lock. Without a timeout and a signal, that is a DeadlockError at once.
- * - Both locks are re-entrant in their context, each on its own. Outside of every context each acquire is an owner of its own: neither a downgrade nor
+ * - **No upgrade**: who holds the read lock is never granted the write lock. Without a timeout and a signal, that is a
+ *   DeadlockError at once.
+ * - Both locks are re-entrant in their context, each on its own. Outside of every context each acquire is an owner of
+ *   its own: neither a downgrade nor
  *   an upgrade is recognised there.
  *
- * Curator before 5.5 does not keep writers out while one of its own downgraded readers goes on (CURATOR-621), and `readLock.holder()` does not find that reader: its
+ * Curator before 5.5 does not keep writers out while one of its own downgraded readers goes on (CURATOR-621), and
+ * `readLock.holder()` does not find that reader: its
  * znode is like that of a reader who waits.
  *
  * @example
@@ -49,10 +54,23 @@ export class InterProcessReadWriteLock {
    * });
    */
   constructor(client: LockClient, path: string, options: InterProcessReadWriteLockOptions = {}) {
-    const { data = Buffer.from(localAddress()), foreignNodes } = expectOptions('InterProcessReadWriteLock', options, ['data', 'foreignNodes']);
+    const { data = Buffer.from(localAddress()), foreignNodes } = expectOptions('InterProcessReadWriteLock', options, [
+      'data',
+      'foreignNodes',
+    ]);
     const copy = copyOfData(data);
-    this.readLock = new InterProcessMutex(client, path, { driver: readDriver, foreignNodes }, { role: 'read', data: copy });
-    this.writeLock = new InterProcessMutex(client, path, { driver: writeDriver, foreignNodes }, { role: 'write', data: copy });
+    this.readLock = new InterProcessMutex(
+      client,
+      path,
+      { driver: readDriver, foreignNodes },
+      { role: 'read', data: copy },
+    );
+    this.writeLock = new InterProcessMutex(
+      client,
+      path,
+      { driver: writeDriver, foreignNodes },
+      { role: 'write', data: copy },
+    );
   }
 
   /** The lock's znode, as it was given. */
@@ -72,7 +90,10 @@ export class InterProcessReadWriteLock {
 
 /** Options of {@link InterProcessReadWriteLock}. */
 export interface InterProcessReadWriteLockOptions {
-  /** What both locks write into their znodes, for `participants()` to show. Copied. @default the host's address, as in Curator */
+  /**
+   * What both locks write into their znodes, for `participants()` to show. Copied. @default the host's address, as in
+   * Curator
+   */
   readonly data?: Uint8Array | undefined;
   /** As of a mutex. @default 'reject' */
   readonly foreignNodes?: InterProcessMutexOptions['foreignNodes'];

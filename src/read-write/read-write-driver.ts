@@ -8,11 +8,15 @@ const writeName = '__WRIT__';
 abstract class QueueOfBoth implements LockDriver {
   abstract readonly lockName: string;
   readonly lockNames = [readName, writeName];
-  /** A writer that goes over to reading inserts a znode beside its own, in front of all that wait: who was second may not be the next. */
+  /**
+   * A writer that goes over to reading inserts a znode beside its own, in front of all that wait: who was second may
+   * not be the next.
+   */
   readonly appendOnly = false;
 
   /**
-   * By the key alone, as Curator does: who was first is for the server's numbers to say. Two may have the same one, the writer that goes over to
+   * By the key alone, as Curator does: who was first is for the server's numbers to say. Two may have the same one, the
+   * writer that goes over to
    * reading and its reader; then the writer is first, so that the order is the same however the server lists them.
    */
   sort(children: readonly string[]): string[] {
@@ -25,7 +29,9 @@ abstract class QueueOfBoth implements LockDriver {
   abstract decide(sorted: readonly string[], ours: string): LockDecision;
 }
 
-/** A writer holds if and only if nobody stands before it; else it waits for the one right before it, whoever that is. */
+/**
+ * A writer holds if and only if nobody stands before it; else it waits for the one right before it, whoever that is.
+ */
 class WriteDriver extends QueueOfBoth {
   readonly lockName = writeName;
 
@@ -36,8 +42,10 @@ class WriteDriver extends QueueOfBoth {
 }
 
 /**
- * A reader holds if and only if no writer stands before it; else it waits for the first of them, as in Curator. How many readers there are does not
- * matter. A writer with the reader's own key is not before it: the reader is that writer's downgrade, and both hold together.
+ * A reader holds if and only if no writer stands before it; else it waits for the first of them, as in Curator. How
+ * many readers there are does not
+ * matter. A writer with the reader's own key is not before it: the reader is that writer's downgrade, and both hold
+ * together.
  */
 class ReadDriver extends QueueOfBoth {
   readonly lockName = readName;

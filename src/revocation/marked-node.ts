@@ -22,7 +22,8 @@ export class MarkedNode {
   }
 
   /**
-   * Writes the mark; not into what is no participant, because whoever has taken the wrong path must not overwrite what is there. The client
+   * Writes the mark; not into what is no participant, because whoever has taken the wrong path must not overwrite what
+   * is there. The client
    * remembers what the mark erases.
    *
    * @throws RequestFailedError when it is not there, or ZooKeeper refuses
@@ -30,7 +31,11 @@ export class MarkedNode {
    */
   async mark(deadline: Deadline): Promise<void> {
     const { ephemeralOwner } = await this.#look(deadline).catch(this.#refused);
-    if (ephemeralOwner === 0n) throw new InvalidPathError(this.#path, 'no session owns this znode, so nobody holds a lock by it. Pass the path of a participant, such as (await mutex.participants())[0].path');
+    if (ephemeralOwner === 0n)
+      throw new InvalidPathError(
+        this.#path,
+        'no session owns this znode, so nobody holds a lock by it. Pass the path of a participant, such as (await mutex.participants())[0].path',
+      );
     await this.#write(deadline);
   }
 
@@ -67,7 +72,10 @@ export class MarkedNode {
 
   /** Who let go meanwhile needs no mark. */
   async #write(deadline: Deadline): Promise<void> {
-    await this.#client.ask(setData(this.#path, dataOf(this.#mark)), deadline).catch(whenNoNode(undefined)).catch(this.#refused);
+    await this.#client
+      .ask(setData(this.#path, dataOf(this.#mark)), deadline)
+      .catch(whenNoNode(undefined))
+      .catch(this.#refused);
   }
 
   async #news(deadline: Deadline): Promise<'gone' | 'overwritten' | 'look'> {
@@ -91,6 +99,10 @@ export class MarkedNode {
   readonly #refused = (error: unknown): never => {
     if (!(error instanceof ZooKeeperError)) throw error;
     const why = error.is('NO_NODE') ? ', because it is not there' : '';
-    throw requestFailed(this.#client, `${this.#path} cannot be ${this.#mark === 'revoke' ? 'revoked' : 'released by force'}${why}`, error);
+    throw requestFailed(
+      this.#client,
+      `${this.#path} cannot be ${this.#mark === 'revoke' ? 'revoked' : 'released by force'}${why}`,
+      error,
+    );
   };
 }

@@ -11,7 +11,8 @@ import { ask, type AskOptions } from '../mutex/ask.js';
 /** Options of {@link forceRelease}. */
 export interface ForceReleaseOptions {
   /**
-   * How long the participant has to let go, in milliseconds, connecting and marking included; then its znode is deleted. With 0 it is deleted right
+   * How long the participant has to let go, in milliseconds, connecting and marking included; then its znode is
+   * deleted. With 0 it is deleted right
    * behind the mark: the loser may hear of it after the next grant.
    * @default 5000
    */
@@ -21,13 +22,15 @@ export interface ForceReleaseOptions {
 }
 
 /**
- * Asks a participant to let go, as Java's Revoker does: its znode's data becomes `__REVOKE__`. A holder that has called `makeRevocable`, here or
+ * Asks a participant to let go, as Java's Revoker does: its znode's data becomes `__REVOKE__`. A holder that has called
+ * `makeRevocable`, here or
  * in Java, is told; nobody has to obey, and others never hear of it. A waiter here is told when it is granted.
  *
  * Resolves when the request is written, or the participant was found to have let go meanwhile.
  *
  * @param participantPath the znode of a holder or a waiter, as `participants()` and `hold.path` give it
- * @throws LockTimeoutError when no server has answered within `timeoutMs`, by default the session timeout; the request may have arrived
+ * @throws LockTimeoutError when no server has answered within `timeoutMs`, by default the session timeout; the request
+ * may have arrived
  * @throws the reason of `signal` when that aborts first
  * @throws RequestFailedError when it is not there, or ZooKeeper refuses
  * @throws InvalidPathError for a path that ZooKeeper does not take, and for a znode that no session owns
@@ -39,19 +42,24 @@ export interface ForceReleaseOptions {
  */
 export async function revoke(client: LockClient, participantPath: string, options?: AskOptions): Promise<void> {
   const node = markedNode(client, participantPath, 'revoke');
-  await ask(client, { call: 'revoke', what: 'revoked', path: participantPath }, options, (deadline) => node.mark(deadline));
+  await ask(client, { call: 'revoke', what: 'revoked', path: participantPath }, options, (deadline) =>
+    node.mark(deadline),
+  );
 }
 
 /**
- * Takes the lock from a participant. Its znode is marked first: a holder of this library that runs finds its hold lost, with reason `forced`, and its
- * signal aborted, while the znode still keeps everybody else out. When it has let go, or `timeoutMs` is over, the znode is deleted, and the next one is
+ * Takes the lock from a participant. Its znode is marked first: a holder of this library that runs finds its hold lost,
+ * with reason `forced`, and its
+ * signal aborted, while the znode still keeps everybody else out. When it has let go, or `timeoutMs` is over, the znode
+ * is deleted, and the next one is
  * granted. A waiter of this library goes to the back of the queue.
  *
  * Holders that do not run, and Java's, are not told: what the lock protects should check fencing tokens.
  *
  * @param participantPath the znode of a holder or a waiter, as `participants()` and `hold.path` give it
  * @returns `released` when the participant let go by itself, `deleted` when it did not
- * @throws LockTimeoutError when no server answers in time, whether the request has arrived or not; a session's timeout more is waited for the answer to
+ * @throws LockTimeoutError when no server answers in time, whether the request has arrived or not; a session's timeout
+ * more is waited for the answer to
  *   the delete
  * @throws RequestFailedError when it is not there, or ZooKeeper refuses
  * @throws InvalidPathError for a path that ZooKeeper does not take, and for a znode that no session owns
@@ -62,14 +70,23 @@ export async function revoke(client: LockClient, participantPath: string, option
  * const [holder] = await mutex.participants();
  * if (holder) await forceRelease(client, holder.path, { timeoutMs: 10_000 });
  */
-export async function forceRelease(client: LockClient, participantPath: string, options: ForceReleaseOptions = {}): Promise<'released' | 'deleted'> {
+export async function forceRelease(
+  client: LockClient,
+  participantPath: string,
+  options: ForceReleaseOptions = {},
+): Promise<'released' | 'deleted'> {
   const node = markedNode(client, participantPath, 'force');
   const { timeoutMs = defaultTimeoutMs, signal } = checkWaitOptions('forceRelease', options);
   const answerMs = client.sessionTimeoutMs;
-  const isReleased = await within(client, participantPath, { timeoutMs: timeoutMs || answerMs, signal }, async (deadline) => {
-    await node.mark(deadline);
-    return timeoutMs > 0 && (await node.untilGone(deadline).then(() => true, unlessLate));
-  });
+  const isReleased = await within(
+    client,
+    participantPath,
+    { timeoutMs: timeoutMs || answerMs, signal },
+    async (deadline) => {
+      await node.mark(deadline);
+      return timeoutMs > 0 && (await node.untilGone(deadline).then(() => true, unlessLate));
+    },
+  );
   if (isReleased) return 'released';
   await within(client, participantPath, { timeoutMs: answerMs, signal }, (deadline) => node.delete(deadline));
   return 'deleted';
@@ -84,7 +101,12 @@ function markedNode(client: unknown, path: unknown, mark: Mark): MarkedNode {
   return new MarkedNode(client, valid, mark);
 }
 
-async function within<T>(client: LockClient, path: string, options: DeadlineOptions, job: (deadline: Deadline) => Promise<T>): Promise<T> {
+async function within<T>(
+  client: LockClient,
+  path: string,
+  options: DeadlineOptions,
+  job: (deadline: Deadline) => Promise<T>,
+): Promise<T> {
   const deadline = lockDeadline(client, path, { ...options, what: 'released' });
   try {
     return await job(deadline);

@@ -11,7 +11,8 @@ import { showByJson } from '../support/shown.js';
 import { Leases } from './leases.js';
 
 /**
- * A lock that belongs to nobody: it is not re-entrant, and anybody who has the object may release it. A semaphore of one lease, in one queue with Apache
+ * A lock that belongs to nobody: it is not re-entrant, and anybody who has the object may release it. A semaphore of
+ * one lease, in one queue with Apache
  * Curator's InterProcessSemaphoreMutex on the same path.
  *
  * @example
@@ -62,9 +63,11 @@ export class InterProcessSemaphoreMutex {
   }
 
   /**
-   * Like `acquire`, but undefined instead of LockTimeoutError. Without an argument it writes nothing when somebody holds the lock or waits for it.
+   * Like `acquire`, but undefined instead of LockTimeoutError. Without an argument it writes nothing when somebody
+   * holds the lock or waits for it.
    *
-   * @param options the longest wait in milliseconds, or options; 0, the default, tries once, for as long as an answer takes
+   * @param options the longest wait in milliseconds, or options; 0, the default, tries once, for as long as an answer
+   * takes
    * @throws as {@link InterProcessSemaphore.acquire}, except LockTimeoutError
    * @example
    * await using hold = await lock.tryAcquire();
@@ -74,7 +77,8 @@ export class InterProcessSemaphoreMutex {
   }
 
   /**
-   * Runs `job` while holding the lock, and releases it when the job settles, whatever happens. A job that wants the lock again waits for itself. A job
+   * Runs `job` while holding the lock, and releases it when the job settles, whatever happens. A job that wants the
+   * lock again waits for itself. A job
    * that fulfils after its hold was lost rejects all the same.
    *
    * @returns what `job` returned
@@ -126,7 +130,8 @@ export class InterProcessSemaphoreMutex {
   }
 
   /**
-   * Whether anybody holds the lock, in whatever process. It may have changed by the time that the answer is here: use `tryAcquire` to get the lock if it is free.
+   * Whether anybody holds the lock, in whatever process. It may have changed by the time that the answer is here: use
+   * `tryAcquire` to get the lock if it is free.
    *
    * @throws as {@link InterProcessSemaphoreMutex.holder}
    * @example

@@ -12,7 +12,8 @@ import type { ReleaseOutcome } from '../internals/grant.js';
 import { Leases } from './leases.js';
 
 /**
- * A fair counting semaphore between processes, in one queue with Apache Curator's InterProcessSemaphoreV2 on the same path. Each lease is a {@link Hold} of
+ * A fair counting semaphore between processes, in one queue with Apache Curator's InterProcessSemaphoreV2 on the same
+ * path. Each lease is a {@link Hold} of
  * its own: anybody may release it, and it is lost by itself. It is not re-entrant: each acquire takes another lease.
  *
  * As several leases are valid at once, their `fencingToken` identifies them, and is no fence.
@@ -65,7 +66,8 @@ export class InterProcessSemaphore {
    * @throws SequenceOverflowError when all names are used up
    * @throws ClientClosedError when the client is closed, before or meanwhile
    * @throws RangeError when this client uses the path with another number of leases already
-   * @throws LimitMismatchError when others do: more leases than there are have stayed on the servers for two session timeouts
+   * @throws LimitMismatchError when others do: more leases than there are have stayed on the servers for two session
+   * timeouts
    * @throws TypeError or RangeError for a bad option
    * @example
    * const lease = await semaphore.acquire({ timeoutMs: 5_000 });
@@ -81,10 +83,12 @@ export class InterProcessSemaphore {
   }
 
   /**
-   * Like `acquire`, but undefined instead of LockTimeoutError. Without an argument it looks first: it takes a lease only if one is free and nobody waits, and writes
+   * Like `acquire`, but undefined instead of LockTimeoutError. Without an argument it looks first: it takes a lease
+   * only if one is free and nobody waits, and writes
    * nothing otherwise. While another one takes its turn it may get nothing although a lease is free, as in Curator.
    *
-   * @param options the longest wait in milliseconds, or options; 0, the default, tries once, for as long as an answer takes
+   * @param options the longest wait in milliseconds, or options; 0, the default, tries once, for as long as an answer
+   * takes
    * @throws as {@link InterProcessSemaphore.acquire}, except LockTimeoutError
    * @example
    * await using lease = await semaphore.tryAcquire();
@@ -95,7 +99,8 @@ export class InterProcessSemaphore {
   }
 
   /**
-   * Runs `job` while holding a lease, and gives the lease back when the job settles, whatever happens. A job that wants another lease of the semaphore waits for one beside its own. A job that
+   * Runs `job` while holding a lease, and gives the lease back when the job settles, whatever happens. A job that wants
+   * another lease of the semaphore waits for one beside its own. A job that
    * fulfils after its lease was lost rejects all the same. A job whose `leaseMs` ends is not waited for: it may hang.
    *
    * @returns what `job` returned
@@ -112,7 +117,8 @@ export class InterProcessSemaphore {
   }
 
   /**
-   * Gives back the oldest lease of this object, in whatever function it was acquired. `lease.release()` says which one, and is to be preferred.
+   * Gives back the oldest lease of this object, in whatever function it was acquired. `lease.release()` says which one,
+   * and is to be preferred.
    *
    * @throws NotOwnedError when this object has none
    */
@@ -126,8 +132,10 @@ export class InterProcessSemaphore {
   }
 
   /**
-   * Waits for several leases, all or none, with one deadline. Who is behind waits meanwhile, so that two who want several do not each take a
-   * part and wait for each other for ever. Java's `acquire(2)` does take a part: where it waits behind this call for the rest, and no lease has come or gone for
+   * Waits for several leases, all or none, with one deadline. Who is behind waits meanwhile, so that two who want
+   * several do not each take a
+   * part and wait for each other for ever. Java's `acquire(2)` does take a part: where it waits behind this call for
+   * the rest, and no lease has come or gone for
    * 1.5 seconds, this call gives back what it has and queues up again.
    *
    * @param quantity how many: an integer ≥ 1, and at most `maxLeases`
@@ -140,13 +148,20 @@ export class InterProcessSemaphore {
   async acquireMany(quantity: number, options?: AcquireOptions): Promise<Hold[]> {
     expectInteger('quantity', quantity, { min: 1 });
     if (this.#limit.is === 'fixed' && quantity > this.#limit.maxLeases) {
-      throw new RangeError(expected('quantity', `at most maxLeases, ${this.#limit.maxLeases}: the wait for more would never end`, quantity));
+      throw new RangeError(
+        expected(
+          'quantity',
+          `at most maxLeases, ${this.#limit.maxLeases}: the wait for more would never end`,
+          quantity,
+        ),
+      );
     }
     return this.#leases.acquire(quantity, checkAcquireOptions('acquireMany', options));
   }
 
   /**
-   * Who has a lease, and after them who waits for the next one; other processes and Java's Curator included. Who stands in line behind that one is
+   * Who has a lease, and after them who waits for the next one; other processes and Java's Curator included. Who stands
+   * in line behind that one is
    * not shown, as in Curator: those are the participants of the mutex at `<path>/locks`.
    *
    * @throws LockTimeoutError when no server has answered within `timeoutMs`, by default the session timeout
@@ -162,7 +177,8 @@ export class InterProcessSemaphore {
   }
 
   /**
-   * The participants that have a lease, in whatever process, the oldest lease first: the first of {@link InterProcessSemaphore.participants}, as many as there are leases. After a shared count was
+   * The participants that have a lease, in whatever process, the oldest lease first: the first of {@link
+   * InterProcessSemaphore.participants}, as many as there are leases. After a shared count was
    * lowered, participants that have a lease beyond it are not shown.
    *
    * @throws RequestFailedError when the shared count cannot be read
@@ -198,7 +214,10 @@ export class InterProcessSemaphore {
     return this;
   }
 
-  /** What `console.log` and `JSON.stringify` show: the path, how many leases there are, and the leases of this object, tokens as text. At most ten are shown. */
+  /**
+   * What `console.log` and `JSON.stringify` show: the path, how many leases there are, and the leases of this object,
+   * tokens as text. At most ten are shown.
+   */
   toJSON(): object {
     const limit = this.#limit.is === 'fixed' ? { maxLeases: this.#limit.maxLeases } : { sharedCount: this.#limit.path };
     return { ...limit, ...this.#leases.toJSON() };
@@ -219,8 +238,10 @@ export type InterProcessSemaphoreOptions =
     }
   | {
       /**
-       * As many as this znode says, below the client's chroot, in the form of Curator's SharedCount: four bytes, a signed big-endian integer.
-       * Changes count at once, for those who wait, too; below 1 nobody gets a lease. The znode has to be there: while it is
+       * As many as this znode says, below the client's chroot, in the form of Curator's SharedCount: four bytes, a
+       * signed big-endian integer.
+       * Changes count at once, for those who wait, too; below 1 nobody gets a lease. The znode has to be there: while
+       * it is
        * deleted, every acquire fails with RequestFailedError, those that wait included.
        */
       readonly sharedCount: string;

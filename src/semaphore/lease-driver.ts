@@ -2,7 +2,8 @@ import type { LockDecision, LockDriver } from '../driver/lock-driver.js';
 import { placeOf, sortedByKey } from '../driver/names.js';
 
 /**
- * Who holds a lease of a semaphore: the first `maxLeases` of Curator's InterProcessSemaphoreV2 layout. Java's clients ask instead whether all children
+ * Who holds a lease of a semaphore: the first `maxLeases` of Curator's InterProcessSemaphoreV2 layout. Java's clients
+ * ask instead whether all children
  * are at most `maxLeases`; whoever they let in is among the first, so both rules on one path never let more in.
  */
 export class LeaseDriver implements LockDriver {

@@ -24,8 +24,10 @@ import { Surplus } from './surplus.js';
 import { watchZnode } from '../zookeeper/watch-znode.js';
 
 /**
- * The wait for leases, in Curator's V2 layout: whose turn it is at the mutex `<path>/locks` creates znodes below `<path>/leases` and waits there, alone,
- * until they are among the first. All leases of one call are taken in one turn: two that each have half of what they want would wait for each
+ * The wait for leases, in Curator's V2 layout: whose turn it is at the mutex `<path>/locks` creates znodes below
+ * `<path>/leases` and waits there, alone,
+ * until they are among the first. All leases of one call are taken in one turn: two that each have half of what they
+ * want would wait for each
  * other for ever, as they do in Curator.
  */
 export class LeaseInternals {
@@ -52,35 +54,61 @@ export class LeaseInternals {
     const address = Buffer.from(localAddress());
     const data = (): Uint8Array => address;
     const turns = new OrderedQueue(standardDriver, { path: join(path, locks), foreignNodes: 'reject' });
-    this.kind = new OrderedQueue(new LeaseDriver(() => this.#maxLeases), { path: this.leasesPath, foreignNodes: 'reject', watchesChildren: true });
-    this.#mutex = new LockInternals(client, join(path, locks), placedIn(line, (position) => position + 1, { kind: turns, data }));
-    this.#leases = new LockInternals(client, this.leasesPath, placedIn(line, () => 1, { kind: this.kind, data, hasMarkedUuid: true }));
+    this.kind = new OrderedQueue(new LeaseDriver(() => this.#maxLeases), {
+      path: this.leasesPath,
+      foreignNodes: 'reject',
+      watchesChildren: true,
+    });
+    this.#mutex = new LockInternals(
+      client,
+      join(path, locks),
+      placedIn(line, (position) => position + 1, { kind: turns, data }),
+    );
+    this.#leases = new LockInternals(
+      client,
+      this.leasesPath,
+      placedIn(line, () => 1, { kind: this.kind, data, hasMarkedUuid: true }),
+    );
   }
 
   get leasesPath(): string {
     return join(this.#path, leases);
   }
 
-  /** As many grants; undefined where the deadline may not wait and there are not so many free leases. Settles the moment the deadline expires. */
+  /**
+   * As many grants; undefined where the deadline may not wait and there are not so many free leases. Settles the moment
+   * the deadline expires.
+   */
   acquire(quantity: number, deadline: Deadline, data?: Uint8Array): Promise<readonly Grant[] | undefined> {
     return deadline.limit(
-      () => (deadline.mayWait ? this.#run(quantity, deadline, data) : this.#afterOtherTries(() => this.#tryOnce(quantity, deadline, data))),
+      () =>
+        deadline.mayWait
+          ? this.#run(quantity, deadline, data)
+          : this.#afterOtherTries(() => this.#tryOnce(quantity, deadline, data)),
       (grants) => grants?.forEach((grant) => void grant.release()),
     );
   }
 
-  /** Those that have a lease, the oldest first. The limit is read for this question alone: an acquire that waits goes by the one that it has read itself. */
+  /**
+   * Those that have a lease, the oldest first. The limit is read for this question alone: an acquire that waits goes by
+   * the one that it has read itself.
+   */
   async holders(deadline: Deadline): Promise<Participant[]> {
     const count = this.#count;
     for (;;) {
-      const limit = count ? await this.#client.ask((session) => count.read(session, deadline), deadline) : this.#maxLeases;
+      const limit = count
+        ? await this.#client.ask((session) => count.read(session, deadline), deadline)
+        : this.#maxLeases;
       // Its session has ended instead.
       if (limit === undefined) continue;
       return (await readParticipants(this.#client, this.leasesPath, this.kind, deadline)).slice(0, Math.max(0, limit));
     }
   }
 
-  /** One after the other: two tries of one moment would find each other in line at `locks`, and one of them would get nothing although leases are free. */
+  /**
+   * One after the other: two tries of one moment would find each other in line at `locks`, and one of them would get
+   * nothing although leases are free.
+   */
   #afterOtherTries<T>(attempt: () => Promise<T>): Promise<T> {
     const tried = inNoContext(() => this.#lastTry.then(attempt));
     this.#lastTry = tried.catch(ignore);
@@ -88,10 +116,15 @@ export class LeaseInternals {
   }
 
   /**
-   * Looks before it writes. Then it needs the turn, too, because those who stand in line at `locks` have asked before. Where another process takes its turn in the same moment, one
+   * Looks before it writes. Then it needs the turn, too, because those who stand in line at `locks` have asked before.
+   * Where another process takes its turn in the same moment, one
    * of both gets nothing.
    */
-  async #tryOnce(quantity: number, deadline: Deadline, data: Uint8Array | undefined): Promise<readonly Grant[] | undefined> {
+  async #tryOnce(
+    quantity: number,
+    deadline: Deadline,
+    data: Uint8Array | undefined,
+  ): Promise<readonly Grant[] | undefined> {
     deadline.check();
     const { session } = this.#client;
     if (!session.isConnected) return undefined;
@@ -127,11 +160,20 @@ export class LeaseInternals {
     }
   }
 
-  /** Whoever has the turn takes all the leases. If one cannot be had, they are given back before the turn is: who is next finds none of ours. */
+  /**
+   * Whoever has the turn takes all the leases. If one cannot be had, they are given back before the turn is: who is
+   * next finds none of ours.
+   */
   async #take(quantity: number, turn: Grant, deadline: Deadline, data: Uint8Array | undefined): Promise<Taken> {
     const { session } = this.#client;
     const grants: Grant[] = [];
-    const wait: Wait = { turn, grants, deletions: [], surplus: this.#newSurplus(), standOff: new StandOff(this.#client.clock) };
+    const wait: Wait = {
+      turn,
+      grants,
+      deletions: [],
+      surplus: this.#newSurplus(),
+      standOff: new StandOff(this.#client.clock),
+    };
     let taken: Taken = { is: 'absent' };
     const areHeld = (): boolean => [turn, ...grants].every((grant) => grant.isValid);
     try {
@@ -153,7 +195,12 @@ export class LeaseInternals {
     }
   }
 
-  async #takeOne(session: Session, wait: Wait, deadline: Deadline, data: Uint8Array | undefined): Promise<Outcome | GivesWay> {
+  async #takeOne(
+    session: Session,
+    wait: Wait,
+    deadline: Deadline,
+    data: Uint8Array | undefined,
+  ): Promise<Outcome | GivesWay> {
     const attempt = this.#leases.newAttempt(session, deadline);
     let outcome: Outcome | GivesWay = { is: 'over' };
     try {
@@ -174,10 +221,16 @@ export class LeaseInternals {
   }
 
   /**
-   * Waits for a reason to look again. `over` when the turn is lost, because another process may have it and wait for the znodes of this call to go; or when a lease is lost that the
+   * Waits for a reason to look again. `over` when the turn is lost, because another process may have it and wait for
+   * the znodes of this call to go; or when a lease is lost that the
    * call has already; or when the call gives way.
    */
-  async #untilChanged(session: Session, { position = 0, children: sorted = [] }: Waiting, wait: Wait, deadline: Deadline): Promise<'look' | 'over' | 'gives way'> {
+  async #untilChanged(
+    session: Session,
+    { position = 0, children: sorted = [] }: Waiting,
+    wait: Wait,
+    deadline: Deadline,
+  ): Promise<'look' | 'over' | 'gives way'> {
     const held = [wait.turn, ...wait.grants];
     const surplusInMs = wait.surplus.look(sorted.slice(0, position));
     const standOffInMs = await this.#standOffIn({ session, sorted, index: position }, wait, deadline);
@@ -188,7 +241,12 @@ export class LeaseInternals {
       const stops = [
         session.onChange(() => session.isEnded && look()),
         ...held.map((grant) => grant.onLost(() => wake('over'))),
-        watchZnode(session, this.#folders.leases, 'children', { found: (names) => isSameSet(names, sorted) || look(), told: look, lost: look, failed: fail }),
+        watchZnode(session, this.#folders.leases, 'children', {
+          found: (names) => isSameSet(names, sorted) || look(),
+          told: look,
+          lost: look,
+          failed: fail,
+        }),
       ];
       if (lookInMs < Infinity) stops.push(this.#client.clock.after(lookInMs, look));
       if (this.#count) stops.push(this.#count.watch(session, this.#maxLeases, look));
@@ -199,15 +257,31 @@ export class LeaseInternals {
   }
 
   /** Only a call that has some leases already keeps them from somebody by its wait. */
-  #standOffIn({ session, sorted, index }: Pick<PartOfLeases, 'session' | 'sorted' | 'index'>, { turn, grants, standOff }: Wait, deadline: Deadline): Promise<number | 'gives way'> {
+  #standOffIn(
+    { session, sorted, index }: Pick<PartOfLeases, 'session' | 'sorted' | 'index'>,
+    { turn, grants, standOff }: Wait,
+    deadline: Deadline,
+  ): Promise<number | 'gives way'> {
     if (grants.length === 0) return Promise.resolve(Infinity);
-    const part = { session, ...this.#folders, turn: turn.node.name, sorted, index, own: grants.map(({ node }) => node.name) };
+    const part = {
+      session,
+      ...this.#folders,
+      turn: turn.node.name,
+      sorted,
+      index,
+      own: grants.map(({ node }) => node.name),
+    };
     return deadline.limit(() => standOff.look(part), ignore);
   }
 
   #newSurplus(): Surplus {
     const maxLeases = this.#limit.is === 'fixed' ? this.#limit.maxLeases : Infinity;
-    return new Surplus({ path: this.#path, maxLeases, clock: this.#client.clock, stayMs: () => 2 * this.#client.sessionTimeoutMs });
+    return new Surplus({
+      path: this.#path,
+      maxLeases,
+      clock: this.#client.clock,
+      stayMs: () => 2 * this.#client.sessionTimeoutMs,
+    });
   }
 
   async #readLimit(session: Session, deadline: Deadline): Promise<'look' | 'over'> {
@@ -220,18 +294,16 @@ export class LeaseInternals {
 
   /** A lock of another kind on this path ends the call: nobody can say who of both goes first. */
   #refuseStrangers(session: Session, deadline: Deadline): void {
-    session.find(getChildren(this.#path)).then(
-      (names = []) => {
-        const strangers = names.filter((name) => name !== locks && name !== leases);
-        if (strangers.length > 0) deadline.end(new ForeignNodeError(this.#path, strangers));
-      },
-      ignore,
-    );
+    session.find(getChildren(this.#path)).then((names = []) => {
+      const strangers = names.filter((name) => name !== locks && name !== leases);
+      if (strangers.length > 0) deadline.end(new ForeignNodeError(this.#path, strangers));
+    }, ignore);
   }
 }
 
 /** How many leases there are: said by the application, or by a znode that may change. */
-export type Limit = { readonly is: 'fixed'; readonly maxLeases: number } | { readonly is: 'shared'; readonly path: string };
+export type Limit =
+  { readonly is: 'fixed'; readonly maxLeases: number } | { readonly is: 'shared'; readonly path: string };
 
 /** Where the calls of a semaphore stand in line for a lease. */
 export interface Line {
@@ -240,12 +312,22 @@ export interface Line {
 }
 
 /** The call whose turn it is stands before those that queue up at `locks`; it waits at `leases` itself, and is next. */
-function placedIn(line: Line, placeOf: (position: number) => number, options: LockInternalsOptions): LockInternalsOptions {
+function placedIn(
+  line: Line,
+  placeOf: (position: number) => number,
+  options: LockInternalsOptions,
+): LockInternalsOptions {
   return {
     ...options,
     get queued() {
       const { queued } = line;
-      return queued && { wantsPosition: queued.wantsPosition, tell: (position: number | undefined, path: string) => queued.tell(position === undefined ? undefined : placeOf(position), path) };
+      return (
+        queued && {
+          wantsPosition: queued.wantsPosition,
+          tell: (position: number | undefined, path: string) =>
+            queued.tell(position === undefined ? undefined : placeOf(position), path),
+        }
+      );
     },
   };
 }
@@ -289,5 +371,6 @@ function giveBack(grants: readonly Grant[]): Promise<unknown> {
 }
 
 function ignore(): void {
-  // Nobody was ever there, or the server could not be asked: the znodes below say more, and the next call asks again. Or it came too late.
+  // Nobody was ever there, or the server could not be asked: the znodes below say more, and the next call asks again.
+  // Or it came too late.
 }

@@ -73,7 +73,11 @@ export class Leases {
       if (grants === undefined) throw deadline.late();
       return grants.map((grant) => {
         this.#limits.enter(this.#path, this.#limit);
-        const hold = new Hold({ grant, handles: 0 }, this.#keeper, { context: undefined, askedAt: this.#client.hearsLocks ? deadline.startedAt : undefined, calledAt });
+        const hold = new Hold({ grant, handles: 0 }, this.#keeper, {
+          context: undefined,
+          askedAt: this.#client.hearsLocks ? deadline.startedAt : undefined,
+          calledAt,
+        });
         this.#holds.add(hold);
         if (this.#client.options.debug && what !== 'withLock') watchForLeak(hold);
         return hold.begin(leaseTermsOf(options)).handle;
@@ -108,21 +112,36 @@ export class Leases {
   /** Releases the oldest one of this object. */
   release(): Promise<ReleaseOutcome> {
     const [oldest] = this.#holds;
-    return oldest ? oldest.release() : Promise.reject(new NotOwnedError(this.#path, `Not acquired: ${this.#path}: release() ends a hold that was acquired by this object, and there is none. Prefer hold.release(), which names the hold that it ends`));
+    return oldest
+      ? oldest.release()
+      : Promise.reject(
+          new NotOwnedError(
+            this.#path,
+            `Not acquired: ${this.#path}: release() ends a hold that was acquired by this object, and there is none. Prefer hold.release(), which names the hold that it ends`,
+          ),
+        );
   }
 
   participants(options?: AskOptions): Promise<Participant[]> {
     const question = { call: 'participants', what: 'participants', path: this.#path } as const;
-    return ask(this.#client, question, options, (deadline) => readParticipants(this.#client, this.#internals.leasesPath, this.#internals.kind, deadline));
+    return ask(this.#client, question, options, (deadline) =>
+      readParticipants(this.#client, this.#internals.leasesPath, this.#internals.kind, deadline),
+    );
   }
 
   holders(call: string, options?: AskOptions): Promise<Participant[]> {
-    return ask(this.#client, { call, what: 'holder', path: this.#path }, options, (deadline) => this.#internals.holders(deadline));
+    return ask(this.#client, { call, what: 'holder', path: this.#path }, options, (deadline) =>
+      this.#internals.holders(deadline),
+    );
   }
 
   /** What `toJSON` of the object shows. */
   toJSON(): object {
-    return { path: this.#path, isAcquiredInThisProcess: this.isAnyValid, holds: this.holds.slice(0, mostShown).map((hold) => hold.toJSON()) };
+    return {
+      path: this.#path,
+      isAcquiredInThisProcess: this.isAnyValid,
+      holds: this.holds.slice(0, mostShown).map((hold) => hold.toJSON()),
+    };
   }
 }
 

@@ -1,7 +1,8 @@
 import { LockError } from '../support/lock-error.js';
 
 /**
- * More leases of a semaphore than `maxLeases` allows have stayed on the servers for as long as two session timeouts: other clients of its path use a larger
+ * More leases of a semaphore than `maxLeases` allows have stayed on the servers for as long as two session timeouts:
+ * other clients of its path use a larger
  * `maxLeases`.
  */
 export class LimitMismatchError extends LockError {

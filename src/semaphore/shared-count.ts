@@ -17,9 +17,13 @@ export class SharedCount {
     this.#path = path;
   }
 
-  /** What it is now; undefined when the session has ended instead, or its connection where the deadline may not wait. */
+  /**
+   * What it is now; undefined when the session has ended instead, or its connection where the deadline may not wait.
+   */
   async read(session: Session, deadline: Deadline): Promise<number | undefined> {
-    const read = await session.ask(getData(this.#path, false), deadline).catch((error: unknown) => this.#refused(error));
+    const read = await session
+      .ask(getData(this.#path, false), deadline)
+      .catch((error: unknown) => this.#refused(error));
     return read && this.#parse(read.data);
   }
 
@@ -34,11 +38,21 @@ export class SharedCount {
 
   #parse(data: Buffer): number {
     if (data.length === 4) return data.readInt32BE();
-    throw new RequestFailedError(this.#unreadable, new TypeError(`Expected 4 bytes, a big-endian integer as Curator's SharedCount writes it, got ${data.length} bytes`));
+    throw new RequestFailedError(
+      this.#unreadable,
+      new TypeError(
+        `Expected 4 bytes, a big-endian integer as Curator's SharedCount writes it, got ${data.length} bytes`,
+      ),
+    );
   }
 
   #refused(error: unknown): never {
-    if (isZooKeeperError(error, 'NO_NODE')) throw new RequestFailedError(this.#unreadable, error, 'it must be there for as long as the semaphore is used. Create it with 4 bytes, a big-endian integer');
+    if (isZooKeeperError(error, 'NO_NODE'))
+      throw new RequestFailedError(
+        this.#unreadable,
+        error,
+        'it must be there for as long as the semaphore is used. Create it with 4 bytes, a big-endian integer',
+      );
     return refused(this.#client, this.#unreadable)(error);
   }
 

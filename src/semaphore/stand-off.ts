@@ -7,7 +7,8 @@ import { hasMarkedUuid } from '../driver/names.js';
 import { standardDriver } from '../driver/standard-driver.js';
 
 /**
- * Two that wait for each other: Java's `acquire(2)` takes one lease in each turn at `<path>/locks`, so it may have its first one and stand in line for
+ * Two that wait for each other: Java's `acquire(2)` takes one lease in each turn at `<path>/locks`, so it may have its
+ * first one and stand in line for
  * its second turn, while we have the turn and wait for that very lease. Java cannot give way, so we do.
  */
 export class StandOff {
@@ -19,7 +20,10 @@ export class StandOff {
     this.#clock = clock;
   }
 
-  /** @returns in how many milliseconds to look again, Infinity where no wait of this kind can be; or that this call has to give way */
+  /**
+   * @returns in how many milliseconds to look again, Infinity where no wait of this kind can be; or that this call has
+   * to give way
+   */
   async look(part: PartOfLeases): Promise<number | 'gives way'> {
     const { sorted, index, own } = part;
     const others = sorted.slice(0, index).filter((name) => !own.includes(name));
@@ -53,9 +57,15 @@ export interface PartOfLeases {
 /** How long no lease may come or go before it is asked whether any ever will. */
 const standstillMs = 1_500;
 
-/** Whether each session that has one of `others` stands in line behind our turn: else one of them comes back by itself. */
-async function isWaitedForBehind({ session, locks, leases, turn }: PartOfLeases, others: readonly string[]): Promise<boolean> {
-  const ownerOf = (path: string): Promise<bigint | undefined> => session.find(exists(path)).then((stat) => stat?.ephemeralOwner);
+/**
+ * Whether each session that has one of `others` stands in line behind our turn: else one of them comes back by itself.
+ */
+async function isWaitedForBehind(
+  { session, locks, leases, turn }: PartOfLeases,
+  others: readonly string[],
+): Promise<boolean> {
+  const ownerOf = (path: string): Promise<bigint | undefined> =>
+    session.find(exists(path)).then((stat) => stat?.ephemeralOwner);
   try {
     const line = standardDriver.sort((await session.find(getChildren(locks))) ?? []);
     const behind = line.slice(line.indexOf(turn) + 1);

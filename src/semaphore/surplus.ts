@@ -2,7 +2,8 @@ import type { Clock } from '../support/clock.js';
 import { LimitMismatchError } from './limit-mismatch-error.js';
 
 /**
- * More leases on the server than there are by our count: others on this path use a larger maxLeases. Only znodes that stay say so, because a
+ * More leases on the server than there are by our count: others on this path use a larger maxLeases. Only znodes that
+ * stay say so, because a
  * process may have died in the middle of an acquire, or may be about to delete its znode.
  */
 export class Surplus {

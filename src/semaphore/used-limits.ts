@@ -12,7 +12,10 @@ export class UsedLimits {
       this.#byPath.set(path, { said, users: 1 });
       return;
     }
-    if (used.said !== said) throw new RangeError(`Expected the semaphore ${path} to have { ${used.said} }, as this client uses it already, got { ${said} }`);
+    if (used.said !== said)
+      throw new RangeError(
+        `Expected the semaphore ${path} to have { ${used.said} }, as this client uses it already, got { ${said} }`,
+      );
     used.users += 1;
   }
 

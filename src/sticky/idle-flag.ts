@@ -4,8 +4,10 @@ import { markIdle } from '../internals/idle-mark.js';
 import type { LockNode } from '../internals/lock-node.js';
 
 /**
- * Shows others, in the data of a sticky lock's znode, that nobody uses it: that it is idle in the list of participants, and that asking is worth while. It may
- * lag behind, since it decides nothing; but a write whose answer was lost, or that could not be sent, is made good on the next connection.
+ * Shows others, in the data of a sticky lock's znode, that nobody uses it: that it is idle in the list of participants,
+ * and that asking is worth while. It may
+ * lag behind, since it decides nothing; but a write whose answer was lost, or that could not be sent, is made good on
+ * the next connection.
  */
 export class IdleFlag {
   readonly #node: LockNode;

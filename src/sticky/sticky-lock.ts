@@ -8,8 +8,10 @@ import { IdleLock } from './idle-lock.js';
 import { StickyTenure, type StickyTenureOptions } from './sticky-tenure.js';
 
 /**
- * A lock that this process keeps until somebody else wants it: who waits here stands in line in memory, and one znode stands for all of them.
- * When others have queued up, those who were in line before the news are served, and the next ones queue up behind the others.
+ * A lock that this process keeps until somebody else wants it: who waits here stands in line in memory, and one znode
+ * stands for all of them.
+ * When others have queued up, those who were in line before the news are served, and the next ones queue up behind the
+ * others.
  */
 export class StickyLock {
   readonly #client: LockClient;
@@ -23,7 +25,10 @@ export class StickyLock {
     this.#options = options;
   }
 
-  /** As {@link LockInternals.acquire}, for one of the objects that share the lock: if a znode is needed, that one creates it. */
+  /**
+   * As {@link LockInternals.acquire}, for one of the objects that share the lock: if a znode is needed, that one
+   * creates it.
+   */
   async acquire(deadline: Deadline, asking: StickyObject): Promise<Grant | undefined> {
     if (!deadline.mayWait) {
       if (this.#tenure === undefined) return this.#tryOnce(deadline, asking);

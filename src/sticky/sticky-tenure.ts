@@ -5,7 +5,8 @@ import { IdleFlag } from './idle-flag.js';
 import type { LockNode } from '../internals/lock-node.js';
 
 /**
- * One znode of a sticky lock, and all local waiters that it serves, one after another: from when it queues up until another process wants the lock. After Chubby's
+ * One znode of a sticky lock, and all local waiters that it serves, one after another: from when it queues up until
+ * another process wants the lock. After Chubby's
  * cached locks.
  */
 export class StickyTenure {
@@ -52,7 +53,10 @@ export class StickyTenure {
     stop();
   }
 
-  /** The znode has the lock. If it had to wait, other processes want the lock, too: then it serves the local waiters of now, and ends. */
+  /**
+   * The znode has the lock. If it had to wait, other processes want the lock, too: then it serves the local waiters of
+   * now, and ends.
+   */
   begin(first: Grant): void {
     const [next] = this.#waiters;
     if (next === undefined || this.#state.at === 'over' || !first.isValid) {
@@ -131,7 +135,10 @@ export class StickyTenure {
     return undefined;
   }
 
-  /** Does another process want the lock? Only a list of our znode alone makes the lock idle; from then on the servers tell. */
+  /**
+   * Does another process want the lock? Only a list of our znode alone makes the lock idle; from then on the servers
+   * tell.
+   */
   #ask(): void {
     if (this.#state.at !== 'serving') return;
     const { session, name } = this.#state.node;
@@ -175,7 +182,8 @@ export class StickyTenure {
     const rest: Use = { by: 'rest', stop: nothing };
     this.#use = rest;
     const pause = (): void => {
-      if (this.#use === rest) rest.stop = this.#options.clock.after(this.#isFit() ? 0 : session.proofPauseMs, () => this.#rested(rest));
+      if (this.#use === rest)
+        rest.stop = this.#options.clock.after(this.#isFit() ? 0 : session.proofPauseMs, () => this.#rested(rest));
     };
     session.prove().then(pause, pause);
   }
@@ -271,7 +279,10 @@ export interface TenureEnds {
   readonly stopQueueing: () => void;
 }
 
-/** A caller of this process that waits to be served. `served(undefined)` says that the tenure is over, and another one has to be joined. */
+/**
+ * A caller of this process that waits to be served. `served(undefined)` says that the tenure is over, and another one
+ * has to be joined.
+ */
 export interface LocalWaiter {
   /** Does it wait as long as it takes? Else it is sent away when it cannot be served as soon as it is its turn. */
   readonly isPatient: boolean;
@@ -285,7 +296,11 @@ type TenureState =
   | { readonly at: 'over' };
 
 /** Why the next local waiter is not served now; `nobody` if nothing is in the way. */
-type Use = { readonly by: 'nobody' } | { readonly by: 'holder' } | { readonly by: 'question' } | { readonly by: 'rest'; stop: () => void };
+type Use =
+  | { readonly by: 'nobody' }
+  | { readonly by: 'holder' }
+  | { readonly by: 'question' }
+  | { readonly by: 'rest'; stop: () => void };
 
 /** Does another process want the lock? Asked at the first release; from then on the servers tell. */
 type Contention = 'unknown' | 'none' | 'some';

@@ -1,12 +1,18 @@
 import { listenForAbort } from './abort-signal.js';
 import { Listeners } from './listeners.js';
 
-/** Listens to AbortSignals. However many calls of however many clients share a signal, it carries one listener of this library: from the eleventh on, Node warns of a leak. */
+/**
+ * Listens to AbortSignals. However many calls of however many clients share a signal, it carries one listener of this
+ * library: from the eleventh on, Node warns of a leak.
+ */
 class AbortHubs {
   /** A signal that takes no listener back has its hub for as long as it lives itself. */
   readonly #hubs = new WeakMap<AbortSignal, Hub>();
 
-  /** Calls `listener` with the reason when `signal` aborts, in this very call if it has, or if it cannot be listened to; returns what takes it back. */
+  /**
+   * Calls `listener` with the reason when `signal` aborts, in this very call if it has, or if it cannot be listened to;
+   * returns what takes it back.
+   */
   onAbort(signal: AbortSignal, listener: (reason: unknown) => void): () => void {
     const hub = this.#hubs.get(signal) ?? this.#open(signal);
     if (hub.end) {

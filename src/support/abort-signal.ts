@@ -3,7 +3,8 @@ import { callApplication, inNoContext } from './no-context.js';
 /**
  * What an AbortSignal aborted with. A polyfill's may give no reason: then it is what Node's own would be.
  *
- * Signals come from outside, and are asked for `aborted` and `addEventListener` alone: polyfills have no `throwIfAborted`, and some no `reason`.
+ * Signals come from outside, and are asked for `aborted` and `addEventListener` alone: polyfills have no
+ * `throwIfAborted`, and some no `reason`.
  */
 export function abortReason(signal: AbortSignal): unknown {
   try {
@@ -19,7 +20,8 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
 }
 
 /**
- * Calls `heard` with the reason when a signal aborts; in this very call if it has, or with the error if it cannot be listened to. Never throws. Returns what
+ * Calls `heard` with the reason when a signal aborts; in this very call if it has, or with the error if it cannot be
+ * listened to. Never throws. Returns what
  * takes the listener back, and says whether it could.
  */
 export function listenForAbort(signal: AbortSignal, heard: (reason: unknown) => void): () => boolean {

@@ -1,5 +1,6 @@
 /**
- * Where the application has called the library: the innermost frames outside of the library's own folder, as one text. To be asked for in the same step as the call.
+ * Where the application has called the library: the innermost frames outside of the library's own folder, as one text.
+ * To be asked for in the same step as the call.
  */
 export function callSite(): string {
   const { stackTraceLimit } = Error;
@@ -7,7 +8,8 @@ export function callSite(): string {
   const { stack } = new Error();
   Error.stackTraceLimit = stackTraceLimit;
   const frames = framesOf(stack);
-  const outside = library === undefined ? [] : frames.filter((frame) => !frame.includes(library) && !frame.includes('node:internal'));
+  const outside =
+    library === undefined ? [] : frames.filter((frame) => !frame.includes(library) && !frame.includes('node:internal'));
   // In a bundle the library has no folder of its own: then its own frames are shown, too.
   const shown = outside.length > 0 ? outside.slice(0, mostFrames) : frames.slice(0, deepest);
   return shown.join(', called by ') || 'an unknown place';
@@ -23,5 +25,8 @@ const deepest = 20;
 
 const mostFrames = 3;
 
-/** The folder of the built package, or of its sources, as stacks name it. `import.meta.url` is not there in every module system that the package may be bundled for. */
+/**
+ * The folder of the built package, or of its sources, as stacks name it. `import.meta.url` is not there in every module
+ * system that the package may be bundled for.
+ */
 const library = /([^\s(]+[/\\])support[/\\]call-site\.[cm]?[jt]s/.exec(framesOf(new Error().stack)[0] ?? '')?.[1];

@@ -16,7 +16,11 @@ export type CancelTimer = () => void;
 
 // Taken when the module loads: a test library that replaces the globals later does not reach the lock.
 const { setTimeout, clearTimeout, setImmediate, performance } = globalThis;
-const now = sleeplessTime({ monotonic: performance.now.bind(performance), wall: Date.now, uptime: () => uptime() * 1_000 });
+const now = sleeplessTime({
+  monotonic: performance.now.bind(performance),
+  wall: Date.now,
+  uptime: () => uptime() * 1_000,
+});
 
 const longestTimerMs = 2 ** 31 - 1;
 

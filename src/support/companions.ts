@@ -1,5 +1,6 @@
 /**
- * What the rooms above keep for one client, or for one session, and for as long as that lives: one object of each class, made when it is first asked for. So
+ * What the rooms above keep for one client, or for one session, and for as long as that lives: one object of each
+ * class, made when it is first asked for. So
  * their owner knows nothing of them, and no module keeps a map of owners.
  *
  * @example

@@ -22,7 +22,12 @@ export class Deadline<Of extends Caller = Caller> {
   #end: { readonly error: unknown } | undefined;
 
   /** @param subject what the call is about, for its errors */
-  constructor(caller: Of, subject: string, errors: DeadlineErrors<Of>, { timeoutMs, signal, mayWait = true }: DeadlineOptions) {
+  constructor(
+    caller: Of,
+    subject: string,
+    errors: DeadlineErrors<Of>,
+    { timeoutMs, signal, mayWait = true }: DeadlineOptions,
+  ) {
     this.mayWait = mayWait;
     this.#caller = caller;
     this.#subject = subject;
@@ -42,7 +47,8 @@ export class Deadline<Of extends Caller = Caller> {
 
   /** Judged now: after a stall an answer may be read before the timer runs that it came too late for. */
   get isExpired(): boolean {
-    if (!this.#end && this.#timeoutMs !== undefined && this.#caller.clock.now() - this.startedAt >= this.#timeoutMs) this.#expire(this.late());
+    if (!this.#end && this.#timeoutMs !== undefined && this.#caller.clock.now() - this.startedAt >= this.#timeoutMs)
+      this.#expire(this.late());
     return this.#end !== undefined;
   }
 
@@ -62,7 +68,8 @@ export class Deadline<Of extends Caller = Caller> {
   }
 
   /**
-   * Waits until `subscribe` wakes or fails it; rejects as soon as the deadline is over. Whichever comes, what `subscribe`
+   * Waits until `subscribe` wakes or fails it; rejects as soon as the deadline is over. Whichever comes, what
+   * `subscribe`
    * returned is called.
    */
   wait<T>(subscribe: (wake: (value: T) => void, fail: (error: unknown) => void) => () => void): Promise<T> {
@@ -107,7 +114,8 @@ export class Deadline<Of extends Caller = Caller> {
   }
 
   /**
-   * What `run` comes to, unless the deadline is over first: then it rejects at once, and what comes of `run` later is for `late` to clean up.
+   * What `run` comes to, unless the deadline is over first: then it rejects at once, and what comes of `run` later is
+   * for `late` to clean up.
    */
   limit<T>(run: () => Promise<T>, late: (value: T) => void): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -149,7 +157,12 @@ export class Deadline<Of extends Caller = Caller> {
   /** The error of a call whose time is over. */
   late(): Error {
     const waitedMs = this.#caller.clock.now() - this.startedAt;
-    return this.#errors.late({ caller: this.#caller, subject: this.#subject, timeoutMs: this.#timeoutMs ?? 0, waitedMs });
+    return this.#errors.late({
+      caller: this.#caller,
+      subject: this.#subject,
+      timeoutMs: this.#timeoutMs ?? 0,
+      waitedMs,
+    });
   }
 
   #expire(error: unknown): void {
@@ -185,7 +198,10 @@ export interface LateCall<Of extends Caller> {
 }
 
 /** As {@link Deadline.wait}; without a deadline it waits as long as it takes, for work in the background. */
-export function waitBefore<T>(deadline: Deadline | undefined, subscribe: (wake: (value: T) => void) => () => void): Promise<T> {
+export function waitBefore<T>(
+  deadline: Deadline | undefined,
+  subscribe: (wake: (value: T) => void) => () => void,
+): Promise<T> {
   if (deadline) return deadline.wait(subscribe);
   return new Promise((resolve) => {
     const stop = subscribe((value) => {

@@ -3,7 +3,8 @@ import { tellApplication } from './no-context.js';
 import { expectOneOf, expectFunction } from './validate.js';
 
 /**
- * Listeners of several kinds of events, each told in the order in which things happened, and called outside of every lock context: a listener must not act as the lock's
+ * Listeners of several kinds of events, each told in the order in which things happened, and called outside of every
+ * lock context: a listener must not act as the lock's
  * owner. What one throws is a process warning and stops nothing.
  */
 export class Events<Kinds extends object> {

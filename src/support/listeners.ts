@@ -1,4 +1,7 @@
-/** A set of callbacks that is told something; who leaves while it is being told is not told any more. Mostly there is one, and no set is needed. */
+/**
+ * A set of callbacks that is told something; who leaves while it is being told is not told any more. Mostly there is
+ * one, and no set is needed.
+ */
 export class Listeners<T> {
   #listeners: Listener<T> | Set<Listener<T>> | undefined;
 

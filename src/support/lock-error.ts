@@ -17,7 +17,10 @@ export class LockError extends Error {
     Object.defineProperty(this, brand, { value: true });
   }
 
-  /** What `JSON.stringify` takes: the name, the code, the message, what else the error says, and the name and message of its cause. */
+  /**
+   * What `JSON.stringify` takes: the name, the code, the message, what else the error says, and the name and message of
+   * its cause.
+   */
   toJSON(): object {
     const { name, code, message, cause, ...others } = this as LockError & { cause?: unknown };
     return { name, code, message, ...jsonOf(others), ...(cause === undefined ? {} : { cause: jsonOfValue(cause) }) };

@@ -2,29 +2,39 @@ import { AsyncResource } from 'node:async_hooks';
 import { inspect } from 'node:util';
 
 /**
- * Runs the library's own work in no async context at all: no lock context, and no AsyncLocalStorage store of the application. Timers, sockets and promise chains that `run`
- * starts inherit that. Without it a timer that is armed in one request's `acquire()` would carry that request's stores from heartbeat to heartbeat, for as long as the client lives.
+ * Runs the library's own work in no async context at all: no lock context, and no AsyncLocalStorage store of the
+ * application. Timers, sockets and promise chains that `run`
+ * starts inherit that. Without it a timer that is armed in one request's `acquire()` would carry that request's stores
+ * from heartbeat to heartbeat, for as long as the client lives.
  */
 export function inNoContext<Args extends unknown[], T>(run: (...args: Args) => T, ...args: Args): T {
   return ours.runInAsyncScope(run, undefined, ...args);
 }
 
 /**
- * Calls application code (a listener, a logger, a policy, a driver) in no async context at all: it must not act as the owner of a lock only because of where the library
- * happened to be. On Node each call has a resource of its own, because on Node 20 `AsyncLocalStorage.enterWith` marks the resource for good.
+ * Calls application code (a listener, a logger, a policy, a driver) in no async context at all: it must not act as the
+ * owner of a lock only because of where the library
+ * happened to be. On Node each call has a resource of its own, because on Node 20 `AsyncLocalStorage.enterWith` marks
+ * the resource for good.
  */
 export function callApplication<Args extends unknown[], T>(call: (...args: Args) => T, ...args: Args): T {
   return (hidesStores ? ours : emptyResource()).runInAsyncScope(call, undefined, ...args);
 }
 
-/** As `callApplication`, for an answer that is needed now: a promise in its place is the caller's to refuse, and its rejection is nobody's. */
+/**
+ * As `callApplication`, for an answer that is needed now: a promise in its place is the caller's to refuse, and its
+ * rejection is nobody's.
+ */
 export function askApplication<Args extends unknown[], T>(call: (...args: Args) => T, ...args: Args): T {
   const answer = callApplication(call, ...args);
   whenRejected(answer, () => undefined);
   return answer;
 }
 
-/** As `callApplication`, for what needs no answer: what it throws, or rejects with, is a process warning, and stops nothing. */
+/**
+ * As `callApplication`, for what needs no answer: what it throws, or rejects with, is a process warning, and stops
+ * nothing.
+ */
 export function tellApplication<Args extends unknown[]>(call: (...args: Args) => unknown, ...args: Args): void {
   try {
     whenRejected(callApplication(call, ...args), warnOf);
@@ -56,8 +66,10 @@ export function abort(aborter: AbortController, reason: unknown): void {
 }
 
 /**
- * A resource without the stores of the code that creates it. Node has no public way to say so: `AsyncLocalStorage.snapshot()` and a new AsyncResource both copy what is current,
- * which is a request's stores where the module is imported inside of a request. So the copies are taken out again: Node 20 and 22 keep one property for each storage,
+ * A resource without the stores of the code that creates it. Node has no public way to say so:
+ * `AsyncLocalStorage.snapshot()` and a new AsyncResource both copy what is current,
+ * which is a request's stores where the module is imported inside of a request. So the copies are taken out again: Node
+ * 20 and 22 keep one property for each storage,
  * Node 24 keeps one frame.
  */
 function emptyResource(): AsyncResource {
@@ -70,7 +82,8 @@ function emptyResource(): AsyncResource {
 }
 
 /**
- * Bun and Deno keep the stores of a resource where nothing can take them out, and `enterWith` does not mark a resource there: a resource that was created without stores stays
+ * Bun and Deno keep the stores of a resource where nothing can take them out, and `enterWith` does not mark a resource
+ * there: a resource that was created without stores stays
  * without them. `ours` is one where the module is loaded outside of every store.
  */
 const hidesStores = 'bun' in process.versions || 'deno' in process.versions;

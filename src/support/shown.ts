@@ -1,11 +1,17 @@
 /**
- * Lets `console.log` and `util.inspect` show the objects of a class as their `toJSON` describes them, and nothing else: the rest are insides, and may be credentials.
+ * Lets `console.log` and `util.inspect` show the objects of a class as their `toJSON` describes them, and nothing else:
+ * the rest are insides, and may be credentials.
  *
  * @param name the name of the class, which a bundler may shorten
  */
 export function showByJson(kind: { readonly prototype: { toJSON(this: never): object } }, name: string): void {
   Object.defineProperty(kind.prototype, inspectCustom, {
-    value(this: { toJSON(): object }, depth: number, options: object, inspect?: (value: object, options: object) => string): string {
+    value(
+      this: { toJSON(): object },
+      depth: number,
+      options: object,
+      inspect?: (value: object, options: object) => string,
+    ): string {
       if (depth < 0 || inspect === undefined) return `[${name}]`;
       return `${name} ${inspect(this.toJSON(), { ...options, depth })}`;
     },
@@ -17,7 +23,10 @@ export function showByJson(kind: { readonly prototype: { toJSON(this: never): ob
 /** Known by this name to Node.js, Deno and Bun. */
 const inspectCustom = Symbol.for('nodejs.util.inspect.custom');
 
-/** What JSON has no form for, as text: a bigint, and an error. Other values, and what they contain, have to know themselves. */
+/**
+ * What JSON has no form for, as text: a bigint, and an error. Other values, and what they contain, have to know
+ * themselves.
+ */
 export function jsonOf(record: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, jsonOfValue(value)]));
 }

@@ -1,8 +1,11 @@
 /**
- * Monotonic milliseconds that count the time too for which the machine slept: the servers' clocks ran on, and have expired what nobody kept alive. `uptime` says
- * that it slept, and the wall clock for how long; `uptime` is asked only when the wall clock has jumped, which a sleep always makes it do.
+ * Monotonic milliseconds that count the time too for which the machine slept: the servers' clocks ran on, and have
+ * expired what nobody kept alive. `uptime` says
+ * that it slept, and the wall clock for how long; `uptime` is asked only when the wall clock has jumped, which a sleep
+ * always makes it do.
  *
- * Where `uptime` comes in whole seconds it cannot tell a short sleep from a wall clock that was set forward. That counts as sleep then, up to two seconds: a deadline may
+ * Where `uptime` comes in whole seconds it cannot tell a short sleep from a wall clock that was set forward. That
+ * counts as sleep then, up to two seconds: a deadline may
  * come too early, and never too late.
  */
 export function sleeplessTime({ monotonic, wall, uptime }: TimeSources): () => number {
@@ -43,7 +46,10 @@ export interface TimeSources {
   readonly monotonic: () => number;
   /** Cheap, whole milliseconds, runs on while the machine sleeps, and may be set by anybody: Date.now. */
   readonly wall: () => number;
-  /** Runs on while the machine sleeps, and costs a system call: os.uptime, which Linux gives in hundredths of a second, or else in whole seconds. */
+  /**
+   * Runs on while the machine sleeps, and costs a system call: os.uptime, which Linux gives in hundredths of a second,
+   * or else in whole seconds.
+   */
   readonly uptime: () => number;
 }
 
@@ -53,12 +59,16 @@ interface Look {
   readonly to: number;
   /** Cut off to its granularity: it may be as much more. */
   readonly uptime: number;
-  /** What the wall clock is ahead of the monotonic one. NTP slews both alike, so only a sleep or somebody who sets it changes that. */
+  /**
+   * What the wall clock is ahead of the monotonic one. NTP slews both alike, so only a sleep or somebody who sets it
+   * changes that.
+   */
   readonly wallLead: number;
 }
 
 /**
- * How far the wall clock may move without a look. A session counts as over a tenth of its timeout early: of 300 ms that is more than a sleep that goes unseen. And it is
+ * How far the wall clock may move without a look. A session counts as over a tenth of its timeout early: of 300 ms that
+ * is more than a sleep that goes unseen. And it is
  * more than twice the fine granularity, so that the uptime can tell a sleep which has moved the wall clock this far.
  */
 const shortestSleepMs = 25;

@@ -1,7 +1,8 @@
 /** Throws a TypeError or RangeError that names the option, the value and what is accepted. */
 export function expectDuration(option: string, value: unknown): asserts value is number {
   if (typeof value !== 'number') throw new TypeError(expected(option, 'a number of milliseconds ≥ 0', value));
-  if (!Number.isFinite(value) || value < 0) throw new RangeError(expected(option, 'a finite number of milliseconds ≥ 0', value));
+  if (!Number.isFinite(value) || value < 0)
+    throw new RangeError(expected(option, 'a finite number of milliseconds ≥ 0', value));
 }
 
 export function expectPositive(option: string, value: unknown): asserts value is number {
@@ -9,13 +10,22 @@ export function expectPositive(option: string, value: unknown): asserts value is
   if (value === 0) throw new RangeError(expected(option, 'a finite number of milliseconds > 0', value));
 }
 
-export function expectInteger(option: string, value: unknown, { min, max = Infinity }: { readonly min: number; readonly max?: number }): asserts value is number {
+export function expectInteger(
+  option: string,
+  value: unknown,
+  { min, max = Infinity }: { readonly min: number; readonly max?: number },
+): asserts value is number {
   const accepted = max === Infinity ? `an integer ≥ ${min}` : `a whole number from ${min} to ${max}`;
   if (typeof value !== 'number') throw new TypeError(expected(option, accepted, value));
-  if (!Number.isSafeInteger(value) || value < min || value > max) throw new RangeError(expected(option, accepted, value));
+  if (!Number.isSafeInteger(value) || value < min || value > max)
+    throw new RangeError(expected(option, accepted, value));
 }
 
-export function expectOneOf<T extends string>(option: string, value: unknown, accepted: readonly T[]): asserts value is T {
+export function expectOneOf<T extends string>(
+  option: string,
+  value: unknown,
+  accepted: readonly T[],
+): asserts value is T {
   if (!(accepted as readonly unknown[]).includes(value)) {
     throw new TypeError(expected(option, `one of ${accepted.map((one) => `'${one}'`).join(', ')}`, value));
   }
@@ -27,7 +37,8 @@ export function expectFunction(option: string, value: unknown): void {
 
 export function expectMethod(option: string, value: unknown, method: string): void {
   const owner = (value ?? {}) as Record<string, unknown>;
-  if (typeof owner[method] !== 'function') throw new TypeError(expected(option, `an object with a method \`${method}\``, value));
+  if (typeof owner[method] !== 'function')
+    throw new TypeError(expected(option, `an object with a method \`${method}\``, value));
 }
 
 /** Of whatever make: a polyfill's signal, and one of another realm, is no instance of this realm's class. */
@@ -37,27 +48,41 @@ export function expectSignal(option: string, value: unknown): asserts value is A
 
 function isSignal(value: unknown): boolean {
   const signal = value as Partial<AbortSignal> | null;
-  return typeof signal === 'object' && signal !== null && typeof signal.aborted === 'boolean' && typeof signal.addEventListener === 'function';
+  return (
+    typeof signal === 'object' &&
+    signal !== null &&
+    typeof signal.aborted === 'boolean' &&
+    typeof signal.addEventListener === 'function'
+  );
 }
 
 /**
- * A copy of the options, each of which is read once: what the caller does to its object afterwards changes nothing. A misspelt option, or an AbortSignal in the
+ * A copy of the options, each of which is read once: what the caller does to its object afterwards changes nothing. A
+ * misspelt option, or an AbortSignal in the
  * place of the options, would be an option that is silently not there: the call would wait without end.
  *
  * @throws TypeError unless it is a plain object with none but the known options
  */
 export function expectOptions<T>(what: string, options: T, known: readonly string[]): T {
-  if (!isPlainObject(options)) throw new TypeError(`${expected(`${what} options`, `a plain object with ${known.join(', ')}`, options)}${adviceOn(options, known)}`);
+  if (!isPlainObject(options))
+    throw new TypeError(
+      `${expected(`${what} options`, `a plain object with ${known.join(', ')}`, options)}${adviceOn(options, known)}`,
+    );
   const unknown = Object.keys(options).find((key) => !known.includes(key));
   if (unknown !== undefined) {
-    throw new TypeError(`Unknown option \`${unknown}\` of ${what}: accepted are ${known.join(', ')}${adviceOn(options, known)}`);
+    throw new TypeError(
+      `Unknown option \`${unknown}\` of ${what}: accepted are ${known.join(', ')}${adviceOn(options, known)}`,
+    );
   }
   const copy: Record<string, unknown> = {};
   for (const option of known) if (Object.hasOwn(options, option)) copy[option] = options[option];
   return copy as T;
 }
 
-/** Whether all that it has is its own: an object literal, or a parsed JSON, of whatever realm. Jest and `node:vm` run code in realms of their own. */
+/**
+ * Whether all that it has is its own: an object literal, or a parsed JSON, of whatever realm. Jest and `node:vm` run
+ * code in realms of their own.
+ */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false;
   const prototype = Object.getPrototypeOf(value) as object | null;
@@ -70,7 +95,9 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
 function adviceOn(options: unknown, known: readonly string[]): string {
   if (!known.includes('signal') || typeof options !== 'object' || options === null) return '';
   if (isSignal(options)) return ': pass it as { signal }';
-  return isSignal((options as { signal?: unknown }).signal) && !isPlainObject(options) ? ': pass its signal as { signal }' : '';
+  return isSignal((options as { signal?: unknown }).signal) && !isPlainObject(options)
+    ? ': pass its signal as { signal }'
+    : '';
 }
 
 export function expected(option: string, accepted: string, value: unknown): string {

@@ -33,7 +33,10 @@ export function withoutDigests(acl: readonly Acl[]): readonly Acl[] {
   return acl.map((entry) => (entry.scheme === 'digest' ? { ...entry, id: entry.id.replace(/:.*/, ':x') } : entry));
 }
 
-/** The list that a create or a setACL stores: duplicates go, `auth` becomes the identities that the client has proved. Refused with INVALID_ACL. */
+/**
+ * The list that a create or a setACL stores: duplicates go, `auth` becomes the identities that the client has proved.
+ * Refused with INVALID_ACL.
+ */
 export function storedAcl(entries: readonly AclEntry[] | null, identities: readonly Identity[]): readonly Acl[] {
   if (isOpen(entries)) return openAcl;
   const distinct = withoutDuplicates(entries ?? []);
@@ -91,5 +94,8 @@ export function allows(acl: readonly Acl[], wanted: number, identities: readonly
 function isMeant(entry: Acl, identities: readonly Identity[]): boolean {
   if (entry.scheme === 'world' && entry.id === 'anyone') return true;
   const provider = providerOf(entry.scheme);
-  return provider !== undefined && identities.some(({ scheme, id }) => scheme === entry.scheme && provider.matches(id, entry.id));
+  return (
+    provider !== undefined &&
+    identities.some(({ scheme, id }) => scheme === entry.scheme && provider.matches(id, entry.id))
+  );
 }

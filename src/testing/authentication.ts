@@ -12,7 +12,9 @@ export function authenticate(packet: Buffer, maxBufferBytes: number): Authentica
   const credentials = reader.bytes();
   // The address of the connection is known already.
   if (scheme === 'ip') return { is: 'good' };
-  return scheme === 'digest' && credentials !== null ? { is: 'good', identity: digestIdentity(credentials) } : { is: 'refused' };
+  return scheme === 'digest' && credentials !== null
+    ? { is: 'good', identity: digestIdentity(credentials) }
+    : { is: 'refused' };
 }
 
 /**

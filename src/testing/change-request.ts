@@ -5,7 +5,15 @@ import { Refusal } from './refusal.js';
 
 /** A request for a change, as it was read and before it is checked. */
 export type ChangeRequest =
-  | { readonly is: 'create'; readonly opcode: number; readonly path: string | null; readonly data: Buffer | null; readonly acl: AclEntry[] | null; readonly flags: number; readonly ttlMs: bigint | null }
+  | {
+      readonly is: 'create';
+      readonly opcode: number;
+      readonly path: string | null;
+      readonly data: Buffer | null;
+      readonly acl: AclEntry[] | null;
+      readonly flags: number;
+      readonly ttlMs: bigint | null;
+    }
   | { readonly is: 'delete'; readonly path: string | null; readonly version: number }
   | { readonly is: 'setData'; readonly path: string | null; readonly data: Buffer | null; readonly version: number }
   | { readonly is: 'setACL'; readonly path: string | null; readonly acl: AclEntry[] | null; readonly version: number }
@@ -16,9 +24,25 @@ export function readChange(opcode: number, reader: JuteReader): ChangeRequest | 
     case opcodes.create:
     case opcodes.create2:
     case opcodes.createContainer:
-      return { is: 'create', opcode, path: reader.text(), data: reader.bytes(), acl: readAcl(reader), flags: reader.int(), ttlMs: -1n };
+      return {
+        is: 'create',
+        opcode,
+        path: reader.text(),
+        data: reader.bytes(),
+        acl: readAcl(reader),
+        flags: reader.int(),
+        ttlMs: -1n,
+      };
     case opcodes.createTTL:
-      return { is: 'create', opcode, path: reader.text(), data: reader.bytes(), acl: readAcl(reader), flags: reader.int(), ttlMs: reader.long() };
+      return {
+        is: 'create',
+        opcode,
+        path: reader.text(),
+        data: reader.bytes(),
+        acl: readAcl(reader),
+        flags: reader.int(),
+        ttlMs: reader.long(),
+      };
     case opcodes.delete:
       return { is: 'delete', path: reader.text(), version: reader.int() };
     case opcodes.setData:
@@ -39,7 +63,9 @@ export interface ReadItem {
 }
 
 /** The items of a multi or a multiRead: all changes, or all reads. */
-export type Items = { readonly are: 'changes'; readonly changes: readonly ChangeRequest[] } | { readonly are: 'reads'; readonly reads: readonly ReadItem[] };
+export type Items =
+  | { readonly are: 'changes'; readonly changes: readonly ChangeRequest[] }
+  | { readonly are: 'reads'; readonly reads: readonly ReadItem[] };
 
 export function readItems(reader: JuteReader): Items {
   const changes: ChangeRequest[] = [];

@@ -7,7 +7,10 @@ export interface ConnectRequest {
   /** 0n asks for a new session. */
   readonly sessionId: bigint;
   readonly password: Buffer;
-  /** True if the request ends with a read-only flag. Clients before ZooKeeper 3.4 send none, and get none in the response. */
+  /**
+   * True if the request ends with a read-only flag. Clients before ZooKeeper 3.4 send none, and get none in the
+   * response.
+   */
   readonly saysReadOnly: boolean;
 }
 
@@ -23,7 +26,10 @@ export function readConnectRequest(body: Buffer, maxBufferBytes: number): Connec
 }
 
 /** Undefined refuses the session: it is unknown, it is over, or the password is wrong. */
-export function connectResponse(granted: { id: bigint; timeoutMs: number; password: Buffer } | undefined, saysReadOnly: boolean): Buffer {
+export function connectResponse(
+  granted: { id: bigint; timeoutMs: number; password: Buffer } | undefined,
+  saysReadOnly: boolean,
+): Buffer {
   const { id, timeoutMs, password } = granted ?? { id: 0n, timeoutMs: 0, password: Buffer.alloc(16) };
   const writer = new JuteWriter().int(0).int(timeoutMs).long(id).bytes(password);
   return (saysReadOnly ? writer.flag(false) : writer).frame();

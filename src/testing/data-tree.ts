@@ -19,7 +19,11 @@ export class DataTree {
     const root = new Znode(Buffer.alloc(0), openAcl, persistent, 0, 0);
     this.#znodes.set('', root);
     this.#znodes.set('/', root);
-    for (const [parent, name] of [['', 'zookeeper'], ['/zookeeper', 'quota'], ['/zookeeper', 'config']] as const) {
+    for (const [parent, name] of [
+      ['', 'zookeeper'],
+      ['/zookeeper', 'quota'],
+      ['/zookeeper', 'config'],
+    ] as const) {
       this.#znodes.get(parent)?.addChild(name);
       this.#znodes.set(`${parent}/${name}`, new Znode(Buffer.alloc(0), openAcl, persistent, 0, 0));
     }
@@ -43,7 +47,11 @@ export class DataTree {
     return count;
   }
 
-  create(path: string, znode: { data: Buffer | null; acl: readonly Acl[]; life: Life; creates: number }, { zxid, time }: Moment): Znode {
+  create(
+    path: string,
+    znode: { data: Buffer | null; acl: readonly Acl[]; life: Life; creates: number },
+    { zxid, time }: Moment,
+  ): Znode {
     const [parentPath, name] = split(path);
     const parent = this.#existing(parentPath);
     const created = new Znode(znode.data, znode.acl, znode.life, zxid, time);
@@ -133,8 +141,16 @@ export class DataTree {
     this.#tell(this.childWatches.trigger(name, events.childrenChanged), events.childrenChanged, name, acl);
   }
 
-  /** Tells the connections that may read the znode (CVE-2024-23944). The watches of the others are used up all the same. */
-  #tell(watchers: ReadonlySet<Watcher>, type: EventType, path: string, acl: readonly Acl[], except?: ReadonlySet<Watcher>): void {
+  /**
+   * Tells the connections that may read the znode (CVE-2024-23944). The watches of the others are used up all the same.
+   */
+  #tell(
+    watchers: ReadonlySet<Watcher>,
+    type: EventType,
+    path: string,
+    acl: readonly Acl[],
+    except?: ReadonlySet<Watcher>,
+  ): void {
     for (const watcher of watchers) {
       if (!except?.has(watcher) && allows(acl, permissions.read, watcher.identities)) this.tell(watcher, type, path);
     }

@@ -1,13 +1,22 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
-import { expected, expectDuration, expectFunction, expectInteger, expectMethod, expectOptions, expectPositive } from '../support/validate.js';
+import {
+  expected,
+  expectDuration,
+  expectFunction,
+  expectInteger,
+  expectMethod,
+  expectOptions,
+  expectPositive,
+} from '../support/validate.js';
 import { expectSessionId, FaultScript, type FaultStep } from './fault-script.js';
 import { ServerConnection } from './server-connection.js';
 import { SessionServer } from './session-server.js';
 import { machineClock, type Clock } from './test-clock.js';
 
 /**
- * A ZooKeeper server in this process, for tests and trials: it speaks ZooKeeper's protocol on 127.0.0.1, as one server of version 3.8 does, and keeps everything in memory.
+ * A ZooKeeper server in this process, for tests and trials: it speaks ZooKeeper's protocol on 127.0.0.1, as one server
+ * of version 3.8 does, and keeps everything in memory.
  * The data are gone when it stops. It has no ensemble, no TLS, no SASL and no quotas.
  *
  * @example
@@ -42,7 +51,11 @@ export class EmbeddedZooKeeper implements AsyncDisposable {
   private constructor(listener: Server, options: CheckedOptions) {
     this.#listener = listener;
     this.#clock = options.clock;
-    this.#server = new SessionServer({ ...options, extendedTypes: options.extendedTypesEnabled, maxBufferBytes: options.juteMaxBufferBytes });
+    this.#server = new SessionServer({
+      ...options,
+      extendedTypes: options.extendedTypesEnabled,
+      maxBufferBytes: options.juteMaxBufferBytes,
+    });
     this.port = (listener.address() as AddressInfo).port;
     this.connectString = `127.0.0.1:${this.port}`;
     listener.on('connection', (socket: Socket) => this.#accept(socket));
@@ -50,13 +63,17 @@ export class EmbeddedZooKeeper implements AsyncDisposable {
     this.#every(options.containerCheckIntervalMs, () => this.#server.reap());
   }
 
-  /** The sessions that are there, in the order in which they were opened, as participants of a lock name theirs: `0x100003e1a2b0000`. */
+  /**
+   * The sessions that are there, in the order in which they were opened, as participants of a lock name theirs:
+   * `0x100003e1a2b0000`.
+   */
   get sessionIds(): readonly string[] {
     return this.#server.sessionNames;
   }
 
   /**
-   * Ends a session at once, as if its client had been silent for its timeout: its ephemeral znodes are deleted, its connection is closed, and the client learns of it
+   * Ends a session at once, as if its client had been silent for its timeout: its ephemeral znodes are deleted, its
+   * connection is closed, and the client learns of it
    * when it reconnects. Returns whether there was such a session.
    *
    * @throws TypeError unless it is a session's name
@@ -74,7 +91,10 @@ export class EmbeddedZooKeeper implements AsyncDisposable {
     for (const connection of [...this.#server.connections]) connection.cut();
   }
 
-  /** Reads and answers nothing from now on, as a stopped process does: connections stay, new ones are taken, and time goes on. Idempotent. */
+  /**
+   * Reads and answers nothing from now on, as a stopped process does: connections stay, new ones are taken, and time
+   * goes on. Idempotent.
+   */
   pause(): void {
     if (this.#isPaused) return;
     this.#isPaused = true;
@@ -90,11 +110,13 @@ export class EmbeddedZooKeeper implements AsyncDisposable {
   }
 
   /**
-   * Makes the faults of a script happen, one step after another. Several scripts run side by side. Returns what ends this one.
+   * Makes the faults of a script happen, one step after another. Several scripts run side by side. Returns what ends
+   * this one.
    *
    * @throws TypeError or RangeError that names the step's option
    * @example
-   * zk.play([{ op: 'create2', path: /-lock-/, fault: 'lose-answer' }, { op: 'delete', after: 1, fault: { refuse: 'NO_AUTH' } }]);
+   * zk.play([{ op: 'create2', path: /-lock-/, fault: 'lose-answer' }, { op: 'delete', after: 1, fault: { refuse:
+   * 'NO_AUTH' } }]);
    */
   play(steps: readonly FaultStep[]): () => void {
     return this.#server.faults.play(new FaultScript(steps));
@@ -156,18 +178,31 @@ export interface EmbeddedZooKeeperOptions {
   readonly maxSessionTimeoutMs?: number;
   /** How often empty containers, and znodes whose time to live is over, are deleted. @default 60_000 */
   readonly containerCheckIntervalMs?: number;
-  /** ZooKeeper's `zookeeper.extendedTypesEnabled`: whether znodes can have a time to live. @default false, as with ZooKeeper */
+  /**
+   * ZooKeeper's `zookeeper.extendedTypesEnabled`: whether znodes can have a time to live. @default false, as with
+   * ZooKeeper
+   */
   readonly extendedTypesEnabled?: boolean;
   /** ZooKeeper's `jute.maxbuffer`: a longer request ends the connection. @default 1_048_575 */
   readonly juteMaxBufferBytes?: number;
-  /** Time, for the expiry of sessions and the times of znodes. @default the machine's, which fake timers do not reach */
+  /**
+   * Time, for the expiry of sessions and the times of znodes. @default the machine's, which fake timers do not reach
+   */
   readonly clock?: Clock;
   /** Chance, for the passwords of sessions: numbers from 0 up to, and without, 1. @default Math.random */
   readonly random?: () => number;
 }
 
 const known = [
-  'port', 'tickTimeMs', 'minSessionTimeoutMs', 'maxSessionTimeoutMs', 'containerCheckIntervalMs', 'extendedTypesEnabled', 'juteMaxBufferBytes', 'clock', 'random',
+  'port',
+  'tickTimeMs',
+  'minSessionTimeoutMs',
+  'maxSessionTimeoutMs',
+  'containerCheckIntervalMs',
+  'extendedTypesEnabled',
+  'juteMaxBufferBytes',
+  'clock',
+  'random',
 ] as const;
 
 /** A connection that asks for no session is closed after this time. */
@@ -186,12 +221,24 @@ function checkedOptions(given: EmbeddedZooKeeperOptions): CheckedOptions {
   const { minSessionTimeoutMs = tickTimeMs * 2, maxSessionTimeoutMs = tickTimeMs * 20 } = options;
   expectDuration('minSessionTimeoutMs', minSessionTimeoutMs);
   expectDuration('maxSessionTimeoutMs', maxSessionTimeoutMs);
-  if (maxSessionTimeoutMs < minSessionTimeoutMs) throw new RangeError(expected('maxSessionTimeoutMs', `at least \`minSessionTimeoutMs\`, ${minSessionTimeoutMs}`, maxSessionTimeoutMs));
-  if (typeof extendedTypesEnabled !== 'boolean') throw new TypeError(expected('extendedTypesEnabled', 'true or false', extendedTypesEnabled));
+  if (maxSessionTimeoutMs < minSessionTimeoutMs)
+    throw new RangeError(
+      expected('maxSessionTimeoutMs', `at least \`minSessionTimeoutMs\`, ${minSessionTimeoutMs}`, maxSessionTimeoutMs),
+    );
+  if (typeof extendedTypesEnabled !== 'boolean')
+    throw new TypeError(expected('extendedTypesEnabled', 'true or false', extendedTypesEnabled));
   expectMethod('clock', clock, 'now');
   expectMethod('clock', clock, 'after');
   expectFunction('random', random);
   return {
-    port, tickTimeMs, minSessionTimeoutMs, maxSessionTimeoutMs, containerCheckIntervalMs, extendedTypesEnabled, juteMaxBufferBytes, clock, random,
+    port,
+    tickTimeMs,
+    minSessionTimeoutMs,
+    maxSessionTimeoutMs,
+    containerCheckIntervalMs,
+    extendedTypesEnabled,
+    juteMaxBufferBytes,
+    clock,
+    random,
   };
 }

@@ -36,9 +36,12 @@ export class FaultScript {
 /**
  * A fault replaces the normal answer:
  * - `lose-request`: the connection is cut, and the request is not carried out.
- * - `lose-answer`: the request is carried out, and the connection is cut before the answer is sent. The client cannot tell these two apart.
- * - `ignore`: the request is neither carried out nor answered, and the connection stays, as with a link that has gone silent.
- * - `expire-session`: the session ends on the server, with all its ephemeral znodes, and the request is not carried out.
+ * - `lose-answer`: the request is carried out, and the connection is cut before the answer is sent. The client cannot
+ *   tell these two apart.
+ * - `ignore`: the request is neither carried out nor answered, and the connection stays, as with a link that has gone
+ *   silent.
+ * - `expire-session`: the session ends on the server, with all its ephemeral znodes, and the request is not carried
+ *   out.
  * - `{ refuse }`: the request is answered with this error, and not carried out.
  * - `{ delayMs }`: the request, and all requests of the connection behind it, are dealt with later.
  */
@@ -95,7 +98,8 @@ function checkedStep(given: FaultStep): FaultStep {
   const step = expectOptions('a fault step', given, known);
   const { op, path, sessionId, after, times, fault } = step as unknown as Record<(typeof known)[number], unknown>;
   if (op !== undefined && !isOpName(op)) throw new TypeError(expected('op', `a request's name such as 'create2'`, op));
-  if (path !== undefined && typeof path !== 'string' && !(path instanceof RegExp)) throw new TypeError(expected('path', 'a string or a RegExp', path));
+  if (path !== undefined && typeof path !== 'string' && !(path instanceof RegExp))
+    throw new TypeError(expected('path', 'a string or a RegExp', path));
   if (sessionId !== undefined) expectSessionId('sessionId', sessionId);
   if (after !== undefined) expectInteger('after', after, { min: 0 });
   if (times !== undefined) expectInteger('times', times, { min: 1 });
@@ -104,7 +108,8 @@ function checkedStep(given: FaultStep): FaultStep {
 }
 
 export function expectSessionId(option: string, value: unknown): void {
-  if (typeof value !== 'string' || !/^0x[0-9a-f]{1,16}$/.test(value)) throw new TypeError(expected(option, "a session's id such as '0x100003e1a2b0000'", value));
+  if (typeof value !== 'string' || !/^0x[0-9a-f]{1,16}$/.test(value))
+    throw new TypeError(expected(option, "a session's id such as '0x100003e1a2b0000'", value));
 }
 
 function isOpName(op: unknown): boolean {
@@ -116,6 +121,12 @@ function checkFault(fault: unknown): void {
   const { refuse, delayMs } = (fault ?? {}) as Record<string, unknown>;
   if (delayMs !== undefined) expectDuration('delayMs', delayMs);
   else if (typeof refuse !== 'string' || !Object.hasOwn(errorNumbers, refuse)) {
-    throw new TypeError(expected('fault', `one of 'lose-request', 'lose-answer', 'ignore', 'expire-session', { refuse: 'NO_NODE' or another error's name }, { delayMs }`, fault));
+    throw new TypeError(
+      expected(
+        'fault',
+        `one of 'lose-request', 'lose-answer', 'ignore', 'expire-session', { refuse: 'NO_NODE' or another error's name }, { delayMs }`,
+        fault,
+      ),
+    );
   }
 }

@@ -16,7 +16,11 @@ export class Faults {
   of(sessionId: bigint, frame: Buffer): Fault | undefined {
     if (this.#scripts.size === 0) return undefined;
     const opcode = frame.readInt32BE(4);
-    const request = { op: opName(opcode), path: pathOfRequest(opcode, frame.subarray(8)), sessionId: sessionName(sessionId) };
+    const request = {
+      op: opName(opcode),
+      path: pathOfRequest(opcode, frame.subarray(8)),
+      sessionId: sessionName(sessionId),
+    };
     for (const script of this.#scripts) {
       const fault = script.faultOf(request);
       if (script.isDone) this.#scripts.delete(script);
@@ -43,5 +47,12 @@ function pathOfRequest(opcode: number, body: Buffer): string | undefined {
 }
 
 const withoutPath = new Set<number>([
-  opcodes.ping, opcodes.auth, opcodes.sasl, opcodes.setWatches, opcodes.setWatches2, opcodes.whoAmI, opcodes.closeSession, opcodes.reconfig,
+  opcodes.ping,
+  opcodes.auth,
+  opcodes.sasl,
+  opcodes.setWatches,
+  opcodes.setWatches2,
+  opcodes.whoAmI,
+  opcodes.closeSession,
+  opcodes.reconfig,
 ]);

@@ -10,11 +10,30 @@ export interface ServerFacts {
 }
 
 const version = '3.8.0-embedded';
-const answered: Readonly<Record<string, (facts: ServerFacts) => string>> = { ruok: () => 'imok', srvr, stat, cons, wchs, mntr, isro: () => 'rw' };
+const answered: Readonly<Record<string, (facts: ServerFacts) => string>> = {
+  ruok: () => 'imok',
+  srvr,
+  stat,
+  cons,
+  wchs,
+  mntr,
+  isro: () => 'rw',
+};
 
 /** All that the Java server knows: any other four letters are the length of a frame. */
 export const fourLetterWords: ReadonlySet<string> = new Set([
-  ...Object.keys(answered), 'conf', 'crst', 'dirs', 'dump', 'envi', 'gtmk', 'stmk', 'srst', 'wchc', 'wchp', 'hash',
+  ...Object.keys(answered),
+  'conf',
+  'crst',
+  'dirs',
+  'dump',
+  'envi',
+  'gtmk',
+  'stmk',
+  'srst',
+  'wchc',
+  'wchp',
+  'hash',
 ]);
 
 export function answerWord(word: string, facts: ServerFacts): string {
@@ -66,5 +85,7 @@ function mntr({ machine: { tree }, connections, received, sent }: ServerFacts): 
     watch_count: tree.dataWatches.size + tree.childWatches.size,
     ephemerals_count: tree.ephemeralCount,
   };
-  return Object.entries(values).map(([key, value]) => `zk_${key}\t${value}\n`).join('');
+  return Object.entries(values)
+    .map(([key, value]) => `zk_${key}\t${value}\n`)
+    .join('');
 }

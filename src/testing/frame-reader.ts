@@ -1,4 +1,6 @@
-/** Cuts a stream of bytes into frames. Where a connection's first frame has its length, there may be a four-letter word. */
+/**
+ * Cuts a stream of bytes into frames. Where a connection's first frame has its length, there may be a four-letter word.
+ */
 export class FrameReader {
   readonly #maxBytes: number;
   readonly #words: ReadonlySet<string>;
@@ -38,4 +40,7 @@ export class FrameReader {
 }
 
 /** One unit of a connection's input. `malformed` ends the connection. */
-export type Incoming = { readonly is: 'frame'; readonly body: Buffer } | { readonly is: 'word'; readonly word: string } | { readonly is: 'malformed' };
+export type Incoming =
+  | { readonly is: 'frame'; readonly body: Buffer }
+  | { readonly is: 'word'; readonly word: string }
+  | { readonly is: 'malformed' };

@@ -36,7 +36,9 @@ export function digestIdentity(credentials: Buffer): Identity {
   return { scheme: 'digest', id: `${text.split(':')[0] ?? ''}:${digest}` };
 }
 
-/** The identities of a connection. The Java server keeps them in a hash map of 16 buckets, and lists them in its order. */
+/**
+ * The identities of a connection. The Java server keeps them in a hash map of 16 buckets, and lists them in its order.
+ */
 export class Identities {
   #list: readonly Identity[] = [];
 
@@ -80,7 +82,10 @@ function rangeOf(text: string): { address: number; bits: number } | undefined {
 function addressOf(text: string): number | undefined {
   const parts = text.split('.').map((part) => integer(part, 255));
   if (parts.length !== 4) return undefined;
-  return parts.reduce((address, part) => (address === undefined || part === undefined ? undefined : address * 256 + part), 0);
+  return parts.reduce(
+    (address, part) => (address === undefined || part === undefined ? undefined : address * 256 + part),
+    0,
+  );
 }
 
 /** Reads a number as `Integer.parseInt` does, up to a limit. */

@@ -1,5 +1,6 @@
 /**
- * A set that lists its texts in the order of Java's HashSet. A server keeps children and ephemeral znodes in one, so its clients see them neither sorted nor in the order of
+ * A set that lists its texts in the order of Java's HashSet. A server keeps children and ephemeral znodes in one, so
+ * its clients see them neither sorted nor in the order of
  * their creation. An application that relies on one of these orders must fail in its tests too.
  */
 export class JavaHashSet {

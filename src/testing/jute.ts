@@ -1,7 +1,8 @@
 import { Refusal } from './refusal.js';
 
 /**
- * Reads ZooKeeper's records as the Java server does: null is told from empty, a vector of negative length is empty, any byte but 0 is true.
+ * Reads ZooKeeper's records as the Java server does: null is told from empty, a vector of negative length is empty, any
+ * byte but 0 is true.
  * A record that is cut short, or names a length that no frame may have, is refused with MARSHALLING_ERROR.
  */
 export class JuteReader {

@@ -1,4 +1,7 @@
-/** ZooKeeper's request types. Those that a server of version 3.8 does not know are answered with UNIMPLEMENTED, and the connection is closed. */
+/**
+ * ZooKeeper's request types. Those that a server of version 3.8 does not know are answered with UNIMPLEMENTED, and the
+ * connection is closed.
+ */
 export const opcodes = {
   create: 1,
   delete: 2,
@@ -34,10 +37,36 @@ export const opcodes = {
 
 /** The kinds of requests. */
 export type OpName =
-  | 'create' | 'delete' | 'exists' | 'getData' | 'setData' | 'getACL' | 'setACL' | 'getChildren'
-  | 'sync' | 'ping' | 'getChildren2' | 'check' | 'multi' | 'create2' | 'reconfig' | 'checkWatches'
-  | 'removeWatches' | 'createContainer' | 'deleteContainer' | 'createTTL' | 'multiRead' | 'auth' | 'setWatches' | 'sasl'
-  | 'getEphemerals' | 'getAllChildrenNumber' | 'setWatches2' | 'addWatch' | 'whoAmI' | 'closeSession';
+  | 'create'
+  | 'delete'
+  | 'exists'
+  | 'getData'
+  | 'setData'
+  | 'getACL'
+  | 'setACL'
+  | 'getChildren'
+  | 'sync'
+  | 'ping'
+  | 'getChildren2'
+  | 'check'
+  | 'multi'
+  | 'create2'
+  | 'reconfig'
+  | 'checkWatches'
+  | 'removeWatches'
+  | 'createContainer'
+  | 'deleteContainer'
+  | 'createTTL'
+  | 'multiRead'
+  | 'auth'
+  | 'setWatches'
+  | 'sasl'
+  | 'getEphemerals'
+  | 'getAllChildrenNumber'
+  | 'setWatches2'
+  | 'addWatch'
+  | 'whoAmI'
+  | 'closeSession';
 
 const names = new Map<number, OpName>(Object.entries(opcodes).map(([name, number]) => [number, name as OpName]));
 

@@ -11,10 +11,14 @@ const emptyOrRelativeName = /\/(?:\/|\.{1,2}(?:\/|$))/;
 export function checkPath(path: string | null): asserts path is string {
   if (path?.startsWith('/') !== true) throw Refusal.of('BAD_ARGUMENTS');
   if (path === '/') return;
-  if (path.endsWith('/') || refusedCharacter.test(path) || emptyOrRelativeName.test(path)) throw Refusal.of('BAD_ARGUMENTS');
+  if (path.endsWith('/') || refusedCharacter.test(path) || emptyOrRelativeName.test(path))
+    throw Refusal.of('BAD_ARGUMENTS');
 }
 
-/** The parent of the path that a create names, which gets a number behind it where it is sequential. The parent of `/a` is the empty path: the root has two names. */
+/**
+ * The parent of the path that a create names, which gets a number behind it where it is sequential. The parent of `/a`
+ * is the empty path: the root has two names.
+ */
 export function parentOfNew(path: string): string {
   const slash = path.lastIndexOf('/');
   if (slash === -1 || path.includes('\0')) throw Refusal.of('BAD_ARGUMENTS');

@@ -9,7 +9,8 @@ import type { Transaction } from './transaction.js';
 import type { Life, ZnodeView } from './znode.js';
 
 /**
- * Checks changes, one after another, against the tree as it will be once the changes before them in the same multi are made. The order of the checks is that of
+ * Checks changes, one after another, against the tree as it will be once the changes before them in the same multi are
+ * made. The order of the checks is that of
  * the Java server's PrepRequestProcessor: it decides which of several errors the client sees.
  */
 export class Plan {
@@ -60,7 +61,10 @@ export class Plan {
     return { is: 'create', opcode, path, data, acl, life, creates };
   }
 
-  /** By the opcode, which need not fit the flags: a createContainer with the flags of an ephemeral znode creates a container. */
+  /**
+   * By the opcode, which need not fit the flags: a createContainer with the flags of an ephemeral znode creates a
+   * container.
+   */
   #lifeOf(opcode: number, isEphemeral: boolean, ttlMs: bigint): Life {
     if (opcode === opcodes.createContainer) return { is: 'container' };
     if (opcode === opcodes.createTTL) return ttlMs > 0n ? { is: 'ttl', ttlMs: Number(ttlMs) } : { is: 'persistent' };
@@ -136,7 +140,11 @@ interface Mode {
 
 function modeOf(flags: number): Mode {
   if (flags < 0 || flags > 6) throw Refusal.of('BAD_ARGUMENTS');
-  return { isEphemeral: flags === 1 || flags === 3, isSequential: flags === 2 || flags === 3 || flags === 6, hasTtl: flags > 4 };
+  return {
+    isEphemeral: flags === 1 || flags === 3,
+    isSequential: flags === 2 || flags === 3 || flags === 6,
+    hasTtl: flags > 4,
+  };
 }
 
 function nextVersion(current: number, expected: number): number {

@@ -1,4 +1,7 @@
-/** Ends the handling of a request with an error code. Made once for each code, because a stack trace for each refused request would cost more than the request. */
+/**
+ * Ends the handling of a request with an error code. Made once for each code, because a stack trace for each refused
+ * request would cost more than the request.
+ */
 export class Refusal extends Error {
   readonly number: number;
 
@@ -41,9 +44,25 @@ export const errorNumbers = {
 
 /** ZooKeeper's errors, as ZooKeeperError names them. */
 export type ErrorName =
-  | 'RUNTIME_INCONSISTENCY' | 'CONNECTION_LOSS' | 'MARSHALLING_ERROR' | 'UNIMPLEMENTED' | 'OPERATION_TIMEOUT' | 'BAD_ARGUMENTS'
-  | 'NO_NODE' | 'NO_AUTH' | 'BAD_VERSION' | 'NO_CHILDREN_FOR_EPHEMERALS' | 'NODE_EXISTS' | 'NOT_EMPTY'
-  | 'SESSION_EXPIRED' | 'INVALID_ACL' | 'AUTH_FAILED' | 'SESSION_MOVED' | 'NO_WATCHER' | 'RECONFIG_DISABLED'
-  | 'QUOTA_EXCEEDED' | 'THROTTLED_OP';
+  | 'RUNTIME_INCONSISTENCY'
+  | 'CONNECTION_LOSS'
+  | 'MARSHALLING_ERROR'
+  | 'UNIMPLEMENTED'
+  | 'OPERATION_TIMEOUT'
+  | 'BAD_ARGUMENTS'
+  | 'NO_NODE'
+  | 'NO_AUTH'
+  | 'BAD_VERSION'
+  | 'NO_CHILDREN_FOR_EPHEMERALS'
+  | 'NODE_EXISTS'
+  | 'NOT_EMPTY'
+  | 'SESSION_EXPIRED'
+  | 'INVALID_ACL'
+  | 'AUTH_FAILED'
+  | 'SESSION_MOVED'
+  | 'NO_WATCHER'
+  | 'RECONFIG_DISABLED'
+  | 'QUOTA_EXCEEDED'
+  | 'THROTTLED_OP';
 
 const made = new Map<ErrorName, Refusal>();

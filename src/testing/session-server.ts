@@ -13,7 +13,10 @@ import { sessionName, SessionTable } from './session-table.js';
 import { StateMachine, type StateMachineOptions } from './state-machine.js';
 import type { WatchEvent } from './watch-table.js';
 
-/** Sessions over connections: who is connected with which session, what each request leads to, and which session is over. */
+/**
+ * Sessions over connections: who is connected with which session, what each request leads to, and which session is
+ * over.
+ */
 export class SessionServer implements ConnectionHost {
   readonly words = fourLetterWords;
   readonly machine: StateMachine;
@@ -83,7 +86,10 @@ export class SessionServer implements ConnectionHost {
     for (const { id } of this.#sessions.expired(this.#options.clock.now())) this.endSession(id);
   }
 
-  /** Ends a session as its timeout does: its ephemeral znodes go, and its connection is closed. Returns false if there is no such session. */
+  /**
+   * Ends a session as its timeout does: its ephemeral znodes go, and its connection is closed. Returns false if there
+   * is no such session.
+   */
   endSession(id: bigint): boolean {
     if (!this.#sessions.delete(id)) return false;
     this.#deliver(this.machine.closeSession(id).events);
@@ -122,7 +128,10 @@ export class SessionServer implements ConnectionHost {
     // Before the password is looked at, as the Java server does it.
     this.#bySession.get(sessionId)?.close();
     const session = this.#sessions.get(sessionId);
-    if (session?.password.equals(password) === true && this.#sessions.touch(sessionId, connection.timeoutMs, this.#options.clock.now())) {
+    if (
+      session?.password.equals(password) === true &&
+      this.#sessions.touch(sessionId, connection.timeoutMs, this.#options.clock.now())
+    ) {
       this.#attach(connection, sessionId);
       return;
     }
@@ -134,7 +143,8 @@ export class SessionServer implements ConnectionHost {
     connection.sessionId = id;
     this.#bySession.set(id, connection);
     const session = this.#sessions.get(id);
-    if (session) connection.send(connectResponse({ ...session, timeoutMs: connection.timeoutMs }, connection.saysReadOnly));
+    if (session)
+      connection.send(connectResponse({ ...session, timeoutMs: connection.timeoutMs }, connection.saysReadOnly));
   }
 
   #request(connection: ServerConnection, frame: Buffer): void {
@@ -153,7 +163,8 @@ export class SessionServer implements ConnectionHost {
     const body = frame.subarray(8);
     if (opcode === opcodes.auth) this.#authenticate(connection, xid, body);
     else if (opcode === opcodes.sasl) this.#answerSasl(connection, xid, body);
-    else if (this.#sessions.touch(connection.sessionId, connection.timeoutMs, this.#options.clock.now())) this.#answer(connection, xid, opcode, body);
+    else if (this.#sessions.touch(connection.sessionId, connection.timeoutMs, this.#options.clock.now()))
+      this.#answer(connection, xid, opcode, body);
   }
 
   #answer(connection: ServerConnection, xid: number, opcode: number, body: Buffer): void {
@@ -199,7 +210,8 @@ export class SessionServer implements ConnectionHost {
       connection.cut();
     } else if (fault === 'expire-session') this.endSession(connection.sessionId);
     else if (fault !== 'ignore') {
-      if ('refuse' in fault) connection.send(this.machine.bare(frame.readInt32BE(0), this.machine.zxid, errorNumbers[fault.refuse]));
+      if ('refuse' in fault)
+        connection.send(this.machine.bare(frame.readInt32BE(0), this.machine.zxid, errorNumbers[fault.refuse]));
       else this.#delay(connection, frame, fault.delayMs);
     }
   }

@@ -1,4 +1,7 @@
-/** The sessions of a server, and when they expire: at the end of the tick in which their timeout ends, as with the Java server. */
+/**
+ * The sessions of a server, and when they expire: at the end of the tick in which their timeout ends, as with the Java
+ * server.
+ */
 export class SessionTable {
   readonly #sessions = new Map<bigint, Session>();
   readonly #tickMs: number;

@@ -10,7 +10,10 @@ import { apply, resultType, type Transaction } from './transaction.js';
 import { watchAnswers } from './watch-answers.js';
 import type { WatchEvent } from './watch-table.js';
 
-/** The whole server without its sockets, sessions and timers: an answer and events are a function of the requests before, this request, and the time. */
+/**
+ * The whole server without its sockets, sessions and timers: an answer and events are a function of the requests
+ * before, this request, and the time.
+ */
 export class StateMachine {
   readonly tree = new DataTree();
   readonly #options: StateMachineOptions;
@@ -65,7 +68,8 @@ export class StateMachine {
     try {
       if (changes.has(opcode)) return this.#change(caller, xid, opcode, reader, time);
       if (opcode === opcodes.multi) return this.#multi(caller, xid, reader, time);
-      if (opcode === opcodes.deleteContainer || opcode === opcodes.reconfig) return this.#refuseInternal(xid, opcode, reader);
+      if (opcode === opcodes.deleteContainer || opcode === opcodes.reconfig)
+        return this.#refuseInternal(xid, opcode, reader);
       if (opcode === opcodes.ping) return this.bare(xids.ping, this.#processed, 0);
       return this.#read(caller, xid, opcode, reader);
     } catch (error) {
@@ -133,7 +137,9 @@ export class StateMachine {
     });
   }
 
-  /** No client may ask for these: a server asks itself to delete a container, and a single server has no other members. */
+  /**
+   * No client may ask for these: a server asks itself to delete a container, and a single server has no other members.
+   */
   #refuseInternal(xid: number, opcode: number, reader: JuteReader): Buffer {
     if (opcode === opcodes.reconfig) {
       for (let left = 3; left > 0; left -= 1) reader.text();
@@ -180,7 +186,14 @@ export interface StateMachineOptions {
 }
 
 const changes = new Set<number>([
-  opcodes.create, opcodes.create2, opcodes.createContainer, opcodes.createTTL, opcodes.delete, opcodes.setData, opcodes.setACL, opcodes.check,
+  opcodes.create,
+  opcodes.create2,
+  opcodes.createContainer,
+  opcodes.createTTL,
+  opcodes.delete,
+  opcodes.setData,
+  opcodes.setACL,
+  opcodes.check,
 ]);
 
 function hasNullPath(items: Items): boolean {

@@ -6,7 +6,15 @@ import type { Life } from './znode.js';
 
 /** A change that was checked, and that can be made. */
 export type Transaction =
-  | { readonly is: 'create'; readonly opcode: number; readonly path: string; readonly data: Buffer | null; readonly acl: readonly Acl[]; readonly life: Life; readonly creates: number }
+  | {
+      readonly is: 'create';
+      readonly opcode: number;
+      readonly path: string;
+      readonly data: Buffer | null;
+      readonly acl: readonly Acl[];
+      readonly life: Life;
+      readonly creates: number;
+    }
   | { readonly is: 'delete'; readonly path: string }
   | { readonly is: 'setData'; readonly path: string; readonly data: Buffer | null; readonly version: number }
   | { readonly is: 'setACL'; readonly path: string; readonly acl: readonly Acl[]; readonly version: number }

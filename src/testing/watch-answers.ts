@@ -14,10 +14,15 @@ export const watchAnswers = new Map<number, Answer>([
   [opcodes.checkWatches, checkWatches],
 ]);
 
-/** A client sends it on a new connection. The server tells the changes since the zxid that the client saw last, and watches the other znodes. */
+/**
+ * A client sends it on a new connection. The server tells the changes since the zxid that the client saw last, and
+ * watches the other znodes.
+ */
 function setWatches({ tree, watcher, reader }: Reading, hasPersistent: boolean): void {
   const seen = Number(reader.long());
-  const [data, exist, child, persistent, recursive] = Array.from({ length: hasPersistent ? 5 : 3 }, () => reader.texts());
+  const [data, exist, child, persistent, recursive] = Array.from({ length: hasPersistent ? 5 : 3 }, () =>
+    reader.texts(),
+  );
   for (const path of given(data)) {
     const znode = tree.get(path);
     if (!znode) tree.tell(watcher, events.deleted, path);
@@ -35,7 +40,10 @@ function setWatches({ tree, watcher, reader }: Reading, hasPersistent: boolean):
     else tree.childWatches.add(path, watcher, 'once');
   }
   if (!hasPersistent) return;
-  for (const [paths, mode] of [[persistent, 'persistent'], [recursive, 'recursive']] as const) {
+  for (const [paths, mode] of [
+    [persistent, 'persistent'],
+    [recursive, 'recursive'],
+  ] as const) {
     for (const path of given(paths)) {
       tree.childWatches.add(path, watcher, mode);
       tree.dataWatches.add(path, watcher, mode);

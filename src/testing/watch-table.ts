@@ -3,7 +3,8 @@ import { events, type EventType } from './opcodes.js';
 import { Refusal } from './refusal.js';
 
 /**
- * One of the two tables of a server: the watches for data, or those for children. A connection has one watch at most on a path, and the newest mode counts: ZooKeeper 3.8
+ * One of the two tables of a server: the watches for data, or those for children. A connection has one watch at most on
+ * a path, and the newest mode counts: ZooKeeper 3.8
  * forgets that a watch was persistent when the same connection reads the path with a watch.
  */
 export class WatchTable {
@@ -36,7 +37,10 @@ export class WatchTable {
     this.#paths.delete(watcher);
   }
 
-  /** Answers `checkWatches` as ZooKeeper 3.8.0 does, which mistakes a watch of another connection for one of this connection. */
+  /**
+   * Answers `checkWatches` as ZooKeeper 3.8.0 does, which mistakes a watch of another connection for one of this
+   * connection.
+   */
   contains(path: string, watcher: Watcher): boolean {
     for (const place of this.#withParents(path)) {
       const watchers = this.#watchers.get(path);
@@ -78,7 +82,7 @@ export class WatchTable {
 
   /** The path, and its parents while there is a recursive watch. The Java server fails on a path that has no slash. */
   *#withParents(path: string): Generator<string> {
-    for (let place = path; place !== ''; ) {
+    for (let place = path; place !== '';) {
       const slash = place.lastIndexOf('/');
       if (slash === -1) throw Refusal.of('MARSHALLING_ERROR');
       yield place;

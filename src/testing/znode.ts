@@ -44,14 +44,24 @@ export class Znode implements ZnodeView {
   writeStat(writer: JuteWriter): void {
     writer.count(this.createdZxid).count(this.modifiedZxid).count(this.createdAt).count(this.modifiedAt);
     // Clients see a count of the changes: each child that is gone counts twice.
-    writer.int(this.version).int(this.creates * 2 - this.childCount).int(this.aclVersion);
+    writer
+      .int(this.version)
+      .int(this.creates * 2 - this.childCount)
+      .int(this.aclVersion);
     writer.long(this.life.is === 'ephemeral' ? this.life.sessionId : 0n);
-    writer.int(this.data?.length ?? 0).int(this.childCount).count(this.childrenZxid);
+    writer
+      .int(this.data?.length ?? 0)
+      .int(this.childCount)
+      .count(this.childrenZxid);
   }
 }
 
 /** The condition for a znode's life: none, a session, its children, or time. */
-export type Life = { readonly is: 'persistent' } | { readonly is: 'ephemeral'; readonly sessionId: bigint } | { readonly is: 'container' } | { readonly is: 'ttl'; readonly ttlMs: number };
+export type Life =
+  | { readonly is: 'persistent' }
+  | { readonly is: 'ephemeral'; readonly sessionId: bigint }
+  | { readonly is: 'container' }
+  | { readonly is: 'ttl'; readonly ttlMs: number };
 
 export const persistent: Life = { is: 'persistent' };
 

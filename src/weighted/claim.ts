@@ -1,13 +1,17 @@
 import { weightedChild } from './weighted-name.js';
 
 /**
- * What the znode of a weighted lock says, written by who takes the lock: names alone cannot tell a holder from a waiter that others may still pass. It outlives its
+ * What the znode of a weighted lock says, written by who takes the lock: names alone cannot tell a holder from a waiter
+ * that others may still pass. It outlives its
  * holder: the lock is held if and only if the znode that it names is there.
  */
 export interface Claim {
   /** The name of the holder's znode, which no other will ever have. */
   readonly holder: string;
-  /** The sequence numbers of those who were let in before somebody who was there earlier and still waits, in ascending order. */
+  /**
+   * The sequence numbers of those who were let in before somebody who was there earlier and still waits, in ascending
+   * order.
+   */
   readonly overtakers: readonly number[];
 }
 
@@ -25,7 +29,8 @@ export function encodeClaim({ holder, overtakers }: Claim): Buffer {
 export function decodeClaim(data: Uint8Array): Claim | 'none' | 'foreign' {
   if (data.length === 0) return 'none';
   const { holder, overtakers } = parse(data);
-  if (typeof holder !== 'string' || weightedChild(holder) === undefined || !isListOfSequences(overtakers)) return 'foreign';
+  if (typeof holder !== 'string' || weightedChild(holder) === undefined || !isListOfSequences(overtakers))
+    return 'foreign';
   return { holder, overtakers: overtakers.toSorted((a, b) => a - b) };
 }
 

@@ -1,7 +1,8 @@
 import { LockError } from '../support/lock-error.js';
 
 /**
- * The znode of a weighted lock says what no weighted lock has written there, or what it said was erased while others are there: nobody can say who
+ * The znode of a weighted lock says what no weighted lock has written there, or what it said was erased while others
+ * are there: nobody can say who
  * holds the lock. Nothing was overwritten.
  */
 export class ForeignDataError extends LockError {

@@ -8,8 +8,10 @@ import { lightest, newcomer, weightedChild, weightedLockName, type WeightedChild
 import type { WeightedQueue } from './weighted-queue.js';
 
 /**
- * The queue of a lock whose waiters have weights, for the waiters of one weight. The order of the names does not say who holds the lock, so the next waiter takes it by one transaction: it writes
- * its own name into the lock's znode, if nobody has written there since it looked, and if its own znode is there. A waiter writes nothing. See docs/weights.md.
+ * The queue of a lock whose waiters have weights, for the waiters of one weight. The order of the names does not say
+ * who holds the lock, so the next waiter takes it by one transaction: it writes
+ * its own name into the lock's znode, if nobody has written there since it looked, and if its own znode is there. A
+ * waiter writes nothing. See docs/weights.md.
  */
 export class WeightedKind implements QueueKind {
   readonly appendOnly = false;
@@ -102,7 +104,9 @@ class WeightedView implements QueueView {
   async #claim(session: Session, path: string, name: string): Promise<Claimed> {
     const data = encodeClaim(this.#queue.claimOf(name));
     try {
-      const { value } = await session.request(multi(checkExists(path), setData(this.#kind.path, data, this.#look.version)));
+      const { value } = await session.request(
+        multi(checkExists(path), setData(this.#kind.path, data, this.#look.version)),
+      );
       if (value.is === 'done') return { is: 'holder', fencingToken: value.results[1].mzxid };
       const [ofNode, ofRoot] = value.errors;
       if (ofNode?.is('NO_NODE')) return { is: 'absent' };

@@ -9,7 +9,8 @@ import { WeightedQueue } from './weighted-queue.js';
 import { OnceATick } from '../zookeeper/once-a-tick.js';
 
 /**
- * A weighted lock as the servers have shown it once: first what its znode says, and then who is there. In this order: a holder that is named first and not there
+ * A weighted lock as the servers have shown it once: first what its znode says, and then who is there. In this order: a
+ * holder that is named first and not there
  * then has gone, because a name never comes back. The other way round it may have come in between.
  */
 export class WeightedLook {
@@ -48,14 +49,21 @@ export class WeightedLook {
 
   without(name: string): WeightedLook {
     const { version, mzxid, zxid } = this;
-    return new WeightedLook({ data: this.#data, version, mzxid, zxid, names: this.#names.filter((one) => one !== name) });
+    return new WeightedLook({
+      data: this.#data,
+      version,
+      mzxid,
+      zxid,
+      names: this.#names.filter((one) => one !== name),
+    });
   }
 
   #read(path: string): WeightedQueue {
     const foreign = this.#names.filter((name) => weightedChild(name) === undefined);
     if (foreign.length > 0) throw new ForeignNodeError(path, foreign);
     const claim = decodeClaim(this.#data);
-    // Whoever has erased a claim may have done so while the lock was held: only who is alone can know that nobody holds it.
+    // Whoever has erased a claim may have done so while the lock was held: only who is alone can know that nobody holds
+    // it.
     const isErased = claim === 'none' && this.version > 0 && this.#names.length > 1;
     if (claim === 'foreign' || isErased) throw new ForeignDataError(path, this.#data);
     return this.shown;
@@ -89,11 +97,15 @@ async function look(session: Session, path: string): Promise<WeightedLook> {
   const listed = session.request(getChildren(path));
   listed.catch(ignore);
   try {
-    const { value: { data, stat }, zxid } = await read;
+    const {
+      value: { data, stat },
+      zxid,
+    } = await read;
     return new WeightedLook({ data, version: stat.version, mzxid: stat.mzxid, names: (await listed).value, zxid });
   } catch (error) {
     // Without the lock's znode there is nobody, and our own has gone with it.
-    if (isZooKeeperError(error, 'NO_NODE')) return new WeightedLook({ data: Buffer.alloc(0), version: 0, mzxid: 0n, names: [], zxid: session.lastZxid });
+    if (isZooKeeperError(error, 'NO_NODE'))
+      return new WeightedLook({ data: Buffer.alloc(0), version: 0, mzxid: 0n, names: [], zxid: session.lastZxid });
     throw error;
   }
 }

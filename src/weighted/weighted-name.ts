@@ -22,8 +22,10 @@ export interface WeightedChild {
 export const weightedMark = 'lock-+';
 
 /**
- * What stands before the sequence number in the names of one weight. Curator's rule finds its own `lock-` in it and sorts by what stands behind that; `+`
- * sorts before every digit. So a Java client on the same path, which looks at nothing else, waits for all of ours instead of walking in beside the holder.
+ * What stands before the sequence number in the names of one weight. Curator's rule finds its own `lock-` in it and
+ * sorts by what stands behind that; `+`
+ * sorts before every digit. So a Java client on the same path, which looks at nothing else, waits for all of ours
+ * instead of walking in beside the holder.
  *
  * @example
  * weightedLockName(7, 10); // 'lock-+07x10-'
@@ -36,12 +38,14 @@ export function weightedLockName(weight: number, overtakesPerWeight: number): st
  * Undefined for a name that no weighted lock has written.
  *
  * @example
- * weightedChild('_c_6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a-lock-+07x10-0000000004'); // { weight: 7, overtakesPerWeight: 10, sequence: 4, name: … }
+ * weightedChild('_c_6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a-lock-+07x10-0000000004'); // { weight: 7, overtakesPerWeight:
+ * 10, sequence: 4, name: … }
  */
 export function weightedChild(name: string): WeightedChild | undefined {
   const [, weightText, overtakesText] = weightedName.exec(name) ?? [];
   const [weight, overtakesPerWeight] = [Number(weightText), Number(overtakesText)];
-  if (uuidOf(name) === undefined || !(weight >= lightest && weight <= heaviest && overtakesPerWeight >= 1)) return undefined;
+  if (uuidOf(name) === undefined || !(weight >= lightest && weight <= heaviest && overtakesPerWeight >= 1))
+    return undefined;
   const sequence = sequenceOf(name, weightedLockName(weight, overtakesPerWeight));
   return sequence === undefined ? undefined : { name, weight, overtakesPerWeight, sequence };
 }

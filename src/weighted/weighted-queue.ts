@@ -2,8 +2,10 @@ import type { Claim } from './claim.js';
 import { heaviest, type WeightedChild } from './weighted-name.js';
 
 /**
- * Who is next of a weighted lock, decided from who is there and what the last claim says: no I/O, no clock, no state. Heavier first, first come first served
- * within a weight; and nobody is let in before somebody lighter who came earlier and has been overtaken often enough. How often, and why nobody waits
+ * Who is next of a weighted lock, decided from who is there and what the last claim says: no I/O, no clock, no state.
+ * Heavier first, first come first served
+ * within a weight; and nobody is let in before somebody lighter who came earlier and has been overtaken often enough.
+ * How often, and why nobody waits
  * for ever: docs/weights.md.
  */
 export class WeightedQueue {
@@ -52,7 +54,8 @@ export class WeightedQueue {
     // Of the same weight: whatever would let us in would let that one in before.
     const before = this.#predecessors.get(child);
     if (before) return { is: 'waiting', watch: before.name, watchesClaim: false };
-    if (child === this.#next) return this.#holder ? { is: 'waiting', watch: this.#holder.name, watchesClaim: false } : { is: 'next' };
+    if (child === this.#next)
+      return this.#holder ? { is: 'waiting', watch: this.#holder.name, watchesClaim: false } : { is: 'next' };
     // Each claim counts as an overtake, and may let another one be next while this one is still there.
     const { name: watch } = this.#heads.get(child.weight)?.blocker ?? this.#next ?? child;
     return { is: 'waiting', watch, watchesClaim: true };
@@ -62,9 +65,13 @@ export class WeightedQueue {
   claimOf(name: string): Claim {
     const own = this.#byName.get(name);
     const earliest = this.#waiters.find((child) => child !== own);
-    // Who is not later than the first of those who wait has overtaken none of them; who comes from now on is later than all.
+    // Who is not later than the first of those who wait has overtaken none of them; who comes from now on is later than
+    // all.
     const all = own && earliest ? [...this.#overtakers, own.sequence] : [];
-    return { holder: name, overtakers: all.filter((sequence) => earliest && sequence > earliest.sequence).sort((a, b) => a - b) };
+    return {
+      holder: name,
+      overtakers: all.filter((sequence) => earliest && sequence > earliest.sequence).sort((a, b) => a - b),
+    };
   }
 
   /** The names in the order in which they are let in if nobody comes or goes but by being served: the holder first. */
@@ -76,7 +83,8 @@ export class WeightedQueue {
   *#served(): Generator<WeightedChild> {
     if (this.#holder) yield this.#holder;
     const overtakers = [...this.#overtakers];
-    // Of those who are as heavy and as patient as each other the first decides for all: so many are looked at each time, not all who wait.
+    // Of those who are as heavy and as patient as each other the first decides for all: so many are looked at each
+    // time, not all who wait.
     const lines = linesOf(this.#waiters);
     for (;;) {
       const firsts = lines.flatMap((line) => line.at(-1) ?? []).sort((a, b) => a.sequence - b.sequence);
@@ -141,8 +149,14 @@ function nextOf(heads: ReadonlyMap<number, Head>): WeightedChild | undefined {
   return undefined;
 }
 
-/** Overtaken fewer than `overtakesPerWeight` times, it lets pass whoever is heavier at all; from then on, only those who are two steps heavier; and so on. */
-function leastWeightToPass({ sequence, weight, overtakesPerWeight }: WeightedChild, overtakers: readonly number[]): number {
+/**
+ * Overtaken fewer than `overtakesPerWeight` times, it lets pass whoever is heavier at all; from then on, only those who
+ * are two steps heavier; and so on.
+ */
+function leastWeightToPass(
+  { sequence, weight, overtakesPerWeight }: WeightedChild,
+  overtakers: readonly number[],
+): number {
   return weight + 1 + Math.floor(countAfter(overtakers, sequence) / overtakesPerWeight);
 }
 

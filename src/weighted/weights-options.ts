@@ -4,8 +4,10 @@ import { mostOvertakes } from './weighted-name.js';
 /** Options of a mutex with weights. */
 export interface WeightsOptions {
   /**
-   * How many later waiters may be let in before one of this mutex's, for each step of weight between: a whole number from 1 to 99. With 10, one of weight 7 is
-   * overtaken by at most 10 × (8 − 7) + 10 × (9 − 8) + 10 × (10 − 9) = 30. It stands in the znodes' names, so clients need not agree on it.
+   * How many later waiters may be let in before one of this mutex's, for each step of weight between: a whole number
+   * from 1 to 99. With 10, one of weight 7 is
+   * overtaken by at most 10 × (8 − 7) + 10 × (9 − 8) + 10 × (10 − 9) = 30. It stands in the znodes' names, so clients
+   * need not agree on it.
    * @default 10
    */
   readonly overtakesPerWeight?: number | undefined;

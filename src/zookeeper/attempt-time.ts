@@ -12,8 +12,10 @@ export interface AttemptFacts {
 }
 
 /**
- * How long one server may take to accept a connection and to answer the ConnectRequest. A server that is starting may accept a connection
- * and never answer on it, so the first attempts are short; a server that is slow gets twice the time in each round. Before the deadline
+ * How long one server may take to accept a connection and to answer the ConnectRequest. A server that is starting may
+ * accept a connection
+ * and never answer on it, so the first attempts are short; a server that is slow gets twice the time in each round.
+ * Before the deadline
  * an attempt takes at most half of what is left, so that another server can be tried.
  */
 export function attemptMs({ sessionTimeoutMs, unansweredRounds, leftMs }: AttemptFacts): number {

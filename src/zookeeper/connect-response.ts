@@ -13,11 +13,15 @@ export const longestConnectResponse = 4 * 1024;
 
 /** ZooKeeper's passwords have 16 bytes. */
 const longestPassword = 64;
-/** Six heartbeats and six syncs are sent in one timeout: with 1 ms they would keep the process and the server busy with nothing else. */
+/**
+ * Six heartbeats and six syncs are sent in one timeout: with 1 ms they would keep the process and the server busy with
+ * nothing else.
+ */
 const shortestTimeoutMs = 100;
 
 /**
- * Reads the first frame of a connection. It comes from a peer that has proven nothing, so every length is checked before anything is allocated.
+ * Reads the first frame of a connection. It comes from a peer that has proven nothing, so every length is checked
+ * before anything is allocated.
  * What follows the known fields is passed over, as Java's client does.
  *
  * @throws RangeError for a frame that no ZooKeeper server sends, and for a grant that this client cannot live with
@@ -28,13 +32,18 @@ export function readConnectResponse(frame: Buffer, askedFor: bigint): ConnectRes
   const timeoutMs = from.int();
   const sessionId = from.long();
   const passwordLength = from.peekInt();
-  if (passwordLength < 0 || passwordLength > longestPassword) throw new RangeError(`A session password of ${passwordLength} bytes is not ZooKeeper's`);
+  if (passwordLength < 0 || passwordLength > longestPassword)
+    throw new RangeError(`A session password of ${passwordLength} bytes is not ZooKeeper's`);
   const password = from.bytes();
   // Servers before 3.4 do not send it.
   const isReadOnly = !from.isAtEnd && from.flag();
   if (timeoutMs <= 0) return { timeoutMs: 0, sessionId: 0n, password };
-  if (isReadOnly) throw new RangeError('The server is read-only: it has no quorum, so it cannot keep a session that holds locks');
-  if (timeoutMs < shortestTimeoutMs) throw new RangeError(`The server granted a session timeout of ${timeoutMs} ms: at least ${shortestTimeoutMs} ms are needed`);
+  if (isReadOnly)
+    throw new RangeError('The server is read-only: it has no quorum, so it cannot keep a session that holds locks');
+  if (timeoutMs < shortestTimeoutMs)
+    throw new RangeError(
+      `The server granted a session timeout of ${timeoutMs} ms: at least ${shortestTimeoutMs} ms are needed`,
+    );
   if (sessionId === 0n) throw new RangeError('The server granted a session without an id');
   // A session keeps its id for life: under another id, znodes of the old one would be taken for its own.
   if (askedFor !== 0n && sessionId !== askedFor) {

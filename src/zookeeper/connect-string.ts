@@ -14,7 +14,8 @@ export interface Host {
 }
 
 /**
- * Reads `host[:port][,host[:port]…][/chroot]`, as ZooKeeper's ConnectStringParser does, but refuses what that one skips or
+ * Reads `host[:port][,host[:port]…][/chroot]`, as ZooKeeper's ConnectStringParser does, but refuses what that one skips
+ * or
  * misreads: an empty host, an empty port, port 0, and an IPv6 address without brackets. The port is 2181 if it is left
  * out; a chroot of `/` is none. White space around a host is dropped.
  *
@@ -71,7 +72,8 @@ function isHostName(host: string): boolean {
 }
 
 function unreadable(server: string): string {
-  if (isIPv6(server)) return `${JSON.stringify(server)} is an IPv6 address and needs brackets, as in [::1]:${defaultPort}`;
+  if (isIPv6(server))
+    return `${JSON.stringify(server)} is an IPv6 address and needs brackets, as in [::1]:${defaultPort}`;
   return `${JSON.stringify(server)} is neither a host name nor an IP address`;
 }
 

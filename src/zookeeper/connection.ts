@@ -11,7 +11,8 @@ import { Reader, Writer } from './wire.js';
 import { ZooKeeperError } from './zookeeper-error.js';
 
 /**
- * node-zookeeper-client, hardened: one ZooKeeper session over one TCP connection after another. It is the only file that
+ * node-zookeeper-client, hardened: one ZooKeeper session over one TCP connection after another. It is the only file
+ * that
  * knows the insides of that library; every line that replaces one of its methods mends a measured failure.
  */
 export class Connection {
@@ -68,7 +69,11 @@ export class Connection {
   }
 
   get identity(): SessionIdentity {
-    return { id: Buffer.from(this.#manager.sessionId), password: Buffer.from(this.#manager.sessionPassword), lastZxid: this.lastZxid };
+    return {
+      id: Buffer.from(this.#manager.sessionId),
+      password: Buffer.from(this.#manager.sessionPassword),
+      lastZxid: this.lastZxid,
+    };
   }
 
   get sessionId(): bigint {
@@ -80,12 +85,15 @@ export class Connection {
   }
 
   /**
-   * Since when the server owes the next answer: since it gave the last one, or since the request was sent. Answers come in order, so a
+   * Since when the server owes the next answer: since it gave the last one, or since the request was sent. Answers come
+   * in order, so a
    * request that waits behind many others says nothing of the link.
    */
   get unansweredSince(): number | undefined {
     const request = this.#manager.pendingQueue[0]?.request;
-    return request instanceof WireRequest && request.sentAt !== undefined ? Math.max(request.sentAt, this.heardAt) : undefined;
+    return request instanceof WireRequest && request.sentAt !== undefined
+      ? Math.max(request.sentAt, this.heardAt)
+      : undefined;
   }
 
   /**
@@ -95,7 +103,9 @@ export class Connection {
   send<T>(operation: Operation<T>): Promise<Reply<T>> {
     return new Promise((resolve, reject) => {
       if (!this.isConnected) {
-        reject(new ZooKeeperError(ZooKeeperError.connectionLoss, operation.name, operation.path, { cause: this.lastError }));
+        reject(
+          new ZooKeeperError(ZooKeeperError.connectionLoss, operation.name, operation.path, { cause: this.lastError }),
+        );
         return;
       }
       this.#cork();
@@ -103,7 +113,11 @@ export class Connection {
       const request = new WireRequest(operation, chroot, this.#options.clock);
       this.#manager.queue(request, (error, frame) => {
         if (frame === undefined) {
-          reject(new ZooKeeperError(error?.code ?? ZooKeeperError.connectionLoss, operation.name, operation.path, { cause: this.lastError }));
+          reject(
+            new ZooKeeperError(error?.code ?? ZooKeeperError.connectionLoss, operation.name, operation.path, {
+              cause: this.lastError,
+            }),
+          );
           return;
         }
         const header = readReplyHeader(frame);
@@ -115,7 +129,9 @@ export class Connection {
         try {
           resolve({ value: operation.read(new Reader(frame, replyBodyAt, chroot)), zxid: header.zxid });
         } catch (unreadable) {
-          reject(new ZooKeeperError(ZooKeeperError.connectionLoss, operation.name, operation.path, { cause: unreadable }));
+          reject(
+            new ZooKeeperError(ZooKeeperError.connectionLoss, operation.name, operation.path, { cause: unreadable }),
+          );
           throw unreadable;
         }
       });
@@ -208,7 +224,8 @@ export class Connection {
     if (manager.socket !== socket || manager.state === states.closed) return;
     this.lastError = socket.errored ?? new Error(`${name} closed the connection`);
     this.failures.set(name, this.lastError);
-    if (manager.state === states.connecting) this.#guard('A lost connection was not told to the end', () => this.#listener.unanswered(attempt));
+    if (manager.state === states.connecting)
+      this.#guard('A lost connection was not told to the end', () => this.#listener.unanswered(attempt));
     // Told of it, the session may have ended.
     if (this.#manager.state !== states.closed) manager.onSocketClosed();
   }
@@ -241,7 +258,10 @@ export class Connection {
   #receive(chunk: Buffer): void {
     const manager = this.#manager;
     const socket = manager.socket;
-    const what = manager.state === states.connecting ? `What ${this.server} granted cannot be used; trying the next server` : 'A reply could not be read; reconnecting';
+    const what =
+      manager.state === states.connecting
+        ? `What ${this.server} granted cannot be used; trying the next server`
+        : 'A reply could not be read; reconnecting';
     // What does not parse cannot be answered in order either: only a new connection is in a known state.
     this.#guard(what, () => {
       for (const frame of this.#frames.push(chunk)) {
@@ -297,7 +317,10 @@ export class Connection {
     packet.callback(null, frame);
   }
 
-  /** Nothing that throws in a socket's handler reaches the process: the connection is given up instead, and the next server is tried. */
+  /**
+   * Nothing that throws in a socket's handler reaches the process: the connection is given up instead, and the next
+   * server is tried.
+   */
   #guard(what: string, run: () => void): void {
     try {
       run();
@@ -312,7 +335,10 @@ export class Connection {
     if (zxid > this.lastZxid) this.#manager.zxid.writeBigInt64BE(zxid);
   }
 
-  /** The library only fails what was written. What still waits to be written, as authentication does, would pile up from server to server. */
+  /**
+   * The library only fails what was written. What still waits to be written, as authentication does, would pile up from
+   * server to server.
+   */
   #failUnanswered(): void {
     const manager = this.#manager;
     manager.cleanupPendingQueue(ZooKeeperError.connectionLoss);
@@ -386,7 +412,10 @@ export interface SessionIdentity {
 
 export interface ConnectionOptions {
   readonly hosts: readonly Host[];
-  /** What every path begins with on the servers: '' for nothing. Requests, answers and watch events have the paths below it. */
+  /**
+   * What every path begins with on the servers: '' for nothing. Requests, answers and watch events have the paths below
+   * it.
+   */
   readonly chroot: string;
   readonly sessionTimeoutMs: number;
   readonly auth: readonly Credential[];
@@ -407,7 +436,10 @@ export interface UnansweredAttempt {
 
 /** Told synchronously, in the order in which things happened on the socket. */
 export interface ConnectionListener {
-  /** How long one server may take to accept and to answer the ConnectRequest, after so many rounds in which an attempt ran out of time. */
+  /**
+   * How long one server may take to accept and to answer the ConnectRequest, after so many rounds in which an attempt
+   * ran out of time.
+   */
   attemptMs(unansweredRounds: number): number;
   /** Told before `disconnected`. */
   unanswered(attempt: UnansweredAttempt): void;
@@ -477,7 +509,8 @@ class WireRequest implements NonNullable<Packet['request']> {
 const replyBodyAt = 4 + 16;
 
 function readReplyHeader(frame: Buffer): { xid: number; zxid: bigint; error: number } {
-  if (frame.length < replyBodyAt) throw new RangeError(`A frame of ${frame.length - 4} bytes is too short for an answer`);
+  if (frame.length < replyBodyAt)
+    throw new RangeError(`A frame of ${frame.length - 4} bytes is too short for an answer`);
   return { xid: frame.readInt32BE(4), zxid: frame.readBigInt64BE(8), error: frame.readInt32BE(16) };
 }
 

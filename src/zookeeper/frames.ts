@@ -52,7 +52,8 @@ export class FrameSplitter {
   #frameLength(bytes: Buffer): number {
     if (bytes.length < 4) return 4;
     const length = bytes.readInt32BE(0);
-    if (length < 0 || length > this.longest) throw new RangeError(`A frame of ${length} bytes is not ZooKeeper's${guessedFrom(bytes)}`);
+    if (length < 0 || length > this.longest)
+      throw new RangeError(`A frame of ${length} bytes is not ZooKeeper's${guessedFrom(bytes)}`);
     return 4 + length;
   }
 }
@@ -60,7 +61,8 @@ export class FrameSplitter {
 /** What speaks there instead, where its first four bytes tell. */
 function guessedFrom(bytes: Buffer): string {
   const start = bytes.toString('latin1', 0, 4);
-  if (/^[\x20-\x7e]{4}$/.test(start)) return `: the answer begins with the text ${JSON.stringify(start)}. Is this the clientPort of a ZooKeeper server?`;
+  if (/^[\x20-\x7e]{4}$/.test(start))
+    return `: the answer begins with the text ${JSON.stringify(start)}. Is this the clientPort of a ZooKeeper server?`;
   const [type = 0, version] = bytes;
   const isTls = (type === tlsAlert || type === tlsHandshake) && version === 3;
   return isTls ? ': the answer is TLS. Is this the secureClientPort of a ZooKeeper server?' : '';

@@ -7,6 +7,9 @@ export class InvalidPathError extends LockError {
   }
 
   constructor(path: unknown, why: string) {
-    super('ERR_LOCK_INVALID_PATH', `Invalid path ${typeof path === 'string' ? JSON.stringify(path.slice(0, 200)) : typeof path}: ${why}`);
+    super(
+      'ERR_LOCK_INVALID_PATH',
+      `Invalid path ${typeof path === 'string' ? JSON.stringify(path.slice(0, 200)) : typeof path}: ${why}`,
+    );
   }
 }

@@ -3,7 +3,8 @@ import type { LookupFunction } from 'node:net';
 import { shuffled } from '../support/shuffled.js';
 
 /**
- * Asks for a name's addresses anew at every attempt, since a server may have moved, and puts them in a random order: a name that stands for
+ * Asks for a name's addresses anew at every attempt, since a server may have moved, and puts them in a random order: a
+ * name that stands for
  * several servers must not lead to the same one for ever, when that one accepts and says nothing.
  */
 export function lookupShuffled(random: () => number): LookupFunction {

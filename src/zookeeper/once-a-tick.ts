@@ -1,5 +1,6 @@
 /**
- * A question about a lock's znode that all who ask it in one tick share. It is sent behind everything that was sent in that tick, in the same flush: a thousand acquires
+ * A question about a lock's znode that all who ask it in one tick share. It is sent behind everything that was sent in
+ * that tick, in the same flush: a thousand acquires
  * at once would otherwise be answered with a thousand lists of a thousand names.
  */
 export class OnceATick<T> {

@@ -1,7 +1,10 @@
 import type { Reader, Writer } from './wire.js';
 import { ZooKeeperError } from './zookeeper-error.js';
 
-/** One request: how it is written, how its answer is read, and what the answer proves (`write`: it went through the quorum). */
+/**
+ * One request: how it is written, how its answer is read, and what the answer proves (`write`: it went through the
+ * quorum).
+ */
 export interface Operation<T> {
   readonly name: string;
   readonly opcode: number;
@@ -29,14 +32,18 @@ export interface Stat {
  * Who may do what with a znode, as ZooKeeper's ACLs say it.
  *
  * @example
- * const acl: AclEntry[] = [{ permissions: 31, scheme: 'auth', id: '' }]; // all rights, for whoever the client has authenticated as
+ * const acl: AclEntry[] = [{ permissions: 31, scheme: 'auth', id: '' }]; // all rights, for whoever the client has
+ * authenticated as
  */
 export interface AclEntry {
   /** The sum of 1 read, 2 write, 4 create, 8 delete and 16 admin: an integer from 1 to 31. */
   readonly permissions: number;
   /** `world`, `auth`, `digest`, `ip`, or another that the servers know. */
   readonly scheme: string;
-  /** Who, as the scheme writes it: `anyone` for `world`, nothing for `auth`, `user:base64(sha1(user:password))` for `digest`. */
+  /**
+   * Who, as the scheme writes it: `anyone` for `world`, nothing for `auth`, `user:base64(sha1(user:password))` for
+   * `digest`.
+   */
   readonly id: string;
 }
 
@@ -46,7 +53,11 @@ export const openAcl: readonly AclEntry[] = [{ permissions: 31, scheme: 'world',
 export type WatchKind = 'data' | 'children';
 
 /** An ephemeral-sequential znode, answered with the name that the server gave it and its Stat. */
-export function createSequential(path: string, data: Uint8Array, acl: readonly AclEntry[]): Operation<{ path: string; stat: Stat }> {
+export function createSequential(
+  path: string,
+  data: Uint8Array,
+  acl: readonly AclEntry[],
+): Operation<{ path: string; stat: Stat }> {
   return {
     ...creation('create2', path, data, acl, createModes.ephemeralSequential),
     read: (from) => ({ path: from.path(), stat: readStat(from) }),
@@ -82,16 +93,34 @@ export function setData(path: string, data: Uint8Array, version = anyVersion): O
 }
 
 export function getData(path: string, watch: boolean): Operation<{ data: Buffer; stat: Stat }> {
-  return operation('getData', 'read', path, (to) => to.path(path).flag(watch), (from) => ({ data: from.bytes(), stat: readStat(from) }));
+  return operation(
+    'getData',
+    'read',
+    path,
+    (to) => to.path(path).flag(watch),
+    (from) => ({ data: from.bytes(), stat: readStat(from) }),
+  );
 }
 
 export function getChildren(path: string, watch = false): Operation<string[]> {
-  return operation('getChildren2', 'read', path, (to) => to.path(path).flag(watch), (from) => from.texts());
+  return operation(
+    'getChildren2',
+    'read',
+    path,
+    (to) => to.path(path).flag(watch),
+    (from) => from.texts(),
+  );
 }
 
 /** The server catches up with its leader before it answers what follows on this connection. */
 export function sync(path: string): Operation<string> {
-  return operation('sync', 'sync', path, (to) => to.path(path), (from) => from.path());
+  return operation(
+    'sync',
+    'sync',
+    path,
+    (to) => to.path(path),
+    (from) => from.path(),
+  );
 }
 
 /** A part of a transaction: fails with NO_NODE unless the znode is there. */
@@ -102,8 +131,15 @@ export function checkExists(path: string): Operation<void> {
 /** The answer to a transaction: all of its parts were done, or none. */
 export type MultiAnswer<Results extends readonly unknown[]> =
   | { readonly is: 'done'; readonly results: Results }
-  /** `errors` by part: what was wrong with it; undefined for a part that was fine by itself, or was not tried. `error`: the first of them. */
-  | { readonly is: 'refused'; readonly errors: readonly (ZooKeeperError | undefined)[]; readonly error: ZooKeeperError };
+  /**
+   * `errors` by part: what was wrong with it; undefined for a part that was fine by itself, or was not tried. `error`:
+   * the first of them.
+   */
+  | {
+      readonly is: 'refused';
+      readonly errors: readonly (ZooKeeperError | undefined)[];
+      readonly error: ZooKeeperError;
+    };
 
 /**
  * All parts in one transaction through the quorum, or none of them.
@@ -111,7 +147,9 @@ export type MultiAnswer<Results extends readonly unknown[]> =
  * @example
  * multi(checkExists('/lock/next'), remove('/lock/own'));
  */
-export function multi<Results extends readonly unknown[]>(...parts: { readonly [Index in keyof Results]: Operation<Results[Index]> }): Operation<MultiAnswer<Results>> {
+export function multi<Results extends readonly unknown[]>(
+  ...parts: { readonly [Index in keyof Results]: Operation<Results[Index]> }
+): Operation<MultiAnswer<Results>> {
   const all: readonly Operation<unknown>[] = parts;
   return operation(
     'multi',
@@ -133,7 +171,10 @@ export function absolute<T>(operation: Operation<T>): Operation<T> {
   return { ...operation, isAbsolute: true };
 }
 
-/** A transaction through the quorum that changes nothing, and is never refused: the servers' root is always there, and the chroot may not be. */
+/**
+ * A transaction through the quorum that changes nothing, and is never refused: the servers' root is always there, and
+ * the chroot may not be.
+ */
 export function checkServers(): Operation<MultiAnswer<readonly unknown[]>> {
   return absolute(check(['/']));
 }
@@ -151,7 +192,13 @@ export function removeWatch(path: string, kind: WatchKind): Operation<void> {
 /** Watches again, on a new connection; what happened since `zxid` is told at once. */
 export function setWatches(zxid: bigint, kind: WatchKind, paths: readonly string[]): Operation<void> {
   const [data, children] = kind === 'data' ? [paths, []] : [[], paths];
-  return operation('setWatches', 'read', paths[0] ?? '/', (to) => to.long(zxid).paths(data).paths([]).paths(children), nothing);
+  return operation(
+    'setWatches',
+    'read',
+    paths[0] ?? '/',
+    (to) => to.long(zxid).paths(data).paths([]).paths(children),
+    nothing,
+  );
 }
 
 /** The server ends the session, deletes its znodes, answers, and closes the connection. */
@@ -185,11 +232,23 @@ const anyVersion = -1;
 const systemError = -1;
 const noData = new Uint8Array(0);
 
-function operation<T>(name: keyof typeof opcodes, kind: Operation<T>['kind'], path: string, write: (to: Writer) => unknown, read: (from: Reader) => T): Operation<T> {
+function operation<T>(
+  name: keyof typeof opcodes,
+  kind: Operation<T>['kind'],
+  path: string,
+  write: (to: Writer) => unknown,
+  read: (from: Reader) => T,
+): Operation<T> {
   return { name, opcode: opcodes[name], kind, path, write, read };
 }
 
-function creation(name: 'create' | 'create2' | 'createContainer', path: string, data: Uint8Array, acl: readonly AclEntry[], mode: number): Omit<Operation<void>, 'read'> {
+function creation(
+  name: 'create' | 'create2' | 'createContainer',
+  path: string,
+  data: Uint8Array,
+  acl: readonly AclEntry[],
+  mode: number,
+): Omit<Operation<void>, 'read'> {
   return operation(
     name,
     'write',
@@ -237,7 +296,12 @@ function readMulti(from: Reader, parts: readonly Operation<unknown>[]): MultiAns
     } else throw new RangeError(`An answer to opcode ${type} came in a transaction where ${part.opcode} was due`);
   }
   if (results.length === parts.length) return { is: 'done', results };
-  return { is: 'refused', errors, error: errors.find((error) => error !== undefined) ?? new ZooKeeperError(systemError, 'multi', parts[0]?.path ?? '/') };
+  return {
+    is: 'refused',
+    errors,
+    error:
+      errors.find((error) => error !== undefined) ?? new ZooKeeperError(systemError, 'multi', parts[0]?.path ?? '/'),
+  };
 }
 
 function nothing(): void {

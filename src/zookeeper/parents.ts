@@ -13,15 +13,22 @@ export class Parents {
   }
 
   /**
-   * Creates a lock's missing ancestors, and its own znode, as containers, which the server removes when they are empty again.
-   * The first container that a client ever creates goes alone, because a server that does not know the opcode closes the
-   * connection with all that stands behind it. What returns from the await of this function has sent the rest in this very
+   * Creates a lock's missing ancestors, and its own znode, as containers, which the server removes when they are empty
+   * again.
+   * The first container that a client ever creates goes alone, because a server that does not know the opcode closes
+   * the
+   * connection with all that stands behind it. What returns from the await of this function has sent the rest in this
+   * very
    * tick, so that a create can follow in the same flush.
    *
    * @param aclFor asked for `/` where a znode of the chroot is missing
    * @returns the errors that may explain why the create behind it fails, once they are known
    */
-  async send(session: Session, path: string, aclFor: (path: string) => readonly AclEntry[]): Promise<{ readonly errors: Promise<unknown[]> }> {
+  async send(
+    session: Session,
+    path: string,
+    aclFor: (path: string) => readonly AclEntry[],
+  ): Promise<{ readonly errors: Promise<unknown[]> }> {
     const missing = this.#above(path, aclFor);
     const errors: unknown[] = [];
     if (this.#containers === 'untried') {
@@ -65,10 +72,15 @@ type Create = typeof createContainer | typeof createPersistent;
 type Containers = 'untried' | 'known' | 'unsupported';
 
 /**
- * Whether it may be why the create behind it fails for good. Not the parent that is there, nor one that was reaped again in this very moment
- * (CURATOR-180), nor the end of a connection. NO_AUTH may be: it also comes where the znode is there and its parent is guarded, so the
+ * Whether it may be why the create behind it fails for good. Not the parent that is there, nor one that was reaped
+ * again in this very moment
+ * (CURATOR-180), nor the end of a connection. NO_AUTH may be: it also comes where the znode is there and its parent is
+ * guarded, so the
  * create behind decides.
  */
 function explains(error: unknown): boolean {
-  return !(error instanceof ZooKeeperError) || !(error.isRetryable || error.is('NODE_EXISTS') || error.is('NO_NODE') || error.is('UNIMPLEMENTED'));
+  return (
+    !(error instanceof ZooKeeperError) ||
+    !(error.isRetryable || error.is('NODE_EXISTS') || error.is('NO_NODE') || error.is('UNIMPLEMENTED'))
+  );
 }

@@ -3,7 +3,8 @@ import { InvalidPathError } from './invalid-path-error.js';
 /**
  * Returns `path` if ZooKeeper takes it: a string that starts with `/` and does not end with it (the root `/` apart),
  * without empty, `.` or `..` names, without control characters, surrogates (so no emoji), private-use characters and
- * U+FFF0 to U+FFFF, of at most 8192 bytes. The rules and their wording are those of ZooKeeper's PathUtils; Curator's copy of it differs in that it
+ * U+FFF0 to U+FFFF, of at most 8192 bytes. The rules and their wording are those of ZooKeeper's PathUtils; Curator's
+ * copy of it differs in that it
  * lets the first and the last character of each refused range pass, which the server then refuses.
  *
  * @throws InvalidPathError
@@ -19,7 +20,8 @@ export function validatePath(path: unknown): string {
 }
 
 /**
- * Returns `path` if a lock can live there: a valid path, and not the root, because the lock's znode is created, listed and
+ * Returns `path` if a lock can live there: a valid path, and not the root, because the lock's znode is created, listed
+ * and
  * reaped on its own.
  *
  * @throws InvalidPathError
@@ -55,11 +57,15 @@ export function join(base: string, name: string): string {
   return base === '/' ? `/${name}` : `${base}/${name}`;
 }
 
-/** ZooKeeper's own limit is that of a whole request, about 1 MB, and it answers by closing the connection: to everybody on it, again and again. */
+/**
+ * ZooKeeper's own limit is that of a whole request, about 1 MB, and it answers by closing the connection: to everybody
+ * on it, again and again.
+ */
 const longestPathBytes = 8_192;
 
 function faultOf(path: string): string | undefined {
-  if (Buffer.byteLength(path) > longestPathBytes) return `Path must be at most ${longestPathBytes} bytes, got ${Buffer.byteLength(path)}`;
+  if (Buffer.byteLength(path) > longestPathBytes)
+    return `Path must be at most ${longestPathBytes} bytes, got ${Buffer.byteLength(path)}`;
   if (path === '') return 'Path length must be > 0';
   if (!path.startsWith('/')) return 'Path must start with / character';
   if (path === '/') return undefined;

@@ -1,11 +1,28 @@
 import { inNoContext } from '../support/no-context.js';
 import { attemptMs } from './attempt-time.js';
 import type { CancelTimer, Clock } from '../support/clock.js';
-import { Connection, type ConnectionListener, type ConnectionOptions, type Reply, type SessionIdentity, type UnansweredAttempt, type WatchEventType } from './connection.js';
+import {
+  Connection,
+  type ConnectionListener,
+  type ConnectionOptions,
+  type Reply,
+  type SessionIdentity,
+  type UnansweredAttempt,
+  type WatchEventType,
+} from './connection.js';
 import { Companions } from '../support/companions.js';
 import { Listeners } from '../support/listeners.js';
 import { waitBefore, type Deadline } from '../support/deadline.js';
-import { absolute, check, checkServers, closeSession, removeWatch, sync, type Operation, type WatchKind } from './operations.js';
+import {
+  absolute,
+  check,
+  checkServers,
+  closeSession,
+  removeWatch,
+  sync,
+  type Operation,
+  type WatchKind,
+} from './operations.js';
 import { deadlineOf, learn, unproven } from './session-clock.js';
 import { UnansweredRound } from './unanswered-round.js';
 import { untilAnswered, type Question } from './until-answered.js';
@@ -32,7 +49,10 @@ export class Session implements ConnectionListener {
   epoch = 0;
   /** How many writes were answered without an error, each of which was a transaction. Parents do not count. */
   writesAnswered = 0;
-  /** How many znodes of this session are on the servers, or may be: what stands in the way of others until the session ends there. */
+  /**
+   * How many znodes of this session are on the servers, or may be: what stands in the way of others until the session
+   * ends there.
+   */
   znodes = 0;
   /** When the last connection was made; monotonic milliseconds. */
   connectedAt = -Infinity;
@@ -151,12 +171,15 @@ export class Session implements ConnectionListener {
   }
 
   /**
-   * What a question comes to that may be asked again. Where its answer is lost, it is asked again on the next connection; undefined where the session
+   * What a question comes to that may be asked again. Where its answer is lost, it is asked again on the next
+   * connection; undefined where the session
    * has ended, or the deadline may not wait for that.
    */
   async ask<T>(question: Question<T, Session>, deadline?: Deadline): Promise<T | undefined> {
     deadline?.check();
-    return untilAnswered<T, Session, undefined>(question, this, async () => (deadline?.mayWait !== false && (await this.whenConnected(deadline)) ? this : undefined));
+    return untilAnswered<T, Session, undefined>(question, this, async () =>
+      deadline?.mayWait !== false && (await this.whenConnected(deadline)) ? this : undefined,
+    );
   }
 
   /** Waits for its next connection; false when it has ended instead. */
@@ -172,10 +195,15 @@ export class Session implements ConnectionListener {
   }
 
   /**
-   * Asks what is there, and to be told of the next event of it. Undefined where it is not there, which is not watched, unless it is the `creation` that is
+   * Asks what is there, and to be told of the next event of it. Undefined where it is not there, which is not watched,
+   * unless it is the `creation` that is
    * waited for. After an answer that was lost, the next connection watches again.
    */
-  async watch<What extends keyof Watched>(path: string, what: What, listener: WatchListener): Promise<Watched[What] | undefined> {
+  async watch<What extends keyof Watched>(
+    path: string,
+    what: What,
+    listener: WatchListener,
+  ): Promise<Watched[What] | undefined> {
     this.#watches[watchKindOf(what)].add(path, listener);
     const there = await this.find(watchQuestions[what](path));
     if (what === 'creation' && there !== undefined) this.unwatch(path, what, listener, { forget: true });
@@ -204,7 +232,8 @@ export class Session implements ConnectionListener {
   /** The hold was released, or its loss was noticed by the job it belonged to. */
   settle(holding: Holding): void {
     this.#holdings.delete(holding);
-    if (this.#holdings.size === 0 && this.#state.at === 'ended' && mayLiveOn(this.#state.why)) this.#owner.settled(this);
+    if (this.#holdings.size === 0 && this.#state.at === 'ended' && mayLiveOn(this.#state.why))
+      this.#owner.settled(this);
   }
 
   /** Calls `run` when the deadline that is known now has passed; returns what takes it back. */
@@ -222,7 +251,9 @@ export class Session implements ConnectionListener {
     return this.deadline - this.#clock.now() >= this.timeoutMs / 4;
   }
 
-  /** How long a proof takes at least, because the leader has to hear of it: asking more often does not bring it earlier. */
+  /**
+   * How long a proof takes at least, because the leader has to hear of it: asking more often does not bring it earlier.
+   */
   get proofPauseMs(): number {
     return this.timeoutMs / 24;
   }
@@ -233,7 +264,8 @@ export class Session implements ConnectionListener {
   }
 
   /**
-   * Ends the session on the server, which deletes its znodes; where no server answers within `timeoutMs`, the session is
+   * Ends the session on the server, which deletes its znodes; where no server answers within `timeoutMs`, the session
+   * is
    * left to expire. At once where there is no connection, and no znode.
    */
   close(timeoutMs: number): Promise<void> {
@@ -270,7 +302,11 @@ export class Session implements ConnectionListener {
 
   attemptMs(unansweredRounds: number): number {
     const until = this.epoch === 0 ? this.#options.connectBy : this.deadline;
-    return attemptMs({ sessionTimeoutMs: this.#options.sessionTimeoutMs, unansweredRounds, leftMs: until - this.#clock.now() });
+    return attemptMs({
+      sessionTimeoutMs: this.#options.sessionTimeoutMs,
+      unansweredRounds,
+      leftMs: until - this.#clock.now(),
+    });
   }
 
   unanswered({ startedAt, wasAccepted }: UnansweredAttempt): void {
@@ -313,14 +349,20 @@ export class Session implements ConnectionListener {
 
   answered(operation: Operation<unknown>, sentAt: number, error: number): void {
     if (error !== 0) {
-      // The request was answered for the session's or the server's sake: only the next ConnectResponse can say what is true.
-      if (new ZooKeeperError(error, operation.name, operation.path).isRetryable) this.#connection.drop(new Error(`error ${error} for ${operation.name}`));
+      // The request was answered for the session's or the server's sake: only the next ConnectResponse can say what is
+      // true.
+      if (new ZooKeeperError(error, operation.name, operation.path).isRetryable)
+        this.#connection.drop(new Error(`error ${error} for ${operation.name}`));
       return;
     }
     this.#answeredSentAt = Math.max(this.#answeredSentAt, sentAt);
     if (operation.kind === 'write' && !makesParents.has(operation.name)) this.writesAnswered += 1;
     const before = this.#proof;
-    this.#proof = learn(this.#proof, { is: 'answered', kind: operation.kind, sentAt, answeredAt: this.#clock.now() }, this.#options.tickTimeMs);
+    this.#proof = learn(
+      this.#proof,
+      { is: 'answered', kind: operation.kind, sentAt, answeredAt: this.#clock.now() },
+      this.#options.tickTimeMs,
+    );
     if (before.provenAt === -Infinity && this.#proof.provenAt !== -Infinity) this.#changes.tell();
   }
 
@@ -345,7 +387,11 @@ export class Session implements ConnectionListener {
     this.#scheduleTick();
     try {
       const { value } = await checked;
-      if (value.is === 'refused') loseAll(holdings.filter((_, index) => value.errors[index]?.is('NO_NODE')), 'node-deleted');
+      if (value.is === 'refused')
+        loseAll(
+          holdings.filter((_, index) => value.errors[index]?.is('NO_NODE')),
+          'node-deleted',
+        );
     } finally {
       // Also after an error: one that leaves the connection open must not be the last heartbeat.
       this.#heartbeatIn(this.timeoutMs / heartbeatsPerTimeout);
@@ -398,13 +444,16 @@ export class Session implements ConnectionListener {
     const now = this.#clock.now();
     if (!this.isEnded && this.#isPastDeadline(now)) this.#passDeadline();
     if (this.#state.at !== 'ended' && this.#isSilent(now)) {
-      this.#connection.drop(new Error(`the server has not answered for ${Math.round(this.#silenceLimitMs())} ms or more`));
+      this.#connection.drop(
+        new Error(`the server has not answered for ${Math.round(this.#silenceLimitMs())} ms or more`),
+      );
     }
     this.#scheduleTick();
   }
 
   /**
-   * From then on the session is presumed to be over, though a new leader may still give it its whole timeout anew. It says nothing of a hold:
+   * From then on the session is presumed to be over, though a new leader may still give it its whole timeout anew. It
+   * says nothing of a hold:
    * see `deadline`.
    */
   get #presumedUntil(): number {
@@ -428,7 +477,8 @@ export class Session implements ConnectionListener {
   }
 
   /**
-   * A session that was never proven has no deadline to pass. One that holds nothing has nothing to lose while it is connected: if the
+   * A session that was never proven has no deadline to pass. One that holds nothing has nothing to lose while it is
+   * connected: if the
    * server says nothing any more, the connection is given up, and told of, first.
    */
   get #canBeOverdue(): boolean {
@@ -453,7 +503,10 @@ export class Session implements ConnectionListener {
     else this.#abandonIfEmpty();
   }
 
-  /** Without a connection, a session that has no znodes need not be closed: it expires by itself, and is in nobody's way. */
+  /**
+   * Without a connection, a session that has no znodes need not be closed: it expires by itself, and is in nobody's
+   * way.
+   */
   #abandonIfEmpty(): void {
     if (!this.#options.resume && (this.epoch === 0 || this.znodes === 0)) this.abandon();
   }
@@ -519,11 +572,17 @@ export interface SessionOwner {
   suspended(session: Session): void;
   /** The deadline passed and nothing was held: the session may still be alive on the servers. */
   overdue(session: Session): void;
-  /** Every host was tried since the session was presumed to be over, and none answered. Told again after each further attempt. */
+  /**
+   * Every host was tried since the session was presumed to be over, and none answered. Told again after each further
+   * attempt.
+   */
   unanswered(session: Session): void;
   /** @param lost how many holds were lost with it */
   ended(session: Session, why: SessionEnd, lost: number): void;
-  /** Given up while the servers may know it still, and every job that lost its hold with it has let go: nothing needs its znodes any more. */
+  /**
+   * Given up while the servers may know it still, and every job that lost its hold with it has let go: nothing needs
+   * its znodes any more.
+   */
   settled(session: Session): void;
   warn(message: string, error: unknown): void;
 }

@@ -1,5 +1,6 @@
 /**
- * Whether every host was tried, one after another, and none answered the ConnectRequest. A server with older data never says that a session
+ * Whether every host was tried, one after another, and none answered the ConnectRequest. A server with older data never
+ * says that a session
  * is over: it closes the connection. So do a server in an election, a throttled one and a read-only one.
  */
 export class UnansweredRound {

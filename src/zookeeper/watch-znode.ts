@@ -3,7 +3,12 @@ import type { WatchListener, Watched } from './watches.js';
 import { isRetryable } from './zookeeper-error.js';
 
 /** Tells what is there, and the next event of it, once; returns what takes the watch back. */
-export function watchZnode<What extends 'data' | 'children'>(session: Session, path: string, what: What, listener: ZnodeListener<Watched[What]>): () => void {
+export function watchZnode<What extends 'data' | 'children'>(
+  session: Session,
+  path: string,
+  what: What,
+  listener: ZnodeListener<Watched[What]>,
+): () => void {
   const { told } = listener;
   tell(session.watch(path, what, told), listener);
   return () => session.unwatch(path, what, told, { forget: true });
@@ -15,7 +20,10 @@ export interface ZnodeListener<Found> {
   readonly found?: ((znode: Found) => void) | undefined;
   /** The next event; `deleted` also where it is not there. */
   readonly told: WatchListener;
-  /** The answer was lost. The next connection watches again, but tells nothing of what happened before the last answer here. */
+  /**
+   * The answer was lost. The next connection watches again, but tells nothing of what happened before the last answer
+   * here.
+   */
   readonly lost?: () => void;
   /** The server refused to watch. */
   readonly failed: (error: unknown) => void;

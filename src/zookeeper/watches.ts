@@ -2,7 +2,8 @@ import type { WatchEventType } from './connection.js';
 import { exists, getChildren, getData, type Operation, type Stat, type WatchKind } from './operations.js';
 
 /**
- * The watches of one kind of one session, counted by path: the server keeps one per (session, path), however many wait for it.
+ * The watches of one kind of one session, counted by path: the server keeps one per (session, path), however many wait
+ * for it.
  * A watch fires once, for all who wait. Mostly one does, and no set is needed.
  */
 export class Watches {
@@ -18,7 +19,8 @@ export class Watches {
   /** True when nobody waits for this path any more, so that the server's watch should go. */
   delete(path: string, listener: WatchListener): boolean {
     const present = this.#byPath.get(path);
-    const isLast = typeof present === 'function' ? present === listener : present?.delete(listener) === true && present.size === 0;
+    const isLast =
+      typeof present === 'function' ? present === listener : present?.delete(listener) === true && present.size === 0;
     return isLast && this.#byPath.delete(path);
   }
 
@@ -49,8 +51,10 @@ export interface Watched {
 }
 
 /**
- * The questions that plant the watches. With getData: on a znode that is not there it leaves no watch behind, as exists would. Exists would need no permission to
- * read, either, and must not stand in for it: servers tell events only to those who may read the znode (CVE-2024-23944), so the wait would never end.
+ * The questions that plant the watches. With getData: on a znode that is not there it leaves no watch behind, as exists
+ * would. Exists would need no permission to
+ * read, either, and must not stand in for it: servers tell events only to those who may read the znode
+ * (CVE-2024-23944), so the wait would never end.
  */
 export const watchQuestions: { readonly [What in keyof Watched]: (path: string) => Operation<Watched[What]> } = {
   data: (path) => getData(path, true),

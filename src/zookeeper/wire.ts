@@ -75,7 +75,10 @@ export class Writer {
   }
 }
 
-/** Reads what `Writer` writes; throws a RangeError when a record is cut short, or names a length that its frame cannot hold. */
+/**
+ * Reads what `Writer` writes; throws a RangeError when a record is cut short, or names a length that its frame cannot
+ * hold.
+ */
 export class Reader {
   readonly #buffer: Buffer;
   readonly #chroot: Buffer;
@@ -115,7 +118,10 @@ export class Reader {
     return slice.toString('utf8');
   }
 
-  /** A path as the servers know it: without the chroot. The bytes are cut, because a part of a string would keep the whole string in memory. */
+  /**
+   * A path as the servers know it: without the chroot. The bytes are cut, because a part of a string would keep the
+   * whole string in memory.
+   */
   path(): string {
     const slice = this.#slice();
     const chroot = this.#chroot;
@@ -159,7 +165,8 @@ export class Reader {
   #length(bytesEach: number): number {
     const count = this.int();
     if (count < -1) throw new RangeError(`A record of length ${count} is not ZooKeeper's`);
-    if (count * bytesEach > this.#buffer.length - this.#at) throw new RangeError(`A record of length ${count} is cut short`);
+    if (count * bytesEach > this.#buffer.length - this.#at)
+      throw new RangeError(`A record of length ${count} is cut short`);
     return Math.max(0, count);
   }
 }

@@ -29,7 +29,18 @@ export class ZooKeeperError extends Error {
   }
 
   /** Whether its `code` is this one, spelt so that the compiler finds a typo. */
-  is(code: 'NO_NODE' | 'BAD_VERSION' | 'NODE_EXISTS' | 'NO_AUTH' | 'INVALID_ACL' | 'EPHEMERAL_ON_LOCAL_SESSION' | 'UNIMPLEMENTED' | 'CONNECTION_LOSS' | 'NO_CHILDREN_FOR_EPHEMERALS'): boolean {
+  is(
+    code:
+      | 'NO_NODE'
+      | 'BAD_VERSION'
+      | 'NODE_EXISTS'
+      | 'NO_AUTH'
+      | 'INVALID_ACL'
+      | 'EPHEMERAL_ON_LOCAL_SESSION'
+      | 'UNIMPLEMENTED'
+      | 'CONNECTION_LOSS'
+      | 'NO_CHILDREN_FOR_EPHEMERALS',
+  ): boolean {
     return this.code === code;
   }
 
@@ -38,7 +49,10 @@ export class ZooKeeperError extends Error {
     return definite.has(this.number);
   }
 
-  /** The connection or the session failed, not the request: try again when there is another one (Curator's retryable errors). */
+  /**
+   * The connection or the session failed, not the request: try again when there is another one (Curator's retryable
+   * errors).
+   */
   get isRetryable(): boolean {
     return retryable.has(this.number);
   }
@@ -97,6 +111,9 @@ export function isRetryable(error: unknown): error is ZooKeeperError {
   return error instanceof ZooKeeperError && error.isRetryable;
 }
 
-export function isZooKeeperError(error: unknown, ...codes: Parameters<ZooKeeperError['is']>[0][]): error is ZooKeeperError {
+export function isZooKeeperError(
+  error: unknown,
+  ...codes: Parameters<ZooKeeperError['is']>[0][]
+): error is ZooKeeperError {
   return error instanceof ZooKeeperError && (codes.length === 0 || codes.some((code) => error.is(code)));
 }

@@ -11,7 +11,10 @@ import { calm, type Script } from './support/script.ts';
 const program = fileURLToPath(new URL('../../chaos/check.ts', import.meta.url));
 
 function overlapping(): Script {
-  return calm().hold('c1', 'x', { call: 990, granted: 1_000, token: 10 }).release('c1', 'x', 1_200).hold('c2', 'y', { call: 995, granted: 1_100, until: 1_300, token: 11 });
+  return calm()
+    .hold('c1', 'x', { call: 990, granted: 1_000, token: 10 })
+    .release('c1', 'x', 1_200)
+    .hold('c2', 'y', { call: 995, granted: 1_100, until: 1_300, token: 11 });
 }
 
 describe('the checker', () => {
@@ -27,7 +30,10 @@ describe('the checker', () => {
     const file = join(folder, 'history.jsonl');
     writeFileSync(file, calm().text);
     const { status, stdout } = run(file);
-    expect(stdout).to.include('seed 7, 2 clients, 2 paths, 60.010 s').and.include('no violations').and.match(/grants {2}3/);
+    expect(stdout)
+      .to.include('seed 7, 2 clients, 2 paths, 60.010 s')
+      .and.include('no violations')
+      .and.match(/grants {2}3/);
     expect(readFileSync(join(folder, 'history.html'), 'utf8')).to.include('seed 7: no violations');
     expect(status).to.equal(0);
   });
@@ -36,7 +42,9 @@ describe('the checker', () => {
     const file = join(folder, 'history.jsonl');
     writeFileSync(file, overlapping().text);
     const { status, stdout } = run(file);
-    expect(stdout).to.include('seed 7: overlaps at 1.100 s: x (/a, token 10) claims the lock until 1.200 s, but y (/a, token 11) has it since 1.100 s: 0.100 s together');
+    expect(stdout).to.include(
+      'seed 7: overlaps at 1.100 s: x (/a, token 10) claims the lock until 1.200 s, but y (/a, token 11) has it since 1.100 s: 0.100 s together',
+    );
     expect(stdout).to.match(/> +1\.100 s {2}\{"client":"c2","id":"y","type":"granted"/);
     expect(readFileSync(join(folder, 'history.html'), 'utf8')).to.include('seed 7: 1 violations');
     expect(status).to.equal(1);
@@ -55,7 +63,9 @@ describe('the checker', () => {
 
 describe('a verdict', () => {
   it('has its violations in the order of time', () => {
-    const { violations } = check(overlapping().say(500, { type: 'warning', client: 'c1', what: 'warning', error: 'late' }).history);
+    const { violations } = check(
+      overlapping().say(500, { type: 'warning', client: 'c1', what: 'warning', error: 'late' }).history,
+    );
     expect(violations.map((violation) => violation.check)).to.deep.equal(['warnings', 'overlaps']);
   });
 });
@@ -66,7 +76,9 @@ describe('what happened around a violation', () => {
     for (let index = 0; index < 30; index += 1) {
       const t = 1_000 + index;
       script.hold('c1', `x${index}`, { call: t, granted: t, token: 10 + index }).release('c1', `x${index}`, t + 0.5);
-      script.hold('c2', `y${index}`, { path: '/b', call: t, granted: t, token: 10 + index }).release('c2', `y${index}`, t + 0.5);
+      script
+        .hold('c2', `y${index}`, { path: '/b', call: t, granted: t, token: 10 + index })
+        .release('c2', `y${index}`, t + 0.5);
     }
     return script;
   };
@@ -86,7 +98,12 @@ describe('what happened around a violation', () => {
   });
 
   it('is told of the first few violations of a check; of the others a line, and at last their number', () => {
-    const violations = Array.from({ length: 60 }, (_, index) => ({ check: 'overlaps', t: 1_000 + index, text: `no ${index}`, ids: [`x${index % 30}`] }));
+    const violations = Array.from({ length: 60 }, (_, index) => ({
+      check: 'overlaps',
+      t: 1_000 + index,
+      text: `no ${index}`,
+      ids: [`x${index % 30}`],
+    }));
     const { history } = busy();
     const told = report(history, violations, check(history).figures);
     expect(told.split('\n').filter((line) => line.startsWith('seed 7: overlaps'))).to.have.length(50);

@@ -27,10 +27,35 @@ describe('the figures of a history', () => {
 
   it('count who has a path together, and who goes over to reading', () => {
     const script = calm({ '/b': 3 });
-    for (const id of ['x', 'y', 'z']) script.hold('c1', id, { role: 'reader', call: 990, granted: 1_000, until: 2_000, token: id.charCodeAt(0) });
-    for (const id of ['u', 'v']) script.hold('c2', id, { path: '/b', role: 'lease', call: 990, granted: 1_000, until: 2_000, token: id.charCodeAt(0) });
-    script.hold('c1', 'w', { role: 'writer', kind: 'downgrade', call: 2_990, granted: 3_000, until: 3_100, token: 200 });
-    script.hold('c1', 'r', { role: 'reader', kind: 'downgrade', call: 3_050, granted: 3_051, until: 3_200, token: 200, znode: '/a/r', flow: 'w' });
+    for (const id of ['x', 'y', 'z'])
+      script.hold('c1', id, { role: 'reader', call: 990, granted: 1_000, until: 2_000, token: id.charCodeAt(0) });
+    for (const id of ['u', 'v'])
+      script.hold('c2', id, {
+        path: '/b',
+        role: 'lease',
+        call: 990,
+        granted: 1_000,
+        until: 2_000,
+        token: id.charCodeAt(0),
+      });
+    script.hold('c1', 'w', {
+      role: 'writer',
+      kind: 'downgrade',
+      call: 2_990,
+      granted: 3_000,
+      until: 3_100,
+      token: 200,
+    });
+    script.hold('c1', 'r', {
+      role: 'reader',
+      kind: 'downgrade',
+      call: 3_050,
+      granted: 3_051,
+      until: 3_200,
+      token: 200,
+      znode: '/a/r',
+      flow: 'w',
+    });
     expect(script.findings).to.deep.equal([]);
     expect(figuresOf(script.history)).to.deep.include({ readersTogether: 3, leasesTogether: 2, downgrades: 1 });
   });
@@ -61,17 +86,31 @@ describe('the figures of a history', () => {
       .hold('c2', 'w', { call: 9_995, granted: 15_000, until: 15_100, token: 15 })
       .lose('c1', 'v', 20_001);
     expect(script.findings).to.deep.equal([]);
-    expect(figuresOf(script.history)).to.deep.include({ losses: { 'session-deadline': 3 }, smallestMarginMs: 250, slowestNewsMs: undefined });
+    expect(figuresOf(script.history)).to.deep.include({
+      losses: { 'session-deadline': 3 },
+      smallestMarginMs: 250,
+      slowestNewsMs: undefined,
+    });
   });
 
   it('have a margin below zero when a loss was told too late', () => {
-    const script = calm().fault('silent-link', 'c1', 900, 5_000).hold('c1', 'x', { call: 990, granted: 1_000, token: 10 }).lose('c1', 'x', 4_000);
-    expect(figuresOf(script.hold('c2', 'y', { call: 995, granted: 3_900, until: 4_500, token: 11 }).history)).to.deep.include({ smallestMarginMs: -100 });
+    const script = calm()
+      .fault('silent-link', 'c1', 900, 5_000)
+      .hold('c1', 'x', { call: 990, granted: 1_000, token: 10 })
+      .lose('c1', 'x', 4_000);
+    expect(
+      figuresOf(script.hold('c2', 'y', { call: 995, granted: 3_900, until: 4_500, token: 11 }).history),
+    ).to.deep.include({ smallestMarginMs: -100 });
   });
 
   it('have no news of a session that was closed when its hold was lost already', () => {
-    const script = calm().fault('silent-link', 'c1', 900, 5_000).hold('c1', 'x', { call: 990, granted: 1_000, token: 10 }).lose('c1', 'x', 4_000);
-    expect(figuresOf(script.fault('close-session', 'c1', 9_000, 9_005).history)).to.deep.include({ slowestNewsMs: undefined });
+    const script = calm()
+      .fault('silent-link', 'c1', 900, 5_000)
+      .hold('c1', 'x', { call: 990, granted: 1_000, token: 10 })
+      .lose('c1', 'x', 4_000);
+    expect(figuresOf(script.fault('close-session', 'c1', 9_000, 9_005).history)).to.deep.include({
+      slowestNewsMs: undefined,
+    });
   });
 
   it('have the slowest news of a deletion', () => {
@@ -82,11 +121,17 @@ describe('the figures of a history', () => {
       .hold('c2', 'y', { call: 1_990, granted: 2_000, token: 11 })
       .fault('close-session', 'c2', 2_100, 2_105)
       .lose('c2', 'y', 2_140, 'session-expired');
-    expect(figuresOf(script.history)).to.deep.include({ losses: { 'node-deleted': 1, 'session-expired': 1 }, slowestNewsMs: 40, smallestMarginMs: undefined });
+    expect(figuresOf(script.history)).to.deep.include({
+      losses: { 'node-deleted': 1, 'session-expired': 1 },
+      slowestNewsMs: 40,
+      smallestMarginMs: undefined,
+    });
   });
 
   it('are a table', () => {
-    const lines = table(figuresOf(calm().fault('cut-link', 'c1', 900, 901).history)).split('\n').map((line) => line.trim());
+    const lines = table(figuresOf(calm().fault('cut-link', 'c1', 900, 901).history))
+      .split('\n')
+      .map((line) => line.trim());
     expect(lines).to.include.members(['grants  3', 'longest time without progress  -', 'cut-link  1']);
   });
 });

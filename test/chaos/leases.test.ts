@@ -14,44 +14,77 @@ function crowded(max: number): Script {
 describe('leases in a history', () => {
   it('may be as many as there are', () => {
     expect(crowded(2).findings).to.deep.equal([]);
-    expect(crowded(3).hold('c2', 'z', { role, call: 995, granted: 1_500, until: 3_000, token: 12 }).findings).to.deep.equal([]);
+    expect(
+      crowded(3).hold('c2', 'z', { role, call: 995, granted: 1_500, until: 3_000, token: 12 }).findings,
+    ).to.deep.equal([]);
   });
 
   it('must not be more, of whomever they are', () => {
     expect(crowded(1).findings).to.deep.equal(['leases']);
-    expect(crowded(2).hold('c2', 'z', { role, call: 995, granted: 1_500, until: 3_000, token: 12 }).findings).to.deep.equal(['leases']);
+    expect(
+      crowded(2).hold('c2', 'z', { role, call: 995, granted: 1_500, until: 3_000, token: 12 }).findings,
+    ).to.deep.equal(['leases']);
   });
 
   it('may follow each other at once', () => {
-    expect(crowded(2).hold('c2', 'z', { role, call: 995, granted: 2_000, until: 3_000, token: 12 }).findings).to.deep.equal([]);
+    expect(
+      crowded(2).hold('c2', 'z', { role, call: 995, granted: 2_000, until: 3_000, token: 12 }).findings,
+    ).to.deep.equal([]);
   });
 
   it('are counted at any moment, not from neighbour to neighbour', () => {
     const script = calm({ '/a': 2 }).hold('c1', 'long', { role, call: 990, granted: 1_000, until: 5_000, token: 10 });
-    for (let index = 0; index < 3; index += 1) script.hold('c2', `short${index}`, { role, call: 995, granted: 1_100 + 100 * index, until: 1_150 + 100 * index, token: 11 + index });
+    for (let index = 0; index < 3; index += 1)
+      script.hold('c2', `short${index}`, {
+        role,
+        call: 995,
+        granted: 1_100 + 100 * index,
+        until: 1_150 + 100 * index,
+        token: 11 + index,
+      });
     expect(script.findings).to.deep.equal([]);
-    script.hold('c2', 'second', { role, call: 995, granted: 2_000, until: 3_000, token: 20 }).hold('c2', 'third', { role, call: 995, granted: 2_900, until: 3_000, token: 21 });
+    script
+      .hold('c2', 'second', { role, call: 995, granted: 2_000, until: 3_000, token: 20 })
+      .hold('c2', 'third', { role, call: 995, granted: 2_900, until: 3_000, token: 21 });
     expect(script.findings).to.deep.equal(['leases']);
   });
 
   it('of a killed process are over, and of one that is told late are not', () => {
-    const killed = crowded(3).fault('kill-client', 'c2', 1_200, 5_000).say(5_100, { type: 'started', client: 'c2', incarnation: 2 });
+    const killed = crowded(3)
+      .fault('kill-client', 'c2', 1_200, 5_000)
+      .say(5_100, { type: 'started', client: 'c2', incarnation: 2 });
     killed.hold('c2', 'z', { role, call: 995, granted: 1_100, token: 12 });
-    expect(killed.hold('c1', 'u', { role, call: 1_000, granted: 1_300, until: 1_400, token: 13 }).findings).to.deep.equal([]);
-    const late = crowded(3).fault('silent-link', 'c2', 1_000, 5_000).hold('c2', 'z', { role, call: 995, granted: 1_100, token: 12 }).lose('c2', 'z', 1_301);
-    expect(late.hold('c1', 'u', { role, call: 1_000, granted: 1_300, until: 1_400, token: 13 }).findings).to.deep.equal(['leases']);
+    expect(
+      killed.hold('c1', 'u', { role, call: 1_000, granted: 1_300, until: 1_400, token: 13 }).findings,
+    ).to.deep.equal([]);
+    const late = crowded(3)
+      .fault('silent-link', 'c2', 1_000, 5_000)
+      .hold('c2', 'z', { role, call: 995, granted: 1_100, token: 12 })
+      .lose('c2', 'z', 1_301);
+    expect(late.hold('c1', 'u', { role, call: 1_000, granted: 1_300, until: 1_400, token: 13 }).findings).to.deep.equal(
+      ['leases'],
+    );
   });
 
   it('of another path are not counted', () => {
-    const script = calm({ '/a': 1, '/b': 1 }).hold('c1', 'x', { role, call: 990, granted: 1_000, until: 2_000, token: 10 });
-    expect(script.hold('c1', 'y', { path: '/b', role, call: 990, granted: 1_000, until: 2_000, token: 11 }).findings).to.deep.equal([]);
+    const script = calm({ '/a': 1, '/b': 1 }).hold('c1', 'x', {
+      role,
+      call: 990,
+      granted: 1_000,
+      until: 2_000,
+      token: 10,
+    });
+    expect(
+      script.hold('c1', 'y', { path: '/b', role, call: 990, granted: 1_000, until: 2_000, token: 11 }).findings,
+    ).to.deep.equal([]);
   });
 
   it('have tokens that are different, in any order', () => {
     const tokens = (first: number, second: number): string[] =>
       calm({ '/a': 2 })
         .hold('c1', 'x', { role, call: 990, granted: 1_000, until: 2_000, token: first, znode: '/a/leases/one' })
-        .hold('c2', 'y', { role, call: 995, granted: 1_100, until: 2_100, token: second, znode: '/a/leases/other' }).findings;
+        .hold('c2', 'y', { role, call: 995, granted: 1_100, until: 2_100, token: second, znode: '/a/leases/other' })
+        .findings;
     expect(tokens(11, 10)).to.deep.equal([]);
     expect(tokens(10, 10)).to.deep.equal(['tokens']);
   });
@@ -70,7 +103,8 @@ describe('a semaphore after a fault was healed', () => {
   /** Held by so many until after the window, while c2 waits. */
   const waiting = (max: number, holders: number, until = healed + windowMs + 10_000): Script => {
     const script = calm({ '/a': max }).fault('cut-link', 'c1', 8_000, healed);
-    for (let index = 0; index < holders; index += 1) script.hold('c1', `h${index}`, { role, call: 7_000, granted: 7_001, until, token: 10 + index });
+    for (let index = 0; index < holders; index += 1)
+      script.hold('c1', `h${index}`, { role, call: 7_000, granted: 7_001, until, token: 10 + index });
     return script.hold('c2', 'w', { role, call: 9_000, granted: until + 1, until: until + 2, token: 30 });
   };
 

@@ -34,16 +34,23 @@ describe('the end of a history', () => {
 
 describe('a warning in a history', () => {
   for (const what of ['unhandledRejection', 'uncaughtException', 'warning'] as const) {
-    it(`is a violation: ${what}`, () => expect(calm().say(1_000, { type: 'warning', client: 'c1', what, error: 'Error: no' }).findings).to.deep.equal(['warnings']));
+    it(`is a violation: ${what}`, () =>
+      expect(calm().say(1_000, { type: 'warning', client: 'c1', what, error: 'Error: no' }).findings).to.deep.equal([
+        'warnings',
+      ]));
   }
 });
 
 describe('a history in which nothing happens', () => {
   it('tests nothing', () => {
-    expect(check(new Script().end(1_000).history).violations.map(({ text }) => text)).to.deep.equal(['nothing was ever granted']);
+    expect(check(new Script().end(1_000).history).violations.map(({ text }) => text)).to.deep.equal([
+      'nothing was ever granted',
+    ]);
   });
 
   it('tests nothing of a client that was never granted', () => {
-    expect(calm().without((event) => 'id' in event && event.client === 'c1').findings).to.deep.equal(['run-without-grants']);
+    expect(calm().without((event) => 'id' in event && event.client === 'c1').findings).to.deep.equal([
+      'run-without-grants',
+    ]);
   });
 });

@@ -13,7 +13,10 @@ function failedAt(t: number): Script {
     .own('c1', 'x', t, { type: 'refused', outcome: 'error', error: 'ERR_LOCK_REQUEST_FAILED' });
 }
 
-for (const [what, made] of [['a loss', lostAt], ['a failure', failedAt]] as const) {
+for (const [what, made] of [
+  ['a loss', lostAt],
+  ['a failure', failedAt],
+] as const) {
   describe(`${what} in a history`, () => {
     it('needs a fault', () => expect(made(20_000).findings).to.deep.equal(['losses']));
 
@@ -36,8 +39,12 @@ for (const [what, made] of [['a loss', lostAt], ['a failure', failedAt]] as cons
 
 describe('a loss in a history', () => {
   it('is explained by a deletion only if that was its own znode', () => {
-    expect(lostAt(20_000, 'node-deleted').fault('delete-znode', '/a/lock-10', 19_990, 19_991, ['c1', 'c2']).findings).to.deep.equal([]);
-    expect(lostAt(20_000, 'node-deleted').fault('delete-znode', '/a/lock-11', 19_990, 19_991, ['c1', 'c2']).findings).to.deep.equal(['losses']);
+    expect(
+      lostAt(20_000, 'node-deleted').fault('delete-znode', '/a/lock-10', 19_990, 19_991, ['c1', 'c2']).findings,
+    ).to.deep.equal([]);
+    expect(
+      lostAt(20_000, 'node-deleted').fault('delete-znode', '/a/lock-11', 19_990, 19_991, ['c1', 'c2']).findings,
+    ).to.deep.equal(['losses']);
   });
 
   it('of a deleted znode explains that its own flow is refused', () => {
@@ -53,7 +60,9 @@ describe('a loss in a history', () => {
   it('needs no fault when the client was closed, and left', () => {
     expect(lostAt(59_990, 'client-closed').findings).to.deep.equal([]);
     expect(lostAt(59_990, 'session-deadline').findings).to.deep.equal(['losses']);
-    expect(lostAt(59_990, 'client-closed').without((event) => event.type === 'left' && event.client === 'c1').findings).to.deep.equal(['losses', 'settled']);
+    expect(
+      lostAt(59_990, 'client-closed').without((event) => event.type === 'left' && event.client === 'c1').findings,
+    ).to.deep.equal(['losses', 'settled']);
   });
 
   it('must be told by the signal', () => {
@@ -75,7 +84,9 @@ describe('a loss in a history', () => {
 describe('a refusal in a history', () => {
   it('that was asked for needs no fault', () => {
     for (const outcome of ['none', 'aborted'] as const) {
-      const script = calm().own('c1', 'x', 990, { type: 'call', path: '/a', kind: 'timed', flow: 'x' }).own('c1', 'x', 1_000, { type: 'refused', outcome });
+      const script = calm()
+        .own('c1', 'x', 990, { type: 'call', path: '/a', kind: 'timed', flow: 'x' })
+        .own('c1', 'x', 1_000, { type: 'refused', outcome });
       expect(script.findings).to.deep.equal([]);
     }
   });

@@ -12,7 +12,9 @@ function swapped(kind: CallKind = 'plain', flow = 'x'): Script {
 
 describe('calls of one process in a history', () => {
   it('are granted in their order', () => {
-    const script = calm().hold('c1', 'x', { call: 1_000, granted: 1_100, until: 1_200, token: 10 }).hold('c1', 'y', { call: 1_001, granted: 1_300, until: 1_400, token: 11 });
+    const script = calm()
+      .hold('c1', 'x', { call: 1_000, granted: 1_100, until: 1_200, token: 10 })
+      .hold('c1', 'y', { call: 1_001, granted: 1_300, until: 1_400, token: 11 });
     expect(script.findings).to.deep.equal([]);
     expect(pairsInOrder(script.history).map((pair) => pair.map(({ id }) => id))).to.deep.equal([['x', 'y']]);
   });
@@ -33,12 +35,16 @@ describe('calls of one process in a history', () => {
   });
 
   it('of two processes are not compared', () => {
-    const script = calm().hold('c2', 'y', { call: 1_001, granted: 1_100, until: 1_200, token: 10 }).hold('c1', 'x', { call: 1_000, granted: 1_300, until: 1_400, token: 11 });
+    const script = calm()
+      .hold('c2', 'y', { call: 1_001, granted: 1_100, until: 1_200, token: 10 })
+      .hold('c1', 'x', { call: 1_000, granted: 1_300, until: 1_400, token: 11 });
     expect(script.findings).to.deep.equal([]);
   });
 
   it('for two paths are not compared', () => {
-    const script = calm().hold('c1', 'y', { path: '/b', call: 1_001, granted: 1_100, until: 1_200, token: 10 }).hold('c1', 'x', { call: 1_000, granted: 1_300, until: 1_400, token: 11 });
+    const script = calm()
+      .hold('c1', 'y', { path: '/b', call: 1_001, granted: 1_100, until: 1_200, token: 10 })
+      .hold('c1', 'x', { call: 1_000, granted: 1_300, until: 1_400, token: 11 });
     expect(script.findings).to.deep.equal([]);
   });
 
@@ -54,7 +60,9 @@ describe('calls of one process in a history', () => {
   });
 
   it('may change it when something of their session is lost', () => {
-    const script = swapped().hold('c1', 'z', { path: '/b', call: 900, granted: 910, token: 9 }).fault('close-session', 'c1', 1_040, 1_045);
+    const script = swapped()
+      .hold('c1', 'z', { path: '/b', call: 900, granted: 910, token: 9 })
+      .fault('close-session', 'c1', 1_040, 1_045);
     expect(script.lose('c1', 'z', 1_050).findings).to.deep.equal([]);
   });
 
@@ -64,9 +72,19 @@ describe('calls of one process in a history', () => {
   });
 
   it('may change it while one waits for another acquire of its flow', () => {
-    const waiting = swapped('re-entrant', 'f').own('c1', 'w', 990, { type: 'call', path: '/a', kind: 're-entrant', flow: 'f' });
+    const waiting = swapped('re-entrant', 'f').own('c1', 'w', 990, {
+      type: 'call',
+      path: '/a',
+      kind: 're-entrant',
+      flow: 'f',
+    });
     expect(waiting.own('c1', 'w', 1_050, { type: 'refused', outcome: 'aborted' }).findings).to.deep.equal([]);
-    const over = swapped('re-entrant', 'f').own('c1', 'w', 990, { type: 'call', path: '/a', kind: 're-entrant', flow: 'f' });
+    const over = swapped('re-entrant', 'f').own('c1', 'w', 990, {
+      type: 'call',
+      path: '/a',
+      kind: 're-entrant',
+      flow: 'f',
+    });
     expect(over.own('c1', 'w', 995, { type: 'refused', outcome: 'aborted' }).findings).to.deep.equal(['order']);
   });
 

@@ -20,14 +20,17 @@ describe('holds in a history', () => {
   });
 
   it('overlap when the next is granted before the loss is told, however short', () => {
-    const told = (t: number): string[] => withNext(open().fault('silent-link', 'c1', 900, 5_000).lose('c1', 'x', t)).findings;
+    const told = (t: number): string[] =>
+      withNext(open().fault('silent-link', 'c1', 900, 5_000).lose('c1', 'x', t)).findings;
     expect(told(3_000.1)).to.deep.equal(['overlaps']);
     expect(told(2_999.9)).to.deep.equal([]);
   });
 
   it('overlap when one is granted and gone within another', () => {
     const script = open().release('c1', 'x', 9_000);
-    expect(script.hold('c2', 'y', { call: 995, granted: 2_000, until: 3_000, token: 11 }).findings).to.deep.equal(['overlaps']);
+    expect(script.hold('c2', 'y', { call: 995, granted: 2_000, until: 3_000, token: 11 }).findings).to.deep.equal([
+      'overlaps',
+    ]);
   });
 
   it('end for a running owner with the first look that says no', () => {
@@ -37,7 +40,9 @@ describe('holds in a history', () => {
 
   it('of two paths do not meet', () => {
     const script = calm().hold('c1', 'x', { call: 990, granted: 1_000, until: 9_000, token: 10 });
-    expect(script.hold('c2', 'y', { path: '/b', call: 995, granted: 2_000, until: 3_000, token: 11 }).findings).to.deep.equal([]);
+    expect(
+      script.hold('c2', 'y', { path: '/b', call: 995, granted: 2_000, until: 3_000, token: 11 }).findings,
+    ).to.deep.equal([]);
   });
 
   it('of one flow are one, and go on until the last of them is released', () => {
@@ -51,25 +56,37 @@ describe('holds in a history', () => {
 
   it('of one flow are one owner, also with two znodes', () => {
     const script = calm().hold('c1', 'x', { call: 990, granted: 1_000, until: 4_000, token: 10 }); // writes at 2,500
-    expect(script.hold('c1', 'x2', { call: 2_300, granted: 2_400, until: 2_800, token: 11, flow: 'x' }).findings).to.deep.equal([]);
+    expect(
+      script.hold('c1', 'x2', { call: 2_300, granted: 2_400, until: 2_800, token: 11, flow: 'x' }).findings,
+    ).to.deep.equal([]);
   });
 
   it('that are not valid when they come to their code claim nothing, and should not have been given', () => {
-    const script = open().fault('stop-client', 'c1', 900, 2_900).without((event) => event.type === 'granted' && event.id === 'x');
+    const script = open()
+      .fault('stop-client', 'c1', 900, 2_900)
+      .without((event) => event.type === 'granted' && event.id === 'x');
     script.own('c1', 'x', 3_500, { type: 'granted', path: '/a', hold: '/a/lock-10', token: '10', valid: false });
     expect(withNext(script.lose('c1', 'x', 3_501)).findings).to.deep.equal(['granted-invalid']);
   });
 
   it('of one znode and two flows are a stranger let in', () => {
     const script = calm().hold('c1', 'x', { call: 990, granted: 1_000, until: 2_000, token: 10 });
-    expect(script.hold('c1', 'y', { call: 1_100, granted: 1_200, until: 1_900, token: 10 }).findings).to.deep.equal(['strangers']);
+    expect(script.hold('c1', 'y', { call: 1_100, granted: 1_200, until: 1_900, token: 10 }).findings).to.deep.equal([
+      'strangers',
+    ]);
   });
 
   it('are not valid again once they were not', () => {
-    const script = open().fault('silent-link', 'c1', 900, 5_000).look('c1', 'x', 1_100, false).look('c1', 'x', 1_200, true).lose('c1', 'x', 1_300);
+    const script = open()
+      .fault('silent-link', 'c1', 900, 5_000)
+      .look('c1', 'x', 1_100, false)
+      .look('c1', 'x', 1_200, true)
+      .lose('c1', 'x', 1_300);
     expect(script.findings).to.deep.equal(['valid-after-lost']);
     const afterLoss = open().fault('silent-link', 'c1', 900, 5_000).look('c1', 'x', 1_250, true).lose('c1', 'x', 1_200);
-    expect(afterLoss.without((event) => event.type === 'releasing' && event.id === 'x').findings).to.deep.equal(['valid-after-lost']);
+    expect(afterLoss.without((event) => event.type === 'releasing' && event.id === 'x').findings).to.deep.equal([
+      'valid-after-lost',
+    ]);
   });
 });
 
@@ -85,7 +102,9 @@ describe('a stopped holder', () => {
   });
 
   it('is not excused when its first look says yes', () => {
-    expect(withNext(stopped().look('c1', 'x', 7_001, true).lose('c1', 'x', 7_002)).findings).to.deep.equal(['overlaps']);
+    expect(withNext(stopped().look('c1', 'x', 7_001, true).lose('c1', 'x', 7_002)).findings).to.deep.equal([
+      'overlaps',
+    ]);
   });
 
   it('is not excused for what it did before it was stopped', () => {
@@ -98,26 +117,33 @@ describe('a stopped holder', () => {
   });
 
   it('is not excused by the stop of another client', () => {
-    const script = open().fault('stop-client', 'c2', 1_200, 2_900).fault('silent-link', 'c1', 1_200, 2_900).lose('c1', 'x', 3_500);
+    const script = open()
+      .fault('stop-client', 'c2', 1_200, 2_900)
+      .fault('silent-link', 'c1', 1_200, 2_900)
+      .lose('c1', 'x', 3_500);
     expect(withNext(script).findings).to.deep.equal(['overlaps']);
   });
 });
 
 describe('a killed holder', () => {
   it('claims nothing after its death', () => {
-    const script = open().fault('kill-client', 'c1', 1_200, 5_000).say(5_100, { type: 'started', client: 'c1', incarnation: 2 });
+    const script = open()
+      .fault('kill-client', 'c1', 1_200, 5_000)
+      .say(5_100, { type: 'started', client: 'c1', incarnation: 2 });
     expect(withNext(script).findings).to.deep.equal([]);
   });
 
   it('claims the lock until its death, and for as long as it was seen to be valid', () => {
-    const killed = (t: number): Script => open().fault('kill-client', 'c1', t, 5_000).say(5_100, { type: 'started', client: 'c1', incarnation: 2 });
+    const killed = (t: number): Script =>
+      open().fault('kill-client', 'c1', t, 5_000).say(5_100, { type: 'started', client: 'c1', incarnation: 2 });
     expect(withNext(killed(3_100)).findings).to.deep.equal(['overlaps']);
     expect(withNext(killed(2_999).look('c1', 'x', 3_001, true)).findings).to.deep.equal(['overlaps']);
   });
 });
 
 describe('a holder whom a third party robs', () => {
-  const robbed = (toldAt: number): Script => open().fault('delete-znode', '/a/lock-10', 2_990, 2_995, ['c1', 'c2']).lose('c1', 'x', toldAt, 'node-deleted');
+  const robbed = (toldAt: number): Script =>
+    open().fault('delete-znode', '/a/lock-10', 2_990, 2_995, ['c1', 'c2']).lose('c1', 'x', toldAt, 'node-deleted');
 
   it('is excused until it is told', () => {
     expect(withNext(robbed(3_050)).findings).to.deep.equal([]);
@@ -134,12 +160,19 @@ describe('a holder whom a third party robs', () => {
   });
 
   it('is not excused by the deletion of another znode', () => {
-    const script = open().fault('delete-znode', '/a/lock-9', 2_990, 2_995, ['c1', 'c2']).fault('silent-link', 'c1', 2_990, 2_995).lose('c1', 'x', 3_050);
+    const script = open()
+      .fault('delete-znode', '/a/lock-9', 2_990, 2_995, ['c1', 'c2'])
+      .fault('silent-link', 'c1', 2_990, 2_995)
+      .lose('c1', 'x', 3_050);
     expect(withNext(script).findings).to.deep.equal(['overlaps']);
   });
 
   it('is excused alike when its session is closed', () => {
-    const closed = (client: string): Script => open().fault('close-session', client, 2_990, 2_995).fault('silent-link', 'c1', 2_990, 2_995).lose('c1', 'x', 3_050, 'session-expired');
+    const closed = (client: string): Script =>
+      open()
+        .fault('close-session', client, 2_990, 2_995)
+        .fault('silent-link', 'c1', 2_990, 2_995)
+        .lose('c1', 'x', 3_050, 'session-expired');
     expect(withNext(closed('c1')).findings).to.deep.equal([]);
     expect(withNext(closed('c2')).findings).to.deep.equal(['overlaps']);
   });

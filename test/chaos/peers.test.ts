@@ -19,7 +19,10 @@ describe('a peer in a history', () => {
 
   it('must not be granted while one of ours is valid', () => {
     const released = (t: number): string[] =>
-      mixed().hold('c1', 'x', { call: 990, granted: 1_000, token: 10 }).release('c1', 'x', t).peer('j1', 'y', { call: 995, granted: 2_000, looks: [2_001], until: 2_100, token: 11 }).findings;
+      mixed()
+        .hold('c1', 'x', { call: 990, granted: 1_000, token: 10 })
+        .release('c1', 'x', t)
+        .peer('j1', 'y', { call: 995, granted: 2_000, looks: [2_001], until: 2_100, token: 11 }).findings;
     expect(released(2_000)).to.deep.equal([]);
     expect(released(2_001)).to.deep.equal(['overlaps']);
   });
@@ -37,13 +40,17 @@ describe('a peer in a history', () => {
 
   it('must not find one of ours there while the servers confirm its znode', () => {
     const looking = (...looks: readonly number[]): string[] =>
-      mixed().peer('j1', 'y', { call: 990, granted: 1_000, looks, until: 3_000, token: 10 }).hold('c1', 'x', { call: 995, granted: 2_000, until: 2_100, token: 11 }).findings;
+      mixed()
+        .peer('j1', 'y', { call: 990, granted: 1_000, looks, until: 3_000, token: 10 })
+        .hold('c1', 'x', { call: 995, granted: 2_000, until: 2_100, token: 11 }).findings;
     expect(looking(1_001, 2_001)).to.deep.equal(['overlaps']);
     expect(looking(1_001, 1_999)).to.deep.equal([]);
   });
 
   it('may believe in its lock for as long as it likes, and is told late', () => {
-    const script = mixed().peer('j1', 'y', { call: 990, granted: 1_000, looks: [1_001, 1_999], token: 10 }).hold('c1', 'x', { call: 995, granted: 2_000, until: 2_100, token: 11 });
+    const script = mixed()
+      .peer('j1', 'y', { call: 990, granted: 1_000, looks: [1_001, 1_999], token: 10 })
+      .hold('c1', 'x', { call: 995, granted: 2_000, until: 2_100, token: 11 });
     script.look('j1', 'y', 9_000, false).own('j1', 'y', 9_001, { type: 'released', outcome: 'lost' });
     expect(script.findings).to.deep.equal([]);
   });
@@ -55,7 +62,9 @@ describe('a peer in a history', () => {
   });
 
   it('is as a stopped or killed process for ours: what ours claim after it is over is theirs', () => {
-    const script = mixed().fault('stop-client', 'j1', 1_100, 9_000).peer('j1', 'y', { call: 990, granted: 1_000, looks: [1_001], until: 9_100, token: 10 });
+    const script = mixed()
+      .fault('stop-client', 'j1', 1_100, 9_000)
+      .peer('j1', 'y', { call: 990, granted: 1_000, looks: [1_001], until: 9_100, token: 10 });
     expect(script.hold('c1', 'x', { call: 995, granted: 6_000, until: 6_100, token: 11 }).findings).to.deep.equal([]);
   });
 
@@ -63,14 +72,32 @@ describe('a peer in a history', () => {
     const script = mixed({ '/b': 1 })
       .peer('j1', 'x', { call: 990, granted: 1_000, looks: [1_900], until: 2_000, token: 11 })
       .peer('j2', 'y', { call: 995, granted: 1_500, looks: [1_600], until: 1_700, token: 10 })
-      .peer('j1', 'u', { path: '/b', role: 'lease', call: 990, granted: 1_000, looks: [1_900], until: 2_000, token: 12 })
-      .peer('j2', 'v', { path: '/b', role: 'lease', call: 995, granted: 1_500, looks: [1_600], until: 1_700, token: 13 });
+      .peer('j1', 'u', {
+        path: '/b',
+        role: 'lease',
+        call: 990,
+        granted: 1_000,
+        looks: [1_900],
+        until: 2_000,
+        token: 12,
+      })
+      .peer('j2', 'v', {
+        path: '/b',
+        role: 'lease',
+        call: 995,
+        granted: 1_500,
+        looks: [1_600],
+        until: 1_700,
+        token: 13,
+      });
     expect(script.findings).to.deep.equal([]);
   });
 
   it('must not write while one of ours reads, nor read while one of ours writes', () => {
     const beside = (ours: 'reader' | 'writer', theirs: 'reader' | 'writer'): string[] =>
-      mixed().hold('c1', 'x', { role: ours, call: 990, granted: 1_000, until: 2_000, token: 10 }).peer('j1', 'y', { role: theirs, call: 995, granted: 1_500, looks: [1_501], until: 1_600, token: 11 }).findings;
+      mixed()
+        .hold('c1', 'x', { role: ours, call: 990, granted: 1_000, until: 2_000, token: 10 })
+        .peer('j1', 'y', { role: theirs, call: 995, granted: 1_500, looks: [1_501], until: 1_600, token: 11 }).findings;
     expect(beside('reader', 'reader')).to.deep.equal([]);
     expect(beside('reader', 'writer')).to.deep.equal(['overlaps']);
     expect(beside('writer', 'reader')).to.deep.equal(['overlaps']);
@@ -88,7 +115,9 @@ describe('a peer in a history', () => {
 
   it('has tokens that are compared with ours', () => {
     const after = (token: number): string[] =>
-      mixed().hold('c1', 'x', { call: 990, granted: 1_000, until: 1_100, token: 20 }).peer('j1', 'y', { call: 995, granted: 1_200, looks: [1_201], until: 1_300, token }).findings;
+      mixed()
+        .hold('c1', 'x', { call: 990, granted: 1_000, until: 1_100, token: 20 })
+        .peer('j1', 'y', { call: 995, granted: 1_200, looks: [1_201], until: 1_300, token }).findings;
     expect(after(21)).to.deep.equal([]);
     expect(after(19)).to.deep.equal(['tokens']);
   });
@@ -114,12 +143,18 @@ describe('a peer in a history', () => {
   });
 
   it('must have been granted something, or nothing was tested of it', () => {
-    expect(mixed().without((event) => 'id' in event && event.client === 'j2').findings).to.deep.equal(['run-without-grants']);
+    expect(mixed().without((event) => 'id' in event && event.client === 'j2').findings).to.deep.equal([
+      'run-without-grants',
+    ]);
   });
 
   it('is counted', () => {
     const { grants, grantsOfPeers, handOversWithPeers } = figuresOf(mixed().history);
-    expect({ grants, grantsOfPeers, handOversWithPeers }).to.deep.equal({ grants: 4, grantsOfPeers: 2, handOversWithPeers: 1 });
+    expect({ grants, grantsOfPeers, handOversWithPeers }).to.deep.equal({
+      grants: 4,
+      grantsOfPeers: 2,
+      handOversWithPeers: 1,
+    });
   });
 });
 
@@ -129,24 +164,42 @@ describe('after a fault was healed, with peers', () => {
 
   it('a path must not stand still because a peer had it', () => {
     const script = (granted: number): Script =>
-      shaken().peer('j1', 'y', { call: 7_000, granted: 7_001, looks: [7_002], until: healed + 1_000, token: 10 }).hold('c1', 'x', { call: 9_000, granted, until: granted + 1, token: 11 });
+      shaken()
+        .peer('j1', 'y', { call: 7_000, granted: 7_001, looks: [7_002], until: healed + 1_000, token: 10 })
+        .hold('c1', 'x', { call: 9_000, granted, until: granted + 1, token: 11 });
     expect(script(healed + 1_000 + windowMs).findings).to.deep.equal([]);
     expect(script(healed + 1_001 + windowMs).findings).to.deep.equal(['progress']);
   });
 
   it('a path may stand still while a peer goes on, confirmed or not', () => {
-    const script = shaken().peer('j1', 'y', { call: 7_000, granted: 7_001, looks: [7_002], until: healed + 20_000, token: 10 });
-    expect(script.hold('c1', 'x', { call: 9_000, granted: healed + 20_001, until: healed + 20_002, token: 11 }).findings).to.deep.equal([]);
+    const script = shaken().peer('j1', 'y', {
+      call: 7_000,
+      granted: 7_001,
+      looks: [7_002],
+      until: healed + 20_000,
+      token: 10,
+    });
+    expect(
+      script.hold('c1', 'x', { call: 9_000, granted: healed + 20_001, until: healed + 20_002, token: 11 }).findings,
+    ).to.deep.equal([]);
   });
 
   it('a path may stand still for a peer', () => {
-    const script = shaken().peer('j1', 'y', { call: 9_000, granted: healed + 20_000, looks: [healed + 20_001], until: healed + 20_002, token: 10 });
+    const script = shaken().peer('j1', 'y', {
+      call: 9_000,
+      granted: healed + 20_000,
+      looks: [healed + 20_001],
+      until: healed + 20_002,
+      token: 10,
+    });
     expect(script.findings).to.deep.equal([]);
   });
 });
 
 describe('a history in which a path is never granted', () => {
   it('tests nothing of that path', () => {
-    expect(mixed().without((event) => 'id' in event && event.id === 'c1-other').findings).to.deep.equal(['run-without-grants']);
+    expect(mixed().without((event) => 'id' in event && event.id === 'c1-other').findings).to.deep.equal([
+      'run-without-grants',
+    ]);
   });
 });

@@ -17,7 +17,12 @@ describe('the picture of a history', () => {
   });
 
   it('shows each fault, who waits and what is lost', () => {
-    const page = drawn(calm().fault('silent-link', 'c1', 900, 9_000).hold('c1', 'x', { call: 800, granted: 1_000, token: 10 }).lose('c1', 'x', 4_000).history);
+    const page = drawn(
+      calm()
+        .fault('silent-link', 'c1', 900, 9_000)
+        .hold('c1', 'x', { call: 800, granted: 1_000, token: 10 })
+        .lose('c1', 'x', 4_000).history,
+    );
     expect(page).to.match(/<rect class="fault"[^>]+>.*silent-link c1/);
     expect(page.match(/<rect class="hit"/g)).to.have.length(2); // of one client, as a whole and in detail
     expect(page).to.include('<path class="w" d="M').and.include('<path class="x" d="M');
@@ -25,13 +30,20 @@ describe('the picture of a history', () => {
   });
 
   it('shows each violation as a whole and in detail', () => {
-    const page = drawn(calm().hold('c1', 'x', { call: 990, granted: 1_000, token: 10 }).release('c1', 'x', 1_200).hold('c2', 'y', { call: 995, granted: 1_100, until: 1_300, token: 11 }).history);
+    const page = drawn(
+      calm()
+        .hold('c1', 'x', { call: 990, granted: 1_000, token: 10 })
+        .release('c1', 'x', 1_200)
+        .hold('c2', 'y', { call: 995, granted: 1_100, until: 1_300, token: 11 }).history,
+    );
     expect(page.match(/<path class="v"/g)).to.have.length(2);
     expect(page).to.include('<h2>1.100 s overlaps: x (/a, token 10)');
   });
 
   it('needs nothing from elsewhere, and says names as they are', () => {
-    const page = drawn(calm().say(500, { type: 'warning', client: 'c1', what: 'warning', error: '<script src="https://x">&' }).history);
+    const page = drawn(
+      calm().say(500, { type: 'warning', client: 'c1', what: 'warning', error: '<script src="https://x">&' }).history,
+    );
     expect(page).not.to.match(/<script|<link|<img|url\(/);
     expect(page).to.include('&lt;script src=&quot;https://x&quot;&gt;&amp;');
   });

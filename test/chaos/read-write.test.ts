@@ -4,14 +4,21 @@ import { calm, type Script } from './support/script.ts';
 
 /** c1 from 1,000 to 2,000, c2 from 1,500 on. */
 function two(first: Role, second: Role, until = 2_000): Script {
-  return calm().hold('c1', 'x', { role: first, call: 990, granted: 1_000, until, token: 10 }).hold('c2', 'y', { role: second, call: 995, granted: 1_500, until: 1_600, token: 11 });
+  return calm()
+    .hold('c1', 'x', { role: first, call: 990, granted: 1_000, until, token: 10 })
+    .hold('c2', 'y', { role: second, call: 995, granted: 1_500, until: 1_600, token: 11 });
 }
 
 describe('readers and writers in a history', () => {
   it('may read together', () => expect(two('reader', 'reader').findings).to.deep.equal([]));
 
   it('may follow each other at once', () => {
-    for (const [first, second] of [['writer', 'reader'], ['reader', 'writer'], ['writer', 'writer']] as const) expect(two(first, second, 1_500).findings).to.deep.equal([]);
+    for (const [first, second] of [
+      ['writer', 'reader'],
+      ['reader', 'writer'],
+      ['writer', 'writer'],
+    ] as const)
+      expect(two(first, second, 1_500).findings).to.deep.equal([]);
   });
 
   it('must not be let in while somebody writes', () => {
@@ -22,7 +29,13 @@ describe('readers and writers in a history', () => {
   it('must not write while somebody reads', () => expect(two('reader', 'writer').findings).to.deep.equal(['overlaps']));
 
   it('must not write beside the first of several readers', () => {
-    const script = two('reader', 'reader').hold('c2', 'w', { role: 'writer', call: 1_000, granted: 1_700, until: 1_800, token: 12 });
+    const script = two('reader', 'reader').hold('c2', 'w', {
+      role: 'writer',
+      call: 1_000,
+      granted: 1_700,
+      until: 1_800,
+      token: 12,
+    });
     expect(script.findings).to.deep.equal(['overlaps']);
   });
 
@@ -47,8 +60,25 @@ describe('who goes over from writing to reading in a history', () => {
   /** Writes from 1,000 to 2,000, and reads from 1,500 to 3,000. */
   const downgraded = (token: number): Script =>
     calm()
-      .hold('c1', 'w', { role: 'writer', kind: 'downgrade', call: 990, granted: 1_000, until: 2_000, token: 10, flow: 'w' })
-      .hold('c1', 'r', { role: 'reader', kind: 'downgrade', call: 1_500, granted: 1_501, until: 3_000, token, znode: '/a/read-11', flow: 'w' });
+      .hold('c1', 'w', {
+        role: 'writer',
+        kind: 'downgrade',
+        call: 990,
+        granted: 1_000,
+        until: 2_000,
+        token: 10,
+        flow: 'w',
+      })
+      .hold('c1', 'r', {
+        role: 'reader',
+        kind: 'downgrade',
+        call: 1_500,
+        granted: 1_501,
+        until: 3_000,
+        token,
+        znode: '/a/read-11',
+        flow: 'w',
+      });
 
   it('is one owner, and keeps the token', () => expect(downgraded(10).findings).to.deep.equal([]));
 
@@ -58,7 +88,8 @@ describe('who goes over from writing to reading in a history', () => {
   });
 
   it('must keep writers out, and no readers', () => {
-    const withNext = (role: Role): string[] => downgraded(10).hold('c2', 'y', { role, call: 995, granted: 2_500, until: 2_600, token: 12 }).findings;
+    const withNext = (role: Role): string[] =>
+      downgraded(10).hold('c2', 'y', { role, call: 995, granted: 2_500, until: 2_600, token: 12 }).findings;
     expect(withNext('writer')).to.deep.equal(['overlaps']);
     expect(withNext('reader')).to.deep.equal([]);
   });
@@ -74,7 +105,15 @@ describe('who goes over from writing to reading in a history', () => {
     const later = (token: number): string[] =>
       calm()
         .hold('c1', 'w', { role: 'writer', call: 990, granted: 1_000, until: 2_000, token: 10, flow: 'w' })
-        .hold('c1', 'r', { role: 'reader', call: 2_100, granted: 2_101, until: 3_000, token, znode: '/a/read-11', flow: 'w' }).findings;
+        .hold('c1', 'r', {
+          role: 'reader',
+          call: 2_100,
+          granted: 2_101,
+          until: 3_000,
+          token,
+          znode: '/a/read-11',
+          flow: 'w',
+        }).findings;
     expect(later(11)).to.deep.equal([]);
     expect(later(10)).to.deep.equal(['tokens']);
   });

@@ -8,28 +8,47 @@ function called(t = 1_000): Script {
 describe('promises in a history', () => {
   it('must settle', () => expect(called().findings).to.deep.equal(['settled']));
 
-  it('may settle with a refusal', () => expect(called().own('c1', 'x', 1_001, { type: 'refused', outcome: 'aborted' }).findings).to.deep.equal([]));
+  it('may settle with a refusal', () =>
+    expect(called().own('c1', 'x', 1_001, { type: 'refused', outcome: 'aborted' }).findings).to.deep.equal([]));
 
   it('must be released once they are granted', () => {
     // Nobody is granted the lock afterwards, and so nothing overlaps.
     expect(calm().hold('c1', 'x', { call: 1_000, granted: 1_001, token: 10 }).findings).to.deep.equal(['settled']);
-    expect(calm().hold('c1', 'x', { call: 1_000, granted: 1_001, token: 10 }).own('c1', 'x', 1_100, { type: 'releasing', valid: true }).findings).to.deep.equal(['settled']);
+    expect(
+      calm()
+        .hold('c1', 'x', { call: 1_000, granted: 1_001, token: 10 })
+        .own('c1', 'x', 1_100, { type: 'releasing', valid: true }).findings,
+    ).to.deep.equal(['settled']);
   });
 
   it('die with a process that was killed', () => {
-    expect(called().fault('kill-client', 'c1', 1_100, 1_200).say(1_300, { type: 'started', client: 'c1', incarnation: 2 }).findings).to.deep.equal([]);
-    expect(called().without(({ type }) => type === 'left').fault('kill-client', 'c1', 1_100, 1_200).say(60_000, { type: 'left', client: 'c2' }).findings).to.deep.equal([]);
+    expect(
+      called().fault('kill-client', 'c1', 1_100, 1_200).say(1_300, { type: 'started', client: 'c1', incarnation: 2 })
+        .findings,
+    ).to.deep.equal([]);
+    expect(
+      called()
+        .without(({ type }) => type === 'left')
+        .fault('kill-client', 'c1', 1_100, 1_200)
+        .say(60_000, { type: 'left', client: 'c2' }).findings,
+    ).to.deep.equal([]);
   });
 
   it('do not die with another one', () => {
     // Too late for anything to be missed afterwards.
-    const script = called(59_000).fault('kill-client', 'c2', 59_100, 59_200).say(59_300, { type: 'started', client: 'c2', incarnation: 2 });
+    const script = called(59_000)
+      .fault('kill-client', 'c2', 59_100, 59_200)
+      .say(59_300, { type: 'started', client: 'c2', incarnation: 2 });
     expect(script.findings).to.deep.equal(['settled']);
   });
 
   it('of a process that was started again must settle, when that one lives', () => {
-    const script = calm().fault('kill-client', 'c1', 1_100, 1_200).say(1_300, { type: 'started', client: 'c1', incarnation: 2 });
-    expect(script.own('c1', 'x', 2_000, { type: 'call', path: '/a', kind: 'plain', flow: 'x' }).findings).to.deep.equal(['settled']);
+    const script = calm()
+      .fault('kill-client', 'c1', 1_100, 1_200)
+      .say(1_300, { type: 'started', client: 'c1', incarnation: 2 });
+    expect(script.own('c1', 'x', 2_000, { type: 'call', path: '/a', kind: 'plain', flow: 'x' }).findings).to.deep.equal(
+      ['settled'],
+    );
   });
 
   it('settle at their timeout, or not much later', () => {
@@ -41,14 +60,23 @@ describe('promises in a history', () => {
     expect(refusedAfter(sessionTimeoutMs)).to.deep.equal([]);
     expect(refusedAfter(sessionTimeoutMs + 1)).to.deep.equal(['settled']);
     expect(refusedAfter(sessionTimeoutMs + 1, 'stop-client')).to.deep.equal([]);
-    const granted = calm().hold('c1', 'x', { call: 1_000, timeoutMs: 500, granted: 6_000, until: 6_100, token: 10, kind: 'timed' });
+    const granted = calm().hold('c1', 'x', {
+      call: 1_000,
+      timeoutMs: 500,
+      granted: 6_000,
+      until: 6_100,
+      token: 10,
+      kind: 'timed',
+    });
     expect(granted.findings).to.deep.equal(['settled']);
   });
 });
 
 describe('a process in a history', () => {
   it('must leave', () => {
-    expect(calm().without((event) => event.type === 'left' && event.client === 'c1').findings).to.deep.equal(['settled']);
+    expect(calm().without((event) => event.type === 'left' && event.client === 'c1').findings).to.deep.equal([
+      'settled',
+    ]);
   });
 
   it('must not die by itself, and its promises are not told one by one', () => {

@@ -3,8 +3,18 @@ import { tokens } from '../../chaos/checks/tokens.ts';
 import { calm, findingsOf, type Script } from './support/script.ts';
 
 /** Without writes: the register has an opinion of its own. */
-function granted(script: Script, client: string, id: string, at: number, token: number, znode?: string, flow = id): Script {
-  return script.hold(client, id, { call: at, granted: at + 1, token, flow, ...(znode === undefined ? {} : { znode }) }).release(client, id, at + 2);
+function granted(
+  script: Script,
+  client: string,
+  id: string,
+  at: number,
+  token: number,
+  znode?: string,
+  flow = id,
+): Script {
+  return script
+    .hold(client, id, { call: at, granted: at + 1, token, flow, ...(znode === undefined ? {} : { znode }) })
+    .release(client, id, at + 2);
 }
 
 describe('tokens in a history', () => {
@@ -17,25 +27,41 @@ describe('tokens in a history', () => {
   });
 
   it('must not be the same for two znodes', () => {
-    expect(granted(granted(calm(), 'c1', 'x', 1_000, 11), 'c2', 'y', 2_000, 11, '/a/other').findings).to.deep.equal(['tokens']);
+    expect(granted(granted(calm(), 'c1', 'x', 1_000, 11), 'c2', 'y', 2_000, 11, '/a/other').findings).to.deep.equal([
+      'tokens',
+    ]);
   });
 
   it('must not be two for one znode', () => {
-    expect(granted(granted(calm(), 'c1', 'x', 1_000, 11, '/a/one'), 'c1', 'y', 2_000, 12, '/a/one', 'x').findings).to.deep.equal(['tokens']);
+    expect(
+      granted(granted(calm(), 'c1', 'x', 1_000, 11, '/a/one'), 'c1', 'y', 2_000, 12, '/a/one', 'x').findings,
+    ).to.deep.equal(['tokens']);
   });
 
   it('are compared with the largest so far, not with the last', () => {
     const script = granted(granted(calm(), 'c1', 'x', 1_000, 12), 'c2', 'y', 2_000, 10);
-    expect(tokens(granted(script, 'c1', 'z', 3_000, 11).history).map(({ ids }) => ids)).to.deep.equal([['x', 'y'], ['x', 'z']]);
+    expect(tokens(granted(script, 'c1', 'z', 3_000, 11).history).map(({ ids }) => ids)).to.deep.equal([
+      ['x', 'y'],
+      ['x', 'z'],
+    ]);
   });
 
   it('of other paths are not compared', () => {
-    expect(granted(calm(), 'c1', 'x', 1_000, 11).hold('c2', 'y', { path: '/b', call: 2_000, granted: 2_001, until: 2_002, token: 10 }).findings).to.deep.equal([]);
+    expect(
+      granted(calm(), 'c1', 'x', 1_000, 11).hold('c2', 'y', {
+        path: '/b',
+        call: 2_000,
+        granted: 2_001,
+        until: 2_002,
+        token: 10,
+      }).findings,
+    ).to.deep.equal([]);
   });
 
   it('are compared as numbers of any size', () => {
     const text = granted(granted(calm(), 'c1', 'x', 1_000, 1_111), 'c2', 'y', 2_000, 1_112).text;
-    const at = (first: string, second: string): string[] => findingsOf(text.replaceAll('1111', first).replaceAll('1112', second));
+    const at = (first: string, second: string): string[] =>
+      findingsOf(text.replaceAll('1111', first).replaceAll('1112', second));
     expect(at('9007199254740992', '9007199254740993')).to.deep.equal([]);
     expect(at('9007199254740993', '9007199254740992')).to.deep.equal(['tokens']);
     expect(at('999', '1000')).to.deep.equal([]);

@@ -26,7 +26,10 @@ describe('a member of the ensemble in containers that is stopped and started', (
 
   beforeEach(async () => {
     const path = testPath('outage');
-    [holder, waiter] = await Promise.all([LockClient.connect(ensemble.connectString), LockClient.connect(ensemble.connectString)]);
+    [holder, waiter] = await Promise.all([
+      LockClient.connect(ensemble.connectString),
+      LockClient.connect(ensemble.connectString),
+    ]);
     const mutex = new InterProcessMutex(holder, path);
     hold = await mutex.acquire();
     waiting = new Waiting(new InterProcessMutex(waiter, path).acquire());
@@ -60,11 +63,16 @@ describe('a member of the ensemble in containers that is stopped and started', (
 
   it('may be each of them in turn, the leader included: a hold outlives a rolling restart, and the waiter keeps its place', async function () {
     this.timeout(4 * minuteMs);
-    const place = (await new InterProcessMutex(waiter, hold.path.slice(0, hold.path.lastIndexOf('/'))).participants())[1]?.path;
+    const place = (
+      await new InterProcessMutex(waiter, hold.path.slice(0, hold.path.lastIndexOf('/'))).participants()
+    )[1]?.path;
     for (const member of ensemble.members) {
       await ensemble.stopMember(member);
       await ensemble.startMember(member);
-      expect({ isValid: hold.isValid, granted: waiting.isGranted }, member.name).to.deep.equal({ isValid: true, granted: false });
+      expect({ isValid: hold.isValid, granted: waiting.isGranted }, member.name).to.deep.equal({
+        isValid: true,
+        granted: false,
+      });
     }
     expect((await isHandedOver()).path).to.equal(place);
   });

@@ -28,6 +28,9 @@ describe('the single server in a container', () => {
   async function publishedOn(port: number): Promise<(string | undefined)[]> {
     const answer = await askEngine('/containers/json');
     const containers = JSON.parse(answer?.body ?? '[]') as { Ports: Port[] }[];
-    return containers.flatMap(({ Ports }) => Ports).filter(({ PublicPort }) => PublicPort === port).map(({ IP }) => IP);
+    return containers
+      .flatMap(({ Ports }) => Ports)
+      .filter(({ PublicPort }) => PublicPort === port)
+      .map(({ IP }) => IP);
   }
 });

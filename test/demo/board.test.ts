@@ -34,7 +34,9 @@ describe("the demo's board", () => {
   it('tells a grant at once when nobody is inside', () => {
     const board = boardOfThree();
     board.granted(one);
-    expect(told(board.lines())).to.deep.equal(['1 | worker 1 job 1 | token 101 | waited | 5 ms | no hand-over | 2 wait, longest worker 2 job 2']);
+    expect(told(board.lines())).to.deep.equal([
+      '1 | worker 1 job 1 | token 101 | waited | 5 ms | no hand-over | 2 wait, longest worker 2 job 2',
+    ]);
     expect(board.lines()).to.deep.equal([]);
   });
 
@@ -45,7 +47,9 @@ describe("the demo's board", () => {
     board.granted(two);
     expect(board.lines()).to.deep.equal([]);
     board.left(leave(one, 25));
-    expect(told(board.lines())).to.deep.equal(['2 | worker 2 job 2 | token 102 | waited | 26 ms | hand-over | 2.0 ms | 1 wait, longest worker 3 job 3']);
+    expect(told(board.lines())).to.deep.equal([
+      '2 | worker 2 job 2 | token 102 | waited | 26 ms | hand-over | 2.0 ms | 1 wait, longest worker 3 job 3',
+    ]);
   });
 
   it('tells grants in the order in which they were made, not heard of', () => {

@@ -11,7 +11,10 @@ describe("the demo's ZooKeeper", () => {
   });
 
   it('is not chosen for an argument that is unknown', () => {
-    expect(() => chooseDemoZooKeeper(['--reel'], {})).to.throw(RangeError, 'Unknown argument --reel: npm start takes none but --real');
+    expect(() => chooseDemoZooKeeper(['--reel'], {})).to.throw(
+      RangeError,
+      'Unknown argument --reel: npm start takes none but --real',
+    );
   });
 
   it('serves, where it is embedded, and is stopped', async () => {

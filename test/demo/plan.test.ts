@@ -17,7 +17,10 @@ describe("the demo's plan", () => {
   });
 
   it('lets jobs hold the lock for 20 to 60 ms', () => {
-    const holds = (random: number) => planJobs({ workers: 4, jobs: 40 }, () => random).flat().map(({ holdMs }) => holdMs);
+    const holds = (random: number) =>
+      planJobs({ workers: 4, jobs: 40 }, () => random)
+        .flat()
+        .map(({ holdMs }) => holdMs);
     expect(new Set(holds(0))).to.deep.equal(new Set([20]));
     expect(new Set(holds(1))).to.deep.equal(new Set([60]));
   });

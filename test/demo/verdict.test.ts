@@ -49,7 +49,10 @@ describe("the demo's verdict", () => {
   describe('countOverlaps', () => {
     it('is 0 for visits in turn, in whatever order they are reported', () => {
       fc.assert(
-        fc.property(turns.chain((visits) => fc.shuffledSubarray(visits, { minLength: visits.length })), (visits) => countOverlaps(visits) === 0),
+        fc.property(
+          turns.chain((visits) => fc.shuffledSubarray(visits, { minLength: visits.length })),
+          (visits) => countOverlaps(visits) === 0,
+        ),
       );
     });
 
@@ -57,7 +60,9 @@ describe("the demo's verdict", () => {
       fc.assert(
         fc.property(turns, fc.nat(), (visits, pick) => {
           const late = 1 + (pick % (visits.length - 1));
-          const planted = visits.map((own, index) => (index === late ? { ...own, grantedAt: (visits[late - 1]?.leftAt ?? 0n) - 1n } : own));
+          const planted = visits.map((own, index) =>
+            index === late ? { ...own, grantedAt: (visits[late - 1]?.leftAt ?? 0n) - 1n } : own,
+          );
           return countOverlaps(planted) === 1;
         }),
       );
@@ -83,16 +88,30 @@ describe("the demo's verdict", () => {
     });
 
     it('is false when two have swapped their turns', () => {
-      const swapped = [first, { ...second, token: third.token, path: third.path }, { ...third, token: second.token, path: second.path }];
+      const swapped = [
+        first,
+        { ...second, token: third.token, path: third.path },
+        { ...third, token: second.token, path: second.path },
+      ];
       expect(isOrderKept(swapped)).to.equal(false);
     });
 
     it('is false when only the tokens have', () => {
-      expect(isOrderKept([{ ...first, token: second.token }, { ...second, token: first.token }])).to.equal(false);
+      expect(
+        isOrderKept([
+          { ...first, token: second.token },
+          { ...second, token: first.token },
+        ]),
+      ).to.equal(false);
     });
 
     it('is false when only the sequence numbers have', () => {
-      expect(isOrderKept([{ ...first, path: second.path }, { ...second, path: first.path }])).to.equal(false);
+      expect(
+        isOrderKept([
+          { ...first, path: second.path },
+          { ...second, path: first.path },
+        ]),
+      ).to.equal(false);
     });
 
     it('is false when a token comes twice', () => {
@@ -148,7 +167,11 @@ describe("the demo's verdict", () => {
 
   describe('table', () => {
     it('says what was measured', () => {
-      expect(table(judge(oneAfterAnother, 3, 1_234)).split('\n').map((line) => line.trim())).to.deep.equal([
+      expect(
+        table(judge(oneAfterAnother, 3, 1_234))
+          .split('\n')
+          .map((line) => line.trim()),
+      ).to.deep.equal([
         'jobs 3',
         'overlaps 0',
         'met somebody inside 0',
@@ -160,13 +183,17 @@ describe("the demo's verdict", () => {
     });
 
     it('says so when nothing was measured', () => {
-      const lines = table(judge([], 3, 0)).split('\n').map((line) => line.trim());
+      const lines = table(judge([], 3, 0))
+        .split('\n')
+        .map((line) => line.trim());
       expect(lines).to.include.members(['jobs 0 of 3', 'median wait -', 'median hand-over -']);
     });
 
     it('says what went wrong', () => {
       const swapped = { ...second, token: first.token, grantedAt: first.leftAt - 1n, metSomebody: true };
-      const lines = table(judge([first, swapped], 2, 50)).split('\n').map((line) => line.trim());
+      const lines = table(judge([first, swapped], 2, 50))
+        .split('\n')
+        .map((line) => line.trim());
       expect(lines).to.include.members(['overlaps 1', 'met somebody inside 1', 'order kept no']);
     });
   });

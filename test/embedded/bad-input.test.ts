@@ -7,7 +7,10 @@ import { embeddedOfEachTest } from './support/embedded.ts';
 import { encode } from './support/request.ts';
 import { PlainSession } from './support/plain-session.ts';
 
-const connectRequest = Buffer.from(`0000002d${'00'.repeat(12)}00002710${'00'.repeat(8)}00000010${'00'.repeat(16)}00`, 'hex');
+const connectRequest = Buffer.from(
+  `0000002d${'00'.repeat(12)}00002710${'00'.repeat(8)}00000010${'00'.repeat(16)}00`,
+  'hex',
+);
 
 describe('an embedded ZooKeeper that is sent anything', () => {
   const lab = embeddedOfEachTest();
@@ -15,10 +18,14 @@ describe('an embedded ZooKeeper that is sent anything', () => {
   it('serves others all the same, whatever bytes arrive', async () => {
     const other = await PlainSession.open(lab.zk.port, 4_000);
     await fc.assert(
-      fc.asyncProperty(fc.boolean(), fc.array(fc.oneof(fc.uint8Array({ maxLength: 40 }), frame()), { maxLength: 8 }), async (hasSession, chunks) => {
-        await send(lab.zk.port, [...(hasSession ? [connectRequest] : []), ...chunks]);
-        expect((await other.request({ op: 'exists', path: '/', watch: false })).error).to.equal(0);
-      }),
+      fc.asyncProperty(
+        fc.boolean(),
+        fc.array(fc.oneof(fc.uint8Array({ maxLength: 40 }), frame()), { maxLength: 8 }),
+        async (hasSession, chunks) => {
+          await send(lab.zk.port, [...(hasSession ? [connectRequest] : []), ...chunks]);
+          expect((await other.request({ op: 'exists', path: '/', watch: false })).error).to.equal(0);
+        },
+      ),
       { numRuns: 500 },
     );
   });
@@ -52,10 +59,15 @@ describe('an embedded ZooKeeper that is sent anything', () => {
   it('closes the connection of a request that is longer than jute.maxbuffer, and takes one that is just as long', async () => {
     await using zk = await lab.start({ juteMaxBufferBytes: 1_000 });
     const session = await PlainSession.open(zk.port, 4_000);
-    // A setData is 28 bytes longer than its data with a path of two letters and an int for each length, the version and the header.
+    // A setData is 28 bytes longer than its data with a path of two letters and an int for each length, the version and
+    // the header.
     const overhead = 4 + 4 + 4 + 1 + 4 + 4;
-    expect((await session.request({ op: 'setData', path: '/', data: 'x'.repeat(1_000 - overhead), version: -1 })).error).to.equal(0);
-    await session.request({ op: 'setData', path: '/', data: 'x'.repeat(1_001 - overhead), version: -1 }).catch(() => undefined);
+    expect(
+      (await session.request({ op: 'setData', path: '/', data: 'x'.repeat(1_000 - overhead), version: -1 })).error,
+    ).to.equal(0);
+    await session
+      .request({ op: 'setData', path: '/', data: 'x'.repeat(1_001 - overhead), version: -1 })
+      .catch(() => undefined);
     expect(session.isClosed).to.equal(true);
   });
 });
@@ -74,7 +86,10 @@ describe('EmbeddedZooKeeper.start', () => {
 
   it('rejects where the port is taken', async () => {
     await using zk = await EmbeddedZooKeeper.start();
-    const error = await EmbeddedZooKeeper.start({ port: zk.port }).then(() => undefined, (reason: unknown) => reason);
+    const error = await EmbeddedZooKeeper.start({ port: zk.port }).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
     expect(error).to.have.property('code', 'EADDRINUSE');
   });
 
@@ -85,7 +100,7 @@ describe('EmbeddedZooKeeper.start', () => {
     await zk.stop();
     await session.closed;
     await using again = await EmbeddedZooKeeper.start({ port: zk.port });
-    expect((await (await PlainSession.open(again.port, 4_000)).childrenOfRoot())).to.deep.equal(['zookeeper']);
+    expect(await (await PlainSession.open(again.port, 4_000)).childrenOfRoot()).to.deep.equal(['zookeeper']);
   });
 
   it('stops although a client does not read its answers', async () => {
@@ -94,7 +109,9 @@ describe('EmbeddedZooKeeper.start', () => {
     await session.request({ op: 'setData', path: '/', data: 'x'.repeat(1_000_000), version: -1 });
     const lazy = connect({ port: zk.port, host: '127.0.0.1' });
     lazy.on('error', () => undefined);
-    const reads = Array.from({ length: 30 }, (_, index) => encode(index, { op: 'getData', path: '/', watch: false }, 0));
+    const reads = Array.from({ length: 30 }, (_, index) =>
+      encode(index, { op: 'getData', path: '/', watch: false }, 0),
+    );
     const last = encode(98, { op: 'delete', path: '/marker', version: -1 }, 0);
     await session.create('/marker', 0);
     await session.request({ op: 'exists', path: '/marker', watch: true });
@@ -109,9 +126,18 @@ describe('EmbeddedZooKeeper.start', () => {
     [{ port: '2181' }, /`port` to be a whole number from 0 to 65535, got "2181"/],
     [{ tickTimeMs: 0 }, /`tickTimeMs` to be a finite number of milliseconds > 0, got 0/],
     [{ minSessionTimeoutMs: -1 }, /`minSessionTimeoutMs` to be a finite number of milliseconds ≥ 0, got -1/],
-    [{ maxSessionTimeoutMs: Infinity }, /`maxSessionTimeoutMs` to be a finite number of milliseconds ≥ 0, got Infinity/],
-    [{ minSessionTimeoutMs: 2_000, maxSessionTimeoutMs: 1_000 }, /`maxSessionTimeoutMs` to be at least `minSessionTimeoutMs`, 2000, got 1000/],
-    [{ containerCheckIntervalMs: 'often' }, /`containerCheckIntervalMs` to be a number of milliseconds ≥ 0, got "often"/],
+    [
+      { maxSessionTimeoutMs: Infinity },
+      /`maxSessionTimeoutMs` to be a finite number of milliseconds ≥ 0, got Infinity/,
+    ],
+    [
+      { minSessionTimeoutMs: 2_000, maxSessionTimeoutMs: 1_000 },
+      /`maxSessionTimeoutMs` to be at least `minSessionTimeoutMs`, 2000, got 1000/,
+    ],
+    [
+      { containerCheckIntervalMs: 'often' },
+      /`containerCheckIntervalMs` to be a number of milliseconds ≥ 0, got "often"/,
+    ],
     [{ extendedTypesEnabled: 'yes' }, /`extendedTypesEnabled` to be true or false, got "yes"/],
     [{ juteMaxBufferBytes: 1 }, /`juteMaxBufferBytes` to be a whole number from 64 to 1073741824, got 1/],
     [{ clock: {} }, /`clock` to be an object with a method `now`/],
@@ -119,7 +145,10 @@ describe('EmbeddedZooKeeper.start', () => {
     [{ tickMs: 4 }, /Unknown option `tickMs` of EmbeddedZooKeeper.start/],
   ] as const) {
     it(`refuses ${JSON.stringify(options)}`, async () => {
-      const error = await EmbeddedZooKeeper.start(options as unknown as EmbeddedZooKeeperOptions).then((zk) => zk.stop(), (reason: unknown) => reason);
+      const error = await EmbeddedZooKeeper.start(options as unknown as EmbeddedZooKeeperOptions).then(
+        (zk) => zk.stop(),
+        (reason: unknown) => reason,
+      );
       expect(error).to.be.an('error').with.property('message').that.matches(message);
     });
   }

@@ -12,7 +12,11 @@ const count = Number(process.env['EMBEDDED_SEQUENCES'] ?? 300);
 const seed = Number(process.env['EMBEDDED_SEED'] ?? Date.now() % 2 ** 31);
 
 // No container is reaped during the run, so that the sequences alone make transactions.
-const javaOptions = ['-Dzookeeper.extendedTypesEnabled=true', '-Dzookeeper.forceSync=no', `-Dzookeeper.DigestAuthenticationProvider.superDigest=${digestOf(superUser)}`];
+const javaOptions = [
+  '-Dzookeeper.extendedTypesEnabled=true',
+  '-Dzookeeper.forceSync=no',
+  `-Dzookeeper.DigestAuthenticationProvider.superDigest=${digestOf(superUser)}`,
+];
 
 describe('an embedded ZooKeeper and the real one', function () {
   this.timeout(0);
@@ -25,7 +29,10 @@ describe('an embedded ZooKeeper and the real one', function () {
   it(`say the same to ${count} sequences of requests (seed ${seed})`, async () => {
     await fc.assert(
       fc.asyncProperty(sequences, async (sequence) => {
-        await using embedded = await EmbeddedZooKeeper.start({ extendedTypesEnabled: true, containerCheckIntervalMs: 86_400_000 });
+        await using embedded = await EmbeddedZooKeeper.start({
+          extendedTypesEnabled: true,
+          containerCheckIntervalMs: 86_400_000,
+        });
         const [said, reallySaid] = await Promise.all([perform(embedded.port, sequence), perform(real.port, sequence)]);
         const different = difference(said, reallySaid);
         if (different !== undefined) expect.fail(different);
@@ -37,9 +44,15 @@ describe('an embedded ZooKeeper and the real one', function () {
 
 /** The first line that differs, and the lines before it. */
 function difference(said: readonly string[], reallySaid: readonly string[]): string | undefined {
-  const at = Array.from({ length: Math.max(said.length, reallySaid.length) }, (_, index) => index).find((index) => said[index] !== reallySaid[index]);
+  const at = Array.from({ length: Math.max(said.length, reallySaid.length) }, (_, index) => index).find(
+    (index) => said[index] !== reallySaid[index],
+  );
   if (at === undefined) return undefined;
-  return [...said.slice(Math.max(0, at - 5), at), `embedded: ${said[at] ?? 'nothing'}`, `real:     ${reallySaid[at] ?? 'nothing'}`].join('\n');
+  return [
+    ...said.slice(Math.max(0, at - 5), at),
+    `embedded: ${said[at] ?? 'nothing'}`,
+    `real:     ${reallySaid[at] ?? 'nothing'}`,
+  ].join('\n');
 }
 
 function digestOf(credentials: string): string {

@@ -54,7 +54,10 @@ describe('the script of faults of an embedded ZooKeeper', () => {
   });
 
   it('names the errors as ZooKeeperError does', () => {
-    const names = Object.entries(errorNumbers).map(([name, number]) => [name, new ZooKeeperError(number, 'create2', '/a').code]);
+    const names = Object.entries(errorNumbers).map(([name, number]) => [
+      name,
+      new ZooKeeperError(number, 'create2', '/a').code,
+    ]);
     for (const [name, code] of names) expect(code).to.equal(name);
   });
 
@@ -84,7 +87,10 @@ describe('the script of faults of an embedded ZooKeeper', () => {
   });
 
   it('goes from step to step: so many requests pass, so many have the fault', async () => {
-    lab.zk.play([{ op: 'create2', after: 1, times: 2, fault: { refuse: 'NO_AUTH' } }, { op: 'create2', path: /^\/x/g, times: 2, fault: { refuse: 'BAD_VERSION' } }]);
+    lab.zk.play([
+      { op: 'create2', after: 1, times: 2, fault: { refuse: 'NO_AUTH' } },
+      { op: 'create2', path: /^\/x/g, times: 2, fault: { refuse: 'BAD_VERSION' } },
+    ]);
     const session = await PlainSession.open(lab.zk.port, 4_000);
     const errors: number[] = [];
     for (const path of ['/a', '/b', '/c', '/d', '/x', '/x2', '/x3']) errors.push((await session.create(path, 0)).error);
@@ -94,8 +100,12 @@ describe('the script of faults of an embedded ZooKeeper', () => {
   it('finds the path of a multi in its first operation', async () => {
     lab.zk.play([{ op: 'multi', path: '/a', fault: { refuse: 'NO_AUTH' } }]);
     const session = await PlainSession.open(lab.zk.port, 4_000);
-    expect((await session.request({ op: 'multi', items: [{ op: 'check', path: '/b', version: -1 }] })).error).to.equal(0);
-    expect((await session.request({ op: 'multi', items: [{ op: 'check', path: '/a', version: -1 }] })).error).to.equal(-102);
+    expect((await session.request({ op: 'multi', items: [{ op: 'check', path: '/b', version: -1 }] })).error).to.equal(
+      0,
+    );
+    expect((await session.request({ op: 'multi', items: [{ op: 'check', path: '/a', version: -1 }] })).error).to.equal(
+      -102,
+    );
   });
 
   it('leaves a malformed request, which has no path, to the server', async () => {
@@ -129,7 +139,10 @@ describe('the script of faults of an embedded ZooKeeper', () => {
     [{ fault: { delayMs: -1 } }, /`delayMs` to be a finite number of milliseconds ≥ 0, got -1/],
     [{ after: 0.5, fault: 'ignore' }, /`after` to be an integer ≥ 0, got 0.5/],
     [{ times: 0, fault: 'ignore' }, /`times` to be an integer ≥ 1, got 0/],
-    [{ sessionId: 'mine', fault: 'ignore' }, /`sessionId` to be a session's id such as '0x100003e1a2b0000', got "mine"/],
+    [
+      { sessionId: 'mine', fault: 'ignore' },
+      /`sessionId` to be a session's id such as '0x100003e1a2b0000', got "mine"/,
+    ],
     [{ fault: 'ignore', when: 'now' }, /Unknown option `when` of a fault step/],
   ] as const) {
     it(`refuses the step ${JSON.stringify(step)}`, () => {

@@ -10,7 +10,9 @@ describe('a session on an embedded ZooKeeper', () => {
   const lab = embeddedOfEachTest({ tickTimeMs: 100, minSessionTimeoutMs: 300, maxSessionTimeoutMs: 5_000, clock });
 
   it('gets the timeout that it asks for, within the bounds of the server', async () => {
-    const granted = await Promise.all([1, 1_234, 100_000].map(async (timeoutMs) => (await PlainSession.open(lab.zk.port, timeoutMs)).timeoutMs));
+    const granted = await Promise.all(
+      [1, 1_234, 100_000].map(async (timeoutMs) => (await PlainSession.open(lab.zk.port, timeoutMs)).timeoutMs),
+    );
     expect(granted).to.deep.equal([300, 1_234, 5_000]);
   });
 
@@ -56,7 +58,8 @@ describe('a session on an embedded ZooKeeper', () => {
     const session = await PlainSession.open(lab.zk.port, 300);
     const { sessionId, password } = session.ticket;
     lab.zk.expireSession(session.id);
-    for (const ticket of [session.ticket, { sessionId: sessionId + 1n, password }]) expect((await PlainSession.open(lab.zk.port, 300, ticket)).isRefused).to.equal(true);
+    for (const ticket of [session.ticket, { sessionId: sessionId + 1n, password }])
+      expect((await PlainSession.open(lab.zk.port, 300, ticket)).isRefused).to.equal(true);
     const another = await PlainSession.open(lab.zk.port, 300);
     expect((await PlainSession.open(lab.zk.port, 300, { ...another.ticket, password })).isRefused).to.equal(true);
   });
@@ -135,7 +138,12 @@ describe('a session on an embedded ZooKeeper', () => {
 
 describe('znodes of an embedded ZooKeeper that are reaped', () => {
   const clock = new ManualClock();
-  const lab = embeddedOfEachTest({ containerCheckIntervalMs: 1_000, extendedTypesEnabled: true, maxSessionTimeoutMs: 60_000, clock });
+  const lab = embeddedOfEachTest({
+    containerCheckIntervalMs: 1_000,
+    extendedTypesEnabled: true,
+    maxSessionTimeoutMs: 60_000,
+    clock,
+  });
 
   it('are containers that have lost their last child, and none that never had one', async () => {
     const session = await PlainSession.open(lab.zk.port, 60_000);

@@ -13,7 +13,8 @@ describe('an embedded ZooKeeper under load', () => {
     const mutexes = Array.from({ length: wide }, (_, number) => new InterProcessMutex(client, `/locks/${number}`));
     const speeds: number[] = [];
     for (let run = 0; run < 3; run += 1) speeds.push(await speedOf(mutexes));
-    // The first run warms the compiler up. Time of the processor, not of the clock: other programs of the machine do not count.
+    // The first run warms the compiler up. Time of the processor, not of the clock: other programs of the machine do
+    // not count.
     expect(Math.max(...speeds)).to.be.above(cyclesPerCpuSecond);
   });
 });

@@ -39,11 +39,16 @@ describe('the four-letter words of an embedded ZooKeeper', () => {
     expectSame(forms);
     const stats = (await answersTo('stat')).map((answer) => answer.replaceAll(/:.*$|[1-9]\d*/gm, ''));
     expectSame(stats);
-    for (const answer of await answersTo('cons')) expect(answer).to.match(/^ \/127\.0\.0\.1:\d+\[1\]\(queued=0,recved=\d+,sent=\d+,sid=0x[0-9a-f]+,.*to=10000,lcxid=0x[0-9a-f]+/m);
+    for (const answer of await answersTo('cons'))
+      expect(answer).to.match(
+        /^ \/127\.0\.0\.1:\d+\[1\]\(queued=0,recved=\d+,sent=\d+,sid=0x[0-9a-f]+,.*to=10000,lcxid=0x[0-9a-f]+/m,
+      );
   });
 
   it('are refused where the server knows them and has no answer', async () => {
-    expect(await fourLetterWord('127.0.0.1', zk.port, 'hash')).to.equal('hash is not executed because it is not in the whitelist.\n');
+    expect(await fourLetterWord('127.0.0.1', zk.port, 'hash')).to.equal(
+      'hash is not executed because it is not in the whitelist.\n',
+    );
   });
 
   it('are the length of a frame where they are unknown: the connection is closed', async () => {

@@ -5,7 +5,10 @@ import { RemoteRivals } from './support/remote-rivals.ts';
 import { longTimeoutMs, shortTimeoutMs } from './support/rivals.ts';
 import { useTrio } from '../../harness/trio.ts';
 
-/** A little over the quarter of the long timeout that a server may be silent for, and less than what is always left until the deadline. */
+/**
+ * A little over the quarter of the long timeout that a server may be silent for, and less than what is always left
+ * until the deadline.
+ */
 const pauseMs = 2_700;
 
 describe('a holder whose code does not run', function () {
@@ -52,7 +55,13 @@ describe('a holder whose code does not run', function () {
   });
 
   async function meet(sessionTimeoutMs: number): Promise<void> {
-    contest.push(...(await Promise.all([false, true, false].map((knowTick) => RemoteRivals.meet(used.trio.connectString, { sessionTimeoutMs, knowTick })))));
+    contest.push(
+      ...(await Promise.all(
+        [false, true, false].map((knowTick) =>
+          RemoteRivals.meet(used.trio.connectString, { sessionTimeoutMs, knowTick }),
+        ),
+      )),
+    );
   }
 
   /** Each at another phase between two heartbeats. */

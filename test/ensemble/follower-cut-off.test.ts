@@ -12,8 +12,18 @@ describe('a follower that is cut off from its leader', function () {
   for (const round of [1, 2, 3]) {
     it(`goes on answering its clients, and those who hold a lock are told before the leader gives it away (${round} of 3)`, async () => {
       const roles = await used.trio.whole();
-      const { leader, followers: [follower, other] } = roles;
-      await using contest = await Contest.begin([false, true, false, true].map((knowTick) => ({ holderOn: [follower], waiterOn: [leader, other], sessionTimeoutMs: shortTimeoutMs, knowTick })));
+      const {
+        leader,
+        followers: [follower, other],
+      } = roles;
+      await using contest = await Contest.begin(
+        [false, true, false, true].map((knowTick) => ({
+          holderOn: [follower],
+          waiterOn: [leader, other],
+          sessionTimeoutMs: shortTimeoutMs,
+          knowTick,
+        })),
+      );
       using reader = await ConnectionProbe.connect([follower.port], { sessionTimeoutMs: 20_000 });
       contest.all.forEach((rivals) => rivals.keepReading());
       await used.trio.cutFollowerOff(roles, follower);
@@ -25,8 +35,18 @@ describe('a follower that is cut off from its leader', function () {
 
   it('takes nothing from holders who know the other servers: their sessions move there', async () => {
     const roles = await used.trio.whole();
-    const { leader, followers: [follower, other] } = roles;
-    await using contest = await Contest.begin([false, true].map((knowTick) => ({ holderOn: [follower, other, leader], waiterOn: [leader, other], sessionTimeoutMs: longTimeoutMs, knowTick })));
+    const {
+      leader,
+      followers: [follower, other],
+    } = roles;
+    await using contest = await Contest.begin(
+      [false, true].map((knowTick) => ({
+        holderOn: [follower, other, leader],
+        waiterOn: [leader, other],
+        sessionTimeoutMs: longTimeoutMs,
+        knowTick,
+      })),
+    );
     await used.trio.cutFollowerOff(roles, follower);
     const cutAt = performance.now();
     await contest.each((rivals) => rivals.outlives(cutAt));

@@ -16,7 +16,10 @@ describe('a follower that is killed right after an answer', function () {
 
   for (let round = 1; round <= rounds; round += 1) {
     it(`has not told its leader of it, and those who hold a lock are told before the leader gives it away (${round} of ${rounds})`, async () => {
-      const { leader, followers: [follower, other] } = await used.trio.whole();
+      const {
+        leader,
+        followers: [follower, other],
+      } = await used.trio.whole();
       await using contest = await Contest.begin(
         sessionTimeoutsMs.map((sessionTimeoutMs, index) => ({
           holderOn: [follower],
@@ -33,8 +36,18 @@ describe('a follower that is killed right after an answer', function () {
   }
 
   it('takes nothing from holders who know the other servers: their sessions move there', async () => {
-    const { leader, followers: [follower, other] } = await used.trio.whole();
-    await using contest = await Contest.begin([false, true].map((knowTick) => ({ holderOn: [follower, other, leader], waiterOn: [leader, other], sessionTimeoutMs: longTimeoutMs, knowTick })));
+    const {
+      leader,
+      followers: [follower, other],
+    } = await used.trio.whole();
+    await using contest = await Contest.begin(
+      [false, true].map((knowTick) => ({
+        holderOn: [follower, other, leader],
+        waiterOn: [leader, other],
+        sessionTimeoutMs: longTimeoutMs,
+        knowTick,
+      })),
+    );
     await follower.kill();
     const killedAt = performance.now();
     await contest.each((rivals) => rivals.outlives(killedAt));

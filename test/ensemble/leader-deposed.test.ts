@@ -12,10 +12,23 @@ describe('a leader that is cut off from its followers', function () {
   for (const round of [1, 2, 3]) {
     it(`goes on answering its clients, and those who hold a lock are told before the next leader gives it away (${round} of 3)`, async () => {
       const roles = await used.trio.whole();
-      const { leader, followers: [one, other] } = roles;
+      const {
+        leader,
+        followers: [one, other],
+      } = roles;
       // A follower finds out when it has something to say for a client of its own.
-      const waiterOn = [[one, other], [other, one]];
-      await using contest = await Contest.begin([false, true, true, false].map((knowTick, index) => ({ holderOn: [leader], waiterOn: waiterOn[index % 2] ?? [], sessionTimeoutMs: shortTimeoutMs, knowTick })));
+      const waiterOn = [
+        [one, other],
+        [other, one],
+      ];
+      await using contest = await Contest.begin(
+        [false, true, true, false].map((knowTick, index) => ({
+          holderOn: [leader],
+          waiterOn: waiterOn[index % 2] ?? [],
+          sessionTimeoutMs: shortTimeoutMs,
+          knowTick,
+        })),
+      );
       using reader = await ConnectionProbe.connect([leader.port], { sessionTimeoutMs: 20_000 });
       contest.all.forEach((rivals) => rivals.keepReading());
       await used.trio.cutLeaderOff(roles);
@@ -28,8 +41,21 @@ describe('a leader that is cut off from its followers', function () {
 
   it('takes nothing from holders who know the other servers: their sessions move there', async () => {
     const roles = await used.trio.whole();
-    const { leader, followers: [one, other] } = roles;
-    await using contest = await Contest.begin([[one, other], [other, one]].map((servers, index) => ({ holderOn: [leader, ...servers], waiterOn: servers, sessionTimeoutMs: longTimeoutMs, knowTick: index === 0 })));
+    const {
+      leader,
+      followers: [one, other],
+    } = roles;
+    await using contest = await Contest.begin(
+      [
+        [one, other],
+        [other, one],
+      ].map((servers, index) => ({
+        holderOn: [leader, ...servers],
+        waiterOn: servers,
+        sessionTimeoutMs: longTimeoutMs,
+        knowTick: index === 0,
+      })),
+    );
     await used.trio.cutLeaderOff(roles);
     const cutAt = performance.now();
     await contest.each((rivals) => rivals.outlives(cutAt));

@@ -32,7 +32,8 @@ describe('an election that lasts longer than the session timeout', function () {
       await Promise.all([leader, followers[0]].map((server) => server.kill()));
       await aborted(held.signal);
       await held.release();
-      const isProbe = ({ from, op, body }: Frame): boolean => from === 'client' && op === 'connect' && body.readBigInt64BE(16) === 0n;
+      const isProbe = ({ from, op, body }: Frame): boolean =>
+        from === 'client' && op === 'connect' && body.readBigInt64BE(16) === 0n;
       const probes = (): number => proxies.reduce((sum, { frames }) => sum + frames.filter(isProbe).length, 0);
       await until('it asks for a new session beside the old one', () => probes() >= 3, 30_000);
       await Promise.all([leader, followers[0]].map((server) => server.start()));

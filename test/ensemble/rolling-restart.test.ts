@@ -10,7 +10,12 @@ describe('a rolling restart', function () {
     it(`takes no lock from its holder, and no waiter's place (the leader comes ${leaderComes})`, async () => {
       const { leader, followers } = await used.trio.whole();
       await using contest = await Contest.begin(
-        [0, 1, 2, 3].map((turn) => ({ holderOn: turned(used.trio.servers, turn), waiterOn: turned(used.trio.servers, turn + 1), sessionTimeoutMs: longTimeoutMs, knowTick: turn % 2 === 0 })),
+        [0, 1, 2, 3].map((turn) => ({
+          holderOn: turned(used.trio.servers, turn),
+          waiterOn: turned(used.trio.servers, turn + 1),
+          sessionTimeoutMs: longTimeoutMs,
+          knowTick: turn % 2 === 0,
+        })),
       );
       let lastDownAt = 0;
       for (const server of leaderComes === 'first' ? [leader, ...followers] : [...followers, leader]) {

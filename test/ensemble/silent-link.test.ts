@@ -14,17 +14,25 @@ describe('a link between a client and its server that is silently dead', functio
   const used = useTrio();
 
   it('is noticed after two thirds of the session timeout where nothing is held, and the session goes on at the next server', async () => {
-    const { leader, followers: [follower, other] } = await used.trio.whole();
+    const {
+      leader,
+      followers: [follower, other],
+    } = await used.trio.whole();
     const connected = [false, true].flatMap((knowTick) =>
       [false, true].map(async (asks) => ({
         asks,
-        client: await connectInOrder([follower, other, leader], { sessionTimeoutMs: longTimeoutMs, ...(knowTick && { tickTimeMs }) }),
+        client: await connectInOrder([follower, other, leader], {
+          sessionTimeoutMs: longTimeoutMs,
+          ...(knowTick && { tickTimeMs }),
+        }),
       })),
     );
     const clients = await Promise.all(connected);
     const first = clients.map(({ client }) => client.session.deadline);
     // By its connection alone, a client knows more of its session than ever again.
-    await until('all know their sessions by heartbeats', () => clients.every(({ client }, index) => client.session.deadline > (first[index] ?? 0)));
+    await until('all know their sessions by heartbeats', () =>
+      clients.every(({ client }, index) => client.session.deadline > (first[index] ?? 0)),
+    );
     await used.trio.cutClientsOff(follower);
     const cutAt = performance.now();
     await Promise.all(
@@ -40,8 +48,18 @@ describe('a link between a client and its server that is silently dead', functio
   });
 
   it('is noticed after a quarter of the session timeout where a lock is held, which is kept', async () => {
-    const { leader, followers: [follower, other] } = await used.trio.whole();
-    await using contest = await Contest.begin([false, true, false, true].map((knowTick) => ({ holderOn: [follower, other, leader], waiterOn: [leader, other], sessionTimeoutMs: longTimeoutMs, knowTick })));
+    const {
+      leader,
+      followers: [follower, other],
+    } = await used.trio.whole();
+    await using contest = await Contest.begin(
+      [false, true, false, true].map((knowTick) => ({
+        holderOn: [follower, other, leader],
+        waiterOn: [leader, other],
+        sessionTimeoutMs: longTimeoutMs,
+        knowTick,
+      })),
+    );
     await used.trio.cutClientsOff(follower);
     const cutAt = performance.now();
     await contest.each(async ({ holder }) => {
@@ -57,8 +75,18 @@ describe('a link between a client and its server that is silently dead', functio
 
   for (const round of [1, 2, 3]) {
     it(`costs a holder who knows no other server its lock, of which it is told before the next grant (${round} of 3)`, async () => {
-      const { leader, followers: [follower, other] } = await used.trio.whole();
-      await using contest = await Contest.begin([false, true, false, true].map((knowTick) => ({ holderOn: [follower], waiterOn: [leader, other], sessionTimeoutMs: shortTimeoutMs, knowTick })));
+      const {
+        leader,
+        followers: [follower, other],
+      } = await used.trio.whole();
+      await using contest = await Contest.begin(
+        [false, true, false, true].map((knowTick) => ({
+          holderOn: [follower],
+          waiterOn: [leader, other],
+          sessionTimeoutMs: shortTimeoutMs,
+          knowTick,
+        })),
+      );
       contest.all.forEach((rivals) => rivals.keepReading());
       await used.trio.cutClientsOff(follower);
       await contest.each((rivals) => rivals.loses('a link silently dead'));

@@ -23,7 +23,10 @@ describe('while all servers', function () {
         const connectString = used.trio.connectString;
         // Longer than the outage.
         const options = { sessionTimeoutMs: 20_000, ...(knowTick && { tickTimeMs }) };
-        const [holder, waiter] = await Promise.all([LockClient.connect(connectString, options), LockClient.connect(connectString, options)]);
+        const [holder, waiter] = await Promise.all([
+          LockClient.connect(connectString, options),
+          LockClient.connect(connectString, options),
+        ]);
         const path = testPath('outage');
         const seen = new InterProcessMutex(holder, path);
         const hold = await seen.acquire();
@@ -40,15 +43,23 @@ describe('while all servers', function () {
         aborts.push(rejection(mutex.acquire({ signal: controllers[1].signal })));
         const tried = triesInVain(mutex, 300);
 
-        for (const lateMs of await Promise.all([...deadlines, tried])) expect(lateMs, 'milliseconds after the deadline').to.be.within(0, slackMs);
+        for (const lateMs of await Promise.all([...deadlines, tried]))
+          expect(lateMs, 'milliseconds after the deadline').to.be.within(0, slackMs);
         const reason = new Error('never mind');
         controllers.forEach((controller) => controller.abort(reason));
         expect(await Promise.race([Promise.all(aborts), nextTurn()])).to.deep.equal([reason, reason]);
 
         await used.trio.mend();
         // A stopped server still had their creates to read: those znodes come and go.
-        const left = queue.slice(0, 2).map((participant) => participant.path).join();
-        await until('only the holder and who still waits have a znode', async () => (await names(seen)).join() === left, 20_000);
+        const left = queue
+          .slice(0, 2)
+          .map((participant) => participant.path)
+          .join();
+        await until(
+          'only the holder and who still waits have a znode',
+          async () => (await names(seen)).join() === left,
+          20_000,
+        );
         await hold.release();
         await (await patient).release();
         await until('nobody has a znode', async () => (await names(seen)).length === 0);
@@ -60,14 +71,19 @@ describe('while all servers', function () {
 
 /** By how many milliseconds an acquire with this timeout settles after it. */
 function late(mutex: InterProcessMutex, timeoutMs: number): Promise<number> {
-  return lateBy(timeoutMs, async () => expect((await rejection(mutex.acquire({ timeoutMs }))).code).to.equal('ERR_LOCK_TIMEOUT'));
+  return lateBy(timeoutMs, async () =>
+    expect((await rejection(mutex.acquire({ timeoutMs }))).code).to.equal('ERR_LOCK_TIMEOUT'),
+  );
 }
 
 function triesInVain(mutex: InterProcessMutex, timeoutMs: number): Promise<number> {
   return lateBy(timeoutMs, async () => expect(await mutex.tryAcquire(timeoutMs)).to.equal(undefined));
 }
 
-/** Negative where it settles early. A machine that is busy with something else makes every timer late: that is not counted. */
+/**
+ * Negative where it settles early. A machine that is busy with something else makes every timer late: that is not
+ * counted.
+ */
 async function lateBy(timeoutMs: number, what: () => Promise<unknown>): Promise<number> {
   const deadline = performance.now() + timeoutMs;
   const happens = what();

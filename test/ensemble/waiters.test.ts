@@ -73,7 +73,10 @@ describe('a waiter whose server is down', function () {
 
   /** A holder, one who waits with a client of one follower, and one behind it. */
   async function queue(sessionTimeoutMs: number, knowTick: boolean) {
-    const { leader, followers: [follower, other] } = await used.trio.whole();
+    const {
+      leader,
+      followers: [follower, other],
+    } = await used.trio.whole();
     const path = testPath('waiters');
     const connect = async (servers: readonly ZooKeeperServer[]): Promise<LockClient> => {
       const client = await connectInOrder(servers, { sessionTimeoutMs, ...(knowTick && { tickTimeMs }) });
@@ -82,7 +85,9 @@ describe('a waiter whose server is down', function () {
     };
     const mutex = new InterProcessMutex(await connect([leader, other]), path);
     const gate = await mutex.acquire();
-    const queueUp = async (servers: readonly ZooKeeperServer[]): Promise<{ client: LockClient; granted: Promise<Hold> }> => {
+    const queueUp = async (
+      servers: readonly ZooKeeperServer[],
+    ): Promise<{ client: LockClient; granted: Promise<Hold> }> => {
       const client = await connect(servers);
       const length = (await mutex.participants()).length;
       const granted = new InterProcessMutex(client, path).acquire();

@@ -1,4 +1,11 @@
-import { LockClient, LockError, retryForever, type AcquireOptions, type Hold, type LockErrorCode } from '../../src/index.ts';
+import {
+  LockClient,
+  LockError,
+  retryForever,
+  type AcquireOptions,
+  type Hold,
+  type LockErrorCode,
+} from '../../src/index.ts';
 import { testPath } from '../../harness/test-path.ts';
 import { until } from '../../harness/until.ts';
 import { startProxy, type ZkProxy } from '../../harness/zk-proxy.ts';
@@ -16,7 +23,9 @@ export const ageMs = 60_000;
 /** How late a timer may be where nothing stands still. */
 const timerMs = 100;
 
-/** One run of a case: its lock, the client under test behind a proxy of its own, and a bystander on a good connection. */
+/**
+ * One run of a case: its lock, the client under test behind a proxy of its own, and a bystander on a good connection.
+ */
 export class CaseRun implements AsyncDisposable {
   readonly fixture: Fixture;
   readonly wire: Wire;
@@ -89,13 +98,21 @@ export class CaseRun implements AsyncDisposable {
   }
 
   /** Undefined where the acquire was refused in a way that is permitted, or did not get it. Never rejects. */
-  async acquire(client: LockClient, options: AcquireOptions = {}, lock = this.kind.usual(client, this.path)): Promise<Hold | undefined> {
+  async acquire(
+    client: LockClient,
+    options: AcquireOptions = {},
+    lock = this.kind.usual(client, this.path),
+  ): Promise<Hold | undefined> {
     const [hold] = await this.acquireAll(client, options, async () => [await lock.acquire(options)]);
     return hold;
   }
 
   /** As `acquire`, of what comes all at once. */
-  async acquireAll(client: LockClient, options: AcquireOptions, acquire: () => Promise<readonly Hold[]>): Promise<readonly Hold[]> {
+  async acquireAll(
+    client: LockClient,
+    options: AcquireOptions,
+    acquire: () => Promise<readonly Hold[]>,
+  ): Promise<readonly Hold[]> {
     const who = this.#nameOf(client);
     const lateAt = performance.now() + (options.timeoutMs ?? Infinity) + timerMs;
     try {
@@ -109,7 +126,10 @@ export class CaseRun implements AsyncDisposable {
       return [];
     } finally {
       const lateMs = performance.now() - lateAt - longestStallMs();
-      if (lateMs > 0) this.warnings.push(`an acquire of ${who} with a timeout of ${options.timeoutMs ?? 0} ms settled ${Math.round(lateMs + timerMs)} ms after it`);
+      if (lateMs > 0)
+        this.warnings.push(
+          `an acquire of ${who} with a timeout of ${options.timeoutMs ?? 0} ms settled ${Math.round(lateMs + timerMs)} ms after it`,
+        );
     }
   }
 
@@ -139,19 +159,28 @@ export class CaseRun implements AsyncDisposable {
   }
 
   /**
-   * Waits until an acquire of the client under test watches one of these znodes, or any where none is named, and stands in the queue, or has
+   * Waits until an acquire of the client under test watches one of these znodes, or any where none is named, and stands
+   * in the queue, or has
    * settled. Of the frames only those count that come after the first `past`.
    */
-  async parked(acquiring: Promise<unknown>, paths: readonly string[], { past = this.wire.frames.length, places = 1, folder = this.#folder } = {}): Promise<void> {
+  async parked(
+    acquiring: Promise<unknown>,
+    paths: readonly string[],
+    { past = this.wire.frames.length, places = 1, folder = this.#folder } = {},
+  ): Promise<void> {
     let isSettled = false;
     void acquiring.then(() => (isSettled = true));
     await this.wait(`a watch on ${paths.join(' or ') || 'its own znode'}`, async () => {
-      if (!isSettled && this.wire.isWatched(paths, past)) return (await this.queue(folder)).filter(({ isSubjects }) => isSubjects).length >= places;
+      if (!isSettled && this.wire.isWatched(paths, past))
+        return (await this.queue(folder)).filter(({ isSubjects }) => isSubjects).length >= places;
       return isSettled;
     });
   }
 
-  /** Waits until the client under test has the watch on its own znode, or the hold is over. Then nothing is under way any more. */
+  /**
+   * Waits until the client under test has the watch on its own znode, or the hold is over. Then nothing is under way
+   * any more.
+   */
   async watched(hold: Hold | undefined): Promise<void> {
     if (hold) await this.wait('the watch on its own znode', () => !hold.isValid || this.wire.isWatched([hold.path], 0));
   }
@@ -171,17 +200,25 @@ export class CaseRun implements AsyncDisposable {
     const nodes = await this.fixture.observer.ephemerals(root);
     return nodes
       .sort((a, b) => (placeOf(a.name) < placeOf(b.name) ? -1 : 1))
-      .map(({ name, owner }) => ({ path: `${root}/${name}`, isSubjects: this.hasSubject && owner === this.subject.session.id }));
+      .map(({ name, owner }) => ({
+        path: `${root}/${name}`,
+        isSubjects: this.hasSubject && owner === this.subject.session.id,
+      }));
   }
 
   /** The fault lasts until then. Where that rejects it did not happen. Resolves all the same. */
   heals(healing: Promise<void>): Promise<void> {
-    const healed = healing.catch((error: unknown) => void this.misses.push(error instanceof Error ? error.message : String(error)));
+    const healed = healing.catch(
+      (error: unknown) => void this.misses.push(error instanceof Error ? error.message : String(error)),
+    );
     this.#healing.push(healed);
     return healed;
   }
 
-  /** As `heals`; meanwhile nothing arrives anywhere and the script waits: else it may go on, and leave nothing to do it to. */
+  /**
+   * As `heals`; meanwhile nothing arrives anywhere and the script waits: else it may go on, and leave nothing to do it
+   * to.
+   */
   freezes(healing: Promise<void>): Promise<void> {
     const healed = this.heals(healing);
     this.wire.freeze(healed);
@@ -196,7 +233,8 @@ export class CaseRun implements AsyncDisposable {
   async expire(): Promise<void> {
     // Not its clock's doing: it cannot be told in advance.
     for (const folder of this.kind.folders) {
-      for (const { path, isSubjects } of await this.queue(folder)) if (isSubjects) this.owners.doneByOthers('session ended', path);
+      for (const { path, isSubjects } of await this.queue(folder))
+        if (isSubjects) this.owners.doneByOthers('session ended', path);
     }
     await this.wire.proxy.refuse();
     await this.fixture.observer.endSession(this.subject);

@@ -22,11 +22,21 @@ type Options = Record<string, unknown>;
 /** What a caller may do to its object while the call waits: by a mistake, or because it uses it for the next call. */
 const changes: readonly [string, (options: Options) => void][] = [
   ['emptied', (options) => Object.keys(options).forEach((option) => Reflect.deleteProperty(options, option))],
-  ...['timeoutMs', 'signal', 'leaseMs', 'renewEveryMs', 'data', 'weight'].flatMap((option): [string, (options: Options) => void][] =>
-    [undefined, null, NaN, 0, 1, 'other', AbortSignal.abort(), Buffer.from('other')].map((value, index) => [`changed in its ${option} (${index})`, (options) => (options[option] = value)]),
+  ...['timeoutMs', 'signal', 'leaseMs', 'renewEveryMs', 'data', 'weight'].flatMap(
+    (option): [string, (options: Options) => void][] =>
+      [undefined, null, NaN, 0, 1, 'other', AbortSignal.abort(), Buffer.from('other')].map((value, index) => [
+        `changed in its ${option} (${index})`,
+        (options) => (options[option] = value),
+      ]),
   ),
   ['changed in the bytes of its data', ({ data }) => (data as Buffer).fill(0)],
-  ['given a getter that throws', (options) => ['timeoutMs', 'signal', 'leaseMs', 'renewEveryMs', 'data', 'weight'].forEach((option) => Object.defineProperty(options, option, { get: fail }))],
+  [
+    'given a getter that throws',
+    (options) =>
+      ['timeoutMs', 'signal', 'leaseMs', 'renewEveryMs', 'data', 'weight'].forEach((option) =>
+        Object.defineProperty(options, option, { get: fail }),
+      ),
+  ],
 ];
 
 function fail(): never {
@@ -34,14 +44,30 @@ function fail(): never {
 }
 
 /** Every lock that waits for a hold. */
-const locks: readonly [string, (client: LockClient, path: string) => (options: Options) => Promise<PromiseLike<unknown> | Held>][] = [
+const locks: readonly [
+  string,
+  (client: LockClient, path: string) => (options: Options) => Promise<PromiseLike<unknown> | Held>,
+][] = [
   ['a mutex', (client, path) => (options) => new InterProcessMutex(client, path).acquire(options)],
-  ['a mutex that is tried', (client, path) => (options) => new InterProcessMutex(client, path).tryAcquire(options) as Promise<Hold>],
-  ['a mutex with weights', (client, path) => (options) => new InterProcessMutex(client, path, { weights: {} }).acquire(Object.assign(options, { weight: 3 }))],
+  [
+    'a mutex that is tried',
+    (client, path) => (options) => new InterProcessMutex(client, path).tryAcquire(options) as Promise<Hold>,
+  ],
+  [
+    'a mutex with weights',
+    (client, path) => (options) =>
+      new InterProcessMutex(client, path, { weights: {} }).acquire(Object.assign(options, { weight: 3 })),
+  ],
   ['a writer', (client, path) => (options) => new InterProcessReadWriteLock(client, path).writeLock.acquire(options)],
-  ['a semaphore', (client, path) => (options) => new InterProcessSemaphore(client, path, { maxLeases: 1 }).acquire(options)],
+  [
+    'a semaphore',
+    (client, path) => (options) => new InterProcessSemaphore(client, path, { maxLeases: 1 }).acquire(options),
+  ],
   ['a semaphore mutex', (client, path) => (options) => new InterProcessSemaphoreMutex(client, path).acquire(options)],
-  ['a multi-lock', (client, path) => (options) => new InterProcessMultiLock([new InterProcessMutex(client, path)]).acquire(options)],
+  [
+    'a multi-lock',
+    (client, path) => (options) => new InterProcessMultiLock([new InterProcessMutex(client, path)]).acquire(options),
+  ],
 ];
 
 interface Held {
@@ -71,7 +97,13 @@ describe('options that change after the call', () => {
         // Of the same make: other locks' znodes would be refused.
         const first = (await acquirer(other, path)({})) as Held;
         const signal = new AbortController();
-        const options: Options = { timeoutMs: 600_000, signal: signal.signal, leaseMs: 15_000, renewEveryMs: 10_000, ...(how.includes('data') && { data: Buffer.from('mine') }) };
+        const options: Options = {
+          timeoutMs: 600_000,
+          signal: signal.signal,
+          leaseMs: 15_000,
+          renewEveryMs: 10_000,
+          ...(how.includes('data') && { data: Buffer.from('mine') }),
+        };
         const waiting = acquirer(client, path)(options);
         change(options);
         await first.release();
@@ -93,7 +125,10 @@ describe('options that change after the call', () => {
       const options: Options = { timeoutMs: 50 };
       const error = rejection(new InterProcessMutex(client, path).acquire(options));
       change(options);
-      expect(await error).to.be.instanceOf(LockTimeoutError).with.property('message').that.includes('50 ms');
+      expect(await error)
+        .to.be.instanceOf(LockTimeoutError)
+        .with.property('message')
+        .that.includes('50 ms');
       expect(hold.isValid).to.equal(true);
     });
   }
@@ -188,14 +223,33 @@ describe('options that change after the call', () => {
   it('of a client: its access rights, its policy and its time are what they were', async () => {
     const acl: AclEntry[] = [{ permissions: 31, scheme: 'world', id: 'anyone' }];
     const auth = [{ scheme: 'digest', credentials: 'user:secret' }];
-    const options: Options = { sessionTimeoutMs: 10_000, connectionTimeoutMs: 20_000, acl, auth, retryPolicy: undefined, tickTimeMs: undefined, signal: new AbortController().signal };
+    const options: Options = {
+      sessionTimeoutMs: 10_000,
+      connectionTimeoutMs: 20_000,
+      acl,
+      auth,
+      retryPolicy: undefined,
+      tickTimeMs: undefined,
+      signal: new AbortController().signal,
+    };
     const connecting = LockClient.connect(connectString, options);
     acl.length = 0;
     Object.assign(auth[0] as object, { scheme: 5 });
-    Object.assign(options, { sessionTimeoutMs: NaN, connectionTimeoutMs: 0, acl: () => [], auth: 5, retryPolicy: 5, tickTimeMs: NaN, signal: AbortSignal.abort() });
+    Object.assign(options, {
+      sessionTimeoutMs: NaN,
+      connectionTimeoutMs: 0,
+      acl: () => [],
+      auth: 5,
+      retryPolicy: 5,
+      tickTimeMs: NaN,
+      signal: AbortSignal.abort(),
+    });
     await using mine = await connecting;
     expect(mine.sessionTimeoutMs).to.equal(10_000);
-    expect(await new InterProcessMutex(mine, testPath('changed')).withLock((hold) => hold.remainingMs)).to.be.within(1, 10_000);
+    expect(await new InterProcessMutex(mine, testPath('changed')).withLock((hold) => hold.remainingMs)).to.be.within(
+      1,
+      10_000,
+    );
   });
 
   it('of close: the servers have the time that was given them', async () => {

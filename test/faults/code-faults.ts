@@ -17,16 +17,24 @@ export const codeFaults: readonly Fault[] = numbers.flatMap((number) => {
       name: `done, but answered ${number} ${code}`,
       lastsMs: 0,
       ...refuses,
-      excludes: (fact: FrameFact) => notForReplies('server', fact) ?? (isDefinite && creations.includes(fact.key.op) ? 'a refusal says that nothing was created' : lieAbout(number, fact.key.op)),
+      excludes: (fact: FrameFact) =>
+        notForReplies('server', fact) ??
+        (isDefinite && creations.includes(fact.key.op)
+          ? 'a refusal says that nothing was created'
+          : lieAbout(number, fact.key.op)),
       strike: () => ({ replaceError: number }),
     },
     {
       name: `not done, answered ${number} ${code}`,
       lastsMs: 0,
       ...refuses,
-      excludes: (fact: FrameFact) => notForReplies('client', fact) ?? lieAbout(number, fact.key.op) ?? (number === noNode && fact.key.op === 'delete' ? thereIsOne : undefined),
+      excludes: (fact: FrameFact) =>
+        notForReplies('client', fact) ??
+        lieAbout(number, fact.key.op) ??
+        (number === noNode && fact.key.op === 'delete' ? thereIsOne : undefined),
       strike: (request, run) => {
-        const isItsReply = ({ from, connection, xid }: Frame): boolean => from === 'server' && connection === request.connection && xid === request.xid;
+        const isItsReply = ({ from, connection, xid }: Frame): boolean =>
+          from === 'server' && connection === request.connection && xid === request.xid;
         run.wire.proxy.on((frame) => (isItsReply(frame) ? { replaceError: number } : undefined));
         return { replaceWith: existsRoot(request.xid) };
       },

@@ -8,7 +8,10 @@ export function asRequest<T>(name: string, run: () => T): T {
   return inCase.run(name, run);
 }
 
-/** Listens to all that a client and its holds tell, and warns where a listener is called in somebody's async context: there it could own somebody's lock. */
+/**
+ * Listens to all that a client and its holds tell, and warns where a listener is called in somebody's async context:
+ * there it could own somebody's lock.
+ */
 export class Eavesdropper {
   readonly #warn: (warning: string) => void;
 
@@ -17,7 +20,9 @@ export class Eavesdropper {
   }
 
   listenTo(client: LockClient): void {
-    client.on('state', (state) => this.#heard(`the state ${state}`)).on('background', ({ type }) => this.#heard(`the event ${type}`));
+    client
+      .on('state', (state) => this.#heard(`the state ${state}`))
+      .on('background', ({ type }) => this.#heard(`the event ${type}`));
   }
 
   /** Looks at the hold as well: in the middle of a session's end it is lost, or it is valid. */

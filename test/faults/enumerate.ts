@@ -28,7 +28,10 @@ export interface Unreachable {
 }
 
 /** Every fault at every frame: those that can happen, and those that cannot. */
-export function enumerate(scenario: Scenario, facts: readonly FrameFact[]): { readonly cases: Case[]; readonly unreachable: Unreachable[] } {
+export function enumerate(
+  scenario: Scenario,
+  facts: readonly FrameFact[],
+): { readonly cases: Case[]; readonly unreachable: Unreachable[] } {
   const cases: Case[] = [];
   const unreachable: Unreachable[] = [];
   for (const fact of facts) {
@@ -41,7 +44,10 @@ export function enumerate(scenario: Scenario, facts: readonly FrameFact[]): { re
   return { cases, unreachable };
 }
 
-/** What a scenario's frames are, once two plays without a fault agree: on a machine that stands still for a moment a client may reconnect. */
+/**
+ * What a scenario's frames are, once two plays without a fault agree: on a machine that stands still for a moment a
+ * client may reconnect.
+ */
 export async function factsOf(fixture: Fixture, scenario: Scenario): Promise<FrameFact[]> {
   let last = await dryRun(fixture, scenario);
   for (let left = dryRuns; left > 0; left -= 1) {
@@ -72,11 +78,15 @@ async function dryRun(fixture: Fixture, scenario: Scenario): Promise<FrameFact[]
     facts.push({ key, hasSession: run.hasSubject, places: [] });
     // Held here by our looks, and elsewhere executed by now.
     const arrived = run.wire.frames.slice(past);
-    const leaving = [...begun, ...arrived.filter(isLeaving)].filter((one) => one !== frame && !isAnswered(one, arrived));
+    const leaving = [...begun, ...arrived.filter(isLeaving)].filter(
+      (one) => one !== frame && !isAnswered(one, arrived),
+    );
     if (isLeaving(frame)) begun.push(frame);
     const placeIn = async (folder: string): Promise<PlaceFact> => {
       const queue = await run.queue(folder);
-      const stays = queue.map(({ path }) => !leaving.some((one) => one.op === 'closeSession' || deletedBy(one) === path));
+      const stays = queue.map(
+        ({ path }) => !leaving.some((one) => one.op === 'closeSession' || deletedBy(one) === path),
+      );
       const own = queue.findLastIndex(({ isSubjects }, at) => isSubjects && stays[at]);
       return { hasOwnNode: own >= 0, hasPredecessor: own > 0 && stays[own - 1] === true };
     };
@@ -86,7 +96,11 @@ async function dryRun(fixture: Fixture, scenario: Scenario): Promise<FrameFact[]
     return { delayUntil: run.freezes(looked) };
   };
   await within(5 * sessionTimeoutMs, run, play());
-  await within(sessionTimeoutMs, run, run.wait('every answer', () => run.wire.isQuiet(past)));
+  await within(
+    sessionTimeoutMs,
+    run,
+    run.wait('every answer', () => run.wire.isQuiet(past)),
+  );
   await run.healed();
   run.wire.strike = () => undefined;
   const problems = [...run.warnings, ...run.misses];

@@ -27,6 +27,9 @@ export interface Fault {
   readonly refuses?: true;
   /** Why it cannot happen to this frame. */
   excludes(fact: FrameFact): string | undefined;
-  /** Happens: once a case, when the frame's turn has come. Things that take longer than the frame are handed to `run.heals`. */
+  /**
+   * Happens: once a case, when the frame's turn has come. Things that take longer than the frame are handed to
+   * `run.heals`.
+   */
   strike(frame: Frame, run: CaseRun): FrameAction;
 }

@@ -8,7 +8,10 @@ import { caseName, runCase, type Case, type Outcome } from './run-case.ts';
 import { scenarios } from './scenarios.ts';
 import { openFixture, type Fixture } from './fixture.ts';
 
-/** Cases that wait for a fault to pass cost nothing; the others cost processor time, and must not keep each other from being in time. */
+/**
+ * Cases that wait for a fault to pass cost nothing; the others cost processor time, and must not keep each other from
+ * being in time.
+ */
 const waitingAtOnce = 40;
 const busyAtOnce = 12;
 const limitMs = 900_000;
@@ -64,7 +67,11 @@ describe('every fault at every frame', function () {
       for (const fault of faultsOf(scenario)) {
         it(fault.name, async () => {
           const cases = plans.get(scenario.name)?.cases.filter((each) => each.fault === fault) ?? [];
-          const failures = await Promise.all(cases.map(async (each) => ((await outcomes.get(each))?.warnings ?? ['not played']).map((what) => `${caseName(each)}: ${what}`)));
+          const failures = await Promise.all(
+            cases.map(async (each) =>
+              ((await outcomes.get(each))?.warnings ?? ['not played']).map((what) => `${caseName(each)}: ${what}`),
+            ),
+          );
           expect(failures.flat(), failures.flat().join('\n')).to.deep.equal([]);
         });
       }
@@ -74,7 +81,9 @@ describe('every fault at every frame', function () {
   describe('the sum of it', () => {
     it('has left no case out, none without its fault, and raised no alarm', async () => {
       const all = [...plans.values()];
-      const missed = await Promise.all([...outcomes].map(async ([each, outcome]) => ({ name: caseName(each), why: (await outcome).missed })));
+      const missed = await Promise.all(
+        [...outcomes].map(async ([each, outcome]) => ({ name: caseName(each), why: (await outcome).missed })),
+      );
       const without = missed.filter(({ why }) => why !== undefined).map(({ name, why = '' }) => `${name}: ${why}`);
       // Where the two ways of a connection meet, it is a matter of moments whether a znode is there already, or still.
       expect(without.length, without.join('\n')).to.be.at.most(mostMissed);
@@ -83,7 +92,9 @@ describe('every fault at every frame', function () {
       const unreachable = all.flatMap((plan) => plan.unreachable.map(({ why }) => why));
       expect(outcomes.size + unreachable.length).to.equal(sum(all.map(({ facts, faults }) => facts.length * faults)));
       expect(alarms.heard, alarms.heard.join('\n')).to.deep.equal([]);
-      console.log(`    ${outcomes.size} cases: ${Math.max(...all.map(({ faults }) => faults))} faults at ${frames} frames of ${scenarios.length} scenarios, less ${unreachable.length} that cannot happen`);
+      console.log(
+        `    ${outcomes.size} cases: ${Math.max(...all.map(({ faults }) => faults))} faults at ${frames} frames of ${scenarios.length} scenarios, less ${unreachable.length} that cannot happen`,
+      );
       for (const [why, count] of countBy(unreachable)) console.log(`      ${count} cannot happen: ${why}`);
       for (const line of without) console.log(`      did not happen: ${line}`);
     });

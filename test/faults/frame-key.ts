@@ -1,10 +1,16 @@
 import type { Frame, Op } from '../../harness/zk-proxy.ts';
 import type { Scenario } from './scenario.ts';
 
-/** One frame of a scenario, told by its place among its like: runs differ in time, not in the order in which one side sends one op. */
+/**
+ * One frame of a scenario, told by its place among its like: runs differ in time, not in the order in which one side
+ * sends one op.
+ */
 export interface FrameKey {
   readonly from: Frame['from'];
-  /** A multi that deletes is a hand-over, one that creates a downgrade, one that writes a claim; the others are heartbeats, or look at nothing but the connection. */
+  /**
+   * A multi that deletes is a hand-over, one that creates a downgrade, one that writes a claim; the others are
+   * heartbeats, or look at nothing but the connection.
+   */
   readonly op: Op | Change;
   /** From 1, over all connections of the client. */
   readonly nth: number;
@@ -20,7 +26,10 @@ export class FrameCounter {
   readonly #isByClock: (frame: Frame) => boolean;
   readonly #changes: { readonly op: Change; readonly connection: number; readonly xid: number }[] = [];
 
-  /** Of the session's own heartbeats as many are counted as the scenario says: they come by the clock, so most have none in a fixed place. */
+  /**
+   * Of the session's own heartbeats as many are counted as the scenario says: they come by the clock, so most have none
+   * in a fixed place.
+   */
   constructor({ heartbeats = 0, isByClock = () => false }: Scenario) {
     this.#heartbeats = heartbeats;
     this.#isByClock = isByClock;
@@ -42,7 +51,9 @@ export class FrameCounter {
     const { from, op, connection, xid } = frame;
     if (op !== 'multi') return undefined;
     if (from === 'server') return this.#changes.find((one) => one.connection === connection && one.xid === xid)?.op;
-    const change = ({ [deletion]: 'handOver', [creation]: 'downgrade', [writing]: 'claim' } as const)[secondPart(frame).type];
+    const change = ({ [deletion]: 'handOver', [creation]: 'downgrade', [writing]: 'claim' } as const)[
+      secondPart(frame).type
+    ];
     if (change) this.#changes.push({ op: change, connection, xid });
     return change;
   }

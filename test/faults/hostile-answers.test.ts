@@ -54,12 +54,40 @@ describe(`a ConnectResponse with something wrong in it, ${cases} times (HOSTILE_
       await using client = await LockClient.connect(fake.connectString, { sessionTimeoutMs: 4_000 });
       await new InterProcessMutex(client, testPath('hostile')).withLock(() => undefined);
     } catch (error) {
-      throw new Error(`HOSTILE_SEED=${seed}, the last answers ${answers.slice(-3).map((bytes) => bytes.toString('hex')).join(' ')}`, { cause: error });
+      throw new Error(
+        `HOSTILE_SEED=${seed}, the last answers ${answers
+          .slice(-3)
+          .map((bytes) => bytes.toString('hex'))
+          .join(' ')}`,
+        { cause: error },
+      );
     }
   });
 });
 
-const odd: readonly [number, ...number[]] = [-1, 0, 1, 2, 16, 36, 37, 38, 64, 65, 99, 100, 4_000, 4_096, 4_097, 2 ** 16, 2 ** 26, 2 ** 30, 2 ** 31 - 1, -(2 ** 31), -2];
+const odd: readonly [number, ...number[]] = [
+  -1,
+  0,
+  1,
+  2,
+  16,
+  36,
+  37,
+  38,
+  64,
+  65,
+  99,
+  100,
+  4_000,
+  4_096,
+  4_097,
+  2 ** 16,
+  2 ** 26,
+  2 ** 30,
+  2 ** 31 - 1,
+  -(2 ** 31),
+  -2,
+];
 
 /** A ConnectResponse with one to three things wrong. */
 function mutated(random: Random): Buffer {

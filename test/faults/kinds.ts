@@ -1,4 +1,11 @@
-import { InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphore, type AcquireOptions, type Hold, type LockClient } from '../../src/index.ts';
+import {
+  InterProcessMutex,
+  InterProcessReadWriteLock,
+  InterProcessSemaphore,
+  type AcquireOptions,
+  type Hold,
+  type LockClient,
+} from '../../src/index.ts';
 
 /** What is acquired one at a time. */
 export interface Lock {
@@ -8,7 +15,10 @@ export interface Lock {
 
 /** A kind of lock that the faults happen to. */
 export interface Kind {
-  /** Where its znodes stand, behind the lock's own path: first those that are held, then those of the turn to create one, if there are such. */
+  /**
+   * Where its znodes stand, behind the lock's own path: first those that are held, then those of the turn to create
+   * one, if there are such.
+   */
   readonly folders: readonly string[];
   /** How many of those who exclude each other may be in at once. */
   readonly most: number;
@@ -32,13 +42,17 @@ export const readWrite: Kind = {
   most: 1,
   excludes: (one, other) => (isWriters(one) || isWriters(other)) && !isDowngrade(one, other),
   usual: (client, path) => new InterProcessReadWriteLock(client, path).writeLock,
-  acquireAll: async (client, path, options) => [await new InterProcessReadWriteLock(client, path).writeLock.acquire(options)],
+  acquireAll: async (client, path, options) => [
+    await new InterProcessReadWriteLock(client, path).writeLock.acquire(options),
+  ],
 };
 
 export const weighted: Kind = {
   ...mutex,
   usual: (client, path) => new InterProcessMutex(client, path, { weights: {} }),
-  acquireAll: async (client, path, options) => [await new InterProcessMutex(client, path, { weights: {} }).acquire(options)],
+  acquireAll: async (client, path, options) => [
+    await new InterProcessMutex(client, path, { weights: {} }).acquire(options),
+  ],
 };
 
 export function semaphore(maxLeases: number): Kind {
@@ -46,7 +60,10 @@ export function semaphore(maxLeases: number): Kind {
 }
 
 /** Two leases in the end. */
-export const sharedSemaphore: Kind = semaphoreOf(2, (client, path) => new InterProcessSemaphore(client, path, { sharedCount: countPath(path) }));
+export const sharedSemaphore: Kind = semaphoreOf(
+  2,
+  (client, path) => new InterProcessSemaphore(client, path, { sharedCount: countPath(path) }),
+);
 
 /** Where a shared semaphore's count is. */
 export function countPath(path: string): string {

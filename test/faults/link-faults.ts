@@ -16,7 +16,8 @@ export const linkFaults: readonly Fault[] = [
   {
     name: 'dropped',
     lastsMs: 0,
-    // TCP loses no frame and goes on. A request or a reply that is lost shows by the next reply, or by silence; nothing would show a lost event.
+    // TCP loses no frame and goes on. A request or a reply that is lost shows by the next reply, or by silence; nothing
+    // would show a lost event.
     excludes: ({ key }) => (key.op === 'watch' ? 'no connection loses an event and goes on' : undefined),
     strike: () => 'drop',
   },

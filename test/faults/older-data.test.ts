@@ -8,10 +8,19 @@ import { mutex, readWrite, semaphore, weighted, type Kind } from './kinds.ts';
 
 // The holds must outlive a restart of the server, also on a machine that is busy with other work.
 const sessionTimeoutMs = 6_000;
-const kinds: Readonly<Record<string, Kind>> = { mutex, 'read/write lock': readWrite, semaphore: semaphore(2), 'mutex with weights': weighted };
+const kinds: Readonly<Record<string, Kind>> = {
+  mutex,
+  'read/write lock': readWrite,
+  semaphore: semaphore(2),
+  'mutex with weights': weighted,
+};
 
 /** What the servers come back with, after the locks were acquired and waited for. */
-const returns = ['nothing', 'a backup from before the locks were there', 'a backup in which the locks are held'] as const;
+const returns = [
+  'nothing',
+  'a backup from before the locks were there',
+  'a backup in which the locks are held',
+] as const;
 
 describe('a waiter without a timeout acquires, and everything is left empty, when the servers come back with', function () {
   this.timeout(120_000);
@@ -44,17 +53,24 @@ describe('a waiter without a timeout acquires, and everything is left empty, whe
         const restore = server.backUp();
         await server.start();
         const isBack = (): Promise<boolean> => outside.exists('/').catch(() => false);
-        await until('all are back', async () => (await isBack()) && clients.every(({ session }) => session.isConnected), 20_000);
+        await until(
+          'all are back',
+          async () => (await isBack()) && clients.every(({ session }) => session.isConnected),
+          20_000,
+        );
         return restore;
       };
       let restore = what === returns[1] ? await backUp() : () => server.wipe();
       const held = (await Promise.all(waits.map(({ kind, path }) => kind.acquireAll(holder, path, {})))).flat();
       const waiting = waits.map(({ kind, path, client }) => kind.acquireAll(client, path, {}));
-      for (const { kind, path, client } of waits) await until('it waits', () => hasZnode(outside, kind, path, client.session.id));
+      for (const { kind, path, client } of waits)
+        await until('it waits', () => hasZnode(outside, kind, path, client.session.id));
       if (what === returns[2]) restore = await backUp();
       const seen = Math.max(...clients.map(({ session }) => Number(session.lastZxid)));
       await write(outside, 100);
-      await until('all have seen what the backup has not', () => clients.every(({ session }) => session.lastZxid > seen + 50));
+      await until('all have seen what the backup has not', () =>
+        clients.every(({ session }) => session.lastZxid > seen + 50),
+      );
       await outside[Symbol.asyncDispose]();
       expect(held.every((hold) => hold.isValid)).to.equal(true);
 
@@ -62,17 +78,22 @@ describe('a waiter without a timeout acquires, and everything is left empty, whe
       restore();
       await server.start();
       const losses = await Promise.all(held.map((hold) => aborted(hold.signal)));
-      expect(losses.map((reason) => (reason as { reason?: string }).reason)).to.deep.equal(held.map(() => 'session-deadline'));
+      expect(losses.map((reason) => (reason as { reason?: string }).reason)).to.deep.equal(
+        held.map(() => 'session-deadline'),
+      );
       await Promise.all(held.map((hold) => hold.release()));
       const next: Hold[] = (await Promise.all(waiting)).flat();
       expect(next.every((hold) => hold.isValid)).to.equal(true);
       // Who waits for leases holds the turn to create them.
-      expect(waits.map(({ ends }) => ends)).to.deep.equal(waits.map(({ kind }) => [kind.folders.length > 1 ? 'lost' : 'replaced']));
+      expect(waits.map(({ ends }) => ends)).to.deep.equal(
+        waits.map(({ kind }) => [kind.folders.length > 1 ? 'lost' : 'replaced']),
+      );
       await Promise.all(next.map((hold) => hold.release()));
       await Promise.all(waits.map(({ client }) => client.close()));
 
       await using after = await connectObserver(server.connectString);
-      for (const { kind, path } of waits) await until(`${path} is empty`, async () => (await znodes(after, kind, path)) === 0);
+      for (const { kind, path } of waits)
+        await until(`${path} is empty`, async () => (await znodes(after, kind, path)) === 0);
     });
   }
 });

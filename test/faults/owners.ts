@@ -3,14 +3,20 @@ import { until } from '../../harness/until.ts';
 import { longestStallMs } from './alarms.ts';
 import type { Kind } from './kinds.ts';
 
-/** How long the news of what a third party did may take: one event, or one connection that ends and the next one that says why. */
+/**
+ * How long the news of what a third party did may take: one event, or one connection that ends and the next one that
+ * says why.
+ */
 const newsMs = { 'znode deleted': 150, 'session ended': 600 };
 
-/** What the clocks of a session leave between its deadline and the server's end of it, less what a timer may be late. */
+/**
+ * What the clocks of a session leave between its deadline and the server's end of it, less what a timer may be late.
+ */
 const toleratedStallMs = 50;
 
 /**
- * Everyone who holds one lock, by one clock: no more are ever valid at once than may be in together, and who loses it is told before the next one has
+ * Everyone who holds one lock, by one clock: no more are ever valid at once than may be in together, and who loses it
+ * is told before the next one has
  * it.
  */
 export class Owners {
@@ -34,7 +40,8 @@ export class Owners {
     const { signal } = hold; // made now, so that it aborts in time
     if (signal.aborted) this.#warn(`${who} was granted ${hold.path}, which was lost already: ${String(signal.reason)}`);
     // Asked in this order: looking at isValid may be what notices a loss.
-    // A server that was told to end its session may have answered before: as to one who holds it already, the news comes later.
+    // A server that was told to end its session may have answered before: as to one who holds it already, the news
+    // comes later.
     const isEnded = this.#doneByOthers.get(hold.path) === 'session ended';
     const untold = [...this.#open].filter(([other]) => !other.signal.aborted && this.#excludes(hold, other));
     const isTooMany = hold.isValid && untold.length >= this.most;
@@ -53,7 +60,10 @@ export class Owners {
     this.#doneByOthers.set(path, deed);
   }
 
-  /** Those who lost it by others' hands make room, and are told in time; if they do not make enough, the rest is too many. */
+  /**
+   * Those who lost it by others' hands make room, and are told in time; if they do not make enough, the rest is too
+   * many.
+   */
   #judge(story: string, untold: readonly (readonly [Hold, string])[]): void {
     const byClock: string[] = [];
     let areAllValid = true;

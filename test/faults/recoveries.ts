@@ -125,7 +125,10 @@ export const recoveries: readonly Scenario[] = [
       const { gate, acquiring } = await waitingBehindHolder(run);
       const late = new Promise<void>((resolve) => {
         run.wire.once('server', 'multi', () => {
-          const proofIsOld = run.wait('the proof is old', () => run.subject.session.deadline - run.subject.clock.now() < sessionTimeoutMs / 5);
+          const proofIsOld = run.wait(
+            'the proof is old',
+            () => run.subject.session.deadline - run.subject.clock.now() < sessionTimeoutMs / 5,
+          );
           resolve();
           return { delayUntil: proofIsOld.then(() => run.release(gate)) };
         });

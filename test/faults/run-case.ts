@@ -13,7 +13,10 @@ export interface Case {
   readonly fault: Fault;
 }
 
-/** For what has to settle once the fault is over: the server may first have to expire a session, and a client to notice that. */
+/**
+ * For what has to settle once the fault is over: the server may first have to expire a session, and a client to notice
+ * that.
+ */
 const settleMs = 2.5 * sessionTimeoutMs;
 /** A server that does not answer is left after a quarter of the timeout. */
 const promptMs = 0.75 * sessionTimeoutMs;
@@ -71,10 +74,15 @@ async function play(fixture: Fixture, { scenario, fact, fault }: Case): Promise<
   return { warnings: run.warnings, missed: struck.length === 0 ? frameMissing : run.misses[0] };
 }
 
-/** Somebody else gets all there is, while the client under test is still there, and after its close there is no znode either. */
+/**
+ * Somebody else gets all there is, while the client under test is still there, and after its close there is no znode
+ * either.
+ */
 async function leavesNothing(run: CaseRun): Promise<void> {
   const { kind, fixture, path, owners } = run;
-  const isEmpty = async (): Promise<boolean> => (await Promise.all(kind.folders.map((folder) => fixture.observer.children(`${path}${folder}`)))).flat().length === 0;
+  const isEmpty = async (): Promise<boolean> =>
+    (await Promise.all(kind.folders.map((folder) => fixture.observer.children(`${path}${folder}`)))).flat().length ===
+    0;
   try {
     const holds = await kind.acquireAll(fixture.fresh, path, { timeoutMs: settleMs });
     for (const hold of holds) owners.granted('who came afterwards', hold);
@@ -86,7 +94,10 @@ async function leavesNothing(run: CaseRun): Promise<void> {
   } catch (error) {
     const queues = await Promise.all(kind.folders.map((folder) => run.queue(folder)));
     const left = queues.flat().map((node) => `${node.path}${node.isSubjects ? ' of the client' : ''}`);
-    throw new Error(`${error instanceof Error ? error.message : String(error)}; the queue: ${left.join(', ') || 'empty'}`, { cause: error });
+    throw new Error(
+      `${error instanceof Error ? error.message : String(error)}; the queue: ${left.join(', ') || 'empty'}`,
+      { cause: error },
+    );
   }
 }
 
@@ -94,7 +105,10 @@ async function leavesNothing(run: CaseRun): Promise<void> {
 export async function within<T>(ms: number, run: CaseRun, promise: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`hangs: not settled within ${Math.round(ms)} ms: ${run.pending.join(', ')}`)), ms);
+    timer = setTimeout(
+      () => reject(new Error(`hangs: not settled within ${Math.round(ms)} ms: ${run.pending.join(', ')}`)),
+      ms,
+    );
   });
   try {
     return await Promise.race([promise, late]);

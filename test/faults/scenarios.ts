@@ -18,7 +18,8 @@ const plays: readonly Scenario[] = [
       try {
         await run.connect({ connectionTimeoutMs: 3 * sessionTimeoutMs });
       } catch (error) {
-        if (!(error instanceof LockError) || error.code !== 'ERR_LOCK_CONNECTION_TIMEOUT') run.warnings.push(`connect rejected: ${String(error)}`);
+        if (!(error instanceof LockError) || error.code !== 'ERR_LOCK_CONNECTION_TIMEOUT')
+          run.warnings.push(`connect rejected: ${String(error)}`);
         return;
       }
       await run.wait('a heartbeat', () => run.wire.saw('server', 'sync') > 0);
@@ -138,7 +139,10 @@ const plays: readonly Scenario[] = [
       await ready(run);
       return async () => {
         const controller = new AbortController();
-        const sent = run.wire.proxy.seen((frame) => frame.from === 'client' && frame.op === 'create2', run.wire.saw('client', 'create2') + 1);
+        const sent = run.wire.proxy.seen(
+          (frame) => frame.from === 'client' && frame.op === 'create2',
+          run.wire.saw('client', 'create2') + 1,
+        );
         const acquiring = run.acquire(run.subject, { signal: controller.signal });
         await run.track('its create', sent);
         controller.abort();
@@ -220,4 +224,12 @@ const plays: readonly Scenario[] = [
   },
 ];
 
-export const scenarios: readonly Scenario[] = [...plays, ...stickyScenarios, ...leaseScenarios, ...recoveries, ...readWriteScenarios, ...semaphoreScenarios, ...weightedScenarios];
+export const scenarios: readonly Scenario[] = [
+  ...plays,
+  ...stickyScenarios,
+  ...leaseScenarios,
+  ...recoveries,
+  ...readWriteScenarios,
+  ...semaphoreScenarios,
+  ...weightedScenarios,
+];

@@ -30,7 +30,9 @@ const plays: readonly Scenario[] = [
       await ready(run);
       const other = await run.held(run.bystander);
       return async () => {
-        const both = run.acquireAll(run.subject, {}, () => new InterProcessSemaphore(run.subject, run.path, { maxLeases: 2 }).acquireMany(2));
+        const both = run.acquireAll(run.subject, {}, () =>
+          new InterProcessSemaphore(run.subject, run.path, { maxLeases: 2 }).acquireMany(2),
+        );
         await waits(run, both, 2);
         await run.release(other);
         await releaseAll(run, await both);
@@ -88,7 +90,9 @@ const plays: readonly Scenario[] = [
       const other = await run.held(run.bystander);
       return async () => {
         await run.release(await run.acquire(run.subject, { timeoutMs: sessionTimeoutMs / 8 }));
-        await run.wait('its own znodes are gone', async () => [...(await run.queue('/leases')), ...(await run.queue('/locks'))].every(({ isSubjects }) => !isSubjects));
+        await run.wait('its own znodes are gone', async () =>
+          [...(await run.queue('/leases')), ...(await run.queue('/locks'))].every(({ isSubjects }) => !isSubjects),
+        );
         await run.release(other);
       };
     },
@@ -206,11 +210,18 @@ function isWatchOnTurn({ op, path }: Frame): boolean {
 }
 
 /** Waits until the client under test has so many leases, the last of which it may not have yet, or has settled. */
-async function waits(run: CaseRun, acquiring: Promise<unknown>, leases: number, past = run.wire.frames.length): Promise<void> {
+async function waits(
+  run: CaseRun,
+  acquiring: Promise<unknown>,
+  leases: number,
+  past = run.wire.frames.length,
+): Promise<void> {
   await run.parked(acquiring, [`${run.path}/leases`], { past, places: leases });
 }
 
-async function waitingForLease(run: CaseRun): Promise<{ readonly other: Hold; readonly acquiring: Promise<Hold | undefined> }> {
+async function waitingForLease(
+  run: CaseRun,
+): Promise<{ readonly other: Hold; readonly acquiring: Promise<Hold | undefined> }> {
   const other = await run.held(run.bystander);
   const acquiring = run.acquire(run.subject);
   await waits(run, acquiring, 1);

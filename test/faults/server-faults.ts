@@ -14,7 +14,9 @@ export const serverFaults: readonly Fault[] = [
     await remove(run, own);
   }),
   ...around('predecessor deleted', wherePredecessor(0), async (run) => remove(run, await nodeOf(run, 0, 1))),
-  ...around('predecessor written', wherePredecessor(0), async (run) => run.fixture.observer.touch(await nodeOf(run, 0, 1))),
+  ...around('predecessor written', wherePredecessor(0), async (run) =>
+    run.fixture.observer.touch(await nodeOf(run, 0, 1)),
+  ),
 ];
 
 /** The same of those who take turns to create what is held. */
@@ -23,10 +25,20 @@ export const turnFaults: readonly Fault[] = [
   ...around("predecessor's turn deleted", wherePredecessor(1), async (run) => remove(run, await nodeOf(run, 1, 1))),
 ];
 
-function around(name: string, excludes: (fact: FrameFact) => string | undefined, act: (run: CaseRun) => Promise<void>): Fault[] {
-  const isReply = ({ key }: FrameFact): string | undefined => (key.from === 'client' ? 'it comes before the reply' : undefined);
+function around(
+  name: string,
+  excludes: (fact: FrameFact) => string | undefined,
+  act: (run: CaseRun) => Promise<void>,
+): Fault[] {
+  const isReply = ({ key }: FrameFact): string | undefined =>
+    key.from === 'client' ? 'it comes before the reply' : undefined;
   return [
-    { name: `${name} before it`, lastsMs: 0, excludes, strike: (_frame, run) => ({ delayUntil: run.freezes(act(run)) }) },
+    {
+      name: `${name} before it`,
+      lastsMs: 0,
+      excludes,
+      strike: (_frame, run) => ({ delayUntil: run.freezes(act(run)) }),
+    },
     {
       name: `${name} after it`,
       lastsMs: 0,
@@ -39,16 +51,22 @@ function around(name: string, excludes: (fact: FrameFact) => string | undefined,
   ];
 }
 
-/** The last znode of the client under test in one of the lock's folders, or the one that is so many places before it. */
+/**
+ * The last znode of the client under test in one of the lock's folders, or the one that is so many places before it.
+ */
 async function nodeOf(run: CaseRun, folder: number, placesBefore: number): Promise<string> {
   let path: string | undefined;
   // Its create is on its way, maybe by one frame.
-  await until('there is such a znode', async () => {
-    const queue = await run.queue(run.kind.folders[folder]);
-    const own = queue.findLastIndex(({ isSubjects }) => isSubjects);
-    path = own < 0 ? undefined : queue[own - placesBefore]?.path;
-    return path !== undefined;
-  }, onItsWayMs);
+  await until(
+    'there is such a znode',
+    async () => {
+      const queue = await run.queue(run.kind.folders[folder]);
+      const own = queue.findLastIndex(({ isSubjects }) => isSubjects);
+      path = own < 0 ? undefined : queue[own - placesBefore]?.path;
+      return path !== undefined;
+    },
+    onItsWayMs,
+  );
   return path ?? '';
 }
 

@@ -14,7 +14,9 @@ export async function acquireAndRelease(run: CaseRun, acquiring: Promise<Hold | 
 }
 
 /** The client under test holds, and somebody waits behind it. */
-export async function heldBeforeWaiter(run: CaseRun): Promise<{ readonly hold: Hold; readonly next: Promise<Hold | undefined> }> {
+export async function heldBeforeWaiter(
+  run: CaseRun,
+): Promise<{ readonly hold: Hold; readonly next: Promise<Hold | undefined> }> {
   const hold = await run.held(run.subject);
   const next = run.acquire(run.bystander);
   await run.wait('a waiter', async () => (await run.queue()).length === 2);
@@ -22,7 +24,9 @@ export async function heldBeforeWaiter(run: CaseRun): Promise<{ readonly hold: H
 }
 
 /** Somebody else holds, and the client under test waits behind. */
-export async function waitingBehindHolder(run: CaseRun): Promise<{ readonly gate: Hold; readonly acquiring: Promise<Hold | undefined> }> {
+export async function waitingBehindHolder(
+  run: CaseRun,
+): Promise<{ readonly gate: Hold; readonly acquiring: Promise<Hold | undefined> }> {
   const gate = await run.held(run.bystander);
   const acquiring = run.acquire(run.subject);
   await run.parked(acquiring, [gate.path]);

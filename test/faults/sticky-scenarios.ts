@@ -30,7 +30,9 @@ export const stickyScenarios: readonly Scenario[] = [
       return async () => {
         await acquireAndRelease(run, run.acquire(run.subject, {}, sticky(run)));
         // The mark may get lost: it decides nothing, and is not repeated.
-        const isMarked = (): boolean => run.wire.saw('client', 'setData') > 0 && (run.wire.saw('server', 'setData') > 0 || run.wire.saw('client', 'connect') > before);
+        const isMarked = (): boolean =>
+          run.wire.saw('client', 'setData') > 0 &&
+          (run.wire.saw('server', 'setData') > 0 || run.wire.saw('client', 'connect') > before);
         await run.wait('the mark, or the end of its turn', async () => isMarked() || (await run.queue()).length === 0);
         await run.release(await run.acquire(run.bystander));
       };

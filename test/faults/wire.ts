@@ -25,25 +25,35 @@ export class Wire {
     return this.frames.filter((frame) => frame.from === from && frame.op === op).length;
   }
 
-  /** Whether every request behind the first `past` frames has been answered; those of connections that have ended since never are. */
+  /**
+   * Whether every request behind the first `past` frames has been answered; those of connections that have ended since
+   * never are.
+   */
   isQuiet(past: number): boolean {
     const last = this.frames.at(-1)?.connection;
     const frames = this.frames.slice(past).filter(({ connection }) => connection === last);
     return frames.every((frame) => frame.from === 'server' || isAnswered(frame, frames));
   }
 
-  /** Whether the client has asked for a watch on one of these znodes, or any where none is named, behind the first `past` frames, and was answered. */
+  /**
+   * Whether the client has asked for a watch on one of these znodes, or any where none is named, behind the first
+   * `past` frames, and was answered.
+   */
   isWatched(paths: readonly string[], past: number): boolean {
     const frames = this.frames.slice(past);
     const asksFor = ({ op, body, path }: Frame): boolean => {
-      if (op === 'getData' || (op === 'getChildren2' && asksToWatch(body))) return paths.length === 0 || paths.some((one) => one === path);
+      if (op === 'getData' || (op === 'getChildren2' && asksToWatch(body)))
+        return paths.length === 0 || paths.some((one) => one === path);
       // What was not answered is not asked for again: the watch is told to the next server.
       return op === 'setWatches' && (paths.length === 0 || paths.some((one) => body.includes(one)));
     };
     return frames.some((frame) => frame.from === 'client' && asksFor(frame) && isAnswered(frame, frames));
   }
 
-  /** Does something to the next frame of a kind, which is part of the scenario; where the fault hits that frame, it is the fault that counts. */
+  /**
+   * Does something to the next frame of a kind, which is part of the scenario; where the fault hits that frame, it is
+   * the fault that counts.
+   */
   once(from: Frame['from'], op: Frame['op'], act: (frame: Frame) => FrameAction): void {
     const rule = (frame: Frame): FrameAction | undefined => {
       if (frame.from !== from || frame.op !== op) return undefined;
@@ -79,13 +89,16 @@ export class Wire {
     let scripted: FrameAction | undefined;
     for (const rule of this.#script) scripted ??= rule(frame);
     const struck = this.strike(frame);
-    if (isDelay(scripted) && isDelay(struck)) return { delayUntil: Promise.allSettled([scripted.delayUntil, struck.delayUntil]) };
+    if (isDelay(scripted) && isDelay(struck))
+      return { delayUntil: Promise.allSettled([scripted.delayUntil, struck.delayUntil]) };
     return struck ?? scripted;
   }
 }
 
 export function isAnswered(request: Frame, frames: readonly Frame[]): boolean {
-  return frames.some(({ from, connection, xid }) => from === 'server' && connection === request.connection && xid === request.xid);
+  return frames.some(
+    ({ from, connection, xid }) => from === 'server' && connection === request.connection && xid === request.xid,
+  );
 }
 
 function asksToWatch(body: Buffer): boolean {

@@ -1,13 +1,23 @@
 import { expect } from 'chai';
 import { adviseServer, chooseLocal, chooseZooKeeper, type Facts } from '../../harness/choose-zookeeper.ts';
 
-const everything: Facts = { env: {}, dockerHasImage: true, jarsPresent: true, javaPresent: true, isDebian: true, isRoot: true };
+const everything: Facts = {
+  env: {},
+  dockerHasImage: true,
+  jarsPresent: true,
+  javaPresent: true,
+  isDebian: true,
+  isRoot: true,
+};
 const bareDebian: Facts = { ...everything, dockerHasImage: false, jarsPresent: false, javaPresent: false };
 
 describe('the ZooKeeper of the tests', () => {
   it('is the one that ZOOKEEPER_CONNECT names, whatever else is there', () => {
     const env = { ZOOKEEPER_CONNECT: ' zk1:2181,zk2:2181/tests ' };
-    expect(chooseZooKeeper({ ...everything, env })).to.deep.equal({ use: 'environment', connectString: 'zk1:2181,zk2:2181/tests' });
+    expect(chooseZooKeeper({ ...everything, env })).to.deep.equal({
+      use: 'environment',
+      connectString: 'zk1:2181,zk2:2181/tests',
+    });
   });
 
   for (const value of ['', '  ']) {
@@ -26,15 +36,23 @@ describe('the ZooKeeper of the tests', () => {
   });
 
   it('is a local process where the jars and java are there', () => {
-    expect(chooseZooKeeper({ ...everything, dockerHasImage: false, isDebian: false, isRoot: false })).to.deep.equal({ use: 'jars' });
+    expect(chooseZooKeeper({ ...everything, dockerHasImage: false, isDebian: false, isRoot: false })).to.deep.equal({
+      use: 'jars',
+    });
   });
 
   it('is installed, java with it, on a bare Debian', () => {
-    expect(chooseZooKeeper(bareDebian)).to.deep.equal({ use: 'install', packages: ['zookeeper', 'default-jre-headless'] });
+    expect(chooseZooKeeper(bareDebian)).to.deep.equal({
+      use: 'install',
+      packages: ['zookeeper', 'default-jre-headless'],
+    });
   });
 
   it('is installed without java where java is there', () => {
-    expect(chooseLocal({ ...bareDebian, javaPresent: true })).to.deep.equal({ use: 'install', packages: ['zookeeper'] });
+    expect(chooseLocal({ ...bareDebian, javaPresent: true })).to.deep.equal({
+      use: 'install',
+      packages: ['zookeeper'],
+    });
   });
 
   it('is installed where there are jars and no java', () => {
@@ -48,9 +66,17 @@ describe('the ZooKeeper of the tests', () => {
   }
 
   for (const [where, facts, command] of [
-    ['a user of Debian', { isDebian: true, dockerAnswers: true }, 'sudo apt-get update && sudo apt-get install -y zookeeper default-jre-headless'],
+    [
+      'a user of Debian',
+      { isDebian: true, dockerAnswers: true },
+      'sudo apt-get update && sudo apt-get install -y zookeeper default-jre-headless',
+    ],
     ['another system with Docker', { isDebian: false, dockerAnswers: true }, 'docker pull zookeeper:3.9'],
-    ['another system without Docker', { isDebian: false, dockerAnswers: false }, 'export ZOOKEEPER_CONNECT=127.0.0.1:2181'],
+    [
+      'another system without Docker',
+      { isDebian: false, dockerAnswers: false },
+      'export ZOOKEEPER_CONNECT=127.0.0.1:2181',
+    ],
   ] as const) {
     it(`is had by one command, which is told to ${where} that has none`, () => {
       const lines = adviseServer({ env: {}, ...facts }).split('\n');

@@ -22,7 +22,9 @@ describe('what is left to be done after a process', () => {
 
   for (const signal of ['SIGKILL', 'SIGINT', 'SIGTERM'] as const) {
     it(`is done after ${signal}`, async () => {
-      const child = spawn(process.execPath, script('setInterval(() => {}, 1_000); console.log("ready");'), { stdio: ['ignore', 'pipe', 'inherit'] });
+      const child = spawn(process.execPath, script('setInterval(() => {}, 1_000); console.log("ready");'), {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
       await once(child.stdout, 'data');
       expect(existsSync(mark)).to.equal(false);
       child.kill(signal);
@@ -38,7 +40,10 @@ describe('what is left to be done after a process', () => {
 
   it('is not done once it is called off', async () => {
     await promisify(execFile)(process.execPath, script('callOff();'));
-    await until('its shell has ended', async () => !(await promisify(execFile)('ps', ['-eo', 'args'])).stdout.includes(`touch ${mark}`));
+    await until(
+      'its shell has ended',
+      async () => !(await promisify(execFile)('ps', ['-eo', 'args'])).stdout.includes(`touch ${mark}`),
+    );
     expect(existsSync(mark)).to.equal(false);
   });
 

@@ -20,7 +20,8 @@ describe('the Docker engine of the tests', () => {
     it(`is not made for ${who}, who is told what to do`, () => {
       expect(chooseEngine({ ...facts, answers: false })).to.deep.equal({
         use: 'nothing',
-        advice: 'No Docker engine answers: start one that has zookeeper:3.9, or run this as root on Debian, where it installs one.',
+        advice:
+          'No Docker engine answers: start one that has zookeeper:3.9, or run this as root on Debian, where it installs one.',
       });
     });
   }
@@ -44,7 +45,10 @@ describe('the ZooKeeper image of the tests', () => {
 
   it('is the one that ZOOKEEPER_IMAGE names', () => {
     const env = { ZOOKEEPER_IMAGE: 'zookeeper:3.5' };
-    expect(choose(['zookeeper:3.5', 'zookeeper:3.9'], { env })).to.deep.equal({ use: 'present', image: 'zookeeper:3.5' });
+    expect(choose(['zookeeper:3.5', 'zookeeper:3.9'], { env })).to.deep.equal({
+      use: 'present',
+      image: 'zookeeper:3.5',
+    });
   });
 
   it('is the one that was built before', () => {
@@ -58,21 +62,25 @@ describe('the ZooKeeper image of the tests', () => {
   it('is not replaced by another where ZOOKEEPER_IMAGE names a missing one', () => {
     expect(choose([debianImage], { env: { ZOOKEEPER_IMAGE: 'zookeeper:3.5' } })).to.deep.equal({
       use: 'nothing',
-      advice: 'The Docker engine has no image zookeeper:3.5: run `docker pull zookeeper:3.5`, or unset ZOOKEEPER_IMAGE.',
+      advice:
+        'The Docker engine has no image zookeeper:3.5: run `docker pull zookeeper:3.5`, or unset ZOOKEEPER_IMAGE.',
     });
   });
 
   it('is not made elsewhere: who runs the tests is told what to do', () => {
     expect(choose([], { isDebian: false })).to.deep.equal({
       use: 'nothing',
-      advice: 'The Docker engine has no image zookeeper:3.9: run `docker pull zookeeper:3.9`, or run this as root on Debian, where it builds one of packages.',
+      advice:
+        'The Docker engine has no image zookeeper:3.9: run `docker pull zookeeper:3.9`, or run this as root on Debian, where it builds one of packages.',
     });
   });
 });
 
 describe("Debian's packages of Docker", () => {
   it('are each installed once, and only where the command is missing', () => {
-    expect(missingPackages(['dockerd', 'docker', 'debootstrap', 'docker-compose'], (name) => name === 'docker-compose')).to.deep.equal(['docker.io', 'debootstrap']);
+    expect(
+      missingPackages(['dockerd', 'docker', 'debootstrap', 'docker-compose'], (name) => name === 'docker-compose'),
+    ).to.deep.equal(['docker.io', 'debootstrap']);
     expect(missingPackages(['dockerd', 'debootstrap'], () => true)).to.deep.equal([]);
   });
 });

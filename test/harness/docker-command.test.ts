@@ -9,7 +9,9 @@ describe('a command of the Docker scripts', () => {
 
   it('that fails is told with its exit code and what it said', async () => {
     const { message } = await rejection(command('sh', ['-c', 'echo the reason >&2; exit 3'], { limitMs: 10_000 }));
-    expect(message).to.contain('exit code 3\nthe reason').and.to.match(/^sh -c /);
+    expect(message)
+      .to.contain('exit code 3\nthe reason')
+      .and.to.match(/^sh -c /);
   });
 
   it('that takes too long is killed, and told so', async () => {

@@ -48,20 +48,30 @@ describe('the entrypoint of the image that is built', () => {
       ZOO_MAX_CLIENT_CNXNS: '0',
     });
     expect(configuration()).to.include.members(['tickTime=500', 'initLimit=20', 'syncLimit=10', 'maxClientCnxns=0']);
-    expect(configuration().filter((line) => line.startsWith('server.'))).to.deep.equal(['server.1=zoo1:2888:3888;2181', 'server.2=zoo2:2888:3888;2181']);
+    expect(configuration().filter((line) => line.startsWith('server.'))).to.deep.equal([
+      'server.1=zoo1:2888:3888;2181',
+      'server.2=zoo2:2888:3888;2181',
+    ]);
     expect(text('data/myid')).to.equal('2\n');
   });
 
   it('makes each word of ZOO_CFG_EXTRA a line, and takes no asterisk for file names', () => {
     start({ ZOO_CFG_EXTRA: 'maxSessionTimeout=60000 quorumListenOnAllIPs=true', ZOO_4LW_COMMANDS_WHITELIST: '*' });
-    expect(configuration().slice(-3)).to.deep.equal(['4lw.commands.whitelist=*', 'maxSessionTimeout=60000', 'quorumListenOnAllIPs=true']);
+    expect(configuration().slice(-3)).to.deep.equal([
+      '4lw.commands.whitelist=*',
+      'maxSessionTimeout=60000',
+      'quorumListenOnAllIPs=true',
+    ]);
   });
 
   it('becomes the server, with the heap and the flags that are asked for', () => {
     const java = start({ ZK_SERVER_HEAP: '256', JVMFLAGS: '-XX:+UseSerialGC -Da=b' });
     expect(java[0]).to.equal('-Xmx256m');
     expect(java).to.include.members(['-XX:+UseSerialGC', '-Da=b']);
-    expect(java.slice(-2)).to.deep.equal(['org.apache.zookeeper.server.quorum.QuorumPeerMain', `${folder}/conf/zoo.cfg`]);
+    expect(java.slice(-2)).to.deep.equal([
+      'org.apache.zookeeper.server.quorum.QuorumPeerMain',
+      `${folder}/conf/zoo.cfg`,
+    ]);
   });
 
   it('keeps the configuration that a restarted container has', () => {
@@ -73,9 +83,15 @@ describe('the entrypoint of the image that is built', () => {
 
   /** Returns the arguments that java was called with. */
   function start(env: Record<string, string> = {}): string[] {
-    const places = { ZOO_CONF_DIR: join(folder, 'conf'), ZOO_DATA_DIR: join(folder, 'data'), ZOO_DATA_LOG_DIR: join(folder, 'log') };
+    const places = {
+      ZOO_CONF_DIR: join(folder, 'conf'),
+      ZOO_DATA_DIR: join(folder, 'data'),
+      ZOO_DATA_LOG_DIR: join(folder, 'log'),
+    };
     const path = `${folder}${delimiter}${process.env['PATH'] ?? ''}`;
-    return execFileSync(entrypoint, { cwd: folder, env: { PATH: path, ...places, ...env }, encoding: 'utf8' }).trim().split('\n');
+    return execFileSync(entrypoint, { cwd: folder, env: { PATH: path, ...places, ...env }, encoding: 'utf8' })
+      .trim()
+      .split('\n');
   }
 
   function configuration(): string[] {

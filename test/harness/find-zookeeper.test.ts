@@ -40,7 +40,9 @@ describe('findZooKeeper', () => {
     });
 
     it('is possible where the engine has the image', async () => {
-      const engine = createServer((request, response) => response.writeHead(request.url === '/images/zookeeper:3.9/json' ? 200 : 404).end());
+      const engine = createServer((request, response) =>
+        response.writeHead(request.url === '/images/zookeeper:3.9/json' ? 200 : 404).end(),
+      );
       await once(engine.listen(0, '127.0.0.1'), 'listening');
       process.env['DOCKER_HOST'] = `tcp://127.0.0.1:${(engine.address() as AddressInfo).port}`;
       expect(await dockerHasImage('zookeeper:3.9')).to.equal(true);

@@ -27,14 +27,18 @@ describe('free ports', () => {
 
   it('are not chosen for ever', async () => {
     let tries = 0;
-    const failure = await onFreshPorts(1, () => (tries++, Promise.reject(new PortTakenError()))).catch((error: unknown) => error);
+    const failure = await onFreshPorts(1, () => (tries++, Promise.reject(new PortTakenError()))).catch(
+      (error: unknown) => error,
+    );
     expect(failure).to.be.instanceOf(PortTakenError);
     expect(tries).to.equal(5);
   });
 
   it('are not chosen again for another failure', async () => {
     let tries = 0;
-    const failure = await onFreshPorts(1, () => (tries++, Promise.reject(new Error('other')))).catch((error: unknown) => error);
+    const failure = await onFreshPorts(1, () => (tries++, Promise.reject(new Error('other')))).catch(
+      (error: unknown) => error,
+    );
     expect([String(failure), tries]).to.deep.equal(['Error: other', 1]);
   });
 });

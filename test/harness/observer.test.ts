@@ -36,7 +36,9 @@ describe('an observer', () => {
     await using client = await LockClient.connect(server.connectString, { sessionTimeoutMs: 30_000 });
     const hold = await new InterProcessMutex(client, testPath('observed')).acquire();
     const folder = hold.path.slice(0, hold.path.lastIndexOf('/'));
-    expect((await observer.ephemerals(folder)).map(({ name, owner }) => [`${folder}/${name}`, owner])).to.deep.equal([[hold.path, client.session.id]]);
+    expect((await observer.ephemerals(folder)).map(({ name, owner }) => [`${folder}/${name}`, owner])).to.deep.equal([
+      [hold.path, client.session.id],
+    ]);
     await observer.endSession(client);
     expect(await observer.exists(hold.path)).to.equal(false);
     expect(await aborted(hold.signal)).to.be.an.instanceOf(Error);

@@ -2,7 +2,16 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { FrameSplitter } from '../../harness/zk-frame.ts';
 
-const opcodes = { create: 1, delete: 2, exists: 3, getData: 4, ping: 11, multi: 14, create2: 15, createContainer: 19 } as const;
+const opcodes = {
+  create: 1,
+  delete: 2,
+  exists: 3,
+  getData: 4,
+  ping: 11,
+  multi: 14,
+  create2: 15,
+  createContainer: 19,
+} as const;
 type Op = keyof typeof opcodes;
 
 const pingXid = -2;

@@ -59,7 +59,10 @@ describe('ZkProxy', () => {
   it('knows the path of the first operation of a multi', async () => {
     const xid = client.sendCheck('/zookeeper');
     expect((await client.reply(xid)).err).to.equal(0);
-    expect(proxy.frames.filter(({ op }) => op === 'multi').map(({ path }) => path)).to.deep.equal(['/zookeeper', '/zookeeper']);
+    expect(proxy.frames.filter(({ op }) => op === 'multi').map(({ path }) => path)).to.deep.equal([
+      '/zookeeper',
+      '/zookeeper',
+    ]);
   });
 
   it('puts frames together that arrive in pieces', async () => {
@@ -81,7 +84,10 @@ describe('ZkProxy', () => {
     proxy.on((frame) => (request('exists')(frame) ? 'drop' : undefined));
     client.send('exists', '/dropped');
     await client.request('getData', '/zookeeper');
-    expect(proxy.frames.filter(({ from }) => from === 'server').map(({ op }) => op)).to.deep.equal(['connect', 'getData']);
+    expect(proxy.frames.filter(({ from }) => from === 'server').map(({ op }) => op)).to.deep.equal([
+      'connect',
+      'getData',
+    ]);
   });
 
   it('cuts before a reply, which leaves the change made and unanswered', async () => {
@@ -282,11 +288,13 @@ describe('ZkProxy', () => {
 
   it('asks rules in their order, until one of them decides', async () => {
     const asked: string[] = [];
-    const rule = (name: string, action?: FrameAction): FrameRule => (frame) => {
-      if (!reply('exists')(frame)) return undefined;
-      asked.push(name);
-      return action;
-    };
+    const rule =
+      (name: string, action?: FrameAction): FrameRule =>
+      (frame) => {
+        if (!reply('exists')(frame)) return undefined;
+        asked.push(name);
+        return action;
+      };
     const removeFirst = proxy.on(rule('first'));
     proxy.on(rule('second', 'pass'));
     proxy.on(rule('third'));

@@ -21,12 +21,16 @@ describe('Ensemble', () => {
 
   it('serves on every member from the start, and on none after it stopped', async () => {
     const ensemble = await startEnsemble(3, { tickTimeMs: 200 });
-    const modes = await Promise.all(ensemble.servers.map(async (server) => /Mode: \w+/.exec(await server.command('srvr'))?.[0]));
+    const modes = await Promise.all(
+      ensemble.servers.map(async (server) => /Mode: \w+/.exec(await server.command('srvr'))?.[0]),
+    );
     await ensemble.stop();
     await ensemble.stop();
     expect(modes.sort()).to.deep.equal(['Mode: follower', 'Mode: follower', 'Mode: leader']);
     for (const { port } of ensemble.servers) {
-      expect(await fourLetterWord('127.0.0.1', port, 'ruok').catch((error: unknown) => String(error))).to.match(/ECONNREFUSED/);
+      expect(await fourLetterWord('127.0.0.1', port, 'ruok').catch((error: unknown) => String(error))).to.match(
+        /ECONNREFUSED/,
+      );
     }
   });
 });

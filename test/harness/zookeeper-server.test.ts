@@ -37,7 +37,9 @@ describe('ZooKeeperServer', () => {
     for (let round = 0; round < 20; round++) {
       server.pause();
       const xid = client.send('exists', '/');
-      const failure = await fourLetterWord('127.0.0.1', server.port, 'ruok', 20).catch((error: unknown) => String(error));
+      const failure = await fourLetterWord('127.0.0.1', server.port, 'ruok', 20).catch((error: unknown) =>
+        String(error),
+      );
       expect(failure).to.match(/did not answer "ruok" within 20 ms/);
       expect(client.replies.length).to.equal(round);
       server.resume();
@@ -83,7 +85,9 @@ describe('ZooKeeperServer', () => {
 
   it('reports the end of its log when it cannot start', async () => {
     const failure = await startServer({ config: { tickTime: 'soon' } }).catch((error: unknown) => String(error));
-    expect(failure).to.match(/ended while starting \(exit code 2\)/).and.match(/NumberFormatException: For input string: "soon"/);
+    expect(failure)
+      .to.match(/ended while starting \(exit code 2\)/)
+      .and.match(/NumberFormatException: For input string: "soon"/);
   });
 
   it('says so when its port was taken in between', async () => {
@@ -106,7 +110,7 @@ describe('ZooKeeperServer', () => {
   }
 
   for (const [how, code] of Object.entries({
-    'crashes': `throw new Error('expected')`,
+    crashes: `throw new Error('expected')`,
     'is told to end': `process.kill(process.pid, 'SIGTERM')`,
     'exits while the server is paused': `server.pause(); process.exit()`,
   })) {
@@ -130,7 +134,9 @@ async function startedBy(code: string): Promise<Started> {
     const directory = /^dataDir=(.*)\\/version-2$/m.exec(await server.command('conf'))[1];
     console.log(JSON.stringify({ port: server.port, directory }));
     ${code}`;
-  const child = spawn(process.execPath, ['--import=tsx', '--input-type=module', '--eval', program], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = spawn(process.execPath, ['--import=tsx', '--input-type=module', '--eval', program], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
   await once(child, 'close');

@@ -32,7 +32,10 @@ describe('a question to the servers', () => {
   beforeEach(async () => {
     const server = await sharedZooKeeper();
     proxy = await startProxy(Number(server.connectString.split(':').at(-1)));
-    [client, other] = await Promise.all([LockClient.connect(proxy.connectString, { sessionTimeoutMs: 2_000 }), LockClient.connect(server.connectString)]);
+    [client, other] = await Promise.all([
+      LockClient.connect(proxy.connectString, { sessionTimeoutMs: 2_000 }),
+      LockClient.connect(server.connectString),
+    ]);
     const path = testPath('asked');
     hold = await new InterProcessMutex(other, `${path}/mutex`).acquire();
     questions = questionsOf(client, path, hold);
@@ -50,7 +53,9 @@ describe('a question to the servers', () => {
     const asked = questions.map(({ ask }) => rejection(ask({ timeoutMs: 30 })));
     for (const [index, error] of (await Promise.all(asked)).entries()) {
       expect(error.code).to.equal('ERR_LOCK_TIMEOUT');
-      expect(error.message).to.match(new RegExp(`^${questions[index]?.text ?? ''} within 30 ms: no server has answered for \\d+ ms`));
+      expect(error.message).to.match(
+        new RegExp(`^${questions[index]?.text ?? ''} within 30 ms: no server has answered for \\d+ ms`),
+      );
     }
     expect(client.state).to.equal('connected');
     // The requests that are still under way fail now: nobody waits for them.
@@ -61,14 +66,21 @@ describe('a question to the servers', () => {
 
   it('settles at its timeout while no server can be reached', async () => {
     await cutOff();
-    for (const { ask, text } of questions) expect((await rejection(ask({ timeoutMs: 5 }))).message).to.match(new RegExp(`^${text} within 5 ms: no server has answered for`));
+    for (const { ask, text } of questions)
+      expect((await rejection(ask({ timeoutMs: 5 }))).message).to.match(
+        new RegExp(`^${text} within 5 ms: no server has answered for`),
+      );
   });
 
   it('settles after the session timeout where no timeout is given', async () => {
     proxy.silence();
     const asked = questions.map(({ ask }) => rejection(ask()));
     for (const [index, error] of (await Promise.all(asked)).entries()) {
-      expect(error.message).to.match(new RegExp(`^${questions[index]?.text ?? ''} within ${client.sessionTimeoutMs} ms: no server has answered for \\d\\.\\d s`));
+      expect(error.message).to.match(
+        new RegExp(
+          `^${questions[index]?.text ?? ''} within ${client.sessionTimeoutMs} ms: no server has answered for \\d\\.\\d s`,
+        ),
+      );
     }
   });
 
@@ -114,7 +126,9 @@ describe('a question to the servers', () => {
         expect(error.message).to.contain(text);
       }
     }
-    expect(proxy.frames.filter(({ from, op }) => from === 'client' && /getChildren|getData|exists|setData/.test(op))).to.deep.equal([]);
+    expect(
+      proxy.frames.filter(({ from, op }) => from === 'client' && /getChildren|getData|exists|setData/.test(op)),
+    ).to.deep.equal([]);
   });
 
   async function cutOff(): Promise<void> {
@@ -136,15 +150,31 @@ function questionsOf(client: LockClient, path: string, held: Hold): Question[] {
     'weighted mutex': new InterProcessMutex(client, `${path}/weighted`, { weights: {} }),
   };
   const ofMutexes = Object.entries(mutexes).flatMap(([name, mutex]) => [
-    { name: `${name}.participants`, text: `The participants of ${mutex.path} were not read`, ask: (options?: AskOptions) => mutex.participants(options) },
-    { name: `${name}.holder`, text: `The holder of ${mutex.path} was not read`, ask: (options?: AskOptions) => mutex.holder(options) },
-    { name: `${name}.isLocked`, text: `The holder of ${mutex.path} was not read`, ask: (options?: AskOptions) => mutex.isLocked(options) },
+    {
+      name: `${name}.participants`,
+      text: `The participants of ${mutex.path} were not read`,
+      ask: (options?: AskOptions) => mutex.participants(options),
+    },
+    {
+      name: `${name}.holder`,
+      text: `The holder of ${mutex.path} was not read`,
+      ask: (options?: AskOptions) => mutex.holder(options),
+    },
+    {
+      name: `${name}.isLocked`,
+      text: `The holder of ${mutex.path} was not read`,
+      ask: (options?: AskOptions) => mutex.isLocked(options),
+    },
   ]);
   const ofSemaphores = [semaphore, single].map((one) => ({
     name: 'participants of a semaphore',
     text: `The participants of ${one.path} were not read`,
     ask: (options?: AskOptions) => one.participants(options),
   }));
-  const revoking = { name: 'revoke', text: `The participant ${held.path} was not revoked`, ask: (options?: AskOptions) => revoke(client, held.path, options) };
+  const revoking = {
+    name: 'revoke',
+    text: `The participant ${held.path} was not revoked`,
+    ask: (options?: AskOptions) => revoke(client, held.path, options),
+  };
   return [...ofMutexes, ...ofSemaphores, revoking];
 }

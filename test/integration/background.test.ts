@@ -15,7 +15,8 @@ describe('what happens in the background', () => {
     lab.client.on('background', (event) => void events.push(event));
   });
 
-  const told = (type: BackgroundEvent['type']): Promise<void> => until(`${type} is told`, () => events.some((event) => event.type === type));
+  const told = (type: BackgroundEvent['type']): Promise<void> =>
+    until(`${type} is told`, () => events.some((event) => event.type === type));
   const types = (): string[] => events.map(({ type }) => type);
 
   it('is told of a reconnect: why, and to which server', async () => {
@@ -83,12 +84,14 @@ describe('what happens in the background', () => {
     lab.proxy.cut();
     await hold.release();
     await told('lost-session-closed');
-    expect(events.filter(({ type }) => type === 'lost-session-closed')).to.deep.equal([{ type: 'lost-session-closed', sessionId }]);
+    expect(events.filter(({ type }) => type === 'lost-session-closed')).to.deep.equal([
+      { type: 'lost-session-closed', sessionId },
+    ]);
   });
 
   it('has no other names, and no listeners that cannot be called', () => {
     const on = lab.client.on.bind(lab.client) as (event: string, listener: unknown) => unknown;
-    expect(() => on('sate', () => undefined)).to.throw(TypeError, "Expected `event` to be");
+    expect(() => on('sate', () => undefined)).to.throw(TypeError, 'Expected `event` to be');
     expect(() => on('state', undefined)).to.throw(TypeError, 'Expected `listener` to be a function, got undefined');
   });
 });

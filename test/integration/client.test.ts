@@ -11,15 +11,22 @@ describe('a client', () => {
   it('that is closed with a bad option rejects, and stays open', async () => {
     const client = await LockClient.connect(lab.connectString);
     const close = (options: unknown): Promise<Error> => rejection(client.close(options as Record<string, never>));
-    expect(await close({ timeoutMs: -1 })).to.be.instanceOf(RangeError).with.property('message', 'Expected `timeoutMs` to be a finite number of milliseconds ≥ 0, got -1');
+    expect(await close({ timeoutMs: -1 }))
+      .to.be.instanceOf(RangeError)
+      .with.property('message', 'Expected `timeoutMs` to be a finite number of milliseconds ≥ 0, got -1');
     expect(await close({ timeoutMs: '5' })).to.be.instanceOf(TypeError);
-    expect(await close({ timeout: 5 })).to.be.instanceOf(TypeError).with.property('message', 'Unknown option `timeout` of close: accepted are timeoutMs');
+    expect(await close({ timeout: 5 }))
+      .to.be.instanceOf(TypeError)
+      .with.property('message', 'Unknown option `timeout` of close: accepted are timeoutMs');
     expect(await close(null)).to.be.instanceOf(TypeError);
     expect(await new InterProcessMutex(client, testPath('open')).withLock((hold) => hold.isValid)).to.equal(true);
     await client.close();
   });
 
-  for (const [what, thrown] of Object.entries<unknown>({ 'an error': new Error('the logger is full'), 'a text': 'the logger is full' })) {
+  for (const [what, thrown] of Object.entries<unknown>({
+    'an error': new Error('the logger is full'),
+    'a text': 'the logger is full',
+  })) {
     it(`whose logger throws ${what} reports it as a process warning, and goes on`, async () => {
       const warn = (): never => {
         throw thrown;

@@ -4,7 +4,14 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphore, lockContext, type Hold, type LockClient } from '../../src/index.ts';
+import {
+  InterProcessMutex,
+  InterProcessReadWriteLock,
+  InterProcessSemaphore,
+  lockContext,
+  type Hold,
+  type LockClient,
+} from '../../src/index.ts';
 import { labOfEachTest } from '../../harness/lab.ts';
 import { queueReaches } from '../../harness/queue.ts';
 import { until } from '../../harness/until.ts';
@@ -19,8 +26,10 @@ describe('the log of a client', () => {
     log = [];
   });
 
-  const connect = (debug?: boolean): Promise<LockClient> => lab.connect({ debug, logger: { warn: (message) => log.push(message) } });
-  const locksOf = async (debug?: boolean): Promise<InterProcessMutex> => new InterProcessMutex(await connect(debug), lab.path);
+  const connect = (debug?: boolean): Promise<LockClient> =>
+    lab.connect({ debug, logger: { warn: (message) => log.push(message) } });
+  const locksOf = async (debug?: boolean): Promise<InterProcessMutex> =>
+    new InterProcessMutex(await connect(debug), lab.path);
 
   /** Waits for longer than the time after which a wait is warned of. */
   const muchLater = (): Promise<void> => {
@@ -44,8 +53,14 @@ describe('the log of a client', () => {
       const waiting = mutex.acquire();
       await until('it is warned of', () => log.length > 0);
       expect(performance.now() - askedAt).to.be.within(950, 2_000);
-      expect(log[0]).to.match(new RegExp(`^An acquire\\(\\) of the lock ${lab.path} has waited for a second for a hold of this process\\. Both were called outside of every lock context`));
-      expect(log[0]).to.contain('use withLock or lockContext.run').and.to.contain('With the option debug of LockClient.connect');
+      expect(log[0]).to.match(
+        new RegExp(
+          `^An acquire\\(\\) of the lock ${lab.path} has waited for a second for a hold of this process\\. Both were called outside of every lock context`,
+        ),
+      );
+      expect(log[0])
+        .to.contain('use withLock or lockContext.run')
+        .and.to.contain('With the option debug of LockClient.connect');
       const another = mutex.acquire();
       await muchLater();
       expect(log).to.have.length(1);
@@ -58,7 +73,9 @@ describe('the log of a client', () => {
       const hold = await forgetful(mutex);
       const waiting = acquiresAgain(mutex);
       await until('it is warned of', () => log.length > 0);
-      expect(log[0]).to.match(/The hold was acquired at forgetful \(.*debug\.test\.ts:\d+:\d+\).*; the acquire\(\) that waits was called at acquiresAgain \(.*debug\.test\.ts:\d+:\d+\)/);
+      expect(log[0]).to.match(
+        /The hold was acquired at forgetful \(.*debug\.test\.ts:\d+:\d+\).*; the acquire\(\) that waits was called at acquiresAgain \(.*debug\.test\.ts:\d+:\d+\)/,
+      );
       expect(log[0]).not.to.contain('/src/');
       await hold.release();
       await (await waiting).release();
@@ -114,7 +131,11 @@ describe('the log of a client', () => {
 
     it('keeps no process alive once the client is closed', async () => {
       const program = fileURLToPath(new URL('processes/acquire-twice-and-close.ts', import.meta.url));
-      const { stdout } = await promisify(execFile)(process.execPath, ['--import=tsx', program, lab.connectString, lab.path], { timeout: 20_000 });
+      const { stdout } = await promisify(execFile)(
+        process.execPath,
+        ['--import=tsx', program, lab.connectString, lab.path],
+        { timeout: 20_000 },
+      );
       expect(Number(stdout), 'milliseconds from the end of close to the end of the process').to.be.below(500);
     });
   });
@@ -136,7 +157,11 @@ describe('the log of a client', () => {
       await leak(mutex);
       await collected();
       expect(log).to.have.length(1);
-      expect(log[0]).to.match(new RegExp(`^A hold of the lock ${lab.path} was garbage-collected without a release: .*It was acquired at forgetful \\(.*debug\\.test\\.ts:\\d+:\\d+\\)`));
+      expect(log[0]).to.match(
+        new RegExp(
+          `^A hold of the lock ${lab.path} was garbage-collected without a release: .*It was acquired at forgetful \\(.*debug\\.test\\.ts:\\d+:\\d+\\)`,
+        ),
+      );
       expect(await mutex.release()).to.equal('released');
     });
 

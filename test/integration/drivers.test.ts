@@ -39,7 +39,9 @@ describe('a driver', () => {
     for (const [where, numbers] of Object.entries({ 'several sessions': [0, 1, 2], 'one session': [0, 0, 0] })) {
       it(`${what} lets one of ${where} in at a time`, async () => {
         const clients = [lab.client, lab.other, await lab.connect()];
-        const [holder, ...waiters] = numbers.map((number) => new InterProcessMutex(clients[number] as LockClient, lab.path, { driver })) as [InterProcessMutex, InterProcessMutex];
+        const [holder, ...waiters] = numbers.map(
+          (number) => new InterProcessMutex(clients[number] as LockClient, lab.path, { driver }),
+        ) as [InterProcessMutex, InterProcessMutex];
         const section = new CriticalSection(holder, waiters.length);
         const hold = await holder.acquire();
         const visits: Promise<void>[] = [];
@@ -75,7 +77,8 @@ describe('a driver', () => {
     ['a\0b', 'a part of a name, without slashes'],
   ] as const) {
     it(`is refused with the lock name ${JSON.stringify(lockName)}`, () => {
-      const make = (): unknown => new InterProcessMutex(lab.client, '/a', { driver: { ...watchTheFirst, lockName } as LockDriver });
+      const make = (): unknown =>
+        new InterProcessMutex(lab.client, '/a', { driver: { ...watchTheFirst, lockName } as LockDriver });
       expect(make).to.throw(TypeError, `Expected \`driver.lockName\` to be ${accepted}, got`);
     });
   }

@@ -19,7 +19,9 @@ describe('the first use of a path', () => {
       let arrive = (): void => undefined;
       const delayUntil = new Promise<void>((resolve) => (arrive = resolve));
       let refusals = 0;
-      lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'create2' && (refusals += 1) === 2 ? { delayUntil } : undefined));
+      lab.proxy.on((frame) =>
+        frame.from === 'server' && frame.op === 'create2' && (refusals += 1) === 2 ? { delayUntil } : undefined,
+      );
       lab.proxy.clear();
       const both = [job('first'), job('second')];
       await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'createContainer');

@@ -10,7 +10,11 @@ import { gate } from '../../harness/gate.ts';
 const sessionTimeoutMs = 2_000;
 
 describe('a grant', () => {
-  const lab = labOfEachTest('grants', { server: 'own', proxy: true, client: { sessionTimeoutMs, retryPolicy: retryNTimes(3, 10) } });
+  const lab = labOfEachTest('grants', {
+    server: 'own',
+    proxy: true,
+    client: { sessionTimeoutMs, retryPolicy: retryNTimes(3, 10) },
+  });
 
   beforeEach(async () => {
     await (await lab.mutex.acquire()).release();
@@ -34,7 +38,10 @@ describe('a grant', () => {
     const acquiring = acquire();
     await queueIs(1);
     const [name = ''] = await lab.observer.children(lab.path);
-    await until('the session must prove itself', () => lab.client.session.deadline - systemClock.now() < sessionTimeoutMs / 4);
+    await until(
+      'the session must prove itself',
+      () => lab.client.session.deadline - systemClock.now() < sessionTimeoutMs / 4,
+    );
     once(lab.proxy, answered('multi'), 'hold');
     created.open();
     await lab.proxy.seen(sent('getData'));
@@ -57,7 +64,9 @@ describe('a grant', () => {
       return 'pass';
     });
     const hold = await lab.mutex.acquire();
-    const asked = lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.path === lab.path).map(({ op }) => op);
+    const asked = lab.proxy.frames
+      .filter((frame) => frame.from === 'client' && frame.path === lab.path)
+      .map(({ op }) => op);
     expect(asked).to.deep.equal(['getChildren2', 'sync', 'getChildren2']);
     await hold.release();
   });
@@ -133,7 +142,9 @@ describe('a grant', () => {
     it('is searched behind a quorum write of its own: the heartbeat before it may have been refused', async () => {
       const hold = await lab.mutex.acquire();
       const again = lab.proxy.frames.find(sent('connect'))?.connection;
-      const ops = lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.connection === again).map(({ op }) => op);
+      const ops = lab.proxy.frames
+        .filter((frame) => frame.from === 'client' && frame.connection === again)
+        .map(({ op }) => op);
       expect(ops.slice(0, ops.indexOf('getChildren2'))).to.deep.equal(['connect', 'multi', 'multi']);
       await hold.release();
     });

@@ -10,11 +10,16 @@ describe('a hand-over within a process', () => {
   const lab = labOfEachTest('hand-over', { server: 'own', proxy: true, client: { sessionTimeoutMs: 10_000 } });
 
   /** One transaction about both znodes; heartbeats are about the holder's alone. */
-  const handsOver = (side: Frame['from']) => (frame: Frame): boolean => frame.from === side && frame.op === 'multi' && handOvers.has(frame.xid);
+  const handsOver =
+    (side: Frame['from']) =>
+    (frame: Frame): boolean =>
+      frame.from === side && frame.op === 'multi' && handOvers.has(frame.xid);
   const handOvers = new Set<number>();
 
   /** A holder, and one who waits right behind it and is parked. */
-  const pair = async (name: string): Promise<{ mutex: InterProcessMutex; hold: Hold; waiting: Promise<Hold>; next: string }> => {
+  const pair = async (
+    name: string,
+  ): Promise<{ mutex: InterProcessMutex; hold: Hold; waiting: Promise<Hold>; next: string }> => {
     handOvers.clear();
     const mutex = new InterProcessMutex(lab.client, testPath(name));
     const hold = await mutex.acquire();
@@ -22,7 +27,13 @@ describe('a hand-over within a process', () => {
     await queueReaches(mutex, 2);
     const next = (await mutex.participants())[1]?.path ?? '';
     lab.proxy.on((frame) => {
-      if (frame.from === 'client' && frame.op === 'multi' && frame.body.includes(hold.path) && frame.body.includes(next)) handOvers.add(frame.xid);
+      if (
+        frame.from === 'client' &&
+        frame.op === 'multi' &&
+        frame.body.includes(hold.path) &&
+        frame.body.includes(next)
+      )
+        handOvers.add(frame.xid);
       return undefined;
     });
     return { mutex, hold, waiting, next };
@@ -50,8 +61,16 @@ describe('a hand-over within a process', () => {
   it('goes on between two mutexes with one driver', async () => {
     const path = testPath('drivers');
     const standard = new StandardDriver();
-    const driver: LockDriver = { lockName: 'lock-', appendOnly: true, sort: (names) => standard.sort(names), decide: (sorted, ours) => standard.decide(sorted, ours) };
-    const [first, second] = [1, 2].map(() => new InterProcessMutex(lab.client, path, { driver })) as [InterProcessMutex, InterProcessMutex];
+    const driver: LockDriver = {
+      lockName: 'lock-',
+      appendOnly: true,
+      sort: (names) => standard.sort(names),
+      decide: (sorted, ours) => standard.decide(sorted, ours),
+    };
+    const [first, second] = [1, 2].map(() => new InterProcessMutex(lab.client, path, { driver })) as [
+      InterProcessMutex,
+      InterProcessMutex,
+    ];
     const hold = await first.acquire();
     const waiting = second.acquire();
     await queueReaches(first, 2);

@@ -70,7 +70,9 @@ describe('a hold', () => {
       const hold = await mutex.acquire();
       const told = aborted(hold.signal);
       await observer.remove(hold.path);
-      expect(await told).to.be.instanceOf(LockLostError).and.to.include({ code: 'ERR_LOCK_LOST', reason: 'node-deleted', path: hold.path });
+      expect(await told)
+        .to.be.instanceOf(LockLostError)
+        .and.to.include({ code: 'ERR_LOCK_LOST', reason: 'node-deleted', path: hold.path });
       expect(hold.isValid).to.equal(false);
       expect(await hold.release()).to.equal('lost');
     });
@@ -126,9 +128,13 @@ describe('a hold', () => {
       const hold = await mutex.acquire();
       await takeAway(hold, observer);
       expect(hold.isValid).to.equal(false);
-      expect(() => hold.assertValid()).to.throw(LockLostError).that.equals(hold.signal.reason);
+      expect(() => hold.assertValid())
+        .to.throw(LockLostError)
+        .that.equals(hold.signal.reason);
       await hold.release();
-      expect(() => hold.assertValid()).to.throw(LockLostError).that.equals(hold.signal.reason);
+      expect(() => hold.assertValid())
+        .to.throw(LockLostError)
+        .that.equals(hold.signal.reason);
     });
 
     it('judge by the clock at their first look after a stall, and never take it back', async () => {

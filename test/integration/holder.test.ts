@@ -1,6 +1,12 @@
 import { hostname } from 'node:os';
 import { expect } from 'chai';
-import { InterProcessMutex, InterProcessReadWriteLock, lockContext, lockKey, type Participant } from '../../src/index.ts';
+import {
+  InterProcessMutex,
+  InterProcessReadWriteLock,
+  lockContext,
+  lockKey,
+  type Participant,
+} from '../../src/index.ts';
 import { localAddress } from '../../src/internals/local-address.ts';
 import { labOfEachTest } from '../../harness/lab.ts';
 import { rejection, until } from '../../harness/until.ts';
@@ -25,7 +31,8 @@ describe('who holds a lock', () => {
   it('is not said to be nobody where a lock of another kind may be held', async () => {
     const { mutex } = locks();
     const hold = await new InterProcessReadWriteLock(lab.other, lab.path).writeLock.acquire();
-    for (const asked of [mutex.holder(), mutex.isLocked()]) expect((await rejection(asked)).code).to.equal('ERR_LOCK_FOREIGN_NODE');
+    for (const asked of [mutex.holder(), mutex.isLocked()])
+      expect((await rejection(asked)).code).to.equal('ERR_LOCK_FOREIGN_NODE');
     await hold.release();
     expect(await mutex.isLocked()).to.equal(false);
   });

@@ -54,13 +54,19 @@ describe('a long life', () => {
     writeFileSync(file, '0');
     try {
       const children = Array.from({ length: 4 }, () =>
-        fork(owners, [lab.server.connectString, path, file, '25', '20'], { execArgv: ['--import=tsx'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
+        fork(owners, [lab.server.connectString, path, file, '25', '20'], {
+          execArgv: ['--import=tsx'],
+          stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+        }),
       );
       await Promise.all(children.map((child) => once(child, 'message')));
       for (const child of children) child.send('go');
       await Promise.all(children.map(ended));
       expect(Number(readFileSync(file, 'utf8'))).to.equal(2_000);
-      const grants = readFileSync(`${file}.grants`, 'utf8').trim().split('\n').map((line) => line.split(' '));
+      const grants = readFileSync(`${file}.grants`, 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => line.split(' '));
       expect(grants).to.have.length(2_000);
       expect(isAscending(grants.map(([token = '']) => BigInt(token)))).to.equal(true);
       expect(isAscending(grants.map(([, sequence = '']) => BigInt(sequence)))).to.equal(true);

@@ -23,7 +23,8 @@ describe("client.on('lock')", () => {
     client.on('lock', (event) => events.push(event));
     return events;
   };
-  const said = (events: readonly LockEvent[]): string[] => events.map(({ type, kind, path }) => `${type} ${kind} ${path.slice(lab.path.length)}`.trim());
+  const said = (events: readonly LockEvent[]): string[] =>
+    events.map(({ type, kind, path }) => `${type} ${kind} ${path.slice(lab.path.length)}`.trim());
 
   /** The one of this type; there is no other. */
   function only<Type extends LockEvent['type']>(events: readonly LockEvent[], type: Type): LockEvent & { type: Type } {
@@ -43,11 +44,19 @@ describe("client.on('lock')", () => {
     await rw.writeLock.withLock(() => undefined);
     await new InterProcessSemaphore(client, `${path}/e`, { maxLeases: 2 }).withLock(() => undefined);
     await new InterProcessSemaphoreMutex(client, `${path}/f`).withLock(() => undefined);
-    await new InterProcessMultiLock([new InterProcessMutex(client, `${path}/g`), new InterProcessMutex(client, `${path}/h`)]).withLock(() => undefined);
+    await new InterProcessMultiLock([
+      new InterProcessMutex(client, `${path}/g`),
+      new InterProcessMutex(client, `${path}/h`),
+    ]).withLock(() => undefined);
     const pair = (what: string): string[] => [`acquired ${what}`, `released ${what}`];
     expect(said(events)).to.deep.equal([
-      ...['mutex /a', 'mutex /b', 'mutex /c', 'read /d', 'write /d', 'semaphore /e', 'semaphore-mutex /f'].flatMap(pair),
-      'acquired mutex /g', 'acquired mutex /h', 'released mutex /h', 'released mutex /g',
+      ...['mutex /a', 'mutex /b', 'mutex /c', 'read /d', 'write /d', 'semaphore /e', 'semaphore-mutex /f'].flatMap(
+        pair,
+      ),
+      'acquired mutex /g',
+      'acquired mutex /h',
+      'released mutex /h',
+      'released mutex /g',
     ]);
     expect(others).to.deep.equal([]);
   });
@@ -109,7 +118,10 @@ describe("client.on('lock')", () => {
     expect(only(events, 'lost')).to.include({ error: next.signal.reason as unknown, znode: next.path });
   });
 
-  const locks: Record<string, (client: LockClient, path: string) => Pick<InterProcessMutex, 'acquire' | 'tryAcquire' | 'withLock'>> = {
+  const locks: Record<
+    string,
+    (client: LockClient, path: string) => Pick<InterProcessMutex, 'acquire' | 'tryAcquire' | 'withLock'>
+  > = {
     mutex: (client, path) => new InterProcessMutex(client, path),
     semaphore: (client, path) => new InterProcessSemaphore(client, path, { maxLeases: 1 }),
     'semaphore-mutex': (client, path) => new InterProcessSemaphoreMutex(client, path),
@@ -192,7 +204,13 @@ describe("client.on('lock')", () => {
     await aborted(hold.signal);
     await hold.release();
     const [acquired, expired] = events.map((event) => JSON.parse(JSON.stringify(event)) as Record<string, unknown>);
-    expect(acquired).to.include({ type: 'acquired', kind: 'mutex', path: lab.path, znode: hold.path, fencingToken: String(hold.fencingToken) });
+    expect(acquired).to.include({
+      type: 'acquired',
+      kind: 'mutex',
+      path: lab.path,
+      znode: hold.path,
+      fencingToken: String(hold.fencingToken),
+    });
     expect(expired?.['error']).to.include({ code: 'ERR_LOCK_LOST', reason: 'lease-expired', path: hold.path });
   });
 });

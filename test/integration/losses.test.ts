@@ -14,7 +14,9 @@ describe('a holder whose hold is lost', () => {
     const told = aborted(hold.signal);
     lab.proxy.clear();
     await lab.observer.remove(hold.path);
-    expect(await told).to.be.instanceOf(LockLostError).and.to.have.property('reason', 'node-deleted');
+    expect(await told)
+      .to.be.instanceOf(LockLostError)
+      .and.to.have.property('reason', 'node-deleted');
     expect(lab.proxy.frames.map(({ op }) => op)).to.deep.equal(['watch']);
   });
 

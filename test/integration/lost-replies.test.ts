@@ -44,7 +44,10 @@ describe('a lost reply', () => {
     await cut;
     controller.abort(new Error('enough'));
     expect((await acquiring).message).to.equal('enough');
-    await until('the znode is gone', async () => lab.proxy.frames.some(from('client', 'delete')) && (await lab.observer.children(path)).length === 0);
+    await until(
+      'the znode is gone',
+      async () => lab.proxy.frames.some(from('client', 'delete')) && (await lab.observer.children(path)).length === 0,
+    );
   });
 
   for (const action of ['cut', 'cut-inside'] as const) {
@@ -99,7 +102,9 @@ describe('a lost reply', () => {
     const hold = await new InterProcessMutex(other, path).acquire();
     const waiting = new InterProcessMutex(lab.client, path).acquire({ timeoutMs: 10_000 });
     await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getData' && frame.path === hold.path);
-    const reconnected = new Promise((resolve) => lab.client.on('state', (state) => state === 'reconnected' && resolve(state)));
+    const reconnected = new Promise((resolve) =>
+      lab.client.on('state', (state) => state === 'reconnected' && resolve(state)),
+    );
     lab.proxy.cut();
     await reconnected;
     await lab.proxy.seen(from('server', 'setWatches'));

@@ -10,7 +10,9 @@ describe('a waiter whose predecessor gives up', () => {
   for (const [where, number] of Object.entries({ another: 1, 'the same': 2 })) {
     it(`in ${where} session waits behind the holder, and is not granted before that lets go`, async () => {
       const clients = [lab.other, await lab.connect({}, lab.connectString), lab.client];
-      const [holder, predecessor, waiter] = [0, number, 2].map((of) => new InterProcessMutex(clients[of] as LockClient, lab.path)) as [InterProcessMutex, InterProcessMutex, InterProcessMutex];
+      const [holder, predecessor, waiter] = [0, number, 2].map(
+        (of) => new InterProcessMutex(clients[of] as LockClient, lab.path),
+      ) as [InterProcessMutex, InterProcessMutex, InterProcessMutex];
       const hold = await holder.acquire();
       const controller = new AbortController();
       const impatient = rejection(predecessor.acquire({ signal: controller.signal }));
@@ -27,7 +29,9 @@ describe('a waiter whose predecessor gives up', () => {
       controller.abort();
       await impatient;
       await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'getChildren2');
-      await lab.proxy.seen((frame) => isGranted || (frame.from === 'server' && frame.op === 'getData' && frame.path === hold.path));
+      await lab.proxy.seen(
+        (frame) => isGranted || (frame.from === 'server' && frame.op === 'getData' && frame.path === hold.path),
+      );
       expect(isGranted).to.equal(false);
       expect(hold.isValid).to.equal(true);
       await hold.release();

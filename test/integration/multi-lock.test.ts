@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import {
-    InterProcessMultiLock,
-    InterProcessMutex,
-    InterProcessSemaphoreMutex,
-    lockContext,
-    LockClient,
-    LockLostError,
-    LockTimeoutError,
-    type Hold,
-    type PartOfMultiLock,
+  InterProcessMultiLock,
+  InterProcessMutex,
+  InterProcessSemaphoreMutex,
+  lockContext,
+  LockClient,
+  LockLostError,
+  LockTimeoutError,
+  type Hold,
+  type PartOfMultiLock,
 } from '../../src/index.ts';
 import { sessionName } from '../../src/zookeeper/session.ts';
 import { labOfEachTest } from '../../harness/lab.ts';
@@ -19,11 +19,15 @@ import { crowd } from '../../harness/semaphores.ts';
 describe('a multi-lock', () => {
   const lab = labOfEachTest('multi');
 
-  const mutex = (name: string, client = lab.client): InterProcessMutex => new InterProcessMutex(client, `${lab.path}-${name}`);
-  const multi = (...names: string[]): InterProcessMultiLock<Hold> => new InterProcessMultiLock(names.map((name) => mutex(name)));
+  const mutex = (name: string, client = lab.client): InterProcessMutex =>
+    new InterProcessMutex(client, `${lab.path}-${name}`);
+  const multi = (...names: string[]): InterProcessMultiLock<Hold> =>
+    new InterProcessMultiLock(names.map((name) => mutex(name)));
   const queue = async (name: string): Promise<number> => (await lab.observer.children(`${lab.path}-${name}`)).length;
   const areFree = (...names: string[]): Promise<void> =>
-    until(`${names.join()} are free`, async () => (await Promise.all(names.map(queue))).every((length) => length === 0));
+    until(`${names.join()} are free`, async () =>
+      (await Promise.all(names.map(queue))).every((length) => length === 0),
+    );
 
   it('takes all in the order of their paths, whatever order they are given in, and releases them in reverse', async () => {
     const told: string[] = [];
@@ -43,7 +47,11 @@ describe('a multi-lock', () => {
     const lock = new InterProcessMultiLock([spied('c'), spied('a'), spied('b')]);
     expect(lock.paths).to.deep.equal(['a', 'b', 'c']);
     const hold = await lock.acquire();
-    expect(hold.holds.map(({ path }) => path.slice(lab.path.length, lab.path.length + 2))).to.deep.equal(['-a', '-b', '-c']);
+    expect(hold.holds.map(({ path }) => path.slice(lab.path.length, lab.path.length + 2))).to.deep.equal([
+      '-a',
+      '-b',
+      '-c',
+    ]);
     expect(hold.isValid).to.equal(true);
     expect(await hold.release()).to.equal('released');
     expect(told).to.deep.equal(['+a', '+b', '+c', '-c', '-b', '-a']);
@@ -61,11 +69,21 @@ describe('a multi-lock', () => {
 
   it('takes one path of two clients, in the order of their servers, whatever order they are given in', async () => {
     const { connectString } = await sharedZooKeeper();
-    const clients = await Promise.all(['/b', '/a'].map((chroot) => LockClient.connect(`${connectString}${lab.path}${chroot}`)));
-    const [ofB, ofA] = clients.map((client) => new InterProcessMutex(client, '/account')) as [InterProcessMutex, InterProcessMutex];
-    for (const locks of [[ofB, ofA], [ofA, ofB]]) {
+    const clients = await Promise.all(
+      ['/b', '/a'].map((chroot) => LockClient.connect(`${connectString}${lab.path}${chroot}`)),
+    );
+    const [ofB, ofA] = clients.map((client) => new InterProcessMutex(client, '/account')) as [
+      InterProcessMutex,
+      InterProcessMutex,
+    ];
+    for (const locks of [
+      [ofB, ofA],
+      [ofA, ofB],
+    ]) {
       const hold = await new InterProcessMultiLock(locks).acquire({ timeoutMs: 5_000 });
-      expect(hold.holds.map(({ owner }) => owner.sessionId)).to.deep.equal([ofA, ofB].map(({ client }) => sessionName(client.session.id)));
+      expect(hold.holds.map(({ owner }) => owner.sessionId)).to.deep.equal(
+        [ofA, ofB].map(({ client }) => sessionName(client.session.id)),
+      );
       expect([await ofA.isLocked(), await ofB.isLocked()]).to.deep.equal([true, true]);
       await hold.release();
     }
@@ -92,7 +110,9 @@ describe('a multi-lock', () => {
     const [first = 0, second = Infinity] = leftMs;
     expect(second).to.be.below(first);
     expect(error).to.be.instanceOf(LockTimeoutError);
-    expect(error.message).to.match(new RegExp(`^The lock ${lab.path}-b was not acquired within 1500 ms: 1 is before it`));
+    expect(error.message).to.match(
+      new RegExp(`^The lock ${lab.path}-b was not acquired within 1500 ms: 1 is before it`),
+    );
     await areFree('a');
     await gates[1]?.release();
   });
@@ -123,7 +143,9 @@ describe('a multi-lock', () => {
     const hold = await lock.acquire();
     const told = aborted(hold.signal);
     await lab.observer.remove(hold.holds[0]?.path ?? '');
-    expect(await told).to.be.instanceOf(LockLostError).with.property('path', hold.holds[0]?.path);
+    expect(await told)
+      .to.be.instanceOf(LockLostError)
+      .with.property('path', hold.holds[0]?.path);
     expect([hold.isValid, lock.isAcquiredInThisProcess]).to.deep.equal([false, false]);
     expect(hold.holds.map(({ isValid }) => isValid)).to.deep.equal([false, true]);
     expect(() => hold.assertValid()).to.throw(LockLostError);
@@ -198,7 +220,9 @@ describe('a multi-lock', () => {
     expect(await hold.release()).to.equal('released');
     expect(hold.isValid).to.equal(false);
     expect(hold.signal.aborted).to.equal(false);
-    expect(() => hold.assertValid()).to.throw().with.property('code', 'ERR_LOCK_NOT_OWNED');
+    expect(() => hold.assertValid())
+      .to.throw()
+      .with.property('code', 'ERR_LOCK_NOT_OWNED');
   });
 
   describe('is refused', () => {
@@ -214,7 +238,11 @@ describe('a multi-lock', () => {
 
     it('with a path twice where nobody knows the client of one of both', () => {
       const foreign: PartOfMultiLock<Hold> = { path: `${lab.path}-a`, acquire: () => mutex('b').acquire() };
-      for (const locks of [[foreign, mutex('a')], [mutex('a'), foreign], [foreign, { ...foreign }]]) {
+      for (const locks of [
+        [foreign, mutex('a')],
+        [mutex('a'), foreign],
+        [foreign, { ...foreign }],
+      ]) {
         expect(() => new InterProcessMultiLock(locks)).to.throw(RangeError, `${lab.path}-a twice`);
       }
     });

@@ -96,7 +96,9 @@ describe('InterProcessMutex', () => {
   it('an acquire with an aborted signal sends nothing', async () => {
     const path = testPath('aborted');
     const reason = new Error('too late');
-    expect(await rejection(new InterProcessMutex(lab.client, path).acquire({ signal: AbortSignal.abort(reason) }))).to.equal(reason);
+    expect(
+      await rejection(new InterProcessMutex(lab.client, path).acquire({ signal: AbortSignal.abort(reason) })),
+    ).to.equal(reason);
     expect(await lab.observer.exists(path)).to.equal(false);
   });
 
@@ -106,7 +108,9 @@ describe('InterProcessMutex', () => {
     try {
       const hold = await new InterProcessMutex(lab.client, path).acquire();
       const aborter = new AbortController();
-      const waiting = clients.map((client) => rejection(new InterProcessMutex(client, path).acquire({ signal: aborter.signal })));
+      const waiting = clients.map((client) =>
+        rejection(new InterProcessMutex(client, path).acquire({ signal: aborter.signal })),
+      );
       await until('all wait', async () => (await lab.observer.children(path)).length === 13);
       expect(getEventListeners(aborter.signal, 'abort')).to.have.length(1);
       aborter.abort();
@@ -175,7 +179,9 @@ describe('InterProcessMutex', () => {
   it('acquire with a timeout of 0 tries once', async () => {
     const path = testPath('zero');
     const hold = await new InterProcessMutex(lab.client, path).acquire({ timeoutMs: 0 });
-    expect((await rejection(new InterProcessMutex(lab.other, path).acquire({ timeoutMs: 0 }))).code).to.equal('ERR_LOCK_TIMEOUT');
+    expect((await rejection(new InterProcessMutex(lab.other, path).acquire({ timeoutMs: 0 }))).code).to.equal(
+      'ERR_LOCK_TIMEOUT',
+    );
     await hold.release();
   });
 
@@ -214,7 +220,9 @@ describe('InterProcessMutex', () => {
     const error = await rejection(new InterProcessMutex(lab.client, path).acquire());
     expect(error.code).to.equal('ERR_LOCK_FOREIGN_NODE');
     expect(error.message).to.contain('0-somebody').and.to.contain(path);
-    expect((await rejection(new InterProcessMutex(lab.client, path).tryAcquire())).code).to.equal('ERR_LOCK_FOREIGN_NODE');
+    expect((await rejection(new InterProcessMutex(lab.client, path).tryAcquire())).code).to.equal(
+      'ERR_LOCK_FOREIGN_NODE',
+    );
     await until('only the foreign one is left', async () => (await lab.observer.children(path)).length === 1);
     await lab.observer.remove(`${path}/0-somebody`);
   });
@@ -252,7 +260,9 @@ describe('InterProcessMutex', () => {
   it('an ephemeral parent is an error, not a wait', async () => {
     const path = testPath('ephemeral-parent');
     const hold = await new InterProcessMutex(lab.client, path).acquire();
-    const error = await rejection(new InterProcessMutex(lab.client, `${hold.path}/below`).acquire({ timeoutMs: 5_000 }));
+    const error = await rejection(
+      new InterProcessMutex(lab.client, `${hold.path}/below`).acquire({ timeoutMs: 5_000 }),
+    );
     expect((error.cause as ZooKeeperError).code).to.equal('NO_CHILDREN_FOR_EPHEMERALS');
     await hold.release();
   });
@@ -295,21 +305,38 @@ describe('InterProcessMutex', () => {
     expect(() => make('locks')).to.throw(LockError, 'Path must start with / character');
     expect(() => make('/locks/')).to.throw(LockError, 'Path must not end with / character');
     for (const path of ['', '/', '/a//b', '/a/./b', '/a/../b', '/a\u0000', null, undefined, 7]) {
-      expect(() => make(path), String(path)).to.throw(LockError).with.property('code', 'ERR_LOCK_INVALID_PATH');
+      expect(() => make(path), String(path))
+        .to.throw(LockError)
+        .with.property('code', 'ERR_LOCK_INVALID_PATH');
     }
     expect(() => new InterProcessMutex({} as unknown as LockClient, '/a')).to.throw(TypeError, '`client`');
-    expect(() => make('/a', { foreignNodes: 'ignore' })).to.throw(TypeError, /foreignNodes.*'reject', 'wait'.*"ignore"/);
+    expect(() => make('/a', { foreignNodes: 'ignore' })).to.throw(
+      TypeError,
+      /foreignNodes.*'reject', 'wait'.*"ignore"/,
+    );
     expect(() => make('/a', { timeout: 1 })).to.throw(TypeError, '`timeout`');
     const path = testPath('bad-input');
     const mutex = make(path);
     const acquire = (options: unknown): Promise<Error> => rejection(mutex.acquire(options as { timeoutMs: number }));
     for (const timeoutMs of [-1, NaN, Infinity]) {
-      expect(await acquire({ timeoutMs })).to.be.instanceOf(RangeError).with.property('message').that.contains('timeoutMs').and.contains(String(timeoutMs));
+      expect(await acquire({ timeoutMs }))
+        .to.be.instanceOf(RangeError)
+        .with.property('message')
+        .that.contains('timeoutMs')
+        .and.contains(String(timeoutMs));
     }
-    for (const timeoutMs of ['5', null, {}, 5n]) expect(await acquire({ timeoutMs })).to.be.instanceOf(TypeError).with.property('message').that.contains('timeoutMs');
+    for (const timeoutMs of ['5', null, {}, 5n])
+      expect(await acquire({ timeoutMs }))
+        .to.be.instanceOf(TypeError)
+        .with.property('message')
+        .that.contains('timeoutMs');
     for (const options of [5, null, 'x', []]) expect(await acquire(options)).to.be.instanceOf(TypeError);
-    expect((await acquire({ timeout: 5 })).message).to.contain('`timeout`').and.to.contain('timeoutMs');
-    expect((await acquire({ signal: {} })).message).to.contain('`signal`').and.to.contain('AbortSignal');
+    expect((await acquire({ timeout: 5 })).message)
+      .to.contain('`timeout`')
+      .and.to.contain('timeoutMs');
+    expect((await acquire({ signal: {} })).message)
+      .to.contain('`signal`')
+      .and.to.contain('AbortSignal');
     expect(await rejection(mutex.tryAcquire(-5))).to.be.instanceOf(RangeError);
     expect(await lab.observer.exists(path)).to.equal(false);
   });

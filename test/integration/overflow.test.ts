@@ -5,7 +5,11 @@ import { rejection, until } from '../../harness/until.ts';
 
 /** A real server, whose sequence numbers begin elsewhere for who looks through the proxy: 2^31 creations take weeks. */
 describe('the last sequence numbers', () => {
-  const lab = labOfEachTest('overflow', { server: 'own', proxy: true, client: { logger: { warn: (message) => void warnings.push(message) } } });
+  const lab = labOfEachTest('overflow', {
+    server: 'own',
+    proxy: true,
+    client: { logger: { warn: (message) => void warnings.push(message) } },
+  });
   let warnings: string[];
 
   beforeEach(() => void (warnings = []));
@@ -23,7 +27,10 @@ describe('the last sequence numbers', () => {
     count('2147480');
     for (let round = 0; round < 3; round += 1) await (await lab.mutex.acquire()).release();
     expect(warnings).to.have.length(1);
-    expect(warnings[0]).to.contain(lab.mutex.path).and.to.contain('-lock-2147480000').and.to.contain('close to its last sequence number');
+    expect(warnings[0])
+      .to.contain(lab.mutex.path)
+      .and.to.contain('-lock-2147480000')
+      .and.to.contain('close to its last sequence number');
   });
 
   it('are not enough for a grant without a list', async () => {
@@ -31,11 +38,15 @@ describe('the last sequence numbers', () => {
     const other = await LockClient.connect(lab.server.connectString);
     const hold = await new InterProcessMutex(other, lab.mutex.path).acquire();
     const waiting = lab.mutex.acquire();
-    await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getData' && frame.path?.endsWith('2147480000') === true);
+    await lab.proxy.seen(
+      (frame) => frame.from === 'server' && frame.op === 'getData' && frame.path?.endsWith('2147480000') === true,
+    );
     lab.proxy.clear();
     await hold.release();
     await (await waiting).release();
-    expect(lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'getChildren2')).to.have.length(1);
+    expect(lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'getChildren2')).to.have.length(
+      1,
+    );
     await other.close();
   });
 

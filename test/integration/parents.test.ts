@@ -6,7 +6,11 @@ import { testPath } from '../../harness/test-path.ts';
 import { until } from '../../harness/until.ts';
 
 describe("a lock's parents", () => {
-  const lab = labOfEachTest('parents', { server: { containerCheckMs: 10 }, proxy: true, client: { sessionTimeoutMs: 10_000 } });
+  const lab = labOfEachTest('parents', {
+    server: { containerCheckMs: 10 },
+    proxy: true,
+    client: { sessionTimeoutMs: 10_000 },
+  });
 
   it('are created by one acquire, and those that come meanwhile do not pass it', async () => {
     const mutex = new InterProcessMutex(lab.client, testPath('cold'));
@@ -69,13 +73,19 @@ describe("a lock's parents", () => {
       // Such a server answers UNIMPLEMENTED and closes the connection.
       return frame.from === 'client' ? undefined : { replaceError: -6 };
     });
-    const closeAfter = lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'createContainer').then(() => lab.proxy.cut());
+    const closeAfter = lab.proxy
+      .seen((frame) => frame.from === 'server' && frame.op === 'createContainer')
+      .then(() => lab.proxy.cut());
     const path = testPath('old-server');
     await (await new InterProcessMutex(lab.client, `${path}/one`).acquire()).release();
     await closeAfter;
     await (await new InterProcessMutex(lab.client, `${path}/two`).acquire()).release();
-    const created = lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op.startsWith('create') && frame.op !== 'create2');
+    const created = lab.proxy.frames.filter(
+      (frame) => frame.from === 'client' && frame.op.startsWith('create') && frame.op !== 'create2',
+    );
     expect(created.filter((frame) => frame.op === 'createContainer')).to.have.length(1);
-    expect(created.filter((frame) => frame.op === 'create').map((frame) => frame.path)).to.include(`${path}/one`).and.to.include(`${path}/two`);
+    expect(created.filter((frame) => frame.op === 'create').map((frame) => frame.path))
+      .to.include(`${path}/one`)
+      .and.to.include(`${path}/two`);
   });
 });

@@ -22,8 +22,13 @@ describe('between a request and its answer', () => {
     const acquiring = mutex.acquire();
     await until('its znode is there', async () => (await lab.observer.children(path)).length === 1);
     const [name = ''] = await lab.observer.children(path);
-    await until('the session must prove itself before a grant', () => lab.client.session.deadline - systemClock.now() < sessionTimeoutMs / 4);
-    lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'multi' ? { delayUntil: proven.opened } : undefined));
+    await until(
+      'the session must prove itself before a grant',
+      () => lab.client.session.deadline - systemClock.now() < sessionTimeoutMs / 4,
+    );
+    lab.proxy.on((frame) =>
+      frame.from === 'server' && frame.op === 'multi' ? { delayUntil: proven.opened } : undefined,
+    );
     created.open();
     await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getChildren2', 2);
     await lab.observer.remove(`${path}/${name}`);
@@ -44,7 +49,10 @@ describe('between a request and its answer', () => {
     await until('its znode is there', async () => (await lab.observer.children(path)).length === 1);
     const [name = ''] = await lab.observer.children(path);
     await lab.observer.write(`${path}/${name}`, '__FORCE__');
-    await until('the session must prove itself before a grant', () => lab.client.session.deadline - systemClock.now() < sessionTimeoutMs / 4);
+    await until(
+      'the session must prove itself before a grant',
+      () => lab.client.session.deadline - systemClock.now() < sessionTimeoutMs / 4,
+    );
     created.open();
     const hold = await acquiring;
     expect(hold.path).not.to.contain(name);
@@ -75,7 +83,11 @@ describe('between a request and its answer', () => {
     await (await new InterProcessMutex(lab.client, testPath('first-container')).acquire()).release();
     await lab.observer.create(parent);
     const gone = gate();
-    lab.proxy.on((frame) => (frame.from === 'client' && frame.op === 'createContainer' && frame.path === path ? { delayUntil: gone.opened } : undefined));
+    lab.proxy.on((frame) =>
+      frame.from === 'client' && frame.op === 'createContainer' && frame.path === path
+        ? { delayUntil: gone.opened }
+        : undefined,
+    );
     const acquiring = new InterProcessMutex(lab.client, path).acquire();
     await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'createContainer' && frame.path === parent);
     await lab.observer.remove(parent);
@@ -111,7 +123,10 @@ describe('between a request and its answer', () => {
     // Read, write, create and admin, but not delete.
     await lab.observer.create(path, [{ permissions: 23, scheme: 'world', id: 'anyone' }]);
     const warnings: string[] = [];
-    const own = await LockClient.connect(lab.proxy.connectString, { sessionTimeoutMs: 1_000, logger: { warn: (message) => void warnings.push(message) } });
+    const own = await LockClient.connect(lab.proxy.connectString, {
+      sessionTimeoutMs: 1_000,
+      logger: { warn: (message) => void warnings.push(message) },
+    });
     expect(await new InterProcessMutex(own, path).withLock(() => 'done')).to.equal('done');
     expect(warnings.join('\n')).to.contain(path).and.to.contain('could not be deleted');
     await own.close();
@@ -121,17 +136,22 @@ describe('between a request and its answer', () => {
   it('a close whose request is lost is asked again', async () => {
     const path = testPath('close-lost');
     const hold = await new InterProcessMutex(lab.client, path).acquire();
-    // Its watch is answered by then: a later answer would end the connection, because it comes where that to the close is due.
+    // Its watch is answered by then: a later answer would end the connection, because it comes where that to the close
+    // is due.
     await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getData' && frame.path === hold.path);
     once(lab.proxy, from('client', 'closeSession'), 'drop');
     await lab.client.close({ timeoutMs: 10_000 });
-    expect(lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'closeSession')).to.have.length(2);
+    expect(lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'closeSession')).to.have.length(
+      2,
+    );
     expect(await lab.observer.children(path)).to.deep.equal([]);
   });
 
   it('refused credentials fail the first connection, and open no second session', async () => {
     lab.proxy.clear();
-    const error = await rejection(LockClient.connect(lab.proxy.connectString, { auth: [{ scheme: 'no-such-scheme', credentials: 'user:secret' }] }));
+    const error = await rejection(
+      LockClient.connect(lab.proxy.connectString, { auth: [{ scheme: 'no-such-scheme', credentials: 'user:secret' }] }),
+    );
     expect(error.code).to.equal('ERR_LOCK_AUTH_FAILED');
     expect(error.message).not.to.contain('secret');
     expect(lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'connect')).to.have.length(1);
@@ -147,7 +167,9 @@ describe('between a request and its answer', () => {
       expect(hold.isValid).to.equal(false);
     });
     lab.client.on('state', (state) => void heard[1].push(state));
-    const again = new Promise<void>((resolve) => lab.client.on('state', (state) => state === 'reconnected' && resolve()));
+    const again = new Promise<void>((resolve) =>
+      lab.client.on('state', (state) => state === 'reconnected' && resolve()),
+    );
     lab.proxy.cut();
     await again;
     expect(heard[0].slice(0, 2)).to.deep.equal(['suspended', 'lost']);

@@ -1,5 +1,12 @@
 import { expect } from 'chai';
-import { DeadlockError, InterProcessMutex, InterProcessReadWriteLock, LockLostError, lockContext, type Hold } from '../../src/index.ts';
+import {
+  DeadlockError,
+  InterProcessMutex,
+  InterProcessReadWriteLock,
+  LockLostError,
+  lockContext,
+  type Hold,
+} from '../../src/index.ts';
 import { labOfEachTest } from '../../harness/lab.ts';
 import { testPath } from '../../harness/test-path.ts';
 import { aborted, rejection, until } from '../../harness/until.ts';
@@ -10,7 +17,10 @@ describe('readers and writers', () => {
 
   const pair = (name: string): { rw: InterProcessReadWriteLock; theirs: InterProcessReadWriteLock } => {
     const path = testPath(name);
-    return { rw: new InterProcessReadWriteLock(lab.client, path), theirs: new InterProcessReadWriteLock(lab.other, path) };
+    return {
+      rw: new InterProcessReadWriteLock(lab.client, path),
+      theirs: new InterProcessReadWriteLock(lab.other, path),
+    };
   };
   const queued = (path: string, count: number): Promise<void> =>
     until(`${count} znodes are in the queue`, async () => (await lab.observer.children(path)).length === count);
@@ -18,7 +28,10 @@ describe('readers and writers', () => {
 
   /** The transactions that create a reader beside its writer; heartbeats are multis, too. */
   const creations = new Set<number>();
-  const isCreation = (side: Frame['from']) => (frame: Frame): boolean => frame.from === side && frame.op === 'multi' && creations.has(frame.xid);
+  const isCreation =
+    (side: Frame['from']) =>
+    (frame: Frame): boolean =>
+      frame.from === side && frame.op === 'multi' && creations.has(frame.xid);
   const watchCreations = (): void => {
     creations.clear();
     lab.proxy.on((frame) => {
@@ -34,11 +47,16 @@ describe('readers and writers', () => {
         await lab.proxy.seen(({ from, op }) => from === 'server' && op === 'getData');
         lab.proxy.clear();
         const reading = await rw.readLock.acquire();
-        expect(lab.proxy.frames.filter(({ from, body }) => from === 'client' && body.includes(rw.path)).map(({ op }) => op)).to.deep.equal(['multi']);
+        expect(
+          lab.proxy.frames.filter(({ from, body }) => from === 'client' && body.includes(rw.path)).map(({ op }) => op),
+        ).to.deep.equal(['multi']);
         expect(reading.path).to.match(/\/_c_[-0-9a-f]{36}-__READ__\d{10}$/);
         expect(reading.path.slice(-10)).to.equal(writing.path.slice(-10));
         expect(reading.fencingToken).to.equal(writing.fencingToken);
-        expect((await lab.observer.ephemerals(rw.path)).map(({ owner }) => owner)).to.deep.equal([lab.client.session.id, lab.client.session.id]);
+        expect((await lab.observer.ephemerals(rw.path)).map(({ owner }) => owner)).to.deep.equal([
+          lab.client.session.id,
+          lab.client.session.id,
+        ]);
         await reading.release();
       });
       const alone = await rw.readLock.acquire();
@@ -223,7 +241,9 @@ describe('readers and writers', () => {
   it('are served in the order of the queue: a reader behind a waiting writer waits, and is woken by it', async () => {
     const { rw, theirs } = pair('order');
     const order: string[] = [];
-    const log = (what: string) => (hold: Hold): Hold => (order.push(what), hold);
+    const log =
+      (what: string) =>
+      (hold: Hold): Hold => (order.push(what), hold);
     const first = await rw.readLock.acquire();
     const writer = theirs.writeLock.acquire().then(log('writer'));
     await queued(rw.path, 2);
@@ -241,7 +261,9 @@ describe('readers and writers', () => {
     await rw.writeLock.withLock(async () => {
       await rw.readLock.withLock(async () => {
         const before = await lab.observer.children(rw.path);
-        await rw.writeLock.withLock(() => rw.readLock.withLock(async () => expect(await lab.observer.children(rw.path)).to.have.members(before)));
+        await rw.writeLock.withLock(() =>
+          rw.readLock.withLock(async () => expect(await lab.observer.children(rw.path)).to.have.members(before)),
+        );
         expect(before).to.have.length(2);
         expect([rw.readLock.isOwnedByCurrentContext, rw.writeLock.isOwnedByCurrentContext]).to.deep.equal([true, true]);
       });
@@ -252,12 +274,15 @@ describe('readers and writers', () => {
   it('are both told when their session is lost, before anybody else is granted', async () => {
     const { rw, theirs } = pair('session');
     const events: string[] = [];
-    const [writing, reading] = await lockContext.run(async () => [await rw.writeLock.acquire(), await rw.readLock.acquire()] as const);
+    const [writing, reading] = await lockContext.run(
+      async () => [await rw.writeLock.acquire(), await rw.readLock.acquire()] as const,
+    );
     const told = [writing, reading].map((hold) => aborted(hold.signal).then((reason) => (events.push('told'), reason)));
     const next = theirs.writeLock.acquire().then((hold) => (events.push('granted'), hold));
     await queued(rw.path, 3);
     lab.proxy.silence();
-    for (const reason of await Promise.all(told)) expect(reason).to.be.instanceOf(LockLostError).with.property('reason', 'session-deadline');
+    for (const reason of await Promise.all(told))
+      expect(reason).to.be.instanceOf(LockLostError).with.property('reason', 'session-deadline');
     const granted = await next;
     expect(events).to.deep.equal(['told', 'told', 'granted']);
     expect(granted.fencingToken > reading.fencingToken).to.equal(true);
@@ -308,7 +333,8 @@ describe('readers and writers', () => {
   });
 
   it('take only options that there are', () => {
-    const make = (options: unknown) => () => new InterProcessReadWriteLock(lab.client, '/rw', options as Record<string, never>);
+    const make = (options: unknown) => () =>
+      new InterProcessReadWriteLock(lab.client, '/rw', options as Record<string, never>);
     expect(make({ data: 'text' })).to.throw(TypeError, '`data`');
     expect(make({ foreignNodes: 'ignore' })).to.throw(TypeError, '`foreignNodes`');
     expect(make({ driver: {} })).to.throw(TypeError, '`driver`');

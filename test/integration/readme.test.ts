@@ -16,8 +16,16 @@ describe('the README', () => {
     const folder = mkdtempSync(new URL('node_modules/.readme-', root).pathname);
     try {
       const file = join(folder, 'example.mts');
-      writeFileSync(file, example.replace("'zookeeper-fair-lock'", JSON.stringify(new URL('src/index.ts', root).pathname)).replace('127.0.0.1:2181', connectString));
-      const { stdout } = await promisify(execFile)(process.execPath, ['--import=tsx', file], { cwd: root.pathname, timeout: 15_000 });
+      writeFileSync(
+        file,
+        example
+          .replace("'zookeeper-fair-lock'", JSON.stringify(new URL('src/index.ts', root).pathname))
+          .replace('127.0.0.1:2181', connectString),
+      );
+      const { stdout } = await promisify(execFile)(process.execPath, ['--import=tsx', file], {
+        cwd: root.pathname,
+        timeout: 15_000,
+      });
       expect(stdout).to.equal('shipped 1 parcels\n');
     } finally {
       rmSync(folder, { recursive: true });

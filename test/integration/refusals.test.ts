@@ -26,13 +26,17 @@ describe('a refusal', () => {
       await (await new InterProcessMutex(client, path).acquire()).release();
     };
     await acquire(testPath('known'));
-    const know = lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'createContainer' ? { replaceError: -6 } : undefined));
+    const know = lab.proxy.on((frame) =>
+      frame.from === 'server' && frame.op === 'createContainer' ? { replaceError: -6 } : undefined,
+    );
     await acquire(testPath('refused'));
     know();
     lab.proxy.clear();
     const path = testPath('persistent');
     await acquire(path);
-    const created = lab.proxy.frames.filter(({ from, op }) => from === 'client' && op.startsWith('create') && op !== 'create2');
+    const created = lab.proxy.frames.filter(
+      ({ from, op }) => from === 'client' && op.startsWith('create') && op !== 'create2',
+    );
     expect(created.map(({ op, path: of }) => [op, of])).to.deep.equal([
       ['create', parentOf(path)],
       ['create', path],
@@ -61,7 +65,9 @@ describe('a refusal', () => {
     const path = testPath('unreadable');
     await lab.observer.create(parentOf(path));
     await lab.observer.create(path);
-    const client = await lab.connect({ acl: (of) => [anyone(of.includes('/_c_') ? permission.write : permission.all)] });
+    const client = await lab.connect({
+      acl: (of) => [anyone(of.includes('/_c_') ? permission.write : permission.all)],
+    });
     const mutex = new InterProcessMutex(client, path);
     const hold = await mutex.acquire();
     const error = await rejection(mutex.participants());

@@ -19,8 +19,11 @@ describe('what goes over the wire', () => {
 
   const requests = (): string[] => frames((frame) => frame.from === 'client');
   const frames = (match: (frame: Frame) => boolean): string[] =>
-    lab.proxy.frames.filter((frame) => match(frame) && !heartbeats.has(frame.op)).map((frame) => (frame.from === 'client' ? frame.op : `${frame.op} answered`));
-  const answered = (op: Frame['op'], count?: number): Promise<Frame> => lab.proxy.seen((frame) => frame.from === 'server' && frame.op === op, count);
+    lab.proxy.frames
+      .filter((frame) => match(frame) && !heartbeats.has(frame.op))
+      .map((frame) => (frame.from === 'client' ? frame.op : `${frame.op} answered`));
+  const answered = (op: Frame['op'], count?: number): Promise<Frame> =>
+    lab.proxy.seen((frame) => frame.from === 'server' && frame.op === op, count);
 
   const ready = async (name: string): Promise<InterProcessMutex> => {
     const mutex = new InterProcessMutex(lab.client, testPath(name));
@@ -34,7 +37,14 @@ describe('what goes over the wire', () => {
     const mutex = await ready('uncontended');
     const hold = await mutex.acquire();
     await answered('getData');
-    expect(frames(() => true)).to.deep.equal(['create2', 'getChildren2', 'create2 answered', 'getChildren2 answered', 'getData', 'getData answered']);
+    expect(frames(() => true)).to.deep.equal([
+      'create2',
+      'getChildren2',
+      'create2 answered',
+      'getChildren2 answered',
+      'getData',
+      'getData answered',
+    ]);
     await hold.release();
   });
 
@@ -61,7 +71,9 @@ describe('what goes over the wire', () => {
     const containers = lab.proxy.frames.filter(isContainer).map((frame) => frame.from);
     expect(containers).to.deep.equal(['client', 'server', 'client', 'client', 'server', 'server']);
     const last = lab.proxy.frames.findLastIndex((frame) => frame.from === 'client' && frame.op === 'getChildren2');
-    expect(last, 'the list is sent before the last container is answered').to.be.lessThan(lab.proxy.frames.findLastIndex(isContainer));
+    expect(last, 'the list is sent before the last container is answered').to.be.lessThan(
+      lab.proxy.frames.findLastIndex(isContainer),
+    );
     await hold.release();
     await fresh.close();
   });
@@ -145,7 +157,9 @@ describe('what goes over the wire', () => {
     const mutex = await ready('try');
     const gate = await new InterProcessMutex(lab.other, mutex.path).acquire();
     expect(await mutex.tryAcquire()).to.equal(undefined);
-    const sent = lab.proxy.frames.filter((frame) => frame.path === mutex.path).map((frame) => `${frame.from} ${frame.op}`);
+    const sent = lab.proxy.frames
+      .filter((frame) => frame.path === mutex.path)
+      .map((frame) => `${frame.from} ${frame.op}`);
     expect(sent).to.deep.equal(['client sync', 'client getChildren2', 'server sync', 'server getChildren2']);
     await gate.release();
   });

@@ -1,6 +1,17 @@
 import { hostname } from 'node:os';
 import { expect } from 'chai';
-import { forceRelease, InterProcessMutex, InterProcessReadWriteLock, LockClient, LockLostError, lockContext, revoke, watchQueue, type BackgroundEvent, type Hold } from '../../src/index.ts';
+import {
+  forceRelease,
+  InterProcessMutex,
+  InterProcessReadWriteLock,
+  LockClient,
+  LockLostError,
+  lockContext,
+  revoke,
+  watchQueue,
+  type BackgroundEvent,
+  type Hold,
+} from '../../src/index.ts';
 import { createSequential, exists, sync } from '../../src/zookeeper/operations.ts';
 import { labOfEachTest } from '../../harness/lab.ts';
 import { testPath } from '../../harness/test-path.ts';
@@ -16,7 +27,10 @@ describe('revocation', () => {
     const path = testPath(name);
     return { mutex: new InterProcessMutex(lab.client, path), theirs: new InterProcessMutex(lab.other, path) };
   };
-  const answered = (op: Frame['op'], path: string) => (frame: Frame): boolean => frame.from === 'server' && frame.op === op && frame.path === path;
+  const answered =
+    (op: Frame['op'], path: string) =>
+    (frame: Frame): boolean =>
+      frame.from === 'server' && frame.op === op && frame.path === path;
   const lengthAnd = (text: string): Buffer => Buffer.concat([Buffer.from([0, 0, 0, text.length]), Buffer.from(text)]);
   /** Resolves when the client has read this text out of a znode. */
   const hasRead = async (path: string, text: string): Promise<void> => {
@@ -94,10 +108,13 @@ describe('revocation', () => {
       const { mutex } = lock('lost-news');
       const { reach } = requests(mutex);
       const hold = await mutex.acquire();
-      // Asked before its first look at its znode, whose answer is lost when it has heard of something later: no watch of the next connection tells it.
+      // Asked before its first look at its znode, whose answer is lost when it has heard of something later: no watch
+      // of the next connection tells it.
       await lab.observer.write(hold.path, '__REVOKE__');
       await lab.client.session.request(sync('/'));
-      const look = lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'getData' && frame.path === hold.path);
+      const look = lab.proxy.seen(
+        (frame) => frame.from === 'client' && frame.op === 'getData' && frame.path === hold.path,
+      );
       let isDone = false;
       lab.proxy.on((frame) => {
         if (isDone || !answered('getData', hold.path)(frame)) return undefined;
@@ -160,7 +177,9 @@ describe('revocation', () => {
       ] as const) {
         mutex.makeRevocable(listener);
         await revoke(lab.other, hold.path);
-        await until('there is a warning', () => warnings.some((event) => event.type === 'warning' && (event.error as Error).message === message));
+        await until('there is a warning', () =>
+          warnings.some((event) => event.type === 'warning' && (event.error as Error).message === message),
+        );
       }
       expect(hold.isValid).to.equal(true);
       await hold.release();
@@ -238,7 +257,9 @@ describe('revocation', () => {
       const forcing = forceRelease(lab.other, participant?.path ?? '', { timeoutMs: 10_000 });
       await until('it is told', () => events.length > 0);
       stopped.open();
-      expect(await rejection(holder)).to.be.instanceOf(LockLostError).with.property('reason', 'forced');
+      expect(await rejection(holder))
+        .to.be.instanceOf(LockLostError)
+        .with.property('reason', 'forced');
       expect(await forcing).to.equal('released');
       await (await next).release();
       expect(events).to.deep.equal(['told', 'stops', 'granted']);
@@ -322,7 +343,9 @@ describe('revocation', () => {
       await lab.proxy.seen(answered('getData', hold.path));
       // The holder hears of nothing until both marks are there.
       const heard = gate();
-      lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'watch' ? { delayUntil: heard.opened } : undefined));
+      lab.proxy.on((frame) =>
+        frame.from === 'server' && frame.op === 'watch' ? { delayUntil: heard.opened } : undefined,
+      );
       const forcing = forceRelease(lab.other, hold.path, { timeoutMs: 5_000 });
       await until('it is marked', async () => (await lab.observer.read(hold.path)) === '__FORCE__');
       await lab.observer.write(hold.path, '__REVOKE__');
@@ -370,9 +393,13 @@ describe('revocation', () => {
     });
 
     it('takes only options that there are', async () => {
-      const force = (options: unknown): Promise<Error> => rejection(forceRelease(lab.client, '/lock', options as Record<string, never>));
+      const force = (options: unknown): Promise<Error> =>
+        rejection(forceRelease(lab.client, '/lock', options as Record<string, never>));
       expect(await force({ timeoutMs: -1 })).to.be.instanceOf(RangeError);
-      expect(await force({ timeout: 1 })).to.be.instanceOf(TypeError).with.property('message').that.contains('`timeout`');
+      expect(await force({ timeout: 1 }))
+        .to.be.instanceOf(TypeError)
+        .with.property('message')
+        .that.contains('`timeout`');
     });
   });
 
@@ -436,14 +463,18 @@ describe('revocation', () => {
     const { mutex } = lock('unreadable');
     await (await mutex.acquire()).release();
     const onlyWrite = [{ permissions: 2, scheme: 'world', id: 'anyone' }];
-    const { value } = await lab.other.session.request(createSequential(`${mutex.path}/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lock-`, new Uint8Array(0), onlyWrite));
+    const { value } = await lab.other.session.request(
+      createSequential(`${mutex.path}/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lock-`, new Uint8Array(0), onlyWrite),
+    );
     const version = async (): Promise<number> => (await lab.other.session.request(exists(value.path))).value.version;
     await revoke(lab.client, value.path);
     expect(await version()).to.equal(1);
   });
 
   describe('of a sticky lock', () => {
-    const idle = async (name: string): Promise<{ mutex: InterProcessMutex; theirs: InterProcessMutex; path: string }> => {
+    const idle = async (
+      name: string,
+    ): Promise<{ mutex: InterProcessMutex; theirs: InterProcessMutex; path: string }> => {
       const { theirs } = lock(name);
       const mutex = new InterProcessMutex(lab.client, theirs.path, { sticky: { idleMs: 60_000 } });
       const hold = await mutex.acquire();

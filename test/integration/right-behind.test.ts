@@ -13,13 +13,17 @@ const sequenceOf = (path: string): number => Number(path.slice(-10));
 describe('a znode with the next number after another one of this process', () => {
   const lab = labOfEachTest('right-behind', { server: 'own', proxy: true, client: { sessionTimeoutMs: 20_000 } });
 
-  const requests = (): string[] => lab.proxy.frames.filter(({ from, op }) => from === 'client' && !heartbeats.has(op)).map(({ op }) => op);
+  const requests = (): string[] =>
+    lab.proxy.frames.filter(({ from, op }) => from === 'client' && !heartbeats.has(op)).map(({ op }) => op);
 
   const cycles = async (mutex: InterProcessMutex, count: number): Promise<void> => {
     for (const _ of Array.from({ length: count })) await (await mutex.acquire()).release();
   };
 
-  /** A mutex of each client. Ours was acquired so often that the distance in transactions proves that the folder is the same one. */
+  /**
+   * A mutex of each client. Ours was acquired so often that the distance in transactions proves that the folder is the
+   * same one.
+   */
   const scene = async (name: string): Promise<{ ours: InterProcessMutex; theirs: InterProcessMutex }> => {
     const path = testPath(name);
     const ours = new InterProcessMutex(lab.client, path);
@@ -34,7 +38,9 @@ describe('a znode with the next number after another one of this process', () =>
     const waiting = ours.acquire().finally(() => (isGranted = true));
     await queueReaches(ours, inQueue);
     // One connection answers in order: by then the list, where one is asked for, and the watch have been answered.
-    await lab.proxy.seen((frame) => isGranted || (frame.from === 'server' && frame.op === 'getData' && frame.path === hold.path));
+    await lab.proxy.seen(
+      (frame) => isGranted || (frame.from === 'server' && frame.op === 'getData' && frame.path === hold.path),
+    );
     expect(isGranted).to.equal(false);
     expect(hold.isValid).to.equal(true);
     await hold.release();
@@ -101,7 +107,9 @@ describe('a znode with the next number after another one of this process', () =>
 
   it('does need one behind a reader of this process, which is not alone', async () => {
     const { ours } = await scene('reader');
-    const [theirs, own] = [lab.other, lab.client].map((one) => new InterProcessReadWriteLock(one, `${ours.path}-of-readers`).readLock) as [InterProcessMutex, InterProcessMutex];
+    const [theirs, own] = [lab.other, lab.client].map(
+      (one) => new InterProcessReadWriteLock(one, `${ours.path}-of-readers`).readLock,
+    ) as [InterProcessMutex, InterProcessMutex];
     const reading = await theirs.acquire();
     const hold = await own.acquire();
     const error = await rejection(new InterProcessMutex(lab.client, own.path).acquire());
@@ -141,7 +149,9 @@ describe('a znode with the next number after another one of this process', () =>
     const waiting = ours.acquire();
     await queueReaches(theirs, 2);
     const waitingPath = (await theirs.participants())[1]?.path ?? '';
-    await until('both are watched', () => [hold.path, waitingPath].every((path) => lab.client.session.watchedPaths('data').includes(path)));
+    await until('both are watched', () =>
+      [hold.path, waitingPath].every((path) => lab.client.session.watchedPaths('data').includes(path)),
+    );
     await ours.participants(); // answered behind the watches
     let arrive = (): void => undefined;
     const delayUntil = new Promise<void>((resolve) => (arrive = resolve));

@@ -35,14 +35,20 @@ describe('in the middle of a session’s end', () => {
     it(`every hold is lost when the first is told, and says so: ${why}`, async () => {
       const mutexes = ['a', 'b', 'c'].map((name) => new InterProcessMutex(lab.client, testPath(name)));
       const news: string[] = [];
-      for (const mutex of mutexes) for (const event of ['lost', 'released'] as const) mutex.on(event, () => news.push(event));
+      for (const mutex of mutexes)
+        for (const event of ['lost', 'released'] as const) mutex.on(event, () => news.push(event));
       const holds = await Promise.all(mutexes.map((mutex) => mutex.acquire()));
       const seen: Seen[] = [];
-      for (const hold of holds) hold.signal.addEventListener('abort', () => seen.push(...holds.filter((other) => other !== hold).map(lookAt)));
+      for (const hold of holds)
+        hold.signal.addEventListener('abort', () => seen.push(...holds.filter((other) => other !== hold).map(lookAt)));
       await Promise.all([end(), ...holds.map(({ signal }) => aborted(signal))]);
       expect(seen).to.have.length(6);
       for (const { isValid, asserted, isAborted, released } of seen) {
-        expect({ isValid, isAborted, released: await released }).to.deep.equal({ isValid: false, isAborted: true, released: 'lost' });
+        expect({ isValid, isAborted, released: await released }).to.deep.equal({
+          isValid: false,
+          isAborted: true,
+          released: 'lost',
+        });
         expect(asserted).to.be.instanceOf(LockLostError);
       }
       expect(news).to.deep.equal(['lost', 'lost', 'lost']);
@@ -67,7 +73,9 @@ describe('in the middle of a session’s end', () => {
     });
 
     it(`a hold of several locks is lost as soon as one of them is told: ${why}`, async () => {
-      const lock = new InterProcessMultiLock(['x', 'y'].map((name) => new InterProcessMutex(lab.client, testPath(name))));
+      const lock = new InterProcessMultiLock(
+        ['x', 'y'].map((name) => new InterProcessMutex(lab.client, testPath(name))),
+      );
       const both = await lock.acquire();
       const [x] = both.holds;
       const seen: boolean[] = [];

@@ -1,5 +1,12 @@
 import { expect } from 'chai';
-import { InterProcessMutex, LockClient, LockLostError, SessionExpiredError, type ConnectionState, type Hold } from '../../src/index.ts';
+import {
+  InterProcessMutex,
+  LockClient,
+  LockLostError,
+  SessionExpiredError,
+  type ConnectionState,
+  type Hold,
+} from '../../src/index.ts';
 import { reached } from '../../harness/reached.ts';
 import { labOfEachTest } from '../../harness/lab.ts';
 import { testPath } from '../../harness/test-path.ts';
@@ -26,7 +33,10 @@ describe('the loss of a session', () => {
     const reason = (await told) as LockLostError;
     expect(reason).to.be.instanceOf(LockLostError);
     expect(reason.reason).to.equal('session-expired');
-    expect(reason.cause).to.be.instanceOf(SessionExpiredError).with.property('message').that.matches(/0x[0-9a-f]+/);
+    expect(reason.cause)
+      .to.be.instanceOf(SessionExpiredError)
+      .with.property('message')
+      .that.matches(/0x[0-9a-f]+/);
     expect(hold.isValid).to.equal(false);
     await again;
     expect(states).to.deep.equal(['suspended', 'lost', 'reconnected']);
@@ -49,7 +59,10 @@ describe('the loss of a session', () => {
     await lab.proxy.refuse();
     await lab.observer.endSession(lab.client);
     await lab.proxy.accept();
-    await until('it waits again, in another session', async () => (await lab.observer.children(path)).length === 2 && lab.client.session.id !== before);
+    await until(
+      'it waits again, in another session',
+      async () => (await lab.observer.children(path)).length === 2 && lab.client.session.id !== before,
+    );
     await gate.release();
     const hold = await waiting;
     const [participant] = await mutex.participants();
@@ -216,14 +229,20 @@ describe('a first connection', () => {
   it('that nobody answers is a ConnectionTimeoutError that names the hosts and the last socket error', async () => {
     const error = await rejection(LockClient.connect('127.0.0.1:1,127.0.0.1:2', { connectionTimeoutMs: 200 }));
     expect(error.code).to.equal('ERR_LOCK_CONNECTION_TIMEOUT');
-    expect(error.message).to.contain('127.0.0.1:1').and.to.contain('127.0.0.1:2').and.to.contain('200 ms').and.to.contain('ECONNREFUSED');
+    expect(error.message)
+      .to.contain('127.0.0.1:1')
+      .and.to.contain('127.0.0.1:2')
+      .and.to.contain('200 ms')
+      .and.to.contain('ECONNREFUSED');
     expect(error.cause).to.be.instanceOf(Error);
   });
 
   it('to a name that does not resolve says so', async () => {
     const error = await rejection(LockClient.connect('no-such-host.invalid:2181', { connectionTimeoutMs: 1_500 }));
     expect(error.code).to.equal('ERR_LOCK_CONNECTION_TIMEOUT');
-    expect(error.message).to.contain('no-such-host.invalid').and.to.match(/ENOTFOUND|EAI_AGAIN/);
+    expect(error.message)
+      .to.contain('no-such-host.invalid')
+      .and.to.match(/ENOTFOUND|EAI_AGAIN/);
   });
 
   it('ends with the reason of its signal', async () => {
@@ -237,15 +256,38 @@ describe('a first connection', () => {
   it('with a bad option sends nothing, and names the option, the value and what is accepted', async () => {
     const connect = (options: unknown, hosts: unknown = '127.0.0.1:1'): Promise<Error> =>
       rejection(LockClient.connect(hosts as string, options as Record<string, never>));
-    expect(await connect({ sessionTimeoutMs: 0 })).to.be.instanceOf(RangeError).with.property('message').that.contains('sessionTimeoutMs').and.contains('0');
-    expect(await connect({ sessionTimeoutMs: '30' })).to.be.instanceOf(TypeError).with.property('message').that.contains('"30"');
-    expect(await connect({ connectionTimeoutMs: -1 })).to.be.instanceOf(RangeError).with.property('message').that.contains('connectionTimeoutMs');
-    expect(await connect({ sessionTimeout: 5 })).to.be.instanceOf(TypeError).with.property('message').that.contains('`sessionTimeout`');
-    expect(await connect({ retryPolicy: {} })).to.be.instanceOf(TypeError).with.property('message').that.contains('retryPolicy');
-    expect(await connect({ acl: [] })).to.be.instanceOf(TypeError).with.property('message').that.contains('acl');
+    expect(await connect({ sessionTimeoutMs: 0 }))
+      .to.be.instanceOf(RangeError)
+      .with.property('message')
+      .that.contains('sessionTimeoutMs')
+      .and.contains('0');
+    expect(await connect({ sessionTimeoutMs: '30' }))
+      .to.be.instanceOf(TypeError)
+      .with.property('message')
+      .that.contains('"30"');
+    expect(await connect({ connectionTimeoutMs: -1 }))
+      .to.be.instanceOf(RangeError)
+      .with.property('message')
+      .that.contains('connectionTimeoutMs');
+    expect(await connect({ sessionTimeout: 5 }))
+      .to.be.instanceOf(TypeError)
+      .with.property('message')
+      .that.contains('`sessionTimeout`');
+    expect(await connect({ retryPolicy: {} }))
+      .to.be.instanceOf(TypeError)
+      .with.property('message')
+      .that.contains('retryPolicy');
+    expect(await connect({ acl: [] }))
+      .to.be.instanceOf(TypeError)
+      .with.property('message')
+      .that.contains('acl');
     expect(await connect({ logger: 5 })).to.be.instanceOf(TypeError);
     expect(await connect({ signal: 5 })).to.be.instanceOf(TypeError);
-    expect(await connect({}, 'zk1:99999')).to.be.instanceOf(TypeError).with.property('message').that.contains('connectString').and.contains('99999');
+    expect(await connect({}, 'zk1:99999'))
+      .to.be.instanceOf(TypeError)
+      .with.property('message')
+      .that.contains('connectString')
+      .and.contains('99999');
     const secret = await connect({ auth: [{ scheme: 'digest', credential: 'user:hunter2' }] });
     expect(secret.message).to.contain('auth').and.not.to.contain('hunter2');
   });

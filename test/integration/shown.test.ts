@@ -17,14 +17,22 @@ import { rejection } from '../../harness/until.ts';
 const password = 'Open-Sesame-4711';
 const credentials = `alice:${password}`;
 /** What the password looks like as text, in a buffer that is inspected, and encoded. */
-const traces = [password, inspect(Buffer.from(password)).slice('<Buffer '.length, -1), Buffer.from(password).toString('hex'), Buffer.from(credentials).toString('base64'), 'alice'];
+const traces = [
+  password,
+  inspect(Buffer.from(password)).slice('<Buffer '.length, -1),
+  Buffer.from(password).toString('hex'),
+  Buffer.from(credentials).toString('base64'),
+  'alice',
+];
 
 const everything = { depth: Infinity, showHidden: true, maxArrayLength: null, maxStringLength: null } as const;
 
 const json = (value: unknown): Record<string, unknown> => JSON.parse(JSON.stringify(value)) as Record<string, unknown>;
 
 describe('what console.log and JSON.stringify show', () => {
-  const lab = labOfEachTest('shown', { client: { auth: [{ scheme: 'digest', credentials }], sessionTimeoutMs: 10_000 } });
+  const lab = labOfEachTest('shown', {
+    client: { auth: [{ scheme: 'digest', credentials }], sessionTimeoutMs: 10_000 },
+  });
 
   /** All objects that an application gets, in use. */
   async function objects(): Promise<Record<string, unknown>> {
@@ -32,11 +40,18 @@ describe('what console.log and JSON.stringify show', () => {
     const events: LockEvent[] = [];
     client.on('lock', (event) => events.push(event));
     const told: unknown[] = [];
-    mutex.on('acquired', (event) => told.push(event)).on('lost', (event) => told.push(event)).on('released', (event) => told.push(event)).on('renewed', (event) => told.push(event));
+    mutex
+      .on('acquired', (event) => told.push(event))
+      .on('lost', (event) => told.push(event))
+      .on('released', (event) => told.push(event))
+      .on('renewed', (event) => told.push(event));
     const semaphore = new InterProcessSemaphore(client, `${path}-semaphore`, { maxLeases: 3 });
     const semaphoreMutex = new InterProcessSemaphoreMutex(client, `${path}-semaphore-mutex`);
     const rw = new InterProcessReadWriteLock(client, `${path}-rw`);
-    const multi = new InterProcessMultiLock([new InterProcessMutex(client, `${path}-a`), new InterProcessMutex(client, `${path}-b`)]);
+    const multi = new InterProcessMultiLock([
+      new InterProcessMutex(client, `${path}-a`),
+      new InterProcessMutex(client, `${path}-b`),
+    ]);
     const hold = await mutex.acquire({ leaseMs: 60_000, data: 'owner' });
     hold.renew(60_000);
     const [participant] = await mutex.participants();
@@ -47,7 +62,21 @@ describe('what console.log and JSON.stringify show', () => {
     await semaphoreMutex.acquire();
     await rw.readLock.acquire();
     const error = await rejection(new InterProcessMutex(lab.other, path).acquire({ timeoutMs: 1 }));
-    return { client, mutex, hold, lost, semaphore, semaphoreMutex, rw, multi, multiHold, participant, events, told, error };
+    return {
+      client,
+      mutex,
+      hold,
+      lost,
+      semaphore,
+      semaphoreMutex,
+      rw,
+      multi,
+      multiHold,
+      participant,
+      events,
+      told,
+      error,
+    };
   }
 
   it('are texts without bigints, insides or credentials, of every object', async () => {
@@ -56,7 +85,8 @@ describe('what console.log and JSON.stringify show', () => {
       for (const text of [JSON.stringify(one), inspect(one, everything)]) {
         for (const trace of traces) expect(text, name).not.to.contain(trace);
         // An error is shown with its stack, as every error is.
-        if (!text.includes('    at ')) expect(text, name).not.to.match(/#|Symbol\(|\bSession\b|Connection|Buffer|EventEmitter|Map\(/);
+        if (!text.includes('    at '))
+          expect(text, name).not.to.match(/#|Symbol\(|\bSession\b|Connection|Buffer|EventEmitter|Map\(/);
         expect(text.length, `${name}: ${text}`).to.be.below(8_000);
       }
     }
@@ -66,7 +96,12 @@ describe('what console.log and JSON.stringify show', () => {
     const { client } = lab;
     const { hosts, ...others } = json(client);
     expect(hosts).to.be.a('string').and.to.contain(lab.connectString.split('/')[0]);
-    expect(others).to.deep.equal({ chroot: '', state: 'connected', sessionId: `0x${client.session.id.toString(16)}`, sessionTimeoutMs: 10_000 });
+    expect(others).to.deep.equal({
+      chroot: '',
+      state: 'connected',
+      sessionId: `0x${client.session.id.toString(16)}`,
+      sessionTimeoutMs: 10_000,
+    });
     expect(inspect(client)).to.match(/^LockClient \{\s+hosts: '/);
     await client.close();
     expect(json(client)).to.include({ state: 'closed' });
@@ -75,9 +110,21 @@ describe('what console.log and JSON.stringify show', () => {
   it('of a mutex are its path and its holds, of whichever object', async () => {
     const { client, mutex, path } = lab;
     const twin = new InterProcessMutex(client, path);
-    expect(json(mutex)).to.deep.equal({ path, kind: 'mutex', isAcquiredInThisProcess: false, isOwnedByCurrentContext: false, holds: [] });
+    expect(json(mutex)).to.deep.equal({
+      path,
+      kind: 'mutex',
+      isAcquiredInThisProcess: false,
+      isOwnedByCurrentContext: false,
+      holds: [],
+    });
     await mutex.withLock((hold) =>
-      expect(json(twin)).to.deep.equal({ path, kind: 'mutex', isAcquiredInThisProcess: true, isOwnedByCurrentContext: true, holds: [json(hold)] }),
+      expect(json(twin)).to.deep.equal({
+        path,
+        kind: 'mutex',
+        isAcquiredInThisProcess: true,
+        isOwnedByCurrentContext: true,
+        holds: [json(hold)],
+      }),
     );
     expect(inspect(mutex)).to.match(/^InterProcessMutex \{\s+path: '/);
     const { readLock, writeLock } = new InterProcessReadWriteLock(client, path);
@@ -89,7 +136,10 @@ describe('what console.log and JSON.stringify show', () => {
     const hold = await mutex.acquire();
     const common = { path: hold.path, fencingToken: String(hold.fencingToken), grantNumber: '0', isReentrant: false };
     expect(json(hold)).to.deep.equal({ ...common, state: 'held' });
-    expect(inspect(hold)).to.contain('Hold {').and.to.contain(`fencingToken: '${hold.fencingToken}'`).and.to.contain("state: 'held'");
+    expect(inspect(hold))
+      .to.contain('Hold {')
+      .and.to.contain(`fencingToken: '${hold.fencingToken}'`)
+      .and.to.contain("state: 'held'");
     expect(inspect({ deep: { deeper: { deepest: hold } } })).to.contain('[Hold]');
     await hold.release();
     expect(json(hold)).to.deep.equal({ ...common, state: 'released' });
@@ -104,7 +154,9 @@ describe('what console.log and JSON.stringify show', () => {
     const semaphore = new InterProcessSemaphore(client, path, { maxLeases: 3 });
     const lease = await semaphore.acquire();
     expect(json(semaphore)).to.deep.equal({ maxLeases: 3, path, isAcquiredInThisProcess: true, holds: [json(lease)] });
-    expect(json(new InterProcessSemaphore(client, path, { sharedCount: '/count' }))).to.include({ sharedCount: '/count' });
+    expect(json(new InterProcessSemaphore(client, path, { sharedCount: '/count' }))).to.include({
+      sharedCount: '/count',
+    });
     expect(inspect(semaphore)).to.match(/^InterProcessSemaphore \{/);
     expect(inspect(new InterProcessSemaphoreMutex(client, path))).to.match(/^InterProcessSemaphoreMutex \{/);
     expect(inspect(new InterProcessReadWriteLock(client, path))).to.match(/^InterProcessReadWriteLock \{/);
@@ -112,7 +164,10 @@ describe('what console.log and JSON.stringify show', () => {
     const hold = await multi.acquire();
     expect(json(multi)).to.deep.equal({ paths: [`${path}-a`], isAcquiredInThisProcess: true, holds: [json(hold)] });
     expect(json(hold)).to.deep.equal({ state: 'held', holds: [json(hold.holds[0])] });
-    expect([inspect(multi), inspect(hold)].map((text) => text.split(' ')[0])).to.deep.equal(['InterProcessMultiLock', 'MultiHold']);
+    expect([inspect(multi), inspect(hold)].map((text) => text.split(' ')[0])).to.deep.equal([
+      'InterProcessMultiLock',
+      'MultiHold',
+    ]);
     await hold.release();
     expect(json(hold)).to.include({ state: 'released' });
     await lease.release();
@@ -132,20 +187,42 @@ describe('what console.log and JSON.stringify show', () => {
     const hold = await lab.mutex.acquire();
     await takeAway(hold, lab.observer);
     const error = hold.signal.reason as LockError;
-    expect(json(error)).to.deep.equal({ name: 'LockLostError', code: 'ERR_LOCK_LOST', message: error.message, path: hold.path, reason: 'node-deleted' });
+    expect(json(error)).to.deep.equal({
+      name: 'LockLostError',
+      code: 'ERR_LOCK_LOST',
+      message: error.message,
+      path: hold.path,
+      reason: 'node-deleted',
+    });
     const caused = new LockError('ERR_LOCK_REQUEST_FAILED', 'no', { cause: new TypeError('why') });
-    expect(json(caused)).to.deep.equal({ name: 'LockError', code: 'ERR_LOCK_REQUEST_FAILED', message: 'no', cause: { name: 'TypeError', message: 'why' } });
+    expect(json(caused)).to.deep.equal({
+      name: 'LockError',
+      code: 'ERR_LOCK_REQUEST_FAILED',
+      message: 'no',
+      cause: { name: 'TypeError', message: 'why' },
+    });
     await hold.release();
   });
 
   it('of participants are their data as text, and what is no text in hexadecimal digits', async () => {
     const { mutex } = lab;
-    for (const [data, shown] of [[Buffer.from('worker 7'), 'worker 7'], [Buffer.from([0xff, 0xfe]), '0xfffe'], [Buffer.alloc(0), '']] as const) {
+    for (const [data, shown] of [
+      [Buffer.from('worker 7'), 'worker 7'],
+      [Buffer.from([0xff, 0xfe]), '0xfffe'],
+      [Buffer.alloc(0), ''],
+    ] as const) {
       await mutex.withLock(
         async (hold) => {
           const holder = await mutex.holder();
           expect(holder?.data).to.deep.equal(data);
-          expect(json(holder)).to.deep.equal({ path: hold.path, sequence: holder?.sequence, sessionId: holder?.sessionId, isIdle: false, data: shown, createdAt: holder?.createdAt.toISOString() });
+          expect(json(holder)).to.deep.equal({
+            path: hold.path,
+            sequence: holder?.sequence,
+            sessionId: holder?.sessionId,
+            isIdle: false,
+            data: shown,
+            createdAt: holder?.createdAt.toISOString(),
+          });
           expect(inspect(holder)).to.contain('Participant {').and.to.contain(`data: '${shown}'`);
         },
         { data },

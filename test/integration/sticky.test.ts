@@ -13,18 +13,25 @@ const leaseLike = new LeaseDriver(() => 1);
 describe('a sticky lock', () => {
   const lab = labOfEachTest('sticky', { server: 'own', proxy: true, client: { sessionTimeoutMs: 4_000 } });
 
-  const sticky = (path = testPath('sticky'), idleMs = 60_000): InterProcessMutex => new InterProcessMutex(lab.client, path, { sticky: { idleMs } });
+  const sticky = (path = testPath('sticky'), idleMs = 60_000): InterProcessMutex =>
+    new InterProcessMutex(lab.client, path, { sticky: { idleMs } });
   const once = async (mutex: InterProcessMutex): Promise<Hold> => {
     const hold = await mutex.acquire();
     await hold.release();
     return hold;
   };
-  const writes = (): string[] => lab.proxy.frames.filter(({ from: side, op }) => side === 'client' && ['create2', 'delete'].includes(op)).map(({ op }) => op);
+  const writes = (): string[] =>
+    lab.proxy.frames
+      .filter(({ from: side, op }) => side === 'client' && ['create2', 'delete'].includes(op))
+      .map(({ op }) => op);
 
   /** Idle, and known to be by everybody. */
   const idle = async (mutex: InterProcessMutex): Promise<Hold> => {
     const hold = await once(mutex);
-    await until('it is marked idle', async () => (await new InterProcessMutex(lab.other, mutex.path).participants())[0]?.isIdle === true);
+    await until(
+      'it is marked idle',
+      async () => (await new InterProcessMutex(lab.other, mutex.path).participants())[0]?.isIdle === true,
+    );
     return hold;
   };
 
@@ -81,10 +88,12 @@ describe('a sticky lock', () => {
     const mutex = sticky();
     await idle(mutex);
     const order: string[] = [];
-    const note = (name: string) => async (hold: Hold): Promise<void> => {
-      order.push(name);
-      await hold.release();
-    };
+    const note =
+      (name: string) =>
+      async (hold: Hold): Promise<void> => {
+        order.push(name);
+        await hold.release();
+      };
     const holder = await mutex.acquire();
     const before = [1, 2].map((index) => mutex.acquire().then(note(`before ${index}`)));
     const news = lab.proxy.seen((frame) => from('server', 'watch')(frame) && frame.path === mutex.path);
@@ -148,7 +157,10 @@ describe('a sticky lock', () => {
     await until('it would have been written', () => performance.now() - suspendedAt > 100);
     expect(lab.proxy.frames.filter(from('client', 'setData'))).to.have.length(0);
     await lab.proxy.accept();
-    await until('it is seen as idle', async () => (await new InterProcessMutex(lab.other, mutex.path).participants())[0]?.isIdle === true);
+    await until(
+      'it is seen as idle',
+      async () => (await new InterProcessMutex(lab.other, mutex.path).participants())[0]?.isIdle === true,
+    );
   });
 
   it('does not write over what somebody else has written meanwhile', async () => {
@@ -249,7 +261,9 @@ describe('a sticky lock', () => {
     await first;
     // Who stood in line before the news may be served before the other one, and nobody else.
     expect([...order].sort()).to.deep.equal(['own', 'remote']);
-    expect(await new InterProcessMutex(lab.other, mutex.path).tryAcquire(2_000).then((hold) => hold?.release())).to.equal('released');
+    expect(
+      await new InterProcessMutex(lab.other, mutex.path).tryAcquire(2_000).then((hold) => hold?.release()),
+    ).to.equal('released');
   });
 
   it('whose znode is deleted by somebody starts over', async () => {
@@ -317,7 +331,10 @@ describe('a sticky lock', () => {
     const hold = await new InterProcessMutex(lab.other, path).acquire();
     const mutex = sticky(path);
     const outcomes = [20, 30].map((timeoutMs) => rejection(mutex.acquire({ timeoutMs })));
-    expect((await Promise.all(outcomes)).map(({ code }) => code)).to.deep.equal(['ERR_LOCK_TIMEOUT', 'ERR_LOCK_TIMEOUT']);
+    expect((await Promise.all(outcomes)).map(({ code }) => code)).to.deep.equal([
+      'ERR_LOCK_TIMEOUT',
+      'ERR_LOCK_TIMEOUT',
+    ]);
     await until('the znode is gone', async () => (await lab.observer.children(path)).length === 1);
     const waiting = mutex.acquire();
     await hold.release();
@@ -325,7 +342,8 @@ describe('a sticky lock', () => {
   });
 
   it('lets timers run while it is taken again and again', async () => {
-    // Of a client that need not hear from the servers for longer than this lasts: only the lock's own rest lets anything run.
+    // Of a client that need not hear from the servers for longer than this lasts: only the lock's own rest lets
+    // anything run.
     const mutex = new InterProcessMutex(lab.other, testPath('sticky'), { sticky: { idleMs: 60_000 } });
     await idle(mutex);
     let ticks = 0;
@@ -347,7 +365,10 @@ describe('a sticky lock', () => {
     };
 
     /** Takes the idle lock so often that it rests: who asks now is served when I/O had its turn. */
-    const untilItRests = async (mutex: InterProcessMutex, ask: () => Promise<Hold | undefined>): Promise<{ readonly asked: Promise<Hold | undefined> }> => {
+    const untilItRests = async (
+      mutex: InterProcessMutex,
+      ask: () => Promise<Hold | undefined>,
+    ): Promise<{ readonly asked: Promise<Hold | undefined> }> => {
       await idle(mutex);
       await mutex.participants(); // one connection is read in order: no answer lies unread any more
       for (let cycle = 0; cycle < 1_000; cycle += 1) {
@@ -398,9 +419,13 @@ describe('a sticky lock', () => {
   });
 
   it('has to be told for how long it may be idle', () => {
-    const made = (options: unknown) => () => new InterProcessMutex(lab.client, '/a', { sticky: options as { idleMs: number } });
+    const made = (options: unknown) => () =>
+      new InterProcessMutex(lab.client, '/a', { sticky: options as { idleMs: number } });
     expect(made({})).to.throw(TypeError, '`sticky.idleMs`');
-    expect(made({ idleMs: -1 })).to.throw(RangeError, 'Expected `sticky.idleMs` to be a finite number of milliseconds ≥ 0, got -1');
+    expect(made({ idleMs: -1 })).to.throw(
+      RangeError,
+      'Expected `sticky.idleMs` to be a finite number of milliseconds ≥ 0, got -1',
+    );
     expect(made({ idleMs: 5, idle: 3 })).to.throw(TypeError, 'Unknown option `idle` of sticky');
     expect(made(true)).to.throw(TypeError, '`sticky options`');
   });

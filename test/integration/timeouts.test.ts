@@ -1,6 +1,12 @@
 import { hostname } from 'node:os';
 import { expect } from 'chai';
-import { InterProcessMutex, InterProcessReadWriteLock, lockContext, LockTimeoutError, type Hold } from '../../src/index.ts';
+import {
+  InterProcessMutex,
+  InterProcessReadWriteLock,
+  lockContext,
+  LockTimeoutError,
+  type Hold,
+} from '../../src/index.ts';
 import { sessionName } from '../../src/zookeeper/session.ts';
 import { queueReaches } from '../../harness/queue.ts';
 import { labOfEachTest } from '../../harness/lab.ts';
@@ -16,12 +22,15 @@ describe('the error of an acquire that took too long', () => {
     return error;
   };
 
-  const inQueue = (count: number): Promise<void> => until(`${count} are there`, async () => (await lab.theirs.participants()).length === count);
+  const inQueue = (count: number): Promise<void> =>
+    until(`${count} are there`, async () => (await lab.theirs.participants()).length === count);
 
   /** Another process that waits for the lock, as number `count` in the queue. */
   const contend = async (count: number): Promise<{ hold: Promise<Hold>; giveUp(): void }> => {
     const controller = new AbortController();
-    const hold = new InterProcessMutex(await lab.connect({}, lab.connectString), lab.path).acquire({ signal: controller.signal });
+    const hold = new InterProcessMutex(await lab.connect({}, lab.connectString), lab.path).acquire({
+      signal: controller.signal,
+    });
     hold.catch(() => undefined);
     await inQueue(count);
     return { hold, giveUp: () => controller.abort() };
@@ -32,9 +41,23 @@ describe('the error of an acquire that took too long', () => {
     const before = Date.now();
     const hold = await theirs.acquire({ data: 'owner' });
     const error = await late(mutex.acquire({ timeoutMs: 300 }));
-    expect(error).to.include({ name: 'LockTimeoutError', code: 'ERR_LOCK_TIMEOUT', path, timeoutMs: 300, reason: 'contention', position: 1, connectionState: 'connected' });
+    expect(error).to.include({
+      name: 'LockTimeoutError',
+      code: 'ERR_LOCK_TIMEOUT',
+      path,
+      timeoutMs: 300,
+      reason: 'contention',
+      position: 1,
+      connectionState: 'connected',
+    });
     expect(error.cause).to.equal(undefined);
-    expect(error.holder).to.deep.include({ path: hold.path, sessionId: sessionName(other.session.id), host: hostname(), pid: process.pid, heldSince: undefined });
+    expect(error.holder).to.deep.include({
+      path: hold.path,
+      sessionId: sessionName(other.session.id),
+      host: hostname(),
+      pid: process.pid,
+      heldSince: undefined,
+    });
     expect(error.holder?.queuedSince?.getTime()).to.be.within(before - 1_000, Date.now() + 1_000);
     await hold.release();
   });
@@ -45,7 +68,9 @@ describe('the error of an acquire that took too long', () => {
     lab.proxy.clear();
     await late(mutex.acquire({ timeoutMs: 300 }));
     await until('its znode is gone', async () => (await lab.observer.children(lab.path)).length === 1);
-    const sent = (await lab.requests()).filter((op) => op !== 'removeWatches' && op !== 'getChildren2' && op !== 'sync');
+    const sent = (await lab.requests()).filter(
+      (op) => op !== 'removeWatches' && op !== 'getChildren2' && op !== 'sync',
+    );
     // Its own znode is watched, and the one before it.
     expect(sent).to.deep.equal(['create2', 'getData', 'getData', 'delete']);
     await hold.release();
@@ -87,8 +112,18 @@ describe('the error of an acquire that took too long', () => {
     const startedAt = performance.now();
     const error = await late(mutex.acquire({ timeoutMs: 100 }));
     expect(performance.now() - startedAt).to.be.within(99, 5_000);
-    expect(error).to.include({ path, timeoutMs: 100, reason: 'no-answer', position: undefined, holder: undefined, connectionState: 'suspended' });
-    expect(error.cause).to.be.instanceOf(Error).with.property('message').that.matches(/ECONNREFUSED|closed the connection/);
+    expect(error).to.include({
+      path,
+      timeoutMs: 100,
+      reason: 'no-answer',
+      position: undefined,
+      holder: undefined,
+      connectionState: 'suspended',
+    });
+    expect(error.cause)
+      .to.be.instanceOf(Error)
+      .with.property('message')
+      .that.matches(/ECONNREFUSED|closed the connection/);
   });
 
   it('tells an outage that has just begun, with the place that it had before', async () => {
@@ -105,7 +140,9 @@ describe('the error of an acquire that took too long', () => {
     lab.proxy.cut();
     const error = await waiting;
     expect(error).to.include({ reason: 'no-answer', position: 1, connectionState: 'suspended' });
-    expect(error.message).to.match(/no server has answered for [\d.]+ m?s; last: .*\. Before that, 1 was before it\. Check that the servers run/);
+    expect(error.message).to.match(
+      /no server has answered for [\d.]+ m?s; last: .*\. Before that, 1 was before it\. Check that the servers run/,
+    );
     await lab.proxy.accept();
     await hold.release();
   });
@@ -116,7 +153,9 @@ describe('the error of an acquire that took too long', () => {
     try {
       const error = await late(mutex.acquire({ timeoutMs: 100 }));
       expect(error).to.include({ reason: 'no-answer', connectionState: 'connected' });
-      expect(error.cause).to.be.instanceOf(Error).with.property('message', `${lab.proxy.connectString} is connected, and silent`);
+      expect(error.cause)
+        .to.be.instanceOf(Error)
+        .with.property('message', `${lab.proxy.connectString} is connected, and silent`);
     } finally {
       lab.server.resume();
     }
@@ -145,7 +184,13 @@ describe('the error of an acquire that took too long', () => {
     const after = Date.now();
     const error = await late(new InterProcessMutex(client, path).acquire({ timeoutMs: 50 }));
     expect(error).to.include({ reason: 'held-by-this-process', position: 1, connectionState: 'connected' });
-    expect(error.holder).to.deep.include({ path: forgotten.path, sessionId: sessionName(client.session.id), host: hostname(), pid: process.pid, queuedSince: undefined });
+    expect(error.holder).to.deep.include({
+      path: forgotten.path,
+      sessionId: sessionName(client.session.id),
+      host: hostname(),
+      pid: process.pid,
+      queuedSince: undefined,
+    });
     expect(error.holder?.heldSince?.getTime()).to.be.within(before, after);
     await forgotten.release();
   });
@@ -166,7 +211,10 @@ describe('the error of an acquire that took too long', () => {
       expect(nested).to.have.property('reason', 'held-by-this-flow');
       expect(nested.holder?.path).to.equal(hold.path);
       // Nobody waits for what a handler returns, so that the wait may end well.
-      expect(await lockContext.bind(() => late(mutex.acquire({ timeoutMs: 50 })))()).to.have.property('reason', 'held-by-this-process');
+      expect(await lockContext.bind(() => late(mutex.acquire({ timeoutMs: 50 })))()).to.have.property(
+        'reason',
+        'held-by-this-process',
+      );
     });
   });
 
@@ -192,7 +240,12 @@ describe('the error of an acquire that took too long', () => {
 
   it('shows nothing of a znode whose data name no host', async () => {
     const { mutex, theirs } = lab;
-    for (const data of [Buffer.from('two words'), Buffer.from('{"host":"a","pid":"7"}'), Buffer.alloc(1_000, 'a'), Buffer.alloc(0)]) {
+    for (const data of [
+      Buffer.from('two words'),
+      Buffer.from('{"host":"a","pid":"7"}'),
+      Buffer.alloc(1_000, 'a'),
+      Buffer.alloc(0),
+    ]) {
       const hold = await theirs.acquire({ data });
       const error = await late(mutex.acquire({ timeoutMs: 300 }));
       expect(error.holder).to.include({ path: hold.path, host: undefined, pid: undefined });
@@ -207,7 +260,10 @@ describe('the error of an acquire that took too long', () => {
     const { holder, position, reason } = await late(mutex.acquire({ timeoutMs: 300 }));
     const logged = JSON.parse(JSON.stringify({ holder, position, reason })) as { holder: Record<string, unknown> };
     expect(logged).to.deep.include({ position: 1, reason: 'contention' });
-    expect(logged.holder).to.include({ path: hold.path, pid: process.pid }).and.to.have.property('queuedSince').that.matches(/^\d{4}-/);
+    expect(logged.holder)
+      .to.include({ path: hold.path, pid: process.pid })
+      .and.to.have.property('queuedSince')
+      .that.matches(/^\d{4}-/);
     await hold.release();
   });
 });

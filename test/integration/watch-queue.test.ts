@@ -8,20 +8,33 @@ import { reached } from '../../harness/reached.ts';
 import { setData } from '../../harness/semaphores.ts';
 
 describe('watchQueue', () => {
-  const lab = labOfEachTest('watched', { server: { containerCheckMs: 50 }, proxy: true, client: { sessionTimeoutMs: 6_000 } });
+  const lab = labOfEachTest('watched', {
+    server: { containerCheckMs: 50 },
+    proxy: true,
+    client: { sessionTimeoutMs: 6_000 },
+  });
 
   const lock = (): InterProcessMutex => new InterProcessMutex(lab.other, lab.path);
-  const paths = ({ holder, waiters }: LockQueue): (string | undefined)[] => [holder?.path, ...waiters.map((waiter) => waiter.path)];
+  const paths = ({ holder, waiters }: LockQueue): (string | undefined)[] => [
+    holder?.path,
+    ...waiters.map((waiter) => waiter.path),
+  ];
   const next = async (queues: AsyncGenerator<LockQueue>): Promise<LockQueue> => {
     const { value, done } = (await queues.next()) as IteratorResult<LockQueue, undefined>;
     if (done) throw new Error('It has ended');
     return value;
   };
-  const queueIs = (length: number): Promise<void> => until(`${length} in the queue`, async () => (await lab.observer.children(lab.path)).length === length);
+  const queueIs = (length: number): Promise<void> =>
+    until(`${length} in the queue`, async () => (await lab.observer.children(lab.path)).length === length);
   /** All that the server keeps, of both kinds. A hold has one on its own znode. */
   const watchesAre = (count: number): Promise<void> =>
-    until(`the server keeps ${count} watches`, async () => new RegExp(`^zk_watch_count\\s${count}$`, 'm').test(await lab.server.command('mntr')));
-  const lists = (): number => lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'getChildren2' && frame.path === lab.path).length;
+    until(`the server keeps ${count} watches`, async () =>
+      new RegExp(`^zk_watch_count\\s${count}$`, 'm').test(await lab.server.command('mntr')),
+    );
+  const lists = (): number =>
+    lab.proxy.frames.filter(
+      (frame) => frame.from === 'client' && frame.op === 'getChildren2' && frame.path === lab.path,
+    ).length;
 
   it('shows the holder and the waiters in their order, and every change', async () => {
     const first = await lock().acquire();
@@ -69,7 +82,9 @@ describe('watchQueue', () => {
     lab.proxy.clear();
     const following = next(queues);
     for (let beats = 0; beats < 3; beats += 1) await lab.client.session.prove();
-    expect(lab.proxy.frames.filter(({ from, path: asked }) => from === 'client' && asked?.startsWith(lab.path))).to.deep.equal([]);
+    expect(
+      lab.proxy.frames.filter(({ from, path: asked }) => from === 'client' && asked?.startsWith(lab.path)),
+    ).to.deep.equal([]);
     const waiting = lock().acquire();
     await following;
     expect(lists()).to.equal(1);
@@ -91,7 +106,9 @@ describe('watchQueue', () => {
     const { holder, waiters } = await following;
     expect(holder?.data.toString()).to.equal('told');
     expect(waiters[0]).to.equal(before.waiters[0]);
-    const asked = lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'getData').map((frame) => frame.path);
+    const asked = lab.proxy.frames
+      .filter((frame) => frame.from === 'client' && frame.op === 'getData')
+      .map((frame) => frame.path);
     expect(asked).to.deep.equal([hold.path, waiters[1]?.path]);
     await queues.return();
     await hold.release();
@@ -104,7 +121,11 @@ describe('watchQueue', () => {
     await next(queues);
     lab.proxy.clear();
     const controller = new AbortController();
-    const waiting = Array.from({ length: 5 }, () => lock().acquire({ signal: controller.signal }).catch(() => undefined));
+    const waiting = Array.from({ length: 5 }, () =>
+      lock()
+        .acquire({ signal: controller.signal })
+        .catch(() => undefined),
+    );
     await queueIs(6);
     await lab.client.session.prove();
     expect(lists()).to.equal(0);
@@ -161,7 +182,8 @@ describe('watchQueue', () => {
     const first = await lock().acquire();
     const queues = watchQueue(lab.client, lab.path);
     await next(queues);
-    const isNews = (frame: Frame): boolean => frame.from === 'server' && frame.op === 'watch' && frame.path === lab.path;
+    const isNews = (frame: Frame): boolean =>
+      frame.from === 'server' && frame.op === 'watch' && frame.path === lab.path;
     lab.proxy.clear();
     const answered = lab.proxy.seen(isNews).then(async () => {
       void lab.client.session.prove().catch(() => undefined);
@@ -222,7 +244,10 @@ describe('watchQueue', () => {
   });
 
   it('ends without a queue when its signal has aborted before', async () => {
-    expect(await watchQueue(lab.client, lab.path, { signal: AbortSignal.abort() }).next()).to.deep.equal({ value: undefined, done: true });
+    expect(await watchQueue(lab.client, lab.path, { signal: AbortSignal.abort() }).next()).to.deep.equal({
+      value: undefined,
+      done: true,
+    });
     expect(lists()).to.equal(0);
   });
 
@@ -232,7 +257,9 @@ describe('watchQueue', () => {
     const ending = queues.next();
     await lab.client.close();
     expect(await ending).to.deep.equal({ value: undefined, done: true });
-    expect(() => watchQueue(lab.client, lab.path)).to.throw().with.property('code', 'ERR_LOCK_CLIENT_CLOSED');
+    expect(() => watchQueue(lab.client, lab.path))
+      .to.throw()
+      .with.property('code', 'ERR_LOCK_CLIENT_CLOSED');
   });
 
   it('leaves no watch when the loop is left, of a lock that is not there, too', async () => {
@@ -253,16 +280,28 @@ describe('watchQueue', () => {
   });
 
   it('is an error of the loop when ZooKeeper refuses', async () => {
-    lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'getChildren2' && frame.path === lab.path ? { replaceError: -102 } : undefined));
+    lab.proxy.on((frame) =>
+      frame.from === 'server' && frame.op === 'getChildren2' && frame.path === lab.path
+        ? { replaceError: -102 }
+        : undefined,
+    );
     const error = await rejection(watchQueue(lab.client, lab.path).next());
     expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
     expect(error.message).to.contain(lab.path).and.to.contain('NO_AUTH');
   });
 
   it('refuses bad input when it is called', () => {
-    expect(() => watchQueue(lab.client, 'locks')).to.throw().with.property('code', 'ERR_LOCK_INVALID_PATH');
-    expect(() => watchQueue(lab.client, lab.path, { singal: undefined } as never)).to.throw(TypeError, 'Unknown option `singal` of watchQueue');
-    expect(() => watchQueue(lab.client, lab.path, { signal: 5 } as never)).to.throw(TypeError, 'Expected `signal` to be an AbortSignal, got 5');
+    expect(() => watchQueue(lab.client, 'locks'))
+      .to.throw()
+      .with.property('code', 'ERR_LOCK_INVALID_PATH');
+    expect(() => watchQueue(lab.client, lab.path, { singal: undefined } as never)).to.throw(
+      TypeError,
+      'Unknown option `singal` of watchQueue',
+    );
+    expect(() => watchQueue(lab.client, lab.path, { signal: 5 } as never)).to.throw(
+      TypeError,
+      'Expected `signal` to be an AbortSignal, got 5',
+    );
     expect(() => watchQueue({} as never, lab.path)).to.throw(TypeError, 'Expected `client`');
   });
 });

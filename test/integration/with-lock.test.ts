@@ -37,7 +37,15 @@ describe('withLock', () => {
     expect(await queueOf(theirs)).to.deep.equal([]);
   });
 
-  for (const [what, value] of Object.entries({ number: 0, text: 'done', nothing: undefined, null: null, list: [1, 2], map: new Map([[1, 2]]), bytes: Buffer.from('done') })) {
+  for (const [what, value] of Object.entries({
+    number: 0,
+    text: 'done',
+    nothing: undefined,
+    null: null,
+    list: [1, 2],
+    map: new Map([[1, 2]]),
+    bytes: Buffer.from('done'),
+  })) {
     it(`returns what the job returns, now or later: ${what}`, async () => {
       expect(await lab.mutex.withLock(() => value)).to.equal(value);
       expect(await lab.mutex.withLock(async () => value)).to.equal(value);
@@ -155,7 +163,11 @@ describe('withLock', () => {
     for (const timeoutMs of [0, 20.5]) {
       const error = await rejection(mutex.withLock((hold) => started.push(hold), { timeoutMs }));
       expect(error).to.be.instanceOf(LockTimeoutError);
-      expect(error.message).to.match(new RegExp(`^The lock ${mutex.path} was not acquired within ${timeoutMs} ms: ${timeoutMs === 0 ? 'others hold it' : '1 is before it'}`));
+      expect(error.message).to.match(
+        new RegExp(
+          `^The lock ${mutex.path} was not acquired within ${timeoutMs} ms: ${timeoutMs === 0 ? 'others hold it' : '1 is before it'}`,
+        ),
+      );
     }
     await queueReaches(theirs, 1);
     await theirHold.release();
@@ -168,12 +180,16 @@ describe('withLock', () => {
     const theirHold = await theirs.acquire();
     const started: unknown[] = [];
     const controller = new AbortController();
-    const waiting = rejection(mutex.withLock((hold) => started.push(hold), { signal: controller.signal, timeoutMs: 60_000 }));
+    const waiting = rejection(
+      mutex.withLock((hold) => started.push(hold), { signal: controller.signal, timeoutMs: 60_000 }),
+    );
     await queueReaches(theirs, 2);
     const reason = new Error('changed my mind');
     controller.abort(reason);
     expect(await waiting).to.equal(reason);
-    expect(await rejection(mutex.withLock((hold) => started.push(hold), { signal: controller.signal }))).to.equal(reason);
+    expect(await rejection(mutex.withLock((hold) => started.push(hold), { signal: controller.signal }))).to.equal(
+      reason,
+    );
     await queueReaches(theirs, 1);
     await theirHold.release();
     expect(await queueOf(theirs)).to.deep.equal([]);
@@ -212,7 +228,9 @@ describe('withLock on the wire', () => {
     for (const job of notFunctions) {
       const error = await rejection(lab.mutex.withLock(job as never));
       expect(error).to.be.instanceOf(TypeError);
-      expect(error.message).to.match(/^Expected `job` to be a function, got (undefined|null|"job"|an empty object|a Promise)$/);
+      expect(error.message).to.match(
+        /^Expected `job` to be a function, got (undefined|null|"job"|an empty object|a Promise)$/,
+      );
     }
     expect(await lab.requests()).to.deep.equal([]);
   });
@@ -220,17 +238,37 @@ describe('withLock on the wire', () => {
   const refused: [unknown, typeof TypeError, string][] = [
     [{ timeoutMs: -1 }, RangeError, 'Expected `timeoutMs` to be a finite number of milliseconds ≥ 0, got -1'],
     [{ timeoutMs: NaN }, RangeError, 'Expected `timeoutMs` to be a finite number of milliseconds ≥ 0, got NaN'],
-    [{ timeoutMs: Infinity }, RangeError, 'Expected `timeoutMs` to be a finite number of milliseconds ≥ 0, got Infinity: leave it out to wait without a limit'],
+    [
+      { timeoutMs: Infinity },
+      RangeError,
+      'Expected `timeoutMs` to be a finite number of milliseconds ≥ 0, got Infinity: leave it out to wait without a limit',
+    ],
     [{ timeoutMs: '500' }, TypeError, 'Expected `timeoutMs` to be a number of milliseconds ≥ 0, got "500"'],
     [{ timeoutMs: 500n }, TypeError, 'Expected `timeoutMs` to be a number of milliseconds ≥ 0, got 500n'],
     [{ timeoutMs: null }, TypeError, 'Expected `timeoutMs` to be a number of milliseconds ≥ 0, got null'],
     [{ signal: 'now' }, TypeError, 'Expected `signal` to be an AbortSignal, got "now"'],
     [{ signal: new AbortController() }, TypeError, 'Expected `signal` to be an AbortSignal, got an AbortController'],
     [{ signal: null }, TypeError, 'Expected `signal` to be an AbortSignal, got null'],
-    [{ timeout: 500 }, TypeError, 'Unknown option `timeout` of withLock: accepted are timeoutMs, signal, leaseMs, renewEveryMs, data, weight'],
-    [null, TypeError, 'Expected `withLock options` to be a plain object with timeoutMs, signal, leaseMs, renewEveryMs, data, weight, got null'],
-    [500, TypeError, 'Expected `withLock options` to be a plain object with timeoutMs, signal, leaseMs, renewEveryMs, data, weight, got 500'],
-    [[500], TypeError, 'Expected `withLock options` to be a plain object with timeoutMs, signal, leaseMs, renewEveryMs, data, weight, got an array'],
+    [
+      { timeout: 500 },
+      TypeError,
+      'Unknown option `timeout` of withLock: accepted are timeoutMs, signal, leaseMs, renewEveryMs, data, weight',
+    ],
+    [
+      null,
+      TypeError,
+      'Expected `withLock options` to be a plain object with timeoutMs, signal, leaseMs, renewEveryMs, data, weight, got null',
+    ],
+    [
+      500,
+      TypeError,
+      'Expected `withLock options` to be a plain object with timeoutMs, signal, leaseMs, renewEveryMs, data, weight, got 500',
+    ],
+    [
+      [500],
+      TypeError,
+      'Expected `withLock options` to be a plain object with timeoutMs, signal, leaseMs, renewEveryMs, data, weight, got an array',
+    ],
   ];
   it('sends nothing for an option that it does not take, and names the option, the value and what it takes', async () => {
     for (const [options, kind, message] of refused) {

@@ -38,7 +38,10 @@ describe('kill -9 in the middle of a queue of Java and Node', () => {
     this.timeout(60_000);
     const [victim, survivor] = await Promise.all([startNode(shortest), startJava()]);
     await victim.owner('holder').acquire('mutex', lab.path);
-    const theirs = [survivor.owner('first'), survivor.owner('second')].map((owner) => ({ owner, queue: () => owner.acquire('mutex', lab.path) }));
+    const theirs = [survivor.owner('first'), survivor.owner('second')].map((owner) => ({
+      owner,
+      queue: () => owner.acquire('mutex', lab.path),
+    }));
     const [first, second] = theirs;
     const served = first?.queue();
     await queueReaches(lab.mutex, 2);
@@ -57,7 +60,10 @@ describe('kill -9 in the middle of a queue of Java and Node', () => {
     await survivor.close();
   });
 
-  for (const [name, start] of [['Java', startJava], ['Node', startNode]] as const) {
+  for (const [name, start] of [
+    ['Java', startJava],
+    ['Node', startNode],
+  ] as const) {
     it(`of ${name}, which only waits: those behind it stay behind the holder, and are served when the session is over`, async function () {
       this.timeout(60_000);
       const victim: Peer = await start(shortest);
@@ -78,7 +84,10 @@ describe('kill -9 in the middle of a queue of Java and Node', () => {
     });
   }
 
-  for (const [name, start, startOther] of [['Java', startJava, startNode], ['Node', startNode, startJava]] as const) {
+  for (const [name, start, startOther] of [
+    ['Java', startJava, startNode],
+    ['Node', startNode, startJava],
+  ] as const) {
     it(`of ${name}, which holds a lease of two and waits for another: the next ones get them when the session is over, and the other holder keeps its own`, async function () {
       this.timeout(60_000);
       const kind = 'semaphore:2';
@@ -89,7 +98,10 @@ describe('kill -9 in the middle of a queue of Java and Node', () => {
       const dying = waits(victim.owner('waiter'), kind);
       await childrenReach('leases', 3);
       const order: string[] = [];
-      const theirs = survivor.owner('next').acquire(kind, lab.path).then(() => order.push('the survivor'));
+      const theirs = survivor
+        .owner('next')
+        .acquire(kind, lab.path)
+        .then(() => order.push('the survivor'));
       await childrenReach('locks', 2);
       const last = semaphore.acquire().finally(() => order.push('ours'));
       await childrenReach('locks', 3);
@@ -139,7 +151,10 @@ describe('kill -9 in the middle of a queue of Java and Node', () => {
       const dying = waits(victim.owner('writer'), 'write');
       await childrenReach('', 3);
       let isIn = false;
-      const theirs = survivor.owner('writer').acquire('write', lab.path).finally(() => (isIn = true));
+      const theirs = survivor
+        .owner('writer')
+        .acquire('write', lab.path)
+        .finally(() => (isIn = true));
       await childrenReach('', 4);
       await victim.kill();
       expect(await dying).to.match(/SIGKILL/);
@@ -154,7 +169,10 @@ describe('kill -9 in the middle of a queue of Java and Node', () => {
   }
 
   function childrenReach(folder: string, count: number): Promise<void> {
-    return until(`${lab.path} has ${count} ${folder}`, async () => (await lab.observer.children(`${lab.path}/${folder}`.replace(/\/$/, ''))).length === count);
+    return until(
+      `${lab.path} has ${count} ${folder}`,
+      async () => (await lab.observer.children(`${lab.path}/${folder}`.replace(/\/$/, ''))).length === count,
+    );
   }
 
   /** Queues up and tells why it was not served. */

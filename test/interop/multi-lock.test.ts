@@ -5,7 +5,9 @@ import { Ledger } from '../../harness/interop/ledger.ts';
 import { peersOfSuite, startNode } from '../../harness/interop/peers.ts';
 import { until } from '../../harness/until.ts';
 
-/** Curator takes the locks in the order given: the peers give them in the order of their paths, which ours takes anyhow. */
+/**
+ * Curator takes the locks in the order given: the peers give them in the order of their paths, which ours takes anyhow.
+ */
 describe("a multi-lock on the same paths as Java Curator's", () => {
   const lab = labOfEachTest('multi');
   const suite = peersOfSuite('java');
@@ -17,15 +19,20 @@ describe("a multi-lock on the same paths as Java Curator's", () => {
     both = new InterProcessMultiLock([...parts].reverse());
   });
 
-  const queues = async (): Promise<number[]> => Promise.all(['a', 'b'].map(async (part) => (await lab.observer.children(`${lab.path}/${part}`)).length));
-  const queuesReach = (...lengths: number[]): Promise<void> => until(`${lengths.join(' and ')} are in the queues`, async () => String(await queues()) === String(lengths));
+  const queues = async (): Promise<number[]> =>
+    Promise.all(['a', 'b'].map(async (part) => (await lab.observer.children(`${lab.path}/${part}`)).length));
+  const queuesReach = (...lengths: number[]): Promise<void> =>
+    until(`${lengths.join(' and ')} are in the queues`, async () => String(await queues()) === String(lengths));
 
   it('4 Java threads and 4 owners in 2 Node processes lose no update, and leave nothing', async function () {
     this.timeout(60_000);
     using ledger = new Ledger();
     await using first = await startNode();
     await using second = await startNode();
-    const owners = [...['1', '2', '3', '4'].map((name) => suite.java.owner(name)), ...['1', '2'].flatMap((name) => [first.owner(name), second.owner(name)])];
+    const owners = [
+      ...['1', '2', '3', '4'].map((name) => suite.java.owner(name)),
+      ...['1', '2'].flatMap((name) => [first.owner(name), second.owner(name)]),
+    ];
     await Promise.all(owners.map((owner) => owner.work('multi', lab.path, ledger.folder, 30)));
     expect(ledger.count).to.equal(240);
     await queuesReach(0, 0);

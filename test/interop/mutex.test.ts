@@ -32,7 +32,14 @@ describe('a mutex that is shared with Java Curator', () => {
     for (const [place, who] of ['java', 'node', 'java', 'node'].entries()) {
       const owner = suite.java.owner(`thread-${place}`);
       const served = (): unknown => order.push(`${who} ${place}`);
-      waiting.push(who === 'java' ? owner.acquire('mutex', lab.path).then(served).then(() => owner.release('mutex', lab.path)) : lab.mutex.withLock(served));
+      waiting.push(
+        who === 'java'
+          ? owner
+              .acquire('mutex', lab.path)
+              .then(served)
+              .then(() => owner.release('mutex', lab.path))
+          : lab.mutex.withLock(served),
+      );
       await queueReaches(lab.mutex, place + 2);
     }
     expect(await suite.java.owner('observer').participants('mutex', lab.path)).to.deep.equal(await queueOf(lab.mutex));

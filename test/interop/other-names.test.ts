@@ -13,7 +13,8 @@ describe('the names of other clients in the queue of a mutex', () => {
   const lab = labOfEachTest('names');
   const suite = peersOfSuite('java', 'kazoo');
 
-  const childrenReach = (count: number): Promise<void> => until(`${count} children`, async () => (await lab.observer.children(lab.path)).length === count);
+  const childrenReach = (count: number): Promise<void> =>
+    until(`${count} children`, async () => (await lab.observer.children(lab.path)).length === count);
 
   describe("kazoo's Lock, named -lock- by a subclass of two lines: _NODE_NAME and _EXCLUDE_NAMES", () => {
     const kind = 'kazoo-under-our-name';
@@ -22,7 +23,13 @@ describe('the names of other clients in the queue of a mutex', () => {
       const order: string[] = [];
       const hold = await lab.mutex.acquire();
       const waiting = [];
-      for (const [place, [peer, name]] of ([[suite.kazoo, kind], [suite.java, 'mutex'], [suite.kazoo, kind]] as const).entries()) {
+      for (const [place, [peer, name]] of (
+        [
+          [suite.kazoo, kind],
+          [suite.java, 'mutex'],
+          [suite.kazoo, kind],
+        ] as const
+      ).entries()) {
         const owner = peer.owner(`owner-${place}`);
         const served = owner.acquire(name, lab.path).then((node) => {
           order.push(String(node));
@@ -44,8 +51,16 @@ describe('the names of other clients in the queue of a mutex', () => {
       this.timeout(60_000);
       using ledger = new Ledger();
       await using node = await startNode();
-      const peers: [Peer, string][] = [[node, 'mutex'], [suite.java, 'mutex'], [suite.kazoo, kind]];
-      await Promise.all(peers.flatMap(([peer, name]) => [1, 2, 3].map((number) => peer.owner(`counter-${number}`).work(name, lab.path, ledger.folder, 40))));
+      const peers: [Peer, string][] = [
+        [node, 'mutex'],
+        [suite.java, 'mutex'],
+        [suite.kazoo, kind],
+      ];
+      await Promise.all(
+        peers.flatMap(([peer, name]) =>
+          [1, 2, 3].map((number) => peer.owner(`counter-${number}`).work(name, lab.path, ledger.folder, 40)),
+        ),
+      );
       expect(ledger.count).to.equal(360);
       expect(isAscending(ledger.grants.map(({ token }) => token))).to.equal(true);
       expect(await lab.observer.children(lab.path)).to.deep.equal([]);
@@ -113,7 +128,9 @@ describe('the names of other clients in the queue of a mutex', () => {
       expect(order.map((name) => Number(name.slice(-10)))).to.deep.equal([0, 1, 2]);
 
       await Promise.all([
-        ...['one', 'two'].map((name) => suite.kazoo.owner(name).work('kazoo-respecting-ours', lab.path, ledger.folder, 30)),
+        ...['one', 'two'].map((name) =>
+          suite.kazoo.owner(name).work('kazoo-respecting-ours', lab.path, ledger.folder, 30),
+        ),
         ...[1, 2].map(async () => {
           for (let round = 0; round < 30; round += 1) await both.withLock((hold) => ledger.add(hold.fencingToken));
         }),
@@ -129,7 +146,8 @@ describe('the names of other clients in the queue of a mutex', () => {
       return (await lab.client.session.request(createSequential(name, Buffer.alloc(0), openAcl))).value.path;
     };
     /** parseSeq of go-zookeeper's lock.go, of its first versions and of the latest. */
-    const readByGo = (name: string): number[] => ['-', 'lock-'].map((separator) => Number(name.split(separator).at(-1)));
+    const readByGo = (name: string): number[] =>
+      ['-', 'lock-'].map((separator) => Number(name.split(separator).at(-1)));
 
     beforeEach(async () => {
       await lab.client.session.request(createContainer(lab.path.slice(0, lab.path.lastIndexOf('/')), openAcl));
@@ -160,7 +178,9 @@ describe('the names of other clients in the queue of a mutex', () => {
 
     it('and ours are read by its parseSeq', async () => {
       await lab.mutex.withLock((hold) => expect(readByGo(hold.path)).to.deep.equal([0, 0]));
-      await new InterProcessMutex(lab.client, lab.path, { sticky: { idleMs: 0 } }).withLock((hold) => expect(readByGo(hold.path)).to.deep.equal([1, 1]));
+      await new InterProcessMutex(lab.client, lab.path, { sticky: { idleMs: 0 } }).withLock((hold) =>
+        expect(readByGo(hold.path)).to.deep.equal([1, 1]),
+      );
     });
   });
 });

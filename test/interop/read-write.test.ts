@@ -13,7 +13,8 @@ describe('a read/write lock that is shared with Java Curator', () => {
 
   beforeEach(() => void (rw = new InterProcessReadWriteLock(lab.client, lab.path)));
 
-  const queueReaches = (length: number): Promise<void> => until(`${length} are in the queue`, async () => (await lab.observer.children(lab.path)).length === length);
+  const queueReaches = (length: number): Promise<void> =>
+    until(`${length} are in the queue`, async () => (await lab.observer.children(lab.path)).length === length);
 
   it('no reader of either sees a write, and no write is lost', async function () {
     this.timeout(60_000);
@@ -22,13 +23,22 @@ describe('a read/write lock that is shared with Java Curator', () => {
     const work = (peer: Peer, kind: string): Promise<void>[] => {
       return [1, 2, 3, 4].map((number) => peer.owner(`${kind}-${number}`).work(kind, lab.path, ledger.folder, 40));
     };
-    await Promise.all([...work(suite.java, 'read'), ...work(suite.java, 'write'), ...work(node, 'read'), ...work(node, 'write')]);
+    await Promise.all([
+      ...work(suite.java, 'read'),
+      ...work(suite.java, 'write'),
+      ...work(node, 'read'),
+      ...work(node, 'write'),
+    ]);
     expect(ledger.count).to.equal(320);
     expect(await lab.observer.children(lab.path)).to.deep.equal([]);
   });
 
   it('readers of both are in there together; a writer of either waits for all of them, and readers of either wait behind it', async () => {
-    const [reader, writer, late] = ['reader', 'writer', 'late'].map((name) => suite.java.owner(name)) as [Owner, Owner, Owner];
+    const [reader, writer, late] = ['reader', 'writer', 'late'].map((name) => suite.java.owner(name)) as [
+      Owner,
+      Owner,
+      Owner,
+    ];
     const ours = await rw.readLock.acquire();
     await reader.acquire('read', lab.path);
 
@@ -129,9 +139,14 @@ describe('a read/write lock that is shared with Java Curator', () => {
       await queueReaches(3);
       await thread.release('write', lab.path);
       const writing = await ours;
-      expect([writing.isValid, await thread.isOwned('read', lab.path)], 'a writer and a reader at the same time').to.deep.equal([true, true]);
+      expect(
+        [writing.isValid, await thread.isOwned('read', lab.path)],
+        'a writer and a reader at the same time',
+      ).to.deep.equal([true, true]);
       const [theirs] = (await rw.readLock.participants()).map(({ sequence }) => sequence);
-      expect(theirs, "a number behind ours, where 5.5 takes its writer's").to.be.greaterThan(Number(writing.path.slice(-10)));
+      expect(theirs, "a number behind ours, where 5.5 takes its writer's").to.be.greaterThan(
+        Number(writing.path.slice(-10)),
+      );
       await writing.release();
       await thread.release('read', lab.path);
     });

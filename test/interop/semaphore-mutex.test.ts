@@ -14,9 +14,15 @@ describe("a semaphore mutex on the same path as Java Curator's", () => {
 
   beforeEach(() => void (lock = new InterProcessSemaphoreMutex(lab.client, lab.path)));
 
-  const znodes = async (): Promise<number[]> => Promise.all(['leases', 'locks'].map(async (folder) => (await lab.observer.children(`${lab.path}/${folder}`)).length));
+  const znodes = async (): Promise<number[]> =>
+    Promise.all(
+      ['leases', 'locks'].map(async (folder) => (await lab.observer.children(`${lab.path}/${folder}`)).length),
+    );
   const znodesReach = (leases: number, locks: number): Promise<void> => {
-    return until(`there are ${leases} leases and ${locks} turns`, async () => String(await znodes()) === String([leases, locks]));
+    return until(
+      `there are ${leases} leases and ${locks} turns`,
+      async () => String(await znodes()) === String([leases, locks]),
+    );
   };
 
   it('4 Java threads and 4 owners in 2 Node processes lose no update, and leave nothing', async function () {
@@ -24,7 +30,10 @@ describe("a semaphore mutex on the same path as Java Curator's", () => {
     using ledger = new Ledger();
     await using first = await startNode();
     await using second = await startNode();
-    const owners = [...['1', '2', '3', '4'].map((name) => suite.java.owner(name)), ...['1', '2'].flatMap((name) => [first.owner(name), second.owner(name)])];
+    const owners = [
+      ...['1', '2', '3', '4'].map((name) => suite.java.owner(name)),
+      ...['1', '2'].flatMap((name) => [first.owner(name), second.owner(name)]),
+    ];
     await Promise.all(owners.map((owner) => owner.work(kind, lab.path, ledger.folder, 30)));
     expect(ledger.count).to.equal(240);
     await znodesReach(0, 0);

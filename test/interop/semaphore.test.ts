@@ -15,9 +15,14 @@ describe('a semaphore of 3 leases that is shared with Java Curator', () => {
 
   beforeEach(() => void (semaphore = new InterProcessSemaphore(lab.client, lab.path, { maxLeases: 3 })));
 
-  const left = async (path = lab.path): Promise<string[]> => [...(await lab.observer.children(`${path}/leases`)), ...(await lab.observer.children(`${path}/locks`))];
-  const inLine = (count: number, path = lab.path): Promise<void> => until(`${count} are in line`, async () => (await lab.observer.children(`${path}/locks`)).length === count);
-  const waitsForLease = (children: number, path = lab.path): Promise<void> => until('the next one waits', async () => (await lab.observer.children(`${path}/leases`)).length === children);
+  const left = async (path = lab.path): Promise<string[]> => [
+    ...(await lab.observer.children(`${path}/leases`)),
+    ...(await lab.observer.children(`${path}/locks`)),
+  ];
+  const inLine = (count: number, path = lab.path): Promise<void> =>
+    until(`${count} are in line`, async () => (await lab.observer.children(`${path}/locks`)).length === count);
+  const waitsForLease = (children: number, path = lab.path): Promise<void> =>
+    until('the next one waits', async () => (await lab.observer.children(`${path}/leases`)).length === children);
 
   it('6 Java threads and 6 owners in 2 Node processes are never 4 inside, but 3, and leave nothing', async function () {
     this.timeout(60_000);
@@ -104,7 +109,9 @@ describe('a semaphore of 3 leases that is shared with Java Curator', () => {
       // Java has its first lease now, and its second turn is behind ours.
       await first?.release();
       await until('we have the turn, and Java stands behind', async () => {
-        const sessions = (await lab.observer.ephemerals(`${path}/locks`)).sort((a, b) => (a.name.slice(-10) < b.name.slice(-10) ? -1 : 1)).map(({ owner }) => owner === lab.client.session.id);
+        const sessions = (await lab.observer.ephemerals(`${path}/locks`))
+          .sort((a, b) => (a.name.slice(-10) < b.name.slice(-10) ? -1 : 1))
+          .map(({ owner }) => owner === lab.client.session.id);
         return sessions.length === 2 && sessions[0] === true && sessions[1] === false;
       });
       await last?.release();
@@ -127,7 +134,8 @@ describe('a semaphore of 3 leases that is shared with Java Curator', () => {
     };
     const pair = new InterProcessSemaphore(lab.client, lab.path, { maxLeases: 2 });
     const ours = async (): Promise<void> => {
-      for (let round = 0; round < 8; round += 1) await Promise.all((await pair.acquireMany(2, { timeoutMs: 60_000 })).map((lease) => lease.release()));
+      for (let round = 0; round < 8; round += 1)
+        await Promise.all((await pair.acquireMany(2, { timeoutMs: 60_000 })).map((lease) => lease.release()));
     };
     await Promise.all([theirs(), ours(), ours()]);
     await until('nothing is left', async () => (await left()).length === 0);

@@ -61,12 +61,23 @@ describe('a sticky lock that Java Curator asks for', () => {
     using ledger = new Ledger();
     await using second = await startNode();
     await using third = await startNode();
-    const peers: [Peer, string][] = [[suite.java, 'mutex'], [second, 'sticky'], [third, 'mutex']];
+    const peers: [Peer, string][] = [
+      [suite.java, 'mutex'],
+      [second, 'sticky'],
+      [third, 'mutex'],
+    ];
     const path = mutex.path;
-    await Promise.all(peers.flatMap(([peer, kind]) => [1, 2, 3, 4].map((number) => peer.owner(`${kind}-${number}`).work(kind, path, ledger.folder, 75))));
+    await Promise.all(
+      peers.flatMap(([peer, kind]) =>
+        [1, 2, 3, 4].map((number) => peer.owner(`${kind}-${number}`).work(kind, path, ledger.folder, 75)),
+      ),
+    );
     expect(ledger.count).to.equal(900);
     const tokens = ledger.grants.map(({ token }) => token);
-    expect(tokens.every((token, index) => index === 0 || token >= (tokens[index - 1] ?? token)), 'the tokens never fall').to.equal(true);
+    expect(
+      tokens.every((token, index) => index === 0 || token >= (tokens[index - 1] ?? token)),
+      'the tokens never fall',
+    ).to.equal(true);
     await Promise.all([second.close(), third.close()]);
     expect(await lab.observer.children(path)).to.deep.equal([]);
   });

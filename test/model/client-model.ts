@@ -140,7 +140,8 @@ export class ClientModel {
 
   #heartbeat(): void {
     const { heartbeat } = this.#scenario.client;
-    if (heartbeat !== 'none' && this.#state.at === 'connected') this.#send(heartbeat === 'sync' ? 'sync' : 'write', true);
+    if (heartbeat !== 'none' && this.#state.at === 'connected')
+      this.#send(heartbeat === 'sync' ? 'sync' : 'write', true);
   }
 
   #useIt(): void {

@@ -13,13 +13,17 @@ export const realRule: ClockRule = { name: 'the session clock', learn, deadlineO
 export const brokenRules: readonly ClockRule[] = [
   {
     name: 'newest answer + timeout',
-    learn: (proof, event, tickTimeMs) => believing(learn(proof, event, tickTimeMs), event.is === 'answered' ? event.answeredAt : -Infinity),
+    learn: (proof, event, tickTimeMs) =>
+      believing(learn(proof, event, tickTimeMs), event.is === 'answered' ? event.answeredAt : -Infinity),
     deadlineOf,
   },
   {
     name: 'sync as proof',
     learn: (proof, event, tickTimeMs) =>
-      believing(learn(proof, event, tickTimeMs), event.is === 'answered' && event.kind === 'sync' ? event.sentAt : -Infinity),
+      believing(
+        learn(proof, event, tickTimeMs),
+        event.is === 'answered' && event.kind === 'sync' ? event.sentAt : -Infinity,
+      ),
     deadlineOf,
   },
   {

@@ -31,13 +31,20 @@ export class EnsembleModel {
   readonly #witness: SessionWitness;
   #isClosed = false;
 
-  constructor(agenda: Agenda, random: Random, scenario: Scenario, witness: SessionWitness, receive: (message: ToClient) => void) {
+  constructor(
+    agenda: Agenda,
+    random: Random,
+    scenario: Scenario,
+    witness: SessionWitness,
+    receive: (message: ToClient) => void,
+  ) {
     this.agenda = agenda;
     this.scenario = scenario;
     this.#witness = witness;
     this.servers = scenario.servers.map(({ rate, grantMs }, id) => new ServerModel(this, id, rate, grantMs));
     for (const server of this.servers) {
-      for (const peer of this.servers) server.lanes.push(new Lane(agenda, random, scenario.delayMs(), (message) => peer.fromPeer(message)));
+      for (const peer of this.servers)
+        server.lanes.push(new Lane(agenda, random, scenario.delayMs(), (message) => peer.fromPeer(message)));
       this.toServer.push(new Lane(agenda, random, scenario.delayMs(), (message) => server.fromClient(message)));
       this.toClient.push(new Lane(agenda, random, scenario.delayMs(), receive));
     }
@@ -56,13 +63,20 @@ export class EnsembleModel {
     return server;
   }
 
-  /** A server without a leader joins the newest one, if that still leads a quorum, or elects one with another that looks too. */
+  /**
+   * A server without a leader joins the newest one, if that still leads a quorum, or elects one with another that looks
+   * too.
+   */
   elect(server: ServerModel): void {
     const peers = this.servers.filter((peer) => peer !== server && this.#areConnected(server, peer));
-    const leading = peers.find(({ role, log }) => role.at === 'leading' && log.epoch >= server.log.epoch && this.#hasQuorumBeside(role.term, server));
+    const leading = peers.find(
+      ({ role, log }) =>
+        role.at === 'leading' && log.epoch >= server.log.epoch && this.#hasQuorumBeside(role.term, server),
+    );
     const looking = peers.find(({ role }) => role.at === 'looking');
     if (leading?.role.at === 'leading') server.follow(leading.role.term);
-    else if (looking) this.leader = isNewer(server, looking) ? this.#takeOver(server, looking) : this.#takeOver(looking, server);
+    else if (looking)
+      this.leader = isNewer(server, looking) ? this.#takeOver(server, looking) : this.#takeOver(looking, server);
     else server.turn.at = this.now + this.scenario.electionMs();
   }
 
@@ -99,7 +113,9 @@ export class EnsembleModel {
   }
 
   #hasQuorumBeside(leader: LeaderModel, server: ServerModel): boolean {
-    return this.servers.some(({ id, role }) => id !== server.id && role.at === 'following' && role.link.leader === leader);
+    return this.servers.some(
+      ({ id, role }) => id !== server.id && role.at === 'following' && role.link.leader === leader,
+    );
   }
 }
 

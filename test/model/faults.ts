@@ -99,7 +99,8 @@ export class Faults {
       case 'client-moves':
         return this.#client.leave();
       case 'client-stranded':
-        for (const server of this.#ensemble.servers) if (server !== own) this.#ensemble.toServer[server.id]?.hold(until);
+        for (const server of this.#ensemble.servers)
+          if (server !== own) this.#ensemble.toServer[server.id]?.hold(until);
         return;
       case 'slow':
         for (const lane of leader.lanes) lane.delayMs *= 10;

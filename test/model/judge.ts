@@ -2,7 +2,10 @@ import { unproven, type ClockEvent, type SessionProof } from '../../src/zookeepe
 import type { ClockRule } from './clock-rules.ts';
 import type { SessionWitness } from './ensemble-model.ts';
 
-/** One rule's view of one history. Late: by how much its deadline lay after the end of the session, at most; -Infinity: never looked at. */
+/**
+ * One rule's view of one history. Late: by how much its deadline lay after the end of the session, at most; -Infinity:
+ * never looked at.
+ */
 export interface Verdict {
   readonly rule: ClockRule;
   proof: SessionProof;
@@ -26,7 +29,13 @@ export class Judge implements SessionWitness {
   mostLeftMs = -Infinity;
 
   constructor(rules: readonly ClockRule[], tickTimeMs: number | undefined, clientTime: () => number) {
-    this.verdicts = rules.map((rule) => ({ rule, proof: unproven, lateMs: -Infinity, bareLateMs: -Infinity, lateAfterCommitMs: -Infinity }));
+    this.verdicts = rules.map((rule) => ({
+      rule,
+      proof: unproven,
+      lateMs: -Infinity,
+      bareLateMs: -Infinity,
+      lateAfterCommitMs: -Infinity,
+    }));
     this.#tickTimeMs = tickTimeMs;
     this.#clientTime = clientTime;
   }
@@ -41,7 +50,8 @@ export class Judge implements SessionWitness {
       verdict.proof = verdict.rule.learn(before, event, this.#tickTimeMs);
       if (verdict === this.verdicts[0] && verdict.proof.provenAt > before.provenAt) {
         const now = this.#clientTime();
-        if (before.provenAt !== -Infinity) this.leastLeftMs = Math.min(this.leastLeftMs, verdict.rule.deadlineOf(before) - now);
+        if (before.provenAt !== -Infinity)
+          this.leastLeftMs = Math.min(this.leastLeftMs, verdict.rule.deadlineOf(before) - now);
         this.mostLeftMs = Math.max(this.mostLeftMs, verdict.rule.deadlineOf(verdict.proof) - now);
       }
     }

@@ -1,7 +1,9 @@
 import type { Agenda, Due } from './agenda.ts';
 import type { Random } from '../../harness/random.ts';
 
-/** One direction of a TCP connection: first in, first out, and nothing is lost; what is cut arrives when the cut heals. */
+/**
+ * One direction of a TCP connection: first in, first out, and nothing is lost; what is cut arrives when the cut heals.
+ */
 export class Lane<Message> {
   /** The mean; one message in thirty takes up to twenty times as long. */
   delayMs: number;

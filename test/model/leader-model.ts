@@ -4,7 +4,10 @@ import type { ServerModel } from './server-model.ts';
 
 const quorum = 2;
 
-/** One leader from its takeover to its end (Leader, LearnerHandler, SessionTrackerImpl). A deposed one does not know that it is. */
+/**
+ * One leader from its takeover to its end (Leader, LearnerHandler, SessionTrackerImpl). A deposed one does not know
+ * that it is.
+ */
 export class LeaderModel {
   readonly epoch: number;
   readonly server: ServerModel;
@@ -12,7 +15,8 @@ export class LeaderModel {
   readonly links: Link[] = [];
   readonly #ensemble: EnsembleModel;
   readonly #outstanding: Proposal[] = [];
-  readonly #pendingSyncs: { readonly behind: Proposal; readonly request: Request; readonly link: Link | undefined }[] = [];
+  readonly #pendingSyncs: { readonly behind: Proposal; readonly request: Request; readonly link: Link | undefined }[] =
+    [];
   #tick = 0;
   #isHalfTick = false;
   #pingedAt: number;
@@ -134,8 +138,13 @@ export class LeaderModel {
   }
 
   #commit(): void {
-    for (let proposal = this.#outstanding[0]; proposal && bits(proposal.acks) >= quorum; proposal = this.#outstanding[0]) {
-      // The one assumption of the session clock: a leader that still commits never leaves relayMs between two pings. One that slept
+    for (
+      let proposal = this.#outstanding[0];
+      proposal && bits(proposal.acks) >= quorum;
+      proposal = this.#outstanding[0]
+    ) {
+      // The one assumption of the session clock: a leader that still commits never leaves relayMs between two pings.
+      // One that slept
       // for longer pings first.
       if (this.#ensemble.now - this.#pingedAt >= this.#ensemble.scenario.pingLimitMs) this.#ping();
       this.#outstanding.shift();

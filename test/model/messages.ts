@@ -54,4 +54,5 @@ export type ToClient =
   | { readonly is: 'end'; readonly connection: number };
 
 /** What faults may wait for, to strike right behind it. */
-export type Moment = 'ponged' | 'submitted' | 'acknowledged' | 'committed' | 'sent' | 'answered-write' | 'answered-sync' | 'connected';
+export type Moment =
+  'ponged' | 'submitted' | 'acknowledged' | 'committed' | 'sent' | 'answered-write' | 'answered-sync' | 'connected';

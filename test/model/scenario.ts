@@ -12,19 +12,54 @@ export interface Fault {
 }
 
 const faultKinds = [
-  'follower-to-leader', 'leader-to-follower', 'follower-cut-off', 'leader-cut-off', 'leader-unheard', 'leader-deaf', 'other-follower-cut-off',
-  'leader-stalls', 'server-stalls', 'leader-sleeps', 'follower-leaves', 'followers-leave',
-  'client-unheard', 'client-deaf', 'client-stalls', 'client-moves', 'client-stranded', 'slow',
+  'follower-to-leader',
+  'leader-to-follower',
+  'follower-cut-off',
+  'leader-cut-off',
+  'leader-unheard',
+  'leader-deaf',
+  'other-follower-cut-off',
+  'leader-stalls',
+  'server-stalls',
+  'leader-sleeps',
+  'follower-leaves',
+  'followers-leave',
+  'client-unheard',
+  'client-deaf',
+  'client-stalls',
+  'client-moves',
+  'client-stranded',
+  'slow',
 ] as const;
-const moments = ['ponged', 'submitted', 'acknowledged', 'committed', 'sent', 'answered-write', 'answered-sync', 'connected'] as const;
-const endings = ['follower-to-leader', 'follower-to-leader', 'leader-to-follower', 'follower-cut-off', 'leader-cut-off', 'leader-unheard', 'client-unheard'] as const;
+const moments = [
+  'ponged',
+  'submitted',
+  'acknowledged',
+  'committed',
+  'sent',
+  'answered-write',
+  'answered-sync',
+  'connected',
+] as const;
+const endings = [
+  'follower-to-leader',
+  'follower-to-leader',
+  'leader-to-follower',
+  'follower-cut-off',
+  'leader-cut-off',
+  'leader-unheard',
+  'client-unheard',
+] as const;
 const delays = ['leader-to-follower', 'leader-to-follower', 'leader-sleeps', 'client-stalls', 'client-deaf'] as const;
 const anyKinds: readonly [Kinds, ...Kinds[]] = [['write'], ['sync'], ['read'], ['write', 'read', 'sync']];
 const raceKinds: readonly [Kinds, ...Kinds[]] = [['write'], ['write', 'sync'], ['write', 'read']];
 type Kinds = readonly [Kind, ...Kind[]];
 export type FaultKind = (typeof faultKinds)[number];
 
-/** Everything about one history but its dice. Durations are in milliseconds of true time, rates in milliseconds of a clock per true one. */
+/**
+ * Everything about one history but its dice. Durations are in milliseconds of true time, rates in milliseconds of a
+ * clock per true one.
+ */
 export interface Scenario {
   readonly tickMs: number;
   /** As the client was told. */
@@ -35,7 +70,9 @@ export interface Scenario {
   readonly client: {
     readonly rate: number;
     readonly startsAt: number;
-    /** What it sends a sixth of the timeout after the last such answer; session.ts: a write, and a sync on its answer. */
+    /**
+     * What it sends a sixth of the timeout after the last such answer; session.ts: a write, and a sync on its answer.
+     */
     readonly heartbeat: 'session' | 'write' | 'sync' | 'none';
     readonly silenceMs: number;
     /** The mean time between the requests that somebody makes besides. */
@@ -64,7 +101,15 @@ export function quietScenario(random: Random, timeoutMs: number): Scenario {
     timeoutMs,
     syncLimit: 5,
     servers: [0, 1, 2].map(() => ({ rate: 1, grantMs: timeoutMs })),
-    client: { rate: 1, startsAt: random.whole(3), heartbeat: 'session', silenceMs: (timeoutMs * 2) / 3, pauseMs: Infinity, kinds: ['read'], chain: 0 },
+    client: {
+      rate: 1,
+      startsAt: random.whole(3),
+      heartbeat: 'session',
+      silenceMs: (timeoutMs * 2) / 3,
+      pauseMs: Infinity,
+      kinds: ['read'],
+      chain: 0,
+    },
     expiryIntervalMs: 2_000,
     pingLimitMs: relayMs(timeoutMs, Infinity),
     faults: [],
@@ -82,12 +127,18 @@ export function drawScenario(random: Random): Scenario {
   const relay = relayMs(timeoutMs, tickTimeMs ?? Infinity);
   const drift = random.chance(0.5) ? 0.02 : 0;
   const rate = (): number => 1 + random.between(-drift, drift);
-  // Where the servers differ, a new leader still starts the session with the timeout that it was created with. None grants less than
-  // that: the leader counts a shorter one from the ConnectRequest on, and the client may never get the answer that says so.
+  // Where the servers differ, a new leader still starts the session with the timeout that it was created with. None
+  // grants less than
+  // that: the leader counts a shorter one from the ConnectRequest on, and the client may never get the answer that says
+  // so.
   const startsAt = random.whole(3);
   const isUneven = random.chance(0.2);
   const relayHalfTicks = (2 * relay) / tickMs;
-  const pingGap = random.pick([() => random.between(0.9, 1.2), () => random.between(0.9, 2 * relayHalfTicks), () => relayHalfTicks * 0.97]);
+  const pingGap = random.pick([
+    () => random.between(0.9, 1.2),
+    () => random.between(0.9, 2 * relayHalfTicks),
+    () => relayHalfTicks * 0.97,
+  ]);
   const laneMs = random.pick([0.5, 2, 5, 20, timeoutMs / 100]);
   const isRace = random.chance(0.6);
   const faults = isRace ? drawRace(random, timeoutMs) : drawFaults(random, timeoutMs);
@@ -96,13 +147,17 @@ export function drawScenario(random: Random): Scenario {
     tickTimeMs,
     timeoutMs,
     syncLimit: random.pick([2, 5]),
-    servers: [0, 1, 2].map((id) => ({ rate: rate(), grantMs: isUneven && id !== startsAt ? timeoutMs * 1.4 : timeoutMs })),
+    servers: [0, 1, 2].map((id) => ({
+      rate: rate(),
+      grantMs: isUneven && id !== startsAt ? timeoutMs * 1.4 : timeoutMs,
+    })),
     client: {
       rate: rate(),
       startsAt,
       heartbeat: random.pick(['session', 'session', 'session', 'session', 'session', 'write', 'sync', 'none']),
       silenceMs: random.chance(isRace ? 0.2 : 0.5) ? timeoutMs / 4 : (timeoutMs * 2) / 3,
-      pauseMs: timeoutMs * (isRace ? random.pick([Infinity, 0.3, 0.2, 0.1]) : random.pick([Infinity, 1, 0.3, 0.3, 0.1, 0.03])),
+      pauseMs:
+        timeoutMs * (isRace ? random.pick([Infinity, 0.3, 0.2, 0.1]) : random.pick([Infinity, 1, 0.3, 0.3, 0.1, 0.03])),
       kinds: random.pick(isRace ? raceKinds : anyKinds),
       chain: random.pick([0, 0, 0.2, 0.6]),
     },
@@ -117,15 +172,30 @@ export function drawScenario(random: Random): Scenario {
   };
 }
 
-/** A calm, then a few faults close to each other: what breaks a rule is a second fault while the first one still works. */
+/**
+ * A calm, then a few faults close to each other: what breaks a rule is a second fault while the first one still works.
+ */
 function drawFaults(random: Random, timeoutMs: number): Fault[] {
   const faults = drawStart(random, timeoutMs);
   let afterMs = random.between(0, timeoutMs);
   const add = (kind: FaultKind, forMs: number): void => {
-    faults.push({ afterMs, moment: random.chance(0.6) ? random.pick(moments) : undefined, nth: 1 + random.whole(2), kind, forMs });
+    faults.push({
+      afterMs,
+      moment: random.chance(0.6) ? random.pick(moments) : undefined,
+      nth: 1 + random.whole(2),
+      kind,
+      forMs,
+    });
   };
   for (let left = 1 + random.whole(4); left > 0; left -= 1) {
-    const forMs = timeoutMs * random.pick([random.between(0, 0.35), random.between(0, 0.35), random.between(0.3, 0.7), random.between(0.5, 1.5)]);
+    const forMs =
+      timeoutMs *
+      random.pick([
+        random.between(0, 0.35),
+        random.between(0, 0.35),
+        random.between(0.3, 0.7),
+        random.between(0.5, 1.5),
+      ]);
     add(random.pick(faultKinds), forMs);
     // Often as this one heals, when all that it kept back arrives at once.
     const pauseMs = timeoutMs * random.pick([0, random.between(0, 0.05), random.between(0, 0.4), random.between(0, 1)]);
@@ -142,12 +212,30 @@ function drawRace(random: Random, timeoutMs: number): Fault[] {
   const end = { nth: 1 + random.whole(4), kind: 'follower-to-leader', forMs: timeoutMs * 10 } as const;
   const race: Fault[] = random.chance(0.5)
     ? [
-        { ...once, afterMs: timeoutMs * random.between(0, 0.5), moment: random.pick([undefined, 'sent']), kind: 'client-unheard' },
-        { ...end, afterMs: lateMs * random.between(0.98, 1.08), moment: random.pick([undefined, undefined, 'answered-write', 'answered-sync']) },
+        {
+          ...once,
+          afterMs: timeoutMs * random.between(0, 0.5),
+          moment: random.pick([undefined, 'sent']),
+          kind: 'client-unheard',
+        },
+        {
+          ...end,
+          afterMs: lateMs * random.between(0.98, 1.08),
+          moment: random.pick([undefined, undefined, 'answered-write', 'answered-sync']),
+        },
       ]
     : [
-        { ...once, afterMs: timeoutMs * random.between(0, 0.5), moment: random.pick([undefined, 'answered-write', 'answered-sync']), kind: random.pick(delays) },
-        { ...end, afterMs: lateMs * random.between(0.3, 1), moment: random.pick([undefined, 'submitted', 'acknowledged']) },
+        {
+          ...once,
+          afterMs: timeoutMs * random.between(0, 0.5),
+          moment: random.pick([undefined, 'answered-write', 'answered-sync']),
+          kind: random.pick(delays),
+        },
+        {
+          ...end,
+          afterMs: lateMs * random.between(0.3, 1),
+          moment: random.pick([undefined, 'submitted', 'acknowledged']),
+        },
       ];
   return [...drawStart(random, timeoutMs), ...race];
 }
@@ -155,5 +243,7 @@ function drawRace(random: Random, timeoutMs: number): Fault[] {
 /** A client that finds another server proves its session there: without this most stories end well. */
 function drawStart(random: Random, timeoutMs: number): Fault[] {
   const afterMs = timeoutMs * random.between(0.1, 2);
-  return random.chance(0.7) ? [{ afterMs, moment: undefined, nth: 1, kind: 'client-stranded', forMs: timeoutMs * 10 }] : [];
+  return random.chance(0.7)
+    ? [{ afterMs, moment: undefined, nth: 1, kind: 'client-stranded', forMs: timeoutMs * 10 }]
+    : [];
 }

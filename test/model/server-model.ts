@@ -4,7 +4,10 @@ import type { Lane } from './lane.ts';
 import { LeaderModel } from './leader-model.ts';
 import type { FromClient, FromFollower, FromLeader, Link, Proposal, Request, ToClient } from './messages.ts';
 
-type Role = { readonly at: 'looking' } | { readonly at: 'following'; readonly link: Link } | { readonly at: 'leading'; readonly term: LeaderModel };
+type Role =
+  | { readonly at: 'looking' }
+  | { readonly at: 'following'; readonly link: Link }
+  | { readonly at: 'leading'; readonly term: LeaderModel };
 
 /** What is on the disk: how far, and whether the end of the session is in it. */
 export interface Log {

@@ -31,7 +31,8 @@ export interface GrantOfModel {
 }
 
 /**
- * A weighted lock on one ZooKeeper, with every interleaving of its clients' requests: what they decide is the library's own code, what the server does is modelled. A watch
+ * A weighted lock on one ZooKeeper, with every interleaving of its clients' requests: what they decide is the library's
+ * own code, what the server does is modelled. A watch
  * fires once; whoever plants it too late is told at once, as by the answer to the getData.
  */
 export class WeightedLockModel {
@@ -59,7 +60,9 @@ export class WeightedLockModel {
   /** The name of the child that the claim names, if it is there. */
   get holderByClaim(): string | undefined {
     const claim = decodeClaim(this.#data);
-    return typeof claim === 'string' ? undefined : this.clients.find(({ child }) => child.name === claim.holder)?.child.name;
+    return typeof claim === 'string'
+      ? undefined
+      : this.clients.find(({ child }) => child.name === claim.holder)?.child.name;
   }
 
   arrive(weight: number, overtakesPerWeight: number): Client {
@@ -82,18 +85,25 @@ export class WeightedLockModel {
     this.#wake(({ watch }) => watch === client.child.name);
   }
 
-  /** The next request of one client, and what it makes of the answer. `isLost`: the answer to a claim does not arrive. */
+  /**
+   * The next request of one client, and what it makes of the answer. `isLost`: the answer to a claim does not arrive.
+   */
   step(client: Client, { isLost = false } = {}): void {
     const { state } = client;
     if (state.at === 'awake') client.state = { at: 'listing', data: this.#data, version: this.#version };
     else if (state.at === 'listing') client.state = this.#decide(client, state.data, state.version);
-    else if (state.at === 'claiming') client.state = this.#claim(client, state.claim, state.version) && !isLost ? { at: 'holding' } : { at: 'awake' };
-    else if (state.at === 'watching') client.state = this.#isAsShown(state) ? { ...state, at: 'asleep' } : { at: 'awake' };
+    else if (state.at === 'claiming')
+      client.state = this.#claim(client, state.claim, state.version) && !isLost ? { at: 'holding' } : { at: 'awake' };
+    else if (state.at === 'watching')
+      client.state = this.#isAsShown(state) ? { ...state, at: 'asleep' } : { at: 'awake' };
   }
 
   #decide(client: Client, data: Uint8Array, version: number): State {
     const claim = decodeClaim(data);
-    const queue = new WeightedQueue(this.clients.map(({ child }) => child), typeof claim === 'string' ? undefined : claim);
+    const queue = new WeightedQueue(
+      this.clients.map(({ child }) => child),
+      typeof claim === 'string' ? undefined : claim,
+    );
     const standing = queue.standingOf(client.child.name);
     if (standing.is === 'holder') return { at: 'holding' };
     if (standing.is === 'next') return { at: 'claiming', claim: queue.claimOf(client.child.name), version };
@@ -102,7 +112,9 @@ export class WeightedLockModel {
   }
 
   #isAsShown({ watch, version }: { readonly watch: string; readonly version: number | undefined }): boolean {
-    return this.clients.some(({ child }) => child.name === watch) && (version === undefined || version === this.#version);
+    return (
+      this.clients.some(({ child }) => child.name === watch) && (version === undefined || version === this.#version)
+    );
   }
 
   #claim(client: Client, claim: Claim, version: number): boolean {
@@ -118,6 +130,7 @@ export class WeightedLockModel {
   }
 
   #wake(isMeant: (state: State & { at: 'asleep' }) => boolean): void {
-    for (const client of this.clients) if (client.state.at === 'asleep' && isMeant(client.state)) client.state = { at: 'awake' };
+    for (const client of this.clients)
+      if (client.state.at === 'asleep' && isMeant(client.state)) client.state = { at: 'awake' };
   }
 }

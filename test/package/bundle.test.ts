@@ -5,7 +5,9 @@ import { expect } from 'chai';
 import { Consumer } from './support/consumer.ts';
 
 /** As tsx has it, which runs these tests. */
-const { build } = createRequire(createRequire(import.meta.url).resolve('tsx'))('esbuild') as { build(options: object): Promise<unknown> };
+const { build } = createRequire(createRequire(import.meta.url).resolve('tsx'))('esbuild') as {
+  build(options: object): Promise<unknown>;
+};
 
 describe('a bundle of an application', function () {
   this.timeout(60_000);
@@ -18,10 +20,23 @@ describe('a bundle of an application', function () {
   after(() => consumer[Symbol.dispose]());
 
   it('that uses no other class has the withLock of LockClient, which is put there by a module of its own', async () => {
-    const entry = consumer.write('alone.mjs', "import { LockClient } from 'zookeeper-fair-lock'; console.log(typeof LockClient.prototype.withLock);");
+    const entry = consumer.write(
+      'alone.mjs',
+      "import { LockClient } from 'zookeeper-fair-lock'; console.log(typeof LockClient.prototype.withLock);",
+    );
     const outfile = `${consumer.folder}/bundle.mjs`;
-    const banner = { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" };
-    await build({ entryPoints: [entry], outfile, bundle: true, platform: 'node', format: 'esm', banner, logLevel: 'silent' });
+    const banner = {
+      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+    };
+    await build({
+      entryPoints: [entry],
+      outfile,
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      banner,
+      logLevel: 'silent',
+    });
     const { stdout } = await promisify(execFile)(process.execPath, [outfile]);
     expect(stdout.trim()).to.equal('function');
   });

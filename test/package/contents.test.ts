@@ -11,17 +11,29 @@ describe('the package', () => {
   it('ships each source file as .js and .d.ts, what says that they are CommonJS, README, LICENSE, CHANGELOG, package.json, and nothing else', async () => {
     const modules = sources.map((file) => `dist/${file.replace(/\.ts$/, '')}`);
     const built = modules.flatMap((module) => [`${module}.d.ts`, `${module}.js`]);
-    expect(await packedFiles()).to.have.members(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', 'dist/package.json', ...built]);
+    expect(await packedFiles()).to.have.members([
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'package.json',
+      'dist/package.json',
+      ...built,
+    ]);
   });
 
   it('declares nothing that the sources call @internal', () => {
-    expect(sources.filter((file) => readFileSync(join(root, 'src', file), 'utf8').includes('@internal'))).not.to.be.empty;
-    const leaking = filesOf('dist').filter((file) => file.endsWith('.d.ts') && readFileSync(join(root, 'dist', file), 'utf8').includes('@internal'));
+    expect(sources.filter((file) => readFileSync(join(root, 'src', file), 'utf8').includes('@internal'))).not.to.be
+      .empty;
+    const leaking = filesOf('dist').filter(
+      (file) => file.endsWith('.d.ts') && readFileSync(join(root, 'dist', file), 'utf8').includes('@internal'),
+    );
     expect(leaking).to.deep.equal([]);
   });
 
   it('needs node-zookeeper-client in exactly the version whose insides it knows, and nothing else', () => {
-    const { dependencies, peerDependencies, optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, unknown>;
+    const { dependencies, peerDependencies, optionalDependencies } = JSON.parse(
+      readFileSync(join(root, 'package.json'), 'utf8'),
+    ) as Record<string, unknown>;
     expect({ dependencies, peerDependencies, optionalDependencies }).to.deep.equal({
       dependencies: { 'node-zookeeper-client': '1.1.3' },
       peerDependencies: undefined,
@@ -32,12 +44,16 @@ describe('the package', () => {
 
 /** Without scripts: what prepack prints would stand in front of the JSON, and dist is built already. */
 async function packedFiles(): Promise<string[]> {
-  const listing = JSON.parse(await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], root)) as { files: { path: string }[] }[];
+  const listing = JSON.parse(await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], root)) as {
+    files: { path: string }[];
+  }[];
   return listing.flatMap(({ files }) => files.map(({ path }) => path));
 }
 
 function filesOf(folder: string): string[] {
   const entries = readdirSync(join(root, folder), { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile()).map((entry) => relative(join(root, folder), join(entry.parentPath, entry.name)));
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(join(root, folder), join(entry.parentPath, entry.name)));
   return files.map((file) => file.replaceAll('\\', '/'));
 }

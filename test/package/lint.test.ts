@@ -17,6 +17,10 @@ describe('the package, as its linters see it', () => {
 
   it('resolves to its types by import and by require, old resolution included, says attw', async () => {
     // The registry would be asked for @types of a package that brings its own types.
-    await run('node_modules/.bin/attw', [tarball(), '--profile', 'strict', '--no-definitely-typed', '--format', 'ascii', '--no-color'], root);
+    await run(
+      'node_modules/.bin/attw',
+      [tarball(), '--profile', 'strict', '--no-definitely-typed', '--format', 'ascii', '--no-color'],
+      root,
+    );
   }).timeout(60_000);
 });

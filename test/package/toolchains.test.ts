@@ -47,7 +47,10 @@ describe('an application that is built, tested or run by other tools', function 
 
     it('locks in tests that are CommonJS, which is its default', async () => {
       consumer.write('jest/package.json', '{}');
-      consumer.write('jest/lock.test.js', `const { LockClient, InterProcessMutex } = require('zookeeper-fair-lock');${test}`);
+      consumer.write(
+        'jest/lock.test.js',
+        `const { LockClient, InterProcessMutex } = require('zookeeper-fair-lock');${test}`,
+      );
       await jest([], 'lock.test.js');
     });
 
@@ -66,8 +69,21 @@ describe('an application that is built, tested or run by other tools', function 
     /** Fails where a test fails, where there is none, and where something keeps Jest from ending. */
     async function jest(nodeOptions: readonly string[], file: string): Promise<void> {
       const globals = JSON.stringify({ servers, path: testPath('jest') });
-      const args = ['--rootDir', consumer.pathOf('jest'), '--runInBand', '--ci', '--globals', globals, '--runTestsByPath', consumer.pathOf(`jest/${file}`)];
-      await run(process.execPath, [...nodeOptions, consumer.pathOf('node_modules/jest/bin/jest.js'), ...args], consumer.folder);
+      const args = [
+        '--rootDir',
+        consumer.pathOf('jest'),
+        '--runInBand',
+        '--ci',
+        '--globals',
+        globals,
+        '--runTestsByPath',
+        consumer.pathOf(`jest/${file}`),
+      ];
+      await run(
+        process.execPath,
+        [...nodeOptions, consumer.pathOf('node_modules/jest/bin/jest.js'), ...args],
+        consumer.folder,
+      );
     }
   });
 
@@ -100,19 +116,28 @@ describe('an application that is built, tested or run by other tools', function 
     });
   });
 
-  for (const [name, start] of [['Bun', 'bun '], ['Deno', 'deno run ']] as const) {
+  for (const [name, start] of [
+    ['Bun', 'bun '],
+    ['Deno', 'deno run '],
+  ] as const) {
     describe(`by ${name}, as the README says`, () => {
       it('imports the package and locks', () => runs('app.mjs', 'bigint'));
 
       it('requires the package and locks', () => runs('app.cjs', 'bigint'));
 
-      it('imports and requires the package in one process, and gets one copy of it', () => runs('both.mjs', 'isReentrant: true, different: '));
+      it('imports and requires the package in one process, and gets one copy of it', () =>
+        runs('both.mjs', 'isReentrant: true, different: '));
 
       it('has listeners that are no owners of the lock', () => runs('listen.mjs', '[false,false]'));
 
       async function runs(file: string, line: string): Promise<void> {
         const [command = '', ...args] = readmeCommand(start).split(' ');
-        await prints(line, consumer.pathOf(`node_modules/.bin/${command}`), args.map((argument) => argument.replace('app.mjs', file)), { folder: consumer.folder, servers });
+        await prints(
+          line,
+          consumer.pathOf(`node_modules/.bin/${command}`),
+          args.map((argument) => argument.replace('app.mjs', file)),
+          { folder: consumer.folder, servers },
+        );
       }
     });
   }

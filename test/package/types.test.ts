@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { Consumer } from './support/consumer.ts';
 
-const typeTests = readFileSync(new URL('types/api.ts', import.meta.url), 'utf8').replace("'../../../src/index.ts'", "'zookeeper-fair-lock'");
+const typeTests = readFileSync(new URL('types/api.ts', import.meta.url), 'utf8').replace(
+  "'../../../src/index.ts'",
+  "'zookeeper-fair-lock'",
+);
 const compilers = {
   'module: nodenext': { module: 'nodenext' },
   'module: esnext, moduleResolution: bundler': { module: 'esnext', moduleResolution: 'bundler' },

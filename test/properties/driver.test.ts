@@ -6,10 +6,13 @@ import { standardDriver } from '../../src/driver/standard-driver.js';
 const printed = (sequence: number) => String(sequence).padStart(10, '0');
 const withoutDashes = (uuid: string) => uuid.replaceAll('-', '');
 
-const sequences = fc.uniqueArray(fc.oneof(fc.nat(SEQUENCE_MAX), fc.nat(20), fc.integer({ min: SEQUENCE_MAX - 20, max: SEQUENCE_MAX })), {
-  minLength: 1,
-  maxLength: 60,
-});
+const sequences = fc.uniqueArray(
+  fc.oneof(fc.nat(SEQUENCE_MAX), fc.nat(20), fc.integer({ min: SEQUENCE_MAX - 20, max: SEQUENCE_MAX })),
+  {
+    minLength: 1,
+    maxLength: 60,
+  },
+);
 
 const heads = fc.oneof(
   fc.constant('lock-'),
@@ -18,7 +21,9 @@ const heads = fc.oneof(
   fc.uuid().map((uuid) => `${uuid}-lock-`),
 );
 
-const nativeNames = sequences.chain((numbers) => fc.tuple(...numbers.map((number) => heads.map((head) => head + printed(number)))));
+const nativeNames = sequences.chain((numbers) =>
+  fc.tuple(...numbers.map((number) => heads.map((head) => head + printed(number)))),
+);
 
 const foreign = fc.oneof(
   fc.tuple(fc.uuid(), fc.nat(SEQUENCE_MAX)).map(([uuid, n]) => `${protectedPrefix(uuid, '__WRIT__')}${printed(n)}`),
@@ -46,7 +51,10 @@ describe('the standard driver, for any list of names', () => {
   });
 
   it('sorts the same names the same way in whatever order they come, foreign ones among them', () => {
-    const mixed = fc.tuple(nativeNames, fc.uniqueArray(foreign, { maxLength: 10, selector: (name) => standardDriver.sort([name])[0] }));
+    const mixed = fc.tuple(
+      nativeNames,
+      fc.uniqueArray(foreign, { maxLength: 10, selector: (name) => standardDriver.sort([name])[0] }),
+    );
     const distinct = mixed
       .map(([native, others]) => [...native, ...others])
       .filter((names) => new Set(names.map((name) => name.slice(name.lastIndexOf('lock-') + 5))).size === names.length);
@@ -62,7 +70,9 @@ describe('the standard driver, for any list of names', () => {
       fc.property(sequences, fc.uniqueArray(fc.uuid(), { minLength: 60, maxLength: 60 }), (numbers, uuids) => {
         const ascending = numbers.toSorted((a, b) => a - b);
         const descending = uuids.toSorted().toReversed();
-        const names = ascending.map((number, index) => `${protectedPrefix(descending[index] ?? '', 'lock-')}${printed(number)}`);
+        const names = ascending.map(
+          (number, index) => `${protectedPrefix(descending[index] ?? '', 'lock-')}${printed(number)}`,
+        );
         expect(standardDriver.sort(names.toReversed())).to.deep.equal(names);
       }),
     );
@@ -106,7 +116,7 @@ describe('the standard driver, for any list of names', () => {
         const arriving = numbers.toSorted((a, b) => a - b).map((number) => `${head.next().value}${printed(number)}`);
         const served: string[] = [];
         const waiting: string[] = [];
-        for (const next = [...arriving]; next.length > 0 || waiting.length > 0; ) {
+        for (const next = [...arriving]; next.length > 0 || waiting.length > 0;) {
           const newcomer = waiting.length === 0 || comes.next().value ? next.shift() : undefined;
           if (newcomer !== undefined) waiting.unshift(newcomer);
           const holders = waiting.filter((name) => standardDriver.decide(standardDriver.sort(waiting), name).held);
@@ -144,14 +154,24 @@ describe('names, for any uuid and sequence', () => {
 
   it('tells a name from all that differ from it in a character, as the rule does that takes it apart', () => {
     const rule = /^_c_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-lock-(-?\d{9,10})$/i;
-    const names = fc.tuple(fc.uuid(), fc.nat(SEQUENCE_MAX)).map(([uuid, n]) => `${protectedPrefix(uuid, 'lock-')}${printed(n)}`);
+    const names = fc
+      .tuple(fc.uuid(), fc.nat(SEQUENCE_MAX))
+      .map(([uuid, n]) => `${protectedPrefix(uuid, 'lock-')}${printed(n)}`);
     fc.assert(
-      fc.property(names, fc.nat(60), fc.constantFrom('0', '1', '2', '9', 'a', 'f', 'g', 'A', 'G', 'k', '-', '_', '.'), fc.constantFrom('replace', 'insert', 'remove'), (name, at, other, how) => {
-        const changed = name.slice(0, at) + (how === 'remove' ? '' : other) + name.slice(how === 'insert' ? at : at + 1);
-        const tail = rule.exec(changed)?.[1];
-        const isNative = tail !== undefined && Math.abs(Number(tail)) <= SEQUENCE_MAX && serverPrints(Number(tail)) === tail;
-        expect(foreignNames([changed], 'lock-')).to.deep.equal(isNative ? [] : [changed]);
-      }),
+      fc.property(
+        names,
+        fc.nat(60),
+        fc.constantFrom('0', '1', '2', '9', 'a', 'f', 'g', 'A', 'G', 'k', '-', '_', '.'),
+        fc.constantFrom('replace', 'insert', 'remove'),
+        (name, at, other, how) => {
+          const changed =
+            name.slice(0, at) + (how === 'remove' ? '' : other) + name.slice(how === 'insert' ? at : at + 1);
+          const tail = rule.exec(changed)?.[1];
+          const isNative =
+            tail !== undefined && Math.abs(Number(tail)) <= SEQUENCE_MAX && serverPrints(Number(tail)) === tail;
+          expect(foreignNames([changed], 'lock-')).to.deep.equal(isNative ? [] : [changed]);
+        },
+      ),
       { numRuns: 5_000 },
     );
   });

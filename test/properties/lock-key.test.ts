@@ -6,11 +6,35 @@ import { lockKey } from '../../src/mutex/lock-key.ts';
 describe('a lock key', () => {
   /** Any string there can be: halves of surrogate pairs, control characters, separators and escapes among them. */
   const units = fc.oneof(
-    fc.constantFrom('/', ':', '::', '.', '..', '%', '%2F', '%u', '%uD800', 'D800', '\0', '\ud800', '\udc00', '😀', 'ü', ' ', 'a', '0', '￿', ''),
+    fc.constantFrom(
+      '/',
+      ':',
+      '::',
+      '.',
+      '..',
+      '%',
+      '%2F',
+      '%u',
+      '%uD800',
+      'D800',
+      '\0',
+      '\ud800',
+      '\udc00',
+      '😀',
+      'ü',
+      ' ',
+      'a',
+      '0',
+      '￿',
+      '',
+    ),
     fc.string({ unit: 'binary', maxLength: 3 }),
     fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)),
   );
-  const text = fc.oneof(fc.array(units, { maxLength: 6 }).map((parts) => parts.join('')), fc.string({ maxLength: 400, unit: 'binary' }));
+  const text = fc.oneof(
+    fc.array(units, { maxLength: 6 }).map((parts) => parts.join('')),
+    fc.string({ maxLength: 400, unit: 'binary' }),
+  );
   const pair = fc.tuple(text, text);
 
   it('is one segment of a valid path, of 255 ASCII characters at most', () => {
@@ -61,8 +85,11 @@ describe('a lock key', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 260, maxLength: 400 }), (long) => {
         const key = lockKey('type', long);
-        expect(key).to.have.length(255).and.match(/::[0-9a-f]{64}$/);
-        for (let at = key.indexOf(':'); at >= 0; at = key.indexOf(':', at + 1)) expect(lockKey(key.slice(0, at), key.slice(at + 1))).to.not.equal(key);
+        expect(key)
+          .to.have.length(255)
+          .and.match(/::[0-9a-f]{64}$/);
+        for (let at = key.indexOf(':'); at >= 0; at = key.indexOf(':', at + 1))
+          expect(lockKey(key.slice(0, at), key.slice(at + 1))).to.not.equal(key);
       }),
       { numRuns: 200 },
     );
@@ -76,7 +103,8 @@ describe('a lock key', () => {
     ['half', '\ud800', 'half:%uD800'],
     ['half', '%uD800', 'half:%25uD800'],
   ] as const) {
-    it(`of ${JSON.stringify(type)} and ${JSON.stringify(target)} is ${key}`, () => expect(lockKey(type, target)).to.equal(key));
+    it(`of ${JSON.stringify(type)} and ${JSON.stringify(target)} is ${key}`, () =>
+      expect(lockKey(type, target)).to.equal(key));
   }
 
   it('is in full up to 255 characters', () => {
@@ -85,18 +113,35 @@ describe('a lock key', () => {
   });
 
   it('of a number or a bigint is that of its decimal text', () => {
-    fc.assert(fc.property(fc.maxSafeInteger(), fc.bigInt(), (number, big) => lockKey(number, big) === lockKey(String(number), String(big))));
+    fc.assert(
+      fc.property(
+        fc.maxSafeInteger(),
+        fc.bigInt(),
+        (number, big) => lockKey(number, big) === lockKey(String(number), String(big)),
+      ),
+    );
     expect(lockKey('orders', 1.5)).to.equal('orders:1.5');
     expect(lockKey('orders', -0)).to.equal('orders:0');
   });
 
   it('is not made of what has no text, nor of a number that may have been another one', () => {
     for (const value of [undefined, null, {}, true, Symbol('42')]) {
-      expect(() => lockKey('orders', value as string)).to.throw(TypeError, 'Expected `target` to be a string, a number or a bigint, got');
-      expect(() => lockKey(value as string, '42')).to.throw(TypeError, 'Expected `type` to be a string, a number or a bigint, got');
+      expect(() => lockKey('orders', value as string)).to.throw(
+        TypeError,
+        'Expected `target` to be a string, a number or a bigint, got',
+      );
+      expect(() => lockKey(value as string, '42')).to.throw(
+        TypeError,
+        'Expected `type` to be a string, a number or a bigint, got',
+      );
     }
-    for (const value of [NaN, Infinity, -Infinity]) expect(() => lockKey('orders', value)).to.throw(RangeError, `Expected \`target\` to be a string, a finite number or a bigint, got ${value}`);
-    for (const value of [2 ** 53, -(2 ** 53), 1e300]) expect(() => lockKey('orders', value)).to.throw(RangeError, 'pass it as a string or a bigint');
+    for (const value of [NaN, Infinity, -Infinity])
+      expect(() => lockKey('orders', value)).to.throw(
+        RangeError,
+        `Expected \`target\` to be a string, a finite number or a bigint, got ${value}`,
+      );
+    for (const value of [2 ** 53, -(2 ** 53), 1e300])
+      expect(() => lockKey('orders', value)).to.throw(RangeError, 'pass it as a string or a bigint');
   });
 });
 
@@ -104,6 +149,8 @@ describe('a lock key', () => {
 function unescaped(escaped: string): string {
   return escaped
     .split(/(%u[0-9A-F]{4})/)
-    .map((part) => (part.startsWith('%u') ? String.fromCharCode(Number.parseInt(part.slice(2), 16)) : decodeURIComponent(part)))
+    .map((part) =>
+      part.startsWith('%u') ? String.fromCharCode(Number.parseInt(part.slice(2), 16)) : decodeURIComponent(part),
+    )
     .join('');
 }

@@ -19,17 +19,37 @@ function znode(uuid: string, kind: Znode['kind'], sequence: number): Znode {
 const sequences = fc.uniqueArray(fc.oneof(fc.nat(SEQUENCE_MAX), fc.nat(30)), { minLength: 1, maxLength: 40 });
 const queues = sequences.chain((numbers) =>
   fc.tuple(
-    ...numbers.toSorted((a, b) => a - b).map((number) => fc.tuple(fc.uuid(), fc.constantFrom('read' as const, 'write' as const)).map(([uuid, kind]) => znode(uuid, kind, number))),
+    ...numbers
+      .toSorted((a, b) => a - b)
+      .map((number) =>
+        fc
+          .tuple(fc.uuid(), fc.constantFrom('read' as const, 'write' as const))
+          .map(([uuid, kind]) => znode(uuid, kind, number)),
+      ),
   ),
 );
-/** A queue, with readers that were writers beside some of its writers; and its names in two orders in which a server might list them. */
+/**
+ * A queue, with readers that were writers beside some of its writers; and its names in two orders in which a server
+ * might list them.
+ */
 const lists = queues
   .chain((queue) =>
-    fc.tuple(...queue.map((one) => fc.tuple(fc.uuid(), fc.boolean()).map(([uuid, goesOver]) => (goesOver && one.kind === 'write' ? [one, znode(uuid, 'read', one.sequence)] : [one])))),
+    fc.tuple(
+      ...queue.map((one) =>
+        fc
+          .tuple(fc.uuid(), fc.boolean())
+          .map(([uuid, goesOver]) =>
+            goesOver && one.kind === 'write' ? [one, znode(uuid, 'read', one.sequence)] : [one],
+          ),
+      ),
+    ),
   )
   .chain((pairs) => {
     const queue = pairs.flat();
-    const shuffled = fc.shuffledSubarray(queue.map(({ name }) => name), { minLength: queue.length });
+    const shuffled = fc.shuffledSubarray(
+      queue.map(({ name }) => name),
+      { minLength: queue.length },
+    );
     return fc.record({ queue: fc.constant(queue), names: shuffled, sameNames: shuffled });
   });
 
@@ -103,7 +123,7 @@ describe('the drivers of readers and writers, for any queue', () => {
         const draw = (count: number): number => (chance.next().value ?? 0) % count;
         const waiting: Znode[] = [];
         const served: Znode[] = [];
-        for (const next = [...arriving]; next.length > 0 || waiting.length > 0; ) {
+        for (const next = [...arriving]; next.length > 0 || waiting.length > 0;) {
           if (next.length > 0 && (waiting.length === 0 || draw(2) === 0)) waiting.push(next.shift() as Znode);
           const inside = holders(waiting);
           const [leaving] = inside.slice(draw(inside.length));
@@ -113,7 +133,9 @@ describe('the drivers of readers and writers, for any queue', () => {
         expect(served).to.have.members(arriving);
         // Nobody overtakes a writer, and a writer overtakes nobody.
         for (const writer of served.filter(({ kind }) => kind === 'write')) {
-          expect(served.slice(0, served.indexOf(writer)).every(({ sequence }) => sequence < writer.sequence)).to.equal(true);
+          expect(served.slice(0, served.indexOf(writer)).every(({ sequence }) => sequence < writer.sequence)).to.equal(
+            true,
+          );
         }
       }),
     );
@@ -134,6 +156,7 @@ describe('the drivers of readers and writers, for any queue', () => {
   });
 
   it('refuse to decide for one who is not in the list', () => {
-    for (const driver of [readDriver, writeDriver]) expect(() => driver.decide([], 'nobody')).to.throw(RangeError, 'nobody');
+    for (const driver of [readDriver, writeDriver])
+      expect(() => driver.decide([], 'nobody')).to.throw(RangeError, 'nobody');
   });
 });

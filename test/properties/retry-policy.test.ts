@@ -13,45 +13,58 @@ function sleepOf(decision: RetryDecision): number {
 
 describe('exponential back-off, whatever chance says', () => {
   it('sleeps at least base and at most max', () => {
-    fc.assert(fc.property(durations, durations, retryCounts, chance, (one, other, retryCount, value) => {
-      const [baseSleepMs, maxSleepMs] = one < other ? [one, other] : [other, one];
-      const policy = exponentialBackoff({ baseSleepMs, maxSleepMs });
-      expect(sleepOf(policy.allowRetry({ retryCount, elapsedMs: 0, random: () => value }))).to.be.within(baseSleepMs, maxSleepMs);
-    }));
+    fc.assert(
+      fc.property(durations, durations, retryCounts, chance, (one, other, retryCount, value) => {
+        const [baseSleepMs, maxSleepMs] = one < other ? [one, other] : [other, one];
+        const policy = exponentialBackoff({ baseSleepMs, maxSleepMs });
+        expect(sleepOf(policy.allowRetry({ retryCount, elapsedMs: 0, random: () => value }))).to.be.within(
+          baseSleepMs,
+          maxSleepMs,
+        );
+      }),
+    );
   });
 
   it('sleeps a whole multiple of base below base × 2^(n+1), as Curator does', () => {
-    fc.assert(fc.property(fc.integer({ min: 1, max: 1_000 }), fc.nat(29), chance, (baseSleepMs, retryCount, value) => {
-      const policy = exponentialBackoff({ baseSleepMs, maxSleepMs: Number.MAX_SAFE_INTEGER });
-      const sleepMs = sleepOf(policy.allowRetry({ retryCount, elapsedMs: 0, random: () => value }));
-      expect(sleepMs % baseSleepMs).to.equal(0);
-      expect(sleepMs).to.be.lessThan(baseSleepMs * 2 ** (retryCount + 1));
-      expect(sleepMs).to.equal(baseSleepMs * Math.max(1, Math.trunc(value * 2 ** (retryCount + 1))));
-    }));
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 1_000 }), fc.nat(29), chance, (baseSleepMs, retryCount, value) => {
+        const policy = exponentialBackoff({ baseSleepMs, maxSleepMs: Number.MAX_SAFE_INTEGER });
+        const sleepMs = sleepOf(policy.allowRetry({ retryCount, elapsedMs: 0, random: () => value }));
+        expect(sleepMs % baseSleepMs).to.equal(0);
+        expect(sleepMs).to.be.lessThan(baseSleepMs * 2 ** (retryCount + 1));
+        expect(sleepMs).to.equal(baseSleepMs * Math.max(1, Math.trunc(value * 2 ** (retryCount + 1))));
+      }),
+    );
   });
 
   it('never sleeps for less at a later retry, chance being equal', () => {
-    fc.assert(fc.property(durations, durations, retryCounts, chance, (baseSleepMs, maxSleepMs, retryCount, value) => {
-      const policy = exponentialBackoff({ baseSleepMs, maxSleepMs });
-      const at = (n: number) => sleepOf(policy.allowRetry({ retryCount: n, elapsedMs: 0, random: () => value }));
-      expect(at(retryCount + 1)).to.be.at.least(at(retryCount));
-    }));
+    fc.assert(
+      fc.property(durations, durations, retryCounts, chance, (baseSleepMs, maxSleepMs, retryCount, value) => {
+        const policy = exponentialBackoff({ baseSleepMs, maxSleepMs });
+        const at = (n: number) => sleepOf(policy.allowRetry({ retryCount: n, elapsedMs: 0, random: () => value }));
+        expect(at(retryCount + 1)).to.be.at.least(at(retryCount));
+      }),
+    );
   });
 
   it('asks chance once per retry', () => {
-    fc.assert(fc.property(retryCounts, chance, (retryCount, value) => {
-      let asked = 0;
-      exponentialBackoff({ baseSleepMs: 1 }).allowRetry({ retryCount, elapsedMs: 0, random: () => (asked++, value) });
-      expect(asked).to.equal(1);
-    }));
+    fc.assert(
+      fc.property(retryCounts, chance, (retryCount, value) => {
+        let asked = 0;
+        exponentialBackoff({ baseSleepMs: 1 }).allowRetry({ retryCount, elapsedMs: 0, random: () => (asked++, value) });
+        expect(asked).to.equal(1);
+      }),
+    );
   });
 });
 
 describe('retryUntilElapsed, whatever the clock says', () => {
   it('allows a retry exactly before its time is over', () => {
-    fc.assert(fc.property(durations, durations, retryCounts, (maxElapsedMs, elapsedMs, retryCount) => {
-      const decision = retryUntilElapsed(maxElapsedMs, 1).allowRetry({ retryCount, elapsedMs, random: Math.random });
-      expect(decision.retry).to.equal(elapsedMs < maxElapsedMs);
-    }));
+    fc.assert(
+      fc.property(durations, durations, retryCounts, (maxElapsedMs, elapsedMs, retryCount) => {
+        const decision = retryUntilElapsed(maxElapsedMs, 1).allowRetry({ retryCount, elapsedMs, random: Math.random });
+        expect(decision.retry).to.equal(elapsedMs < maxElapsedMs);
+      }),
+    );
   });
 });

@@ -46,7 +46,20 @@ function history(steps: readonly Step[]): Node[] {
   return created;
 }
 
-const steps = fc.array(fc.constantFrom<Step[]>('ours', 'ours', 'ours', 'theirs', 'ours elsewhere', 'elsewhere', 'parent', 'parent by us', 'leader'), { maxLength: 60 });
+const steps = fc.array(
+  fc.constantFrom<Step[]>(
+    'ours',
+    'ours',
+    'ours',
+    'theirs',
+    'ours elsewhere',
+    'elsewhere',
+    'parent',
+    'parent by us',
+    'leader',
+  ),
+  { maxLength: 60 },
+);
 
 describe('isRightBehind', () => {
   it('is true only for children of one parent with no other between them', () => {
@@ -72,7 +85,11 @@ describe('isRightBehind', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 2 ** 31 - 2 }), many, many, (sequence, others, own) => {
         const before = { sequence: sequence - 1, czxid: 0x500000000n, writes: 7 };
-        const after = { sequence, czxid: before.czxid + BigInt(own + 2) + BigInt(others), writes: before.writes + own + 2 };
+        const after = {
+          sequence,
+          czxid: before.czxid + BigInt(own + 2) + BigInt(others),
+          writes: before.writes + own + 2,
+        };
         expect(isRightBehind(after, before)).to.equal(others <= sequence);
       }),
     );

@@ -72,7 +72,10 @@ describe(`the session clock in ${histories} histories of an ensemble (seed ${see
 });
 
 describe('the session clock in quiet times', () => {
-  for (const [timeoutMs, leastMs] of [[30_000, 11_000], [4_000, 1_400]] as const) {
+  for (const [timeoutMs, leastMs] of [
+    [30_000, 11_000],
+    [4_000, 1_400],
+  ] as const) {
     it(`is put off while at least ${leastMs} ms of a ${timeoutMs} ms session are left`, () => {
       for (let index = 0; index < 50; index += 1) {
         const random = new Random(seed, index);

@@ -2,9 +2,15 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { Machine } from '../../harness/machine.ts';
 
-const nap = fc.oneof(fc.double({ min: 30, max: 5_000, noNaN: true }), fc.double({ min: 30, max: 36_000_000, noNaN: true }));
+const nap = fc.oneof(
+  fc.double({ min: 30, max: 5_000, noNaN: true }),
+  fc.double({ min: 30, max: 36_000_000, noNaN: true }),
+);
 const anyNap = fc.double({ min: 0, max: 3_000, noNaN: true });
-const step = fc.oneof(fc.double({ min: -5_000, max: 5_000, noNaN: true }), fc.double({ min: -1e10, max: 1e10, noNaN: true }));
+const step = fc.oneof(
+  fc.double({ min: -5_000, max: 5_000, noNaN: true }),
+  fc.double({ min: -1e10, max: 1e10, noNaN: true }),
+);
 const work = fc.double({ min: 0, max: 5_000, noNaN: true });
 const uptimeMs = fc.double({ min: 900_000, max: 902_000, noNaN: true });
 /** As long as it has shown none but full seconds, it may be a coarse one. */
@@ -47,15 +53,20 @@ for (const granularityMs of [10, 1_000] as const) {
 
     it('leaves at most 30 ms of naps uncounted, however they are spread, on a busy machine, too', () => {
       fc.assert(
-        fc.property(uptimeMs, seed, fc.array(fc.tuple(work, fc.double({ min: 0, max: 60, noNaN: true })), { maxLength: 30 }), (uptime, seedOfReads, naps) => {
-          const machine = new Machine({ granularityMs, uptimeMs: uptime, readMs: reading(seedOfReads) });
-          const lagMs = lag(machine);
-          for (const [workMs, napMs] of naps) {
-            machine.works(workMs);
-            machine.sleeps(napMs);
-            expect(lagMs()).to.be.below(30);
-          }
-        }),
+        fc.property(
+          uptimeMs,
+          seed,
+          fc.array(fc.tuple(work, fc.double({ min: 0, max: 60, noNaN: true })), { maxLength: 30 }),
+          (uptime, seedOfReads, naps) => {
+            const machine = new Machine({ granularityMs, uptimeMs: uptime, readMs: reading(seedOfReads) });
+            const lagMs = lag(machine);
+            for (const [workMs, napMs] of naps) {
+              machine.works(workMs);
+              machine.sleeps(napMs);
+              expect(lagMs()).to.be.below(30);
+            }
+          },
+        ),
         { numRuns: 2_000 },
       );
     });

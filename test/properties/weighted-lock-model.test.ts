@@ -9,9 +9,22 @@ type Move =
 
 const moves = fc.array(
   fc.oneof(
-    { weight: 3, arbitrary: fc.record({ is: fc.constant('arrive' as const), weight: fc.oneof(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 10 })), overtakesPerWeight: fc.constantFrom(1, 1, 1, 2, 10) }) },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        is: fc.constant('arrive' as const),
+        weight: fc.oneof(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 10 })),
+        overtakesPerWeight: fc.constantFrom(1, 1, 1, 2, 10),
+      }),
+    },
     { weight: 12, arbitrary: fc.record({ is: fc.constant('step' as const), who: fc.nat() }) },
-    { weight: 2, arbitrary: fc.record({ is: fc.constantFrom('step, and the answer is lost' as const, 'leave' as const, 'leave' as const), who: fc.nat() }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        is: fc.constantFrom('step, and the answer is lost' as const, 'leave' as const, 'leave' as const),
+        who: fc.nat(),
+      }),
+    },
     { weight: 2, arbitrary: fc.constant({ is: 'release' as const }) },
   ),
   { minLength: 1, maxLength: 200, size: 'max' },
@@ -31,7 +44,8 @@ function step(model: WeightedLockModel, client: Client | undefined, options = {}
   // Plain code: this is asked a hundred thousand times.
   const { holders } = model;
   if (holders.length > 1) throw new Error(`${holders.length} hold the lock`);
-  if (holders[0] && holders[0].child.name !== model.holderByClaim) throw new Error(`${holders[0].child.name} holds the lock, and the claim is another's`);
+  if (holders[0] && holders[0].child.name !== model.holderByClaim)
+    throw new Error(`${holders[0].child.name} holds the lock, and the claim is another's`);
 }
 
 function play(model: WeightedLockModel, moves: readonly Move[]): void {
@@ -113,7 +127,8 @@ describe('a lock with weights, in any interleaving of its clients', function () 
     const six = model.arrive(6, 1);
     leaveAndSettle(first);
     leaveAndSettle(second);
-    // The one of weight 4 was overtaken twice, which is once for each of two steps: it lets nobody pass who is lighter than 7.
+    // The one of weight 4 was overtaken twice, which is once for each of two steps: it lets nobody pass who is lighter
+    // than 7.
     expect(six.state).to.deep.include({ at: 'asleep', watch: four.child.name });
     expect(five.state).to.deep.include({ at: 'asleep', watch: third.child.name });
     leaveAndSettle(four);

@@ -6,34 +6,52 @@ import { standardDriver } from '../../src/driver/standard-driver.ts';
 import { weightedChild, weightedLockName, type WeightedChild } from '../../src/weighted/weighted-name.ts';
 import { WeightedQueue } from '../../src/weighted/weighted-queue.ts';
 
-const printed = (sequence: number): string => (sequence < 0 ? `-${String(-sequence).padStart(9, '0')}` : String(sequence).padStart(10, '0'));
+const printed = (sequence: number): string =>
+  sequence < 0 ? `-${String(-sequence).padStart(9, '0')}` : String(sequence).padStart(10, '0');
 
 function child(uuid: string, weight: number, overtakesPerWeight: number, sequence: number): WeightedChild {
-  return { name: `${protectedPrefix(uuid, weightedLockName(weight, overtakesPerWeight))}${printed(sequence)}`, weight, overtakesPerWeight, sequence };
+  return {
+    name: `${protectedPrefix(uuid, weightedLockName(weight, overtakesPerWeight))}${printed(sequence)}`,
+    weight,
+    overtakesPerWeight,
+    sequence,
+  };
 }
 
 const weights = fc.integer({ min: 1, max: 10 });
 const overtakes = fc.oneof(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 99 }));
 const sequences = fc.oneof(fc.nat(50), fc.nat(SEQUENCE_MAX));
-const queues = fc.uniqueArray(fc.tuple(fc.uuid(), weights, overtakes, fc.nat(60)), { minLength: 1, maxLength: 25, selector: ([, , , sequence]) => sequence }).chain((raw) => {
-  const children = raw.map((parts) => child(...parts));
-  return fc.record({
-    children: fc.constant(children),
-    shuffled: fc.shuffledSubarray(children, { minLength: children.length }),
-    holder: fc.option(fc.constantFrom(...children), { nil: undefined }),
-    overtakers: fc.array(fc.nat(60), { maxLength: 40 }).map((numbers) => numbers.sort((a, b) => a - b)),
+const queues = fc
+  .uniqueArray(fc.tuple(fc.uuid(), weights, overtakes, fc.nat(60)), {
+    minLength: 1,
+    maxLength: 25,
+    selector: ([, , , sequence]) => sequence,
+  })
+  .chain((raw) => {
+    const children = raw.map((parts) => child(...parts));
+    return fc.record({
+      children: fc.constant(children),
+      shuffled: fc.shuffledSubarray(children, { minLength: children.length }),
+      holder: fc.option(fc.constantFrom(...children), { nil: undefined }),
+      overtakers: fc.array(fc.nat(60), { maxLength: 40 }).map((numbers) => numbers.sort((a, b) => a - b)),
+    });
   });
-});
 type Queue = typeof queues extends fc.Arbitrary<infer T> ? T : never;
 
-const claimOf = ({ holder, overtakers }: Queue) => ({ holder: holder?.name ?? child('00000000-0000-4000-8000-000000000000', 1, 1, 61).name, overtakers });
+const claimOf = ({ holder, overtakers }: Queue) => ({
+  holder: holder?.name ?? child('00000000-0000-4000-8000-000000000000', 1, 1, 61).name,
+  overtakers,
+});
 
 /** The rule as docs/weights.md states it, word by word. */
 function nextByRule(waiters: readonly WeightedChild[], overtakers: readonly number[]): WeightedChild | undefined {
   const overtaken = (one: WeightedChild): number => overtakers.filter((sequence) => sequence > one.sequence).length;
-  const mayPass = (one: WeightedChild, other: WeightedChild): boolean => overtaken(other) < other.overtakesPerWeight * (one.weight - other.weight);
+  const mayPass = (one: WeightedChild, other: WeightedChild): boolean =>
+    overtaken(other) < other.overtakesPerWeight * (one.weight - other.weight);
   const byWeight = waiters.toSorted((a, b) => b.weight - a.weight || a.sequence - b.sequence);
-  return byWeight.find((one) => waiters.every((other) => other.sequence >= one.sequence || other.weight >= one.weight || mayPass(one, other)));
+  return byWeight.find((one) =>
+    waiters.every((other) => other.sequence >= one.sequence || other.weight >= one.weight || mayPass(one, other)),
+  );
 }
 
 function orderByRule({ children, holder, overtakers }: Queue): string[] {
@@ -52,11 +70,17 @@ function orderByRule({ children, holder, overtakers }: Queue): string[] {
 describe('the names of a weighted lock', () => {
   it('say weight, overtakes and sequence', () => {
     fc.assert(
-      fc.property(fc.uuid(), weights, overtakes, fc.oneof(sequences, fc.integer({ min: -(2 ** 31), max: -1 })), (uuid, weight, overtakesPerWeight, sequence) => {
-        const made = child(uuid, weight, overtakesPerWeight, sequence);
-        expect(weightedChild(made.name)).to.deep.equal(made);
-        expect(sequenceOf(made.name, weightedLockName(weight, overtakesPerWeight))).to.equal(sequence);
-      }),
+      fc.property(
+        fc.uuid(),
+        weights,
+        overtakes,
+        fc.oneof(sequences, fc.integer({ min: -(2 ** 31), max: -1 })),
+        (uuid, weight, overtakesPerWeight, sequence) => {
+          const made = child(uuid, weight, overtakesPerWeight, sequence);
+          expect(weightedChild(made.name)).to.deep.equal(made);
+          expect(sequenceOf(made.name, weightedLockName(weight, overtakesPerWeight))).to.equal(sequence);
+        },
+      ),
     );
   });
 
@@ -65,18 +89,26 @@ describe('the names of a weighted lock', () => {
       fc.property(fc.uuid(), weights, overtakes, sequences, (uuid, weight, overtakesPerWeight, sequence) => {
         const { name } = child(uuid, weight, overtakesPerWeight, sequence);
         expect(foreignNames([name], 'lock-')).to.deep.equal([name]);
-        for (const plain of [`${protectedPrefix(uuid, 'lock-')}${printed(sequence)}`, `lock-${printed(sequence)}`]) expect(weightedChild(plain)).to.equal(undefined);
+        for (const plain of [`${protectedPrefix(uuid, 'lock-')}${printed(sequence)}`, `lock-${printed(sequence)}`])
+          expect(weightedChild(plain)).to.equal(undefined);
       }),
     );
   });
 
   it('sort before every plain one, so that a Java client waits for them', () => {
     fc.assert(
-      fc.property(fc.uuid(), weights, overtakes, sequences, sequences, (uuid, weight, overtakesPerWeight, sequence, plainSequence) => {
-        const { name } = child(uuid, weight, overtakesPerWeight, sequence);
-        const plain = `${protectedPrefix(uuid, 'lock-')}${printed(plainSequence)}`;
-        expect(standardDriver.sort([plain, name])).to.deep.equal([name, plain]);
-      }),
+      fc.property(
+        fc.uuid(),
+        weights,
+        overtakes,
+        sequences,
+        sequences,
+        (uuid, weight, overtakesPerWeight, sequence, plainSequence) => {
+          const { name } = child(uuid, weight, overtakesPerWeight, sequence);
+          const plain = `${protectedPrefix(uuid, 'lock-')}${printed(plainSequence)}`;
+          expect(standardDriver.sort([plain, name])).to.deep.equal([name, plain]);
+        },
+      ),
     );
   });
 
@@ -103,20 +135,40 @@ describe('the names of a weighted lock', () => {
 describe('a claim', () => {
   it('is read as it was written', () => {
     fc.assert(
-      fc.property(fc.uuid(), weights, overtakes, sequences, fc.array(fc.nat(SEQUENCE_MAX)), (uuid, weight, overtakesPerWeight, sequence, numbers) => {
-        const claim = { holder: child(uuid, weight, overtakesPerWeight, sequence).name, overtakers: numbers.sort((a, b) => a - b) };
-        expect(decodeClaim(encodeClaim(claim))).to.deep.equal(claim);
-      }),
+      fc.property(
+        fc.uuid(),
+        weights,
+        overtakes,
+        sequences,
+        fc.array(fc.nat(SEQUENCE_MAX)),
+        (uuid, weight, overtakesPerWeight, sequence, numbers) => {
+          const claim = {
+            holder: child(uuid, weight, overtakesPerWeight, sequence).name,
+            overtakers: numbers.sort((a, b) => a - b),
+          };
+          expect(decodeClaim(encodeClaim(claim))).to.deep.equal(claim);
+        },
+      ),
     );
   });
 
   it('is not what anybody else writes, and an empty znode has none', () => {
     expect(decodeClaim(new Uint8Array(0))).to.equal('none');
-    for (const text of ['127.0.0.1', '{}', 'null', '[]', '7', '{"holder":"lock-0000000001","overtakers":[]}', '{"holder":7,"overtakers":[]}', '{']) {
+    for (const text of [
+      '127.0.0.1',
+      '{}',
+      'null',
+      '[]',
+      '7',
+      '{"holder":"lock-0000000001","overtakers":[]}',
+      '{"holder":7,"overtakers":[]}',
+      '{',
+    ]) {
       expect(decodeClaim(Buffer.from(text)), text).to.equal('foreign');
     }
     const { name: holder } = child('6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a', 1, 1, 1);
-    for (const overtakers of [undefined, {}, ['1'], [1.5], [null]]) expect(decodeClaim(Buffer.from(JSON.stringify({ holder, overtakers })))).to.equal('foreign');
+    for (const overtakers of [undefined, {}, ['1'], [1.5], [null]])
+      expect(decodeClaim(Buffer.from(JSON.stringify({ holder, overtakers })))).to.equal('foreign');
     fc.assert(fc.property(fc.uint8Array({ minLength: 1 }), (data) => decodeClaim(data) === 'foreign'));
   });
 });
@@ -126,10 +178,17 @@ describe('the queue of a weighted lock, whoever is there', () => {
     fc.assert(
       fc.property(queues, (queue) => {
         const seen = new WeightedQueue(queue.shuffled, claimOf(queue));
-        const next = nextByRule(queue.children.filter((one) => one !== queue.holder), queue.overtakers);
+        const next = nextByRule(
+          queue.children.filter((one) => one !== queue.holder),
+          queue.overtakers,
+        );
         const standings = queue.children.map(({ name }) => ({ name, is: seen.standingOf(name).is }));
-        expect(standings.filter(({ is }) => is === 'holder').map(({ name }) => name)).to.deep.equal(queue.holder ? [queue.holder.name] : []);
-        expect(standings.filter(({ is }) => is === 'next').map(({ name }) => name)).to.deep.equal(queue.holder || !next ? [] : [next.name]);
+        expect(standings.filter(({ is }) => is === 'holder').map(({ name }) => name)).to.deep.equal(
+          queue.holder ? [queue.holder.name] : [],
+        );
+        expect(standings.filter(({ is }) => is === 'next').map(({ name }) => name)).to.deep.equal(
+          queue.holder || !next ? [] : [next.name],
+        );
       }),
     );
   });
@@ -149,7 +208,8 @@ describe('the queue of a weighted lock, whoever is there', () => {
       fc.property(queues, (queue) => {
         const next = nextByRule(queue.children, queue.overtakers);
         expect(next).to.not.equal(undefined);
-        for (const one of queue.children) if (next && one.sequence < next.sequence) expect(one.weight).to.be.lessThan(next.weight);
+        for (const one of queue.children)
+          if (next && one.sequence < next.sequence) expect(one.weight).to.be.lessThan(next.weight);
       }),
     );
   });
@@ -165,10 +225,15 @@ describe('the queue of a weighted lock, whoever is there', () => {
           expect(standing.watch).to.not.equal(name);
           expect(children.map((one) => one.name)).to.include(standing.watch);
           // Any of the others may leave, and newcomers may come.
-          const left = children.filter((one) => one.name === name || one.name === standing.watch || (numbers.next().value ?? 0) % 2 === 0);
+          const left = children.filter(
+            (one) => one.name === name || one.name === standing.watch || (numbers.next().value ?? 0) % 2 === 0,
+          );
           const later = [child('00000000-0000-4000-8000-000000000001', ((numbers.next().value ?? 0) % 10) + 1, 1, 100)];
           const isFree = standing.watch !== holder?.name;
-          const then = new WeightedQueue([...left.filter((one) => !isFree || one !== holder), ...later], claimOf(queue));
+          const then = new WeightedQueue(
+            [...left.filter((one) => !isFree || one !== holder), ...later],
+            claimOf(queue),
+          );
           expect(then.standingOf(name).is).to.equal('waiting');
         }
       }),
@@ -182,7 +247,8 @@ describe('the queue of a weighted lock, whoever is there', () => {
         const waiters = queue.children.filter((one) => one !== queue.holder).sort((a, b) => a.sequence - b.sequence);
         for (const one of waiters) {
           const before = waiters.findLast(({ weight, sequence }) => weight === one.weight && sequence < one.sequence);
-          if (before) expect(seen.standingOf(one.name)).to.deep.equal({ is: 'waiting', watch: before.name, watchesClaim: false });
+          if (before)
+            expect(seen.standingOf(one.name)).to.deep.equal({ is: 'waiting', watch: before.name, watchesClaim: false });
         }
       }),
     );
@@ -193,13 +259,18 @@ describe('the queue of a weighted lock, whoever is there', () => {
       fc.property(queues, (queue) => {
         const { children, holder, overtakers } = queue;
         const seen = new WeightedQueue(children, claimOf(queue));
-        const next = nextByRule(children.filter((one) => one !== holder), overtakers);
+        const next = nextByRule(
+          children.filter((one) => one !== holder),
+          overtakers,
+        );
         if (next === undefined) return;
         const claim = seen.claimOf(next.name);
         expect(claim.holder).to.equal(next.name);
-        const after = (sequence: number, numbers: readonly number[]): number[] => numbers.filter((one) => one > sequence).sort((a, b) => a - b);
+        const after = (sequence: number, numbers: readonly number[]): number[] =>
+          numbers.filter((one) => one > sequence).sort((a, b) => a - b);
         const waiters = children.filter((one) => one !== holder && one !== next);
-        for (const { sequence } of waiters) expect(after(sequence, claim.overtakers)).to.deep.equal(after(sequence, [...overtakers, next.sequence]));
+        for (const { sequence } of waiters)
+          expect(after(sequence, claim.overtakers)).to.deep.equal(after(sequence, [...overtakers, next.sequence]));
         const earliest = Math.min(...waiters.map(({ sequence }) => sequence));
         expect(claim.overtakers.filter((sequence) => sequence <= earliest)).to.deep.equal([]);
       }),

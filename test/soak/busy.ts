@@ -1,4 +1,5 @@
-// npm run soak:busy [-- minutes]: holds of 4 s sessions while every core is kept busy by others: none may be lost, for no server failed.
+// npm run soak:busy [-- minutes]: holds of 4 s sessions while every core is kept busy by others: none may be lost, for
+// no server failed.
 import { Worker } from 'node:worker_threads';
 import { availableParallelism } from 'node:os';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
@@ -14,7 +15,9 @@ const losses: string[] = [];
 let leastLeftMs = Infinity;
 let grants = 0;
 
-const clients = await Promise.all(Array.from({ length: 8 }, () => LockClient.connect(ensemble.connectString, { sessionTimeoutMs })));
+const clients = await Promise.all(
+  Array.from({ length: 8 }, () => LockClient.connect(ensemble.connectString, { sessionTimeoutMs })),
+);
 const states: string[] = [];
 await Promise.all(
   clients.map(async (client, index) => {
@@ -34,7 +37,9 @@ await Promise.all(
 );
 burners.forEach((burner) => void burner.terminate());
 await Promise.all(clients.map((client) => client.close()));
-console.log(`${minutes} minutes, ${clients.length} holders, ${burners.length} busy threads: ${grants} holds, ${losses.length} lost, ${states.filter((state) => state === 'suspended').length} times suspended, at least ${Math.round(leastLeftMs)} ms of deadline left`);
+console.log(
+  `${minutes} minutes, ${clients.length} holders, ${burners.length} busy threads: ${grants} holds, ${losses.length} lost, ${states.filter((state) => state === 'suspended').length} times suspended, at least ${Math.round(leastLeftMs)} ms of deadline left`,
+);
 if (losses.length > 0) {
   console.error(losses.join('\n'));
   process.exitCode = 1;

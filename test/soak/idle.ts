@@ -1,4 +1,5 @@
-// npm run soak:idle [-- minutes]: is an acquire after a long idle time as fast as the first, and is the session the same?
+// npm run soak:idle [-- minutes]: is an acquire after a long idle time as fast as the first, and is the session the
+// same?
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
 import { testPath } from '../../harness/test-path.ts';
 import { startServer } from '../../harness/zookeeper-server.ts';
@@ -23,7 +24,9 @@ for (let round = 0; round < 100; round += 1) warm.push(await milliseconds());
 await new Promise((resolve) => setTimeout(resolve, minutes * 60_000));
 const afterIdle = await milliseconds();
 const median = warm.sort((a, b) => a - b)[50] ?? NaN;
-console.log(`first ${first.toFixed(2)} ms, median of the next hundred ${median.toFixed(2)} ms, after ${minutes} idle minutes ${afterIdle.toFixed(2)} ms`);
+console.log(
+  `first ${first.toFixed(2)} ms, median of the next hundred ${median.toFixed(2)} ms, after ${minutes} idle minutes ${afterIdle.toFixed(2)} ms`,
+);
 if (client.session.id !== sessionId) {
   console.error('the session is another one');
   process.exitCode = 1;

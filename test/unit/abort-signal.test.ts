@@ -3,7 +3,6 @@ import { abortReason, listenForAbort, throwIfAborted } from '../../src/support/a
 import { abortHubs } from '../../src/support/abort-hubs.ts';
 import { OldSignal } from '../../harness/old-signal.ts';
 
-
 /** What a listener has heard so far. */
 function heardOf(signal: AbortSignal): { readonly reasons: unknown[]; readonly stop: () => void } {
   const reasons: unknown[] = [];
@@ -16,7 +15,9 @@ describe('an AbortSignal of whatever make', () => {
     throwIfAborted(undefined);
     throwIfAborted(old.signal);
     old.abort();
-    expect(() => throwIfAborted(old.signal)).to.throw(DOMException, 'This operation was aborted').with.property('name', 'AbortError');
+    expect(() => throwIfAborted(old.signal))
+      .to.throw(DOMException, 'This operation was aborted')
+      .with.property('name', 'AbortError');
     const { reason } = AbortSignal.abort() as { reason: Error };
     expect(abortReason(old.signal)).to.have.property('message', reason.message);
     expect(abortReason(AbortSignal.abort('enough'))).to.equal('enough');

@@ -4,8 +4,15 @@ import { accountText, checkAuth, checkedAcl } from '../../src/client/access-righ
 import { anyone, creatorOnly, digest, digestId, permission } from '../../harness/account.ts';
 
 const alice = digest('alice:open sesame');
-const entry = (scheme: string, id: string, permissions: number = permission.all): AclEntry => ({ permissions, scheme, id });
-const check = (acl: AclProvider, auth: readonly Credential[] = [alice]): (() => unknown) => () => checkedAcl(acl, auth);
+const entry = (scheme: string, id: string, permissions: number = permission.all): AclEntry => ({
+  permissions,
+  scheme,
+  id,
+});
+const check =
+  (acl: AclProvider, auth: readonly Credential[] = [alice]): (() => unknown) =>
+  () =>
+    checkedAcl(acl, auth);
 const enough = permission.read | permission.create | permission.delete;
 
 describe('an ACL', () => {
@@ -14,13 +21,37 @@ describe('an ACL', () => {
     ['with just enough for the world', [anyone(enough)], []],
     ['for the creator only', creatorOnly, [alice]],
     ['for the creator by its hash', [entry('digest', digestId('alice:open sesame'))], [alice]],
-    ['for one of several accounts', [entry('digest', digestId('alice:open sesame'))], [digest('bob:under the rose'), alice]],
-    ['that gives what is needed in parts', [anyone(permission.read), entry('auth', '', permission.create), entry('digest', digestId('alice:open sesame'), permission.delete)], [alice]],
+    [
+      'for one of several accounts',
+      [entry('digest', digestId('alice:open sesame'))],
+      [digest('bob:under the rose'), alice],
+    ],
+    [
+      'that gives what is needed in parts',
+      [
+        anyone(permission.read),
+        entry('auth', '', permission.create),
+        entry('digest', digestId('alice:open sesame'), permission.delete),
+      ],
+      [alice],
+    ],
     ['for an address, which only the servers know', [entry('ip', '10.0.0.0/8'), entry('ip', '::1')], []],
     ['of a scheme that only the servers know', [entry('sasl', 'alice@EXAMPLE.COM')], []],
-    ['for an account whose hash is longer, as servers may be configured', [entry('digest', `alice:${'A'.repeat(43)}=`)], [alice]],
-    ['for another account, by the superuser', [entry('digest', digestId('bob:under the rose'))], [digest('super:user')]],
-    ['for another account, by one of a scheme that only the servers know', [entry('digest', digestId('bob:under the rose'))], [{ scheme: 'custom', credentials: 'x' }]],
+    [
+      'for an account whose hash is longer, as servers may be configured',
+      [entry('digest', `alice:${'A'.repeat(43)}=`)],
+      [alice],
+    ],
+    [
+      'for another account, by the superuser',
+      [entry('digest', digestId('bob:under the rose'))],
+      [digest('super:user')],
+    ],
+    [
+      'for another account, by one of a scheme that only the servers know',
+      [entry('digest', digestId('bob:under the rose'))],
+      [{ scheme: 'custom', credentials: 'x' }],
+    ],
   ] as const) {
     it(`${what} is accepted`, () => {
       const { aclFor, aclForParents, aclSchemes } = checkedAcl(acl, auth);
@@ -32,28 +63,53 @@ describe('an ACL', () => {
 
   for (const missing of [permission.read, permission.create, permission.delete]) {
     it(`that does not give permission ${missing} is refused: no lock works below such a znode`, () => {
-      expect(check([anyone(permission.all & ~missing)])).to.throw(TypeError, `(${missing}) to the account digest "alice"`);
-      expect(check([anyone(permission.all & ~missing)], [])).to.throw(TypeError, `(${missing}) to a client without the option \`auth\`:`);
+      expect(check([anyone(permission.all & ~missing)])).to.throw(
+        TypeError,
+        `(${missing}) to the account digest "alice"`,
+      );
+      expect(check([anyone(permission.all & ~missing)], [])).to.throw(
+        TypeError,
+        `(${missing}) to a client without the option \`auth\`:`,
+      );
     });
   }
 
   it('that gives all rights to another account is refused', () => {
-    for (const id of [digestId('bob:open sesame'), digestId('alice:open barley')]) expect(check([entry('digest', id)])).to.throw(TypeError, 'does not give read (1), create (4), delete (8)');
-    expect(check([entry('digest', digestId('alice:open sesame'))], [])).to.throw(TypeError, 'to a client without the option `auth`');
+    for (const id of [digestId('bob:open sesame'), digestId('alice:open barley')])
+      expect(check([entry('digest', id)])).to.throw(TypeError, 'does not give read (1), create (4), delete (8)');
+    expect(check([entry('digest', digestId('alice:open sesame'))], [])).to.throw(
+      TypeError,
+      'to a client without the option `auth`',
+    );
   });
 
   it('that no server takes is refused, and its id not shown where it may be a password', () => {
     expect(check([entry('auth', '')], [])).to.throw(TypeError, 'none is given');
     expect(check([entry('world', 'alice')])).to.throw(TypeError, "the id of scheme 'world' is 'anyone'");
-    for (const id of ['alice', 'alice:', ':hunter2', 'alice:hunter2', `alice:bob:${'A'.repeat(27)}=`, `alice:${'A'.repeat(27)}= `]) expect(check([entry('digest', id)])).to.throw(TypeError, /^(?!.*hunter2).*scheme 'digest'/);
-    for (const id of ['10.0.0.1/33', '::1/129', 'localhost', '10.0.0.0/8/8', '10.0.0.0/', '']) expect(check([entry('ip', id)])).to.throw(TypeError, `got ${JSON.stringify(id)}`);
+    for (const id of [
+      'alice',
+      'alice:',
+      ':hunter2',
+      'alice:hunter2',
+      `alice:bob:${'A'.repeat(27)}=`,
+      `alice:${'A'.repeat(27)}= `,
+    ])
+      expect(check([entry('digest', id)])).to.throw(TypeError, /^(?!.*hunter2).*scheme 'digest'/);
+    for (const id of ['10.0.0.1/33', '::1/129', 'localhost', '10.0.0.0/8/8', '10.0.0.0/', ''])
+      expect(check([entry('ip', id)])).to.throw(TypeError, `got ${JSON.stringify(id)}`);
   });
 
   it('of a function is checked whenever it is asked, for what this client needs there', () => {
     const readOnly = [anyone(permission.read)];
-    const { aclFor, aclForParents, aclSchemes } = checkedAcl((path) => (path.startsWith('/locks') ? readOnly : [anyone(permission.create)]), []);
+    const { aclFor, aclForParents, aclSchemes } = checkedAcl(
+      (path) => (path.startsWith('/locks') ? readOnly : [anyone(permission.create)]),
+      [],
+    );
     expect(aclFor('/locks/a/holder')).to.deep.equal(readOnly);
-    expect(() => aclForParents('/locks', '/locks/a')).to.throw(TypeError, 'Expected `acl("/locks")` to let this client use the locks that it creates, got an ACL that does not give create (4) to');
+    expect(() => aclForParents('/locks', '/locks/a')).to.throw(
+      TypeError,
+      'Expected `acl("/locks")` to let this client use the locks that it creates, got an ACL that does not give create (4) to',
+    );
     expect(() => aclForParents('/locks/a', '/locks/a')).to.throw(TypeError, 'does not give create (4), delete (8) to');
     // Above the lock's own znode, to create is enough.
     expect(aclForParents('/other', '/other/a')).to.deep.equal([anyone(permission.create)]);
@@ -72,7 +128,10 @@ describe('an account', () => {
   });
 
   it('of scheme digest has a user and a colon; of others, whatever the servers know', () => {
-    expect(checkAuth([alice, digest('bob:'), digest('carol:a:b'), { scheme: 'custom', credentials: 'token' }])).to.have.length(4);
-    for (const credentials of ['', 'alice', ':open sesame']) expect(() => checkAuth([digest(credentials)])).to.throw(TypeError, /^(?!.*sesame).*'user:password'/);
+    expect(
+      checkAuth([alice, digest('bob:'), digest('carol:a:b'), { scheme: 'custom', credentials: 'token' }]),
+    ).to.have.length(4);
+    for (const credentials of ['', 'alice', ':open sesame'])
+      expect(() => checkAuth([digest(credentials)])).to.throw(TypeError, /^(?!.*sesame).*'user:password'/);
   });
 });

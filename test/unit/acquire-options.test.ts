@@ -1,6 +1,11 @@
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
-import { checkAcquireOptions, checkTryOptions, checkWaitOptions, type AcquireOptions } from '../../src/mutex/acquire-options.ts';
+import {
+  checkAcquireOptions,
+  checkTryOptions,
+  checkWaitOptions,
+  type AcquireOptions,
+} from '../../src/mutex/acquire-options.ts';
 
 describe('the options of an acquire', () => {
   const refused: [Record<string, unknown>, typeof TypeError | typeof RangeError, string][] = [
@@ -10,13 +15,37 @@ describe('the options of an acquire', () => {
     [{ leaseMs: 0.9 }, RangeError, 'Expected `leaseMs` to be a finite number of milliseconds ≥ 1, got 0.9'],
     [{ leaseMs: Infinity }, RangeError, 'Expected `leaseMs` to be a finite number of milliseconds ≥ 1, got Infinity'],
     [{ leaseMs: NaN }, RangeError, 'Expected `leaseMs` to be a finite number of milliseconds ≥ 1, got NaN'],
-    [{ renewEveryMs: 500 }, TypeError, 'Expected `leaseMs` beside `renewEveryMs`, which is 500: there is no lease to renew'],
-    [{ leaseMs: 1_000, renewEveryMs: 0 }, RangeError, 'Expected `renewEveryMs` to be a finite number of milliseconds ≥ 1, got 0'],
-    [{ leaseMs: 1_000, renewEveryMs: 2_000 }, RangeError, 'Expected `renewEveryMs` to be less than `leaseMs`, which is 1000, got 2000'],
-    [{ leaseMs: 1_000, renewEveryMs: 1_000 }, RangeError, 'Expected `renewEveryMs` to be less than `leaseMs`, which is 1000, got 1000'],
-    [{ data: 'worker 7' }, TypeError, "Expected `data` to be a Uint8Array, such as a Buffer, or 'owner', got \"worker 7\""],
+    [
+      { renewEveryMs: 500 },
+      TypeError,
+      'Expected `leaseMs` beside `renewEveryMs`, which is 500: there is no lease to renew',
+    ],
+    [
+      { leaseMs: 1_000, renewEveryMs: 0 },
+      RangeError,
+      'Expected `renewEveryMs` to be a finite number of milliseconds ≥ 1, got 0',
+    ],
+    [
+      { leaseMs: 1_000, renewEveryMs: 2_000 },
+      RangeError,
+      'Expected `renewEveryMs` to be less than `leaseMs`, which is 1000, got 2000',
+    ],
+    [
+      { leaseMs: 1_000, renewEveryMs: 1_000 },
+      RangeError,
+      'Expected `renewEveryMs` to be less than `leaseMs`, which is 1000, got 1000',
+    ],
+    [
+      { data: 'worker 7' },
+      TypeError,
+      'Expected `data` to be a Uint8Array, such as a Buffer, or \'owner\', got "worker 7"',
+    ],
     [{ data: new Uint8Array(512 * 1_024 + 1) }, RangeError, 'Expected `data` to be at most 524288 bytes, got 524289'],
-    [{ lease: 500 }, TypeError, 'Unknown option `lease` of acquire: accepted are timeoutMs, signal, leaseMs, renewEveryMs, data'],
+    [
+      { lease: 500 },
+      TypeError,
+      'Unknown option `lease` of acquire: accepted are timeoutMs, signal, leaseMs, renewEveryMs, data',
+    ],
   ];
   for (const [options, kind, message] of refused) {
     it(`are refused with ${message.slice(0, 120)}`, () => {
@@ -26,7 +55,8 @@ describe('the options of an acquire', () => {
   }
 
   it('are taken as far as they go', () => {
-    for (const leaseMs of [1, 1.5, 2 ** 31, Number.MAX_VALUE]) expect(checkAcquireOptions('acquire', { leaseMs })).to.deep.equal({ leaseMs });
+    for (const leaseMs of [1, 1.5, 2 ** 31, Number.MAX_VALUE])
+      expect(checkAcquireOptions('acquire', { leaseMs })).to.deep.equal({ leaseMs });
     checkAcquireOptions('acquire', { leaseMs: 2, renewEveryMs: 1, data: new Uint8Array(512 * 1_024) });
     checkAcquireOptions('acquire', { leaseMs: undefined, renewEveryMs: undefined, data: undefined });
   });
@@ -36,11 +66,17 @@ describe('the options of an acquire', () => {
     expect(checkTryOptions(500)).to.deep.equal({ timeoutMs: 500 });
     expect(checkTryOptions({ leaseMs: 500 })).to.deep.equal({ timeoutMs: 0, leaseMs: 500 });
     expect(checkTryOptions({ timeoutMs: 300 })).to.deep.equal({ timeoutMs: 300 });
-    expect(() => checkTryOptions(null as unknown as AcquireOptions)).to.throw(TypeError, 'Expected `tryAcquire options` to be a plain object');
-    expect(() => checkTryOptions('500' as unknown as number)).to.throw(TypeError, 'Expected `timeoutMs` to be a number of milliseconds ≥ 0, got "500"');
+    expect(() => checkTryOptions(null as unknown as AcquireOptions)).to.throw(
+      TypeError,
+      'Expected `tryAcquire options` to be a plain object',
+    );
+    expect(() => checkTryOptions('500' as unknown as number)).to.throw(
+      TypeError,
+      'Expected `timeoutMs` to be a number of milliseconds ≥ 0, got "500"',
+    );
   });
 
-  it('are copied, data included: what happens to the caller\'s object afterwards changes nothing', () => {
+  it("are copied, data included: what happens to the caller's object afterwards changes nothing", () => {
     const data = Buffer.from('worker 7');
     const options = { timeoutMs: 1, leaseMs: 1_000, renewEveryMs: 500, data };
     const checked = checkAcquireOptions('acquire', options);
@@ -58,6 +94,9 @@ describe('the options of an acquire', () => {
   });
 
   it('of a call that acquires nothing are fewer', () => {
-    expect(() => checkWaitOptions('forceRelease', { leaseMs: 500 } as object)).to.throw(TypeError, 'Unknown option `leaseMs` of forceRelease: accepted are timeoutMs, signal');
+    expect(() => checkWaitOptions('forceRelease', { leaseMs: 500 } as object)).to.throw(
+      TypeError,
+      'Unknown option `leaseMs` of forceRelease: accepted are timeoutMs, signal',
+    );
   });
 });

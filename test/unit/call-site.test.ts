@@ -9,7 +9,9 @@ describe('where the application has called the library', () => {
       return asked();
     }
     const place = handler();
-    expect(place).to.match(/^asked \(.*call-site\.test\.ts:\d+:\d+\), called by handler \(.*call-site\.test\.ts:\d+:\d+\), called by /);
+    expect(place).to.match(
+      /^asked \(.*call-site\.test\.ts:\d+:\d+\), called by handler \(.*call-site\.test\.ts:\d+:\d+\), called by /,
+    );
     expect(place).not.to.contain('src/support').and.not.to.contain('\n');
   });
 

@@ -2,12 +2,22 @@ import { expect } from 'chai';
 import { InvalidPathError } from '../../src/zookeeper/invalid-path-error.ts';
 import { checkClientOptions, type LockClientOptions } from '../../src/client/client-options.ts';
 
-const check = (options: unknown): (() => unknown) => () => checkClientOptions(options as LockClientOptions);
+const check =
+  (options: unknown): (() => unknown) =>
+  () =>
+    checkClientOptions(options as LockClientOptions);
 
 describe("a client's options", () => {
   it('have defaults, and may be undefined', () => {
-    const { sessionTimeoutMs, connectionTimeoutMs, auth, aclFor } = checkClientOptions({ sessionTimeoutMs: undefined, signal: undefined });
-    expect({ sessionTimeoutMs, connectionTimeoutMs, auth }).to.deep.equal({ sessionTimeoutMs: 30_000, connectionTimeoutMs: 15_000, auth: [] });
+    const { sessionTimeoutMs, connectionTimeoutMs, auth, aclFor } = checkClientOptions({
+      sessionTimeoutMs: undefined,
+      signal: undefined,
+    });
+    expect({ sessionTimeoutMs, connectionTimeoutMs, auth }).to.deep.equal({
+      sessionTimeoutMs: 30_000,
+      connectionTimeoutMs: 15_000,
+      auth: [],
+    });
     expect(aclFor('/a')).to.deep.equal([{ permissions: 31, scheme: 'world', id: 'anyone' }]);
   });
 
@@ -20,20 +30,37 @@ describe("a client's options", () => {
   });
 
   it('are refused where a method is missing, and where there is nothing to have one', () => {
-    for (const retryPolicy of [null, {}, { allowRetry: 5 }]) expect(check({ retryPolicy })).to.throw(TypeError, 'Expected `retryPolicy` to be an object with a method `allowRetry`');
-    for (const logger of [null, {}, { warn: 5 }]) expect(check({ logger })).to.throw(TypeError, 'Expected `logger` to be an object with a method `warn`');
+    for (const retryPolicy of [null, {}, { allowRetry: 5 }])
+      expect(check({ retryPolicy })).to.throw(
+        TypeError,
+        'Expected `retryPolicy` to be an object with a method `allowRetry`',
+      );
+    for (const logger of [null, {}, { warn: 5 }])
+      expect(check({ logger })).to.throw(TypeError, 'Expected `logger` to be an object with a method `warn`');
   });
 
   it('take debug as true or false, and false by default', () => {
     expect([checkClientOptions().debug, checkClientOptions({ debug: true }).debug]).to.deep.equal([false, true]);
-    for (const debug of ['yes', 1, null]) expect(check({ debug })).to.throw(TypeError, 'Expected `debug` to be true or false, got ');
+    for (const debug of ['yes', 1, null])
+      expect(check({ debug })).to.throw(TypeError, 'Expected `debug` to be true or false, got ');
   });
 
-  const badEntries = [null, undefined, {}, 'world', { permissions: 0, scheme: 'world', id: 'anyone' }, { permissions: 32, scheme: 'world', id: 'anyone' }, { permissions: 1, scheme: 5, id: '' }];
+  const badEntries = [
+    null,
+    undefined,
+    {},
+    'world',
+    { permissions: 0, scheme: 'world', id: 'anyone' },
+    { permissions: 32, scheme: 'world', id: 'anyone' },
+    { permissions: 1, scheme: 5, id: '' },
+  ];
   it('are refused with an ACL that no server takes, be it by a provider', () => {
     for (const entry of badEntries) {
       expect(check({ acl: [entry] })).to.throw(TypeError, 'Expected `acl` to be a non-empty array of');
-      expect(() => checkClientOptions({ acl: () => [entry as never] }).aclFor('/a')).to.throw(TypeError, 'Expected `acl("/a")` to be a non-empty array of');
+      expect(() => checkClientOptions({ acl: () => [entry as never] }).aclFor('/a')).to.throw(
+        TypeError,
+        'Expected `acl("/a")` to be a non-empty array of',
+      );
     }
   });
 
@@ -52,7 +79,13 @@ describe("a client's options", () => {
   it('are copied: what happens to them afterwards changes nothing', () => {
     const entry = { permissions: 13, scheme: 'world', id: 'anyone' };
     const credential = { scheme: 'digest', credentials: 'user:secret' };
-    const options = { sessionTimeoutMs: 5_000, connectionTimeoutMs: 5_000, tickTimeMs: 500, acl: [entry], auth: [credential] };
+    const options = {
+      sessionTimeoutMs: 5_000,
+      connectionTimeoutMs: 5_000,
+      tickTimeMs: 500,
+      acl: [entry],
+      auth: [credential],
+    };
     const checked = checkClientOptions(options);
     Object.assign(entry, { permissions: 31 });
     Object.assign(credential, { credentials: 'other:secret' });
@@ -60,7 +93,11 @@ describe("a client's options", () => {
     options.auth.length = 0;
     Object.assign(options, { sessionTimeoutMs: NaN, connectionTimeoutMs: NaN, tickTimeMs: NaN });
     const { sessionTimeoutMs, connectionTimeoutMs, tickTimeMs, auth, aclFor } = checked;
-    expect({ sessionTimeoutMs, connectionTimeoutMs, tickTimeMs }).to.deep.equal({ sessionTimeoutMs: 5_000, connectionTimeoutMs: 5_000, tickTimeMs: 500 });
+    expect({ sessionTimeoutMs, connectionTimeoutMs, tickTimeMs }).to.deep.equal({
+      sessionTimeoutMs: 5_000,
+      connectionTimeoutMs: 5_000,
+      tickTimeMs: 500,
+    });
     expect(auth).to.deep.equal([{ scheme: 'digest', credentials: 'user:secret' }]);
     expect(aclFor('/a')).to.deep.equal([{ permissions: 13, scheme: 'world', id: 'anyone' }]);
   });
@@ -79,7 +116,13 @@ describe("a client's options", () => {
   });
 
   it('are refused with bad credentials, which are not shown', () => {
-    for (const auth of [null, {}, [null], [{ scheme: '', credentials: 'user:hunter2' }], [{ scheme: 'digest', credentials: ['user:hunter2'] }]]) {
+    for (const auth of [
+      null,
+      {},
+      [null],
+      [{ scheme: '', credentials: 'user:hunter2' }],
+      [{ scheme: 'digest', credentials: ['user:hunter2'] }],
+    ]) {
       expect(check({ auth })).to.throw(TypeError, /^Expected `auth` to be an array(?!.*hunter2)/);
     }
   });

@@ -47,7 +47,10 @@ describe('the system clock', () => {
   });
 
   it("does not see a user's fake timers", async () => {
-    const { setTimeout: real, performance: { now } } = globalThis;
+    const {
+      setTimeout: real,
+      performance: { now },
+    } = globalThis;
     globalThis.setTimeout = (() => {
       throw new Error('fake');
     }) as unknown as typeof setTimeout;

@@ -3,7 +3,8 @@ import { readConnectResponse } from '../../src/zookeeper/connect-response.ts';
 import { connectResponse } from '../../harness/fake-server.ts';
 
 const id = 0x1000_0000_1234n;
-const read = (fields: Parameters<typeof connectResponse>[0], askedFor = 0n) => readConnectResponse(connectResponse(fields), askedFor);
+const read = (fields: Parameters<typeof connectResponse>[0], askedFor = 0n) =>
+  readConnectResponse(connectResponse(fields), askedFor);
 
 describe('a ConnectResponse', () => {
   it('grants a session: its id, its password, its timeout', () => {
@@ -38,7 +39,10 @@ describe('a ConnectResponse', () => {
   }
 
   it('with another session than the one that was asked for is refused', () => {
-    expect(() => read({}, id + 1n)).to.throw(RangeError, 'The server granted session 0x100000001234 where 0x100000001235 was asked for');
+    expect(() => read({}, id + 1n)).to.throw(
+      RangeError,
+      'The server granted session 0x100000001234 where 0x100000001235 was asked for',
+    );
   });
 
   it('that grants 100 ms is taken', () => {
@@ -47,6 +51,7 @@ describe('a ConnectResponse', () => {
 
   it('that is cut short anywhere before its last field is refused', () => {
     const whole = connectResponse();
-    for (let length = 4; length < whole.length - 1; length += 1) expect(() => readConnectResponse(whole.subarray(0, length), 0n), `${length} bytes`).to.throw(RangeError);
+    for (let length = 4; length < whole.length - 1; length += 1)
+      expect(() => readConnectResponse(whole.subarray(0, length), 0n), `${length} bytes`).to.throw(RangeError);
   });
 });

@@ -7,7 +7,16 @@ describe('a connect string', () => {
   const taken: [string, { hosts: { host: string; port: number }[]; chroot: string }][] = [
     ['zk1', { hosts: [zk1], chroot: '' }],
     ['zk1:2182', { hosts: [{ host: 'zk1', port: 2182 }], chroot: '' }],
-    ['zk1:1,zk2:65535', { hosts: [{ host: 'zk1', port: 1 }, { host: 'zk2', port: 65535 }], chroot: '' }],
+    [
+      'zk1:1,zk2:65535',
+      {
+        hosts: [
+          { host: 'zk1', port: 1 },
+          { host: 'zk2', port: 65535 },
+        ],
+        chroot: '',
+      },
+    ],
     [' zk1 ,\tzk2:2182\n', { hosts: [zk1, { host: 'zk2', port: 2182 }], chroot: '' }],
     ['zk1,zk1', { hosts: [zk1, zk1], chroot: '' }],
     ['zk1/', { hosts: [zk1], chroot: '' }],
@@ -17,7 +26,16 @@ describe('a connect string', () => {
     ['my_zk-1.example.org.', { hosts: [{ host: 'my_zk-1.example.org.', port: 2181 }], chroot: '' }],
     ['bücher.example', { hosts: [{ host: 'bücher.example', port: 2181 }], chroot: '' }],
     ['[::1]', { hosts: [{ host: '::1', port: 2181 }], chroot: '' }],
-    ['[::1]:2182,[fe80::1%eth0]:1/app', { hosts: [{ host: '::1', port: 2182 }, { host: 'fe80::1%eth0', port: 1 }], chroot: '/app' }],
+    [
+      '[::1]:2182,[fe80::1%eth0]:1/app',
+      {
+        hosts: [
+          { host: '::1', port: 2182 },
+          { host: 'fe80::1%eth0', port: 1 },
+        ],
+        chroot: '/app',
+      },
+    ],
   ];
   for (const [text, parsed] of taken) {
     it(`may be ${JSON.stringify(text)}`, () => {
@@ -74,12 +92,18 @@ describe('a connect string', () => {
   });
 
   it('is refused because of its chroot with the InvalidPathError as the cause', () => {
-    expect(() => parseConnectString('zk1/a/../b')).to.throw(TypeError).with.property('cause').that.is.instanceOf(InvalidPathError);
+    expect(() => parseConnectString('zk1/a/../b'))
+      .to.throw(TypeError)
+      .with.property('cause')
+      .that.is.instanceOf(InvalidPathError);
   });
 
   for (const text of ['user:secret@zk1:2181', 'zk1,user:secret@zk2/app', 'zk://user:secret@zk1:2181,zk2/app']) {
     it(`is refused without repeating the secret in ${text}`, () => {
-      expect(() => parseConnectString(text)).to.throw(TypeError, '***@').with.property('message').that.does.not.include('secret');
+      expect(() => parseConnectString(text))
+        .to.throw(TypeError, '***@')
+        .with.property('message')
+        .that.does.not.include('secret');
     });
   }
 });

@@ -15,7 +15,14 @@ const history = (changes: readonly ConnectionChange[]): ConnectionState[] => {
 
 describe('the connection state', () => {
   it('is connected the first time, and reconnected from then on', () => {
-    expect(history(['up', 'down', 'up', 'down', 'lost', 'up'])).to.deep.equal(['connected', 'suspended', 'reconnected', 'suspended', 'lost', 'reconnected']);
+    expect(history(['up', 'down', 'up', 'down', 'lost', 'up'])).to.deep.equal([
+      'connected',
+      'suspended',
+      'reconnected',
+      'suspended',
+      'lost',
+      'reconnected',
+    ]);
   });
 
   it('is not suspended after it was lost, and not lost before it was connected', () => {

@@ -23,7 +23,8 @@ class Client {
 
 describe('Deadline', () => {
   let client: Client;
-  const deadline = (options: { timeoutMs?: number; signal?: AbortSignal } = {}): Deadline => lockDeadline(client as unknown as LockClient, '/lock', options);
+  const deadline = (options: { timeoutMs?: number; signal?: AbortSignal } = {}): Deadline =>
+    lockDeadline(client as unknown as LockClient, '/lock', options);
   const never = (): (() => void) => () => undefined;
 
   beforeEach(() => {
@@ -61,11 +62,13 @@ describe('Deadline', () => {
 
   it('takes back what it subscribed to, whether woken, failed, over, or woken while it subscribed', async () => {
     let open = 0;
-    const subscribed = (how: (wake: (value: unknown) => void, fail: (error: unknown) => void) => void) => (wake: (value: unknown) => void, fail: (error: unknown) => void) => {
-      open += 1;
-      how(wake, fail);
-      return () => void (open -= 1);
-    };
+    const subscribed =
+      (how: (wake: (value: unknown) => void, fail: (error: unknown) => void) => void) =>
+      (wake: (value: unknown) => void, fail: (error: unknown) => void) => {
+        open += 1;
+        how(wake, fail);
+        return () => void (open -= 1);
+      };
     const one = deadline({ timeoutMs: 10 });
     await one.wait(subscribed((wake) => wake(1)));
     await one.wait(subscribed((wake) => void Promise.resolve().then(wake)));
@@ -97,7 +100,16 @@ describe('Deadline', () => {
     expect(one.isExpired).to.equal(true);
     expect(told).to.have.length(1);
     expect(() => one.check()).to.throw('100 ms');
-    expect((await rejection(one.wait((wake) => { wake(1); return () => undefined; }))).code).to.equal('ERR_LOCK_TIMEOUT');
+    expect(
+      (
+        await rejection(
+          one.wait((wake) => {
+            wake(1);
+            return () => undefined;
+          }),
+        )
+      ).code,
+    ).to.equal('ERR_LOCK_TIMEOUT');
   });
 
   it('tells who asks afterwards', () => {
@@ -121,14 +133,22 @@ describe('Deadline', () => {
     it('is what a call comes to in time', async () => {
       const one = deadline({ timeoutMs: 100 });
       expect(await one.limit(() => Promise.resolve(7), never)).to.equal(7);
-      expect(await rejection(one.limit(() => Promise.reject(new Error('own')), never))).to.have.property('message', 'own');
+      expect(await rejection(one.limit(() => Promise.reject(new Error('own')), never))).to.have.property(
+        'message',
+        'own',
+      );
     });
 
     it('rejects at its deadline, and hands on what comes later', async () => {
       const one = deadline({ timeoutMs: 100 });
       let finish = (_value: number): void => undefined;
       const late: number[] = [];
-      const limited = rejection(one.limit(() => new Promise<number>((resolve) => (finish = resolve)), (value) => late.push(value)));
+      const limited = rejection(
+        one.limit(
+          () => new Promise<number>((resolve) => (finish = resolve)),
+          (value) => late.push(value),
+        ),
+      );
       client.clock.advance(100);
       expect((await limited).code).to.equal('ERR_LOCK_TIMEOUT');
       finish(7);

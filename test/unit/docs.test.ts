@@ -4,7 +4,13 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const pages = ['README.md', 'CONTRIBUTING.md', ...readdirSync(join(root, 'docs')).filter((file) => file.endsWith('.md')).map((file) => `docs/${file}`)];
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  ...readdirSync(join(root, 'docs'))
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => `docs/${file}`),
+];
 
 describe('the documentation', () => {
   for (const page of pages) {
@@ -16,7 +22,9 @@ describe('the documentation', () => {
     });
 
     it(`${page} links to no file that is not there`, () => {
-      const links = [...text.matchAll(/\]\(([^)#\s]+)[^)]*\)/g)].map(([, link = '']) => link).filter((link) => !/^\w+:/.test(link));
+      const links = [...text.matchAll(/\]\(([^)#\s]+)[^)]*\)/g)]
+        .map(([, link = '']) => link)
+        .filter((link) => !/^\w+:/.test(link));
       expect(links.filter((link) => !existsSync(join(root, dirname(page), link)))).to.deep.equal([]);
     });
   }

@@ -23,7 +23,12 @@ describe('names of znodes', () => {
     const uuid = '6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a';
     expect(stickyUuid(uuid)).to.equal('6f1c2f7e-8a1e-8a53-9d7e-2b1f0c9d8e7a');
     expect(hasMarkedUuid(`_c_${stickyUuid(uuid)}-lock-0000000001`)).to.equal(true);
-    for (const name of [`_c_${uuid}-lock-0000000001`, 'lock-0000000001', `_c_${uuid.replaceAll('-', '')}-lock-0000000001`]) expect(hasMarkedUuid(name), name).to.equal(false);
+    for (const name of [
+      `_c_${uuid}-lock-0000000001`,
+      'lock-0000000001',
+      `_c_${uuid.replaceAll('-', '')}-lock-0000000001`,
+    ])
+      expect(hasMarkedUuid(name), name).to.equal(false);
     expect(foreignNames([`_c_${stickyUuid(uuid)}-lock-0000000001`], 'lock-')).to.deep.equal([]);
   });
 
@@ -38,7 +43,14 @@ describe('names of znodes', () => {
       expect(uuidOf(curators.toUpperCase().replace('_C_', '_c_'))).to.equal(uuid.toUpperCase());
     });
 
-    for (const name of ['lock-0000000004', `${uuid}-lock-0000000004`, `_c_${uuid}`, `_c_${hex}0-lock-0000000004`, `x_c_${uuid}-`, '_c_-']) {
+    for (const name of [
+      'lock-0000000004',
+      `${uuid}-lock-0000000004`,
+      `_c_${uuid}`,
+      `_c_${hex}0-lock-0000000004`,
+      `x_c_${uuid}-`,
+      '_c_-',
+    ]) {
       it(`finds none in ${name}`, () => {
         expect(uuidOf(name)).to.equal(undefined);
       });

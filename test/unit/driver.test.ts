@@ -52,7 +52,10 @@ describe('the standard driver', () => {
 
     it('looks at each of 10,000 names once, not once per comparison', () => {
       let looks = 0;
-      const texts = Array.from({ length: 10_000 }, (_, index) => `lock-${String((index * 7919) % 10_000).padStart(10, '0')}`);
+      const texts = Array.from(
+        { length: 10_000 },
+        (_, index) => `lock-${String((index * 7919) % 10_000).padStart(10, '0')}`,
+      );
       const names = texts.map((text) => {
         const lastIndexOf = (part: string) => (looks++, text.lastIndexOf(part));
         return Object.assign(Object(text) as string, { lastIndexOf });
@@ -73,7 +76,10 @@ describe('the standard driver', () => {
     });
 
     it('throws for a name that is not in the list, and names it', () => {
-      expect(() => standardDriver.decide([first], second)).to.throw(RangeError, 'lock-0000000002 is not among the 1 children');
+      expect(() => standardDriver.decide([first], second)).to.throw(
+        RangeError,
+        'lock-0000000002 is not among the 1 children',
+      );
     });
   });
 });

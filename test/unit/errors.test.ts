@@ -6,7 +6,8 @@ describe('an error', () => {
     const theirs = Object.assign(new Error('theirs'), { [Symbol.for('zookeeper-fair-lock/error')]: true });
     expect(theirs).to.be.instanceOf(LockError);
     expect(new LockTimeoutError('/a', 1)).to.be.instanceOf(LockError).and.to.have.property('name', 'LockTimeoutError');
-    for (const other of [new Error('other'), null, undefined, 'text']) expect(other instanceof LockError).to.equal(false);
+    for (const other of [new Error('other'), null, undefined, 'text'])
+      expect(other instanceof LockError).to.equal(false);
     expect(theirs).not.to.be.instanceOf(LockTimeoutError);
   });
 
@@ -19,7 +20,8 @@ describe('an error', () => {
   });
 
   describe('of a connection that took too long', () => {
-    const last = (cause: unknown): string => new ConnectionTimeoutError('zk1:2181', 200, cause).message.split('; last: ')[1]?.split('. Check')[0] ?? '';
+    const last = (cause: unknown): string =>
+      new ConnectionTimeoutError('zk1:2181', 200, cause).message.split('; last: ')[1]?.split('. Check')[0] ?? '';
 
     it('says that nobody answered where nothing failed', () => {
       expect(last(undefined)).to.equal('none of them answered');
@@ -31,7 +33,10 @@ describe('an error', () => {
     });
 
     it('says what each address of a name said, whose own error says nothing', () => {
-      const both = new AggregateError([new Error('connect ECONNREFUSED ::1:1'), new Error('connect ECONNREFUSED 127.0.0.1:1')]);
+      const both = new AggregateError([
+        new Error('connect ECONNREFUSED ::1:1'),
+        new Error('connect ECONNREFUSED 127.0.0.1:1'),
+      ]);
       expect(last(both)).to.equal('connect ECONNREFUSED ::1:1; connect ECONNREFUSED 127.0.0.1:1');
       expect(last(new AggregateError([], 'no address'))).to.equal('no address');
     });

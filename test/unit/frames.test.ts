@@ -23,22 +23,26 @@ function split(splitter: FrameSplitter, chunks: readonly Buffer[]): Buffer[] {
 
 describe('FrameSplitter', () => {
   it('finds the same frames however the stream is cut', () => {
-    fc.assert(fc.property(bodies, cuts, (written, places) => {
-      const frames = written.map(frame);
-      const chunks = cutAt(Buffer.concat(frames), places);
-      expect(split(new FrameSplitter(), chunks)).to.deep.equal(frames);
-    }));
+    fc.assert(
+      fc.property(bodies, cuts, (written, places) => {
+        const frames = written.map(frame);
+        const chunks = cutAt(Buffer.concat(frames), places);
+        expect(split(new FrameSplitter(), chunks)).to.deep.equal(frames);
+      }),
+    );
   });
 
   it('finds them byte by byte, each with the byte that completes it', () => {
-    fc.assert(fc.property(bodies, (written) => {
-      const splitter = new FrameSplitter();
-      for (const whole of written.map(frame)) {
-        const each = [...whole].map((byte) => [...splitter.push(Buffer.of(byte))]);
-        expect(each.pop()).to.deep.equal([whole]);
-        expect(each.flat()).to.deep.equal([]);
-      }
-    }));
+    fc.assert(
+      fc.property(bodies, (written) => {
+        const splitter = new FrameSplitter();
+        for (const whole of written.map(frame)) {
+          const each = [...whole].map((byte) => [...splitter.push(Buffer.of(byte))]);
+          expect(each.pop()).to.deep.equal([whole]);
+          expect(each.flat()).to.deep.equal([]);
+        }
+      }),
+    );
   });
 
   it('keeps the beginning of a frame that comes behind a whole one', () => {
@@ -62,20 +66,32 @@ describe('FrameSplitter', () => {
         return (error as Error).message;
       }
     };
-    expect(guess(Buffer.from('HTTP/1.1 400 Bad Request'))).to.equal('A frame of 1213486160 bytes is not ZooKeeper\'s: the answer begins with the text "HTTP". Is this the clientPort of a ZooKeeper server?');
+    expect(guess(Buffer.from('HTTP/1.1 400 Bad Request'))).to.equal(
+      'A frame of 1213486160 bytes is not ZooKeeper\'s: the answer begins with the text "HTTP". Is this the clientPort of a ZooKeeper server?',
+    );
     expect(guess(Buffer.from('SSH-2.0-OpenSSH'))).to.contain('begins with the text "SSH-"');
     expect(guess(Buffer.of(21, 3, 1, 0, 2, 2, 10))).to.contain('the answer is TLS. Is this the secureClientPort');
     expect(guess(Buffer.of(22, 3, 3, 0, 90))).to.contain('the answer is TLS');
-    for (const bytes of [Buffer.of(21, 4, 1, 0, 2), Buffer.of(0x7f, 0xff, 0xff, 0xff), Buffer.of(0xff, 0xff, 0xff, 0xff)]) expect(guess(bytes)).to.match(/^A frame of -?\d+ bytes is not ZooKeeper's$/);
+    for (const bytes of [
+      Buffer.of(21, 4, 1, 0, 2),
+      Buffer.of(0x7f, 0xff, 0xff, 0xff),
+      Buffer.of(0xff, 0xff, 0xff, 0xff),
+    ])
+      expect(guess(bytes)).to.match(/^A frame of -?\d+ bytes is not ZooKeeper's$/);
   });
 
   it('throws for a length that no server sends, as soon as the length is there', () => {
     const impossible = fc.oneof(fc.integer({ max: -1 }), fc.integer({ min: 64 * 1024 * 1024 + 1, max: 2 ** 31 - 1 }));
-    fc.assert(fc.property(impossible, cuts, (length, places) => {
-      const bytes = Buffer.alloc(4);
-      bytes.writeInt32BE(length);
-      expect(() => split(new FrameSplitter(), cutAt(bytes, places))).to.throw(RangeError, `A frame of ${length} bytes`);
-    }));
+    fc.assert(
+      fc.property(impossible, cuts, (length, places) => {
+        const bytes = Buffer.alloc(4);
+        bytes.writeInt32BE(length);
+        expect(() => split(new FrameSplitter(), cutAt(bytes, places))).to.throw(
+          RangeError,
+          `A frame of ${length} bytes`,
+        );
+      }),
+    );
   });
 
   it('takes a limit of its own for the first frame, and another one for those behind it in the same chunk', () => {
@@ -90,7 +106,9 @@ describe('FrameSplitter', () => {
 
   it('joins a long frame once, not at every chunk', () => {
     const whole = frame(Buffer.alloc(4 * 1024 * 1024, 7));
-    const chunks = Array.from({ length: whole.length / 4096 }, (_, index) => whole.subarray(index * 4096, (index + 1) * 4096));
+    const chunks = Array.from({ length: whole.length / 4096 }, (_, index) =>
+      whole.subarray(index * 4096, (index + 1) * 4096),
+    );
     const concat = Buffer.concat.bind(Buffer);
     let joined = 0;
     Buffer.concat = (list, length) => {

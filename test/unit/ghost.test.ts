@@ -17,14 +17,23 @@ describe('a session that was given up', () => {
   });
 
   it('is dialled with longer and longer pauses, a third of its timeout at most, 250 ms at least', () => {
-    expect([1, 2, 3, 4, 5, 100].map((rounds) => pauseMs(rounds, timeoutMs))).to.deep.equal([250, 500, 1_000, 2_000, timeoutMs / 3, timeoutMs / 3]);
+    expect([1, 2, 3, 4, 5, 100].map((rounds) => pauseMs(rounds, timeoutMs))).to.deep.equal([
+      250,
+      500,
+      1_000,
+      2_000,
+      timeoutMs / 3,
+      timeoutMs / 3,
+    ]);
     expect(pauseMs(3, 300)).to.equal(250);
   });
 });
 
 describe('a new session beside an overdue one', () => {
   it('is opened again after a second, two, four, and so on, a session timeout at most', () => {
-    expect([0, 1, 2, 3, 4, 100].map((fruitless) => probePauseMs(fruitless, 10_000))).to.deep.equal([1_000, 2_000, 4_000, 8_000, 10_000, 10_000]);
+    expect([0, 1, 2, 3, 4, 100].map((fruitless) => probePauseMs(fruitless, 10_000))).to.deep.equal([
+      1_000, 2_000, 4_000, 8_000, 10_000, 10_000,
+    ]);
     expect(probePauseMs(0, 500)).to.equal(500);
   });
 });

@@ -7,7 +7,10 @@ describe('the lease of a hold', () => {
   /** Somebody who holds under a lease, and what that one is told. */
   const holderOf = (lease: HoldLease): { told: string[]; leave: () => void } => {
     const told: string[] = [];
-    return { told, leave: lease.join({ leaseEnded: () => told.push('ended'), leaseRenewed: () => told.push('renewed') }) };
+    return {
+      told,
+      leave: lease.join({ leaseEnded: () => told.push('ended'), leaseRenewed: () => told.push('renewed') }),
+    };
   };
 
   it('ends when its time is over, and not before', () => {
@@ -109,7 +112,10 @@ describe('the lease of a hold', () => {
       lease.renew(2_000);
       time.advance(600);
       expect(lease.endsAt - time.now()).to.equal(2_000);
-      expect(() => lease.renew(300)).to.throw(RangeError, 'Expected `renewEveryMs` to be less than `leaseMs`, which is 300, got 300');
+      expect(() => lease.renew(300)).to.throw(
+        RangeError,
+        'Expected `renewEveryMs` to be less than `leaseMs`, which is 300, got 300',
+      );
       expect(lease.leaseMs).to.equal(2_000);
     });
   });

@@ -43,9 +43,19 @@ describe('the imports of src', () => {
 
   it('are all read by this test: each names a file that is there', () => {
     const graph = imports();
-    const missing = [...graph].flatMap(([file, targets]) => targets.filter((target) => !graph.has(target)).map((target) => `${file} imports ${target}`));
+    const missing = [...graph].flatMap(([file, targets]) =>
+      targets.filter((target) => !graph.has(target)).map((target) => `${file} imports ${target}`),
+    );
     expect(missing).to.deep.equal([]);
     expect(graph.size).to.be.greaterThan(80);
-    expect(circle(new Map([['a', ['b']], ['b', ['c']], ['c', ['b']]]))).to.deep.equal(['b', 'c', 'b']);
+    expect(
+      circle(
+        new Map([
+          ['a', ['b']],
+          ['b', ['c']],
+          ['c', ['b']],
+        ]),
+      ),
+    ).to.deep.equal(['b', 'c', 'b']);
   });
 });

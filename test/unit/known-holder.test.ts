@@ -22,7 +22,14 @@ describe('the holder that a waiter has seen', () => {
     rememberHolder(session, '/a/b/first', { data: Buffer.from('10.0.0.1'), stat });
     rememberHolder(session, '/a/b/second', { data: Buffer.from('10.0.0.2'), stat });
     rememberHolder(session, '/a/other', { data: ownerData(), stat });
-    expect(knownHolder(session, '/a/b')).to.deep.equal({ path: '/a/b/second', sessionId: '0x1234', host: '10.0.0.2', pid: undefined, heldSince: undefined, queuedSince: new Date('2026-01-02T00:00:00Z') });
+    expect(knownHolder(session, '/a/b')).to.deep.equal({
+      path: '/a/b/second',
+      sessionId: '0x1234',
+      host: '10.0.0.2',
+      pid: undefined,
+      heldSince: undefined,
+      queuedSince: new Date('2026-01-02T00:00:00Z'),
+    });
     expect(knownHolder(session, '/a')).to.include({ path: '/a/other', pid: process.pid });
     expect(knownHolder(session, '/a/b/first')).to.equal(undefined);
     expect(knownHolder(watching(), '/a')).to.equal(undefined);
@@ -39,7 +46,8 @@ describe('the holder that a waiter has seen', () => {
   });
 
   it('is forgotten behind a thousand newer ones', () => {
-    for (let lock = 0; lock <= 1_000; lock += 1) rememberHolder(session, `/${lock}/holder`, { data: Buffer.alloc(0), stat });
+    for (let lock = 0; lock <= 1_000; lock += 1)
+      rememberHolder(session, `/${lock}/holder`, { data: Buffer.alloc(0), stat });
     expect(knownHolder(session, '/0')).to.equal(undefined);
     expect(knownHolder(session, '/1')).not.to.equal(undefined);
     // Seen again, it is the newest.

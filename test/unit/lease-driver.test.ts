@@ -3,7 +3,11 @@ import { LeaseDriver } from '../../src/semaphore/lease-driver.ts';
 
 const driverOf = (maxLeases: number): LeaseDriver => new LeaseDriver(() => maxLeases);
 
-const uuids = ['9d3a40af-0a1b-4c2d-8e3f-405162738495', '1d3a40af-0a1b-4c2d-8e3f-405162738495', '5d3a40af-0a1b-4c2d-8e3f-405162738495'];
+const uuids = [
+  '9d3a40af-0a1b-4c2d-8e3f-405162738495',
+  '1d3a40af-0a1b-4c2d-8e3f-405162738495',
+  '5d3a40af-0a1b-4c2d-8e3f-405162738495',
+];
 const [first = '', second = '', third = ''] = uuids.map((uuid, index) => `_c_${uuid}-lease-000000000${index}`);
 
 describe('the driver of leases', () => {
@@ -21,7 +25,9 @@ describe('the driver of leases', () => {
     [3, [true, true, true]],
   ] as const) {
     it(`with ${maxLeases} leases lets the first ${Math.max(0, maxLeases)} in`, () => {
-      expect([first, second, third].map((ours) => driverOf(maxLeases).decide([first, second, third], ours).held)).to.deep.equal(held);
+      expect(
+        [first, second, third].map((ours) => driverOf(maxLeases).decide([first, second, third], ours).held),
+      ).to.deep.equal(held);
     });
   }
 

@@ -14,18 +14,24 @@ describe('the address that a lock writes into its znode', () => {
   const on = (...addresses: [address: string, family: 'IPv4' | 'IPv6', where: 'internal' | 'external'][]): string => {
     os.networkInterfaces = () => ({
       gone: undefined,
-      eth0: addresses.map(([address, family, where]) => ({ address, family, internal: where === 'internal' }) as NetworkInterfaceInfo),
+      eth0: addresses.map(
+        ([address, family, where]) => ({ address, family, internal: where === 'internal' }) as NetworkInterfaceInfo,
+      ),
     });
     syncBuiltinESMExports();
     return localAddress();
   };
 
   it('is the first IPv4 address that others can reach', () => {
-    expect(on(['127.0.0.1', 'IPv4', 'internal'], ['fe80::1', 'IPv6', 'external'], ['10.0.0.7', 'IPv4', 'external'])).to.equal('10.0.0.7');
+    expect(
+      on(['127.0.0.1', 'IPv4', 'internal'], ['fe80::1', 'IPv6', 'external'], ['10.0.0.7', 'IPv4', 'external']),
+    ).to.equal('10.0.0.7');
   });
 
   it('is an IPv6 address where there is no other', () => {
-    expect(on(['127.0.0.1', 'IPv4', 'internal'], ['::1', 'IPv6', 'internal'], ['2001:db8::1', 'IPv6', 'external'])).to.equal('2001:db8::1');
+    expect(
+      on(['127.0.0.1', 'IPv4', 'internal'], ['::1', 'IPv6', 'internal'], ['2001:db8::1', 'IPv6', 'external']),
+    ).to.equal('2001:db8::1');
   });
 
   it('is 127.0.0.1 where nobody can reach anybody', () => {

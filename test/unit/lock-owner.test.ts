@@ -4,16 +4,36 @@ import { ownerData, ownerIn, thisOwner } from '../../src/internals/lock-owner.ts
 
 describe('the owner of a lock', () => {
   it('is read from what it has written, as it sees itself', () => {
-    expect(ownerIn(ownerData(), '0x1')).to.deep.equal(thisOwner('0x1')).and.to.deep.equal({ host: hostname(), pid: process.pid, sessionId: '0x1' });
+    expect(ownerIn(ownerData(), '0x1'))
+      .to.deep.equal(thisOwner('0x1'))
+      .and.to.deep.equal({ host: hostname(), pid: process.pid, sessionId: '0x1' });
   });
 
-  for (const data of ['', '127.0.0.1', '__REVOKE__', '{', '{}', 'null', '[1]', '{"host":"a"}', '{"pid":7}', '{"host":7,"pid":7}', '{"host":"a","pid":"7"}', '{"host":"a","pid":1.5}', `{"host":"${'a'.repeat(600)}","pid":7}`]) {
+  for (const data of [
+    '',
+    '127.0.0.1',
+    '__REVOKE__',
+    '{',
+    '{}',
+    'null',
+    '[1]',
+    '{"host":"a"}',
+    '{"pid":7}',
+    '{"host":7,"pid":7}',
+    '{"host":"a","pid":"7"}',
+    '{"host":"a","pid":1.5}',
+    `{"host":"${'a'.repeat(600)}","pid":7}`,
+  ]) {
     it(`is nobody known in ${JSON.stringify(data.slice(0, 40))}`, () => {
       expect(ownerIn(Buffer.from(data), '0x1')).to.equal(undefined);
     });
   }
 
   it('is host and pid alone, whatever else is there', () => {
-    expect(ownerIn(Buffer.from('{"host":"a","pid":7,"sessionId":"0x2","more":1}'), '0x1')).to.deep.equal({ host: 'a', pid: 7, sessionId: '0x1' });
+    expect(ownerIn(Buffer.from('{"host":"a","pid":7,"sessionId":"0x2","more":1}'), '0x1')).to.deep.equal({
+      host: 'a',
+      pid: 7,
+      sessionId: '0x1',
+    });
   });
 });

@@ -28,7 +28,11 @@ describe('work in no async context', () => {
   it('gets its arguments, returns what the function returns, and throws what it throws', () => {
     for (const outside of [inNoContext, callApplication]) {
       expect(outside((a: number, b: number) => a + b, 40, 2)).to.equal(42);
-      expect(() => outside(() => { throw new RangeError('too far'); })).to.throw(RangeError, 'too far');
+      expect(() =>
+        outside(() => {
+          throw new RangeError('too far');
+        }),
+      ).to.throw(RangeError, 'too far');
     }
   });
 
@@ -65,7 +69,11 @@ describe('work in no async context', () => {
       const timed = inNoContext(() => new Promise((resolve) => setTimeout(() => resolve(storage.getStore() ?? 'nothing'))));
       console.log(inNoContext(() => storage.getStore() ?? 'nothing'), callApplication(() => storage.getStore() ?? 'nothing'), await timed);
     `;
-    const { stdout } = await promisify(execFile)(process.execPath, ['--import=tsx', '--input-type=module', '-e', program], { timeout: 15_000 });
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--import=tsx', '--input-type=module', '-e', program],
+      { timeout: 15_000 },
+    );
     expect(stdout.trim()).to.equal('nothing nothing nothing');
   });
 });
@@ -87,9 +95,13 @@ describe('application code that is told something', () => {
       // eslint-disable-next-line @typescript-eslint/only-throw-error -- applications do
       throw { [Symbol.for('nodejs.util.inspect.custom')]: failures['throws an error'] };
     },
-    'rejects': () => Promise.reject(new Error('enough')),
-    'rejects by a promise of another realm': runInNewContext('() => Promise.reject(new Error("enough"))') as () => unknown,
-    'rejects by a thenable': () => ({ then: (_: unknown, rejected: (error: Error) => void) => rejected(new Error('enough')) }),
+    rejects: () => Promise.reject(new Error('enough')),
+    'rejects by a promise of another realm': runInNewContext(
+      '() => Promise.reject(new Error("enough"))',
+    ) as () => unknown,
+    'rejects by a thenable': () => ({
+      then: (_: unknown, rejected: (error: Error) => void) => rejected(new Error('enough')),
+    }),
   };
 
   for (const [how, fail] of Object.entries(failures)) {

@@ -41,11 +41,14 @@ describe('a path', () => {
     const notTaken = [0x01, 0x1f, 0x7f, 0x9f, 0xd800, 0xdfff, 0xe000, 0xf8ff, 0xfff0, 0xffff];
     const paths = (units: number[]) => units.map((unit) => `/a${String.fromCharCode(unit)}b`);
     for (const path of paths(taken)) expect(validatePath(path)).to.equal(path);
-    for (const path of paths(notTaken)) expect(() => validatePath(path)).to.throw(InvalidPathError, 'invalid character @2');
+    for (const path of paths(notTaken))
+      expect(() => validatePath(path)).to.throw(InvalidPathError, 'invalid character @2');
   });
 
   it('is refused under its own name, so that the log shows which one it was', () => {
-    expect(() => validatePath('/a/')).to.throw('"/a/"').with.property('code', 'ERR_LOCK_INVALID_PATH');
+    expect(() => validatePath('/a/'))
+      .to.throw('"/a/"')
+      .with.property('code', 'ERR_LOCK_INVALID_PATH');
   });
 });
 
@@ -77,6 +80,9 @@ describe('join', () => {
 
   it('are refused when they are so long that a server would close the connection for them', () => {
     expect(validatePath(`/${'x'.repeat(8_191)}`)).to.have.length(8_192);
-    expect(() => validatePath(`/${'ä'.repeat(4_096)}`)).to.throw(InvalidPathError, 'Path must be at most 8192 bytes, got 8193');
+    expect(() => validatePath(`/${'ä'.repeat(4_096)}`)).to.throw(
+      InvalidPathError,
+      'Path must be at most 8192 bytes, got 8193',
+    );
   });
 });

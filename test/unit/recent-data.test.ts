@@ -17,7 +17,12 @@ describe('the data that a client has read last', () => {
     for (let znode = 0n; znode < 1_000n; znode += 1n) recent.remember('/a', znode, Buffer.alloc(1));
     recent.remember('/a', 0n, Buffer.alloc(1));
     recent.remember('/a', 1_000n, Buffer.alloc(1));
-    expect([0n, 1n, 2n, 1_000n].map((znode) => recent.recall('/a', znode) !== undefined)).to.deep.equal([true, false, true, true]);
+    expect([0n, 1n, 2n, 1_000n].map((znode) => recent.recall('/a', znode) !== undefined)).to.deep.equal([
+      true,
+      false,
+      true,
+      true,
+    ]);
   });
 
   it('stays where it was recalled, however much is read after it, until the znode says something new', () => {
@@ -36,7 +41,11 @@ describe('the data that a client has read last', () => {
       recent.remember('/a', znode, Buffer.alloc(1));
       recent.recall('/a', znode);
     }
-    expect([1_999n, 2_000n, 2_999n].map((znode) => recent.recall('/a', znode) !== undefined)).to.deep.equal([false, true, true]);
+    expect([1_999n, 2_000n, 2_999n].map((znode) => recent.recall('/a', znode) !== undefined)).to.deep.equal([
+      false,
+      true,
+      true,
+    ]);
   });
 
   it('is of at most four megabytes', () => {

@@ -28,7 +28,10 @@ describe('exponential back-off', () => {
   });
 
   it('never sleeps for less than the base', () => {
-    expect(exponentialBackoff({ baseSleepMs: 10 }).allowRetry(attempt(4, lowest))).to.deep.equal({ retry: true, sleepMs: 10 });
+    expect(exponentialBackoff({ baseSleepMs: 10 }).allowRetry(attempt(4, lowest))).to.deep.equal({
+      retry: true,
+      sleepMs: 10,
+    });
   });
 
   it('never sleeps for more than the maximum, even if that is below the base', () => {
@@ -38,7 +41,10 @@ describe('exponential back-off', () => {
   });
 
   it('has a maximum of 2^31 - 1 ms by default', () => {
-    expect(exponentialBackoff({ baseSleepMs: 1_000 }).allowRetry(attempt(29, highest))).to.deep.equal({ retry: true, sleepMs: 2 ** 31 - 1 });
+    expect(exponentialBackoff({ baseSleepMs: 1_000 }).allowRetry(attempt(29, highest))).to.deep.equal({
+      retry: true,
+      sleepMs: 2 ** 31 - 1,
+    });
   });
 
   it('stops widening its range after retry 29', () => {
@@ -52,7 +58,9 @@ describe('exponential back-off', () => {
   it('allows exactly maxRetries retries', () => {
     const policy = exponentialBackoff({ baseSleepMs: 10, maxRetries: 2 });
     expect([0, 1, 2, 3].map((n) => policy.allowRetry(attempt(n)).retry)).to.deep.equal([true, true, false, false]);
-    expect(exponentialBackoff({ baseSleepMs: 10, maxRetries: 0 }).allowRetry(attempt(0))).to.deep.equal({ retry: false });
+    expect(exponentialBackoff({ baseSleepMs: 10, maxRetries: 0 }).allowRetry(attempt(0))).to.deep.equal({
+      retry: false,
+    });
   });
 
   it('has no limit of retries by default', () => {
@@ -101,26 +109,86 @@ describe('a retry policy refuses', () => {
   const count = 'an integer ≥ 0 or Infinity';
   const backoff = (options: object) => () => exponentialBackoff(options as ExponentialBackoffOptions);
   const cases: [string, () => unknown, typeof TypeError | typeof RangeError, string][] = [
-    ['no options', () => (exponentialBackoff as () => unknown)(), TypeError, 'Expected `exponentialBackoff options` to be a plain object with baseSleepMs, maxSleepMs, maxRetries, got undefined'],
-    ['null options', () => exponentialBackoff(null as never), TypeError, 'Expected `exponentialBackoff options` to be a plain object with baseSleepMs, maxSleepMs, maxRetries, got null'],
-    ['number options', () => exponentialBackoff(100 as never), TypeError, 'Expected `exponentialBackoff options` to be a plain object with baseSleepMs, maxSleepMs, maxRetries, got 100'],
+    [
+      'no options',
+      () => (exponentialBackoff as () => unknown)(),
+      TypeError,
+      'Expected `exponentialBackoff options` to be a plain object with baseSleepMs, maxSleepMs, maxRetries, got undefined',
+    ],
+    [
+      'null options',
+      () => exponentialBackoff(null as never),
+      TypeError,
+      'Expected `exponentialBackoff options` to be a plain object with baseSleepMs, maxSleepMs, maxRetries, got null',
+    ],
+    [
+      'number options',
+      () => exponentialBackoff(100 as never),
+      TypeError,
+      'Expected `exponentialBackoff options` to be a plain object with baseSleepMs, maxSleepMs, maxRetries, got 100',
+    ],
     ['options that are a Map', backoff(new Map([['baseSleepMs', 100]])), TypeError, 'got a Map'],
-    ['a misspelt option', backoff({ baseSleepMs: 100, maxRetry: 3 }), TypeError, 'Unknown option `maxRetry` of exponentialBackoff: accepted are baseSleepMs, maxSleepMs, maxRetries'],
+    [
+      'a misspelt option',
+      backoff({ baseSleepMs: 100, maxRetry: 3 }),
+      TypeError,
+      'Unknown option `maxRetry` of exponentialBackoff: accepted are baseSleepMs, maxSleepMs, maxRetries',
+    ],
     ['no base', backoff({}), TypeError, `Expected \`baseSleepMs\` to be ${duration}, got undefined`],
     ['a text as base', backoff({ baseSleepMs: '1' }), TypeError, `Expected \`baseSleepMs\` to be ${duration}, got '1'`],
     ['a negative base', backoff({ baseSleepMs: -1 }), RangeError, `Expected \`baseSleepMs\` to be ${duration}, got -1`],
-    ['an infinite base', backoff({ baseSleepMs: Infinity }), RangeError, `Expected \`baseSleepMs\` to be ${duration}, got Infinity`],
-    ['a NaN maximum', backoff({ baseSleepMs: 1, maxSleepMs: NaN }), RangeError, `Expected \`maxSleepMs\` to be ${duration}, got NaN`],
-    ['half a retry', backoff({ baseSleepMs: 1, maxRetries: 0.5 }), RangeError, `Expected \`maxRetries\` to be ${count}, got 0.5`],
-    ['negative retries', backoff({ baseSleepMs: 1, maxRetries: -1 }), RangeError, `Expected \`maxRetries\` to be ${count}, got -1`],
-    ['null retries', backoff({ baseSleepMs: 1, maxRetries: null }), TypeError, `Expected \`maxRetries\` to be ${count}, got null`],
+    [
+      'an infinite base',
+      backoff({ baseSleepMs: Infinity }),
+      RangeError,
+      `Expected \`baseSleepMs\` to be ${duration}, got Infinity`,
+    ],
+    [
+      'a NaN maximum',
+      backoff({ baseSleepMs: 1, maxSleepMs: NaN }),
+      RangeError,
+      `Expected \`maxSleepMs\` to be ${duration}, got NaN`,
+    ],
+    [
+      'half a retry',
+      backoff({ baseSleepMs: 1, maxRetries: 0.5 }),
+      RangeError,
+      `Expected \`maxRetries\` to be ${count}, got 0.5`,
+    ],
+    [
+      'negative retries',
+      backoff({ baseSleepMs: 1, maxRetries: -1 }),
+      RangeError,
+      `Expected \`maxRetries\` to be ${count}, got -1`,
+    ],
+    [
+      'null retries',
+      backoff({ baseSleepMs: 1, maxRetries: null }),
+      TypeError,
+      `Expected \`maxRetries\` to be ${count}, got null`,
+    ],
     ['a negative n', () => retryNTimes(-1, 1), RangeError, `Expected \`n\` to be ${count}, got -1`],
     ['a negative sleep', () => retryNTimes(1, -1), RangeError, `Expected \`sleepMs\` to be ${duration}, got -1`],
     ['a negative single sleep', () => retryOnce(-1), RangeError, `Expected \`sleepMs\` to be ${duration}, got -1`],
     ['no interval', () => retryForever(0), RangeError, 'Expected `intervalMs` to be a finite number > 0, got 0'],
-    ['an infinite interval', () => retryForever(Infinity), RangeError, 'Expected `intervalMs` to be a finite number > 0, got Infinity'],
-    ['a negative time', () => retryUntilElapsed(-1, 1), RangeError, `Expected \`maxElapsedMs\` to be ${duration}, got -1`],
-    ['a negative sleep in it', () => retryUntilElapsed(1, -1), RangeError, `Expected \`sleepMs\` to be ${duration}, got -1`],
+    [
+      'an infinite interval',
+      () => retryForever(Infinity),
+      RangeError,
+      'Expected `intervalMs` to be a finite number > 0, got Infinity',
+    ],
+    [
+      'a negative time',
+      () => retryUntilElapsed(-1, 1),
+      RangeError,
+      `Expected \`maxElapsedMs\` to be ${duration}, got -1`,
+    ],
+    [
+      'a negative sleep in it',
+      () => retryUntilElapsed(1, -1),
+      RangeError,
+      `Expected \`sleepMs\` to be ${duration}, got -1`,
+    ],
   ];
   for (const [what, build, type, message] of cases) {
     it(what, () => {

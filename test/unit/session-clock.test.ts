@@ -5,9 +5,15 @@ import { deadlineOf, learn, relayMs, unproven, type ClockEvent } from '../../src
 type Kind = 'read' | 'sync' | 'write';
 
 const granted = (sentAt: number, timeoutMs = 12_000): ClockEvent => ({ is: 'granted', sentAt, timeoutMs });
-const answered = (kind: Kind, sentAt: number, answeredAt = sentAt): ClockEvent => ({ is: 'answered', kind, sentAt, answeredAt });
+const answered = (kind: Kind, sentAt: number, answeredAt = sentAt): ClockEvent => ({
+  is: 'answered',
+  kind,
+  sentAt,
+  answeredAt,
+});
 const disconnected: ClockEvent = { is: 'disconnected' };
-const proven = (...events: ClockEvent[]): number => events.reduce((proof, event) => learn(proof, event), unproven).provenAt;
+const proven = (...events: ClockEvent[]): number =>
+  events.reduce((proof, event) => learn(proof, event), unproven).provenAt;
 
 // A timeout of 12 s, so that the relay time is 4 s.
 describe('the session clock', () => {
@@ -40,26 +46,47 @@ describe('the session clock', () => {
   });
 
   it('takes no sync for the write that carries another one past a ping (ZOOKEEPER-1675)', () => {
-    expect(proven(granted(0), answered('write', 10), answered('sync', 5_000), answered('sync', 5_010), answered('sync', 9_500))).to.equal(0);
+    expect(
+      proven(
+        granted(0),
+        answered('write', 10),
+        answered('sync', 5_000),
+        answered('sync', 5_010),
+        answered('sync', 9_500),
+      ),
+    ).to.equal(0);
   });
 
   it('takes no write that was sent too early for a ping to have passed', () => {
-    expect(proven(granted(0), answered('write', 10, 20), answered('write', 4_019, 4_030), answered('sync', 4_040))).to.equal(0);
-    expect(proven(granted(0), answered('write', 10, 20), answered('write', 4_020, 4_030), answered('sync', 4_040))).to.equal(10);
+    expect(
+      proven(granted(0), answered('write', 10, 20), answered('write', 4_019, 4_030), answered('sync', 4_040)),
+    ).to.equal(0);
+    expect(
+      proven(granted(0), answered('write', 10, 20), answered('write', 4_020, 4_030), answered('sync', 4_040)),
+    ).to.equal(10);
   });
 
   it('takes no request for the last one that was sent before the write was answered', () => {
-    expect(proven(granted(0), answered('write', 10, 20), answered('write', 5_000, 5_010), answered('sync', 5_009, 5_020))).to.equal(0);
+    expect(
+      proven(granted(0), answered('write', 10, 20), answered('write', 5_000, 5_010), answered('sync', 5_009, 5_020)),
+    ).to.equal(0);
   });
 
   it('never spans connections', () => {
     const first = [granted(0), answered('write', 10, 20)];
-    expect(proven(...first, disconnected, granted(100), answered('write', 5_000, 5_010), answered('sync', 5_010))).to.equal(100);
-    expect(proven(...first, answered('write', 5_000, 5_010), disconnected, granted(100), answered('sync', 5_010))).to.equal(0);
+    expect(
+      proven(...first, disconnected, granted(100), answered('write', 5_000, 5_010), answered('sync', 5_010)),
+    ).to.equal(100);
+    expect(
+      proven(...first, answered('write', 5_000, 5_010), disconnected, granted(100), answered('sync', 5_010)),
+    ).to.equal(0);
   });
 
   it('keeps the shortest timeout that was ever granted', () => {
-    const proof = [granted(0, 4_000), granted(1_000, 10_000), answered('write', 1_100)].reduce((before, event) => learn(before, event), unproven);
+    const proof = [granted(0, 4_000), granted(1_000, 10_000), answered('write', 1_100)].reduce(
+      (before, event) => learn(before, event),
+      unproven,
+    );
     expect(deadlineOf(proof)).to.equal(1_000 + 3_600);
   });
 
@@ -69,7 +96,10 @@ describe('the session clock', () => {
     expect(relayMs(1_500, 2_000)).to.equal(500);
   });
 
-  for (const [timeoutMs, leastMs] of [[30_000, 11_000], [4_000, 1_400]] as const) {
+  for (const [timeoutMs, leastMs] of [
+    [30_000, 11_000],
+    [4_000, 1_400],
+  ] as const) {
     it(`leaves ${leastMs} ms right before each renewal with heartbeats a sixth of ${timeoutMs} ms apart, and answers that take 30 ms`, () => {
       let proof = learn(unproven, granted(0, timeoutMs));
       let sentAt = 5;
@@ -92,7 +122,12 @@ describe('the session clock', () => {
   });
 
   it('never believes more than the rule says, word by word, for any history of answers', () => {
-    const step = fc.record({ kind: fc.constantFrom<Kind>('read', 'sync', 'write'), pauseMs: fc.nat(3_000), tookMs: fc.nat(2_000), cut: fc.nat(20) });
+    const step = fc.record({
+      kind: fc.constantFrom<Kind>('read', 'sync', 'write'),
+      pauseMs: fc.nat(3_000),
+      tookMs: fc.nat(2_000),
+      cut: fc.nat(20),
+    });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
         let proof = learn(unproven, granted(0));
@@ -129,7 +164,9 @@ interface Answer {
 function byTheRule(answers: readonly Answer[], connectedAt: number): number {
   const writes = answers.filter(({ kind }) => kind === 'write');
   const known = writes.filter((r) =>
-    writes.some((w) => w.sentAt >= r.answeredAt + 4_000 && answers.some((v) => v.kind !== 'read' && v.sentAt >= w.answeredAt)),
+    writes.some(
+      (w) => w.sentAt >= r.answeredAt + 4_000 && answers.some((v) => v.kind !== 'read' && v.sentAt >= w.answeredAt),
+    ),
   );
   return Math.max(writes.length > 0 ? connectedAt : -Infinity, ...known.map(({ sentAt }) => sentAt));
 }

@@ -26,7 +26,10 @@ describe('a surplus of leases', () => {
     clock.advance(stayMs - 1);
     expect(surplus.look(['a', 'b', 'c'])).to.equal(1);
     clock.advance(1);
-    expect(() => surplus.look(['a', 'b', 'c'])).to.throw(LimitMismatchError, '3 znodes have stayed below /semaphore/leases, before that of the waiter, for 60000 ms');
+    expect(() => surplus.look(['a', 'b', 'c'])).to.throw(
+      LimitMismatchError,
+      '3 znodes have stayed below /semaphore/leases, before that of the waiter, for 60000 ms',
+    );
   });
 
   it('is none when one of it goes in the last moment', () => {

@@ -1,6 +1,13 @@
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
-import { expectDuration, expectFunction, expectOneOf, expectOptions, expectPositive, expectSignal } from '../../src/support/validate.ts';
+import {
+  expectDuration,
+  expectFunction,
+  expectOneOf,
+  expectOptions,
+  expectPositive,
+  expectSignal,
+} from '../../src/support/validate.ts';
 
 describe('an option', () => {
   const shown: [unknown, string][] = [
@@ -23,20 +30,30 @@ describe('an option', () => {
   ];
   for (const [value, text] of shown) {
     it(`that is ${text} where a number belongs is refused, and shown as that`, () => {
-      expect(() => expectDuration('timeoutMs', value)).to.throw(TypeError, `Expected \`timeoutMs\` to be a number of milliseconds ≥ 0, got ${text}`);
+      expect(() => expectDuration('timeoutMs', value)).to.throw(
+        TypeError,
+        `Expected \`timeoutMs\` to be a number of milliseconds ≥ 0, got ${text}`,
+      );
     });
   }
 
   it('may be 0 where it is a duration, and not where it has to be positive', () => {
     expectDuration('timeoutMs', 0);
     expectPositive('tickTimeMs', 0.5);
-    expect(() => expectPositive('tickTimeMs', 0)).to.throw(RangeError, 'Expected `tickTimeMs` to be a finite number of milliseconds > 0, got 0');
-    for (const value of [-0.5, NaN, Infinity]) expect(() => expectPositive('tickTimeMs', value)).to.throw(RangeError, `got ${value}`);
+    expect(() => expectPositive('tickTimeMs', 0)).to.throw(
+      RangeError,
+      'Expected `tickTimeMs` to be a finite number of milliseconds > 0, got 0',
+    );
+    for (const value of [-0.5, NaN, Infinity])
+      expect(() => expectPositive('tickTimeMs', value)).to.throw(RangeError, `got ${value}`);
   });
 
   it('is one of those that are accepted, or is refused with their names', () => {
     expectOneOf('foreignNodes', 'wait', ['reject', 'wait']);
-    expect(() => expectOneOf('foreignNodes', 'ignore', ['reject', 'wait'])).to.throw(TypeError, "Expected `foreignNodes` to be one of 'reject', 'wait', got \"ignore\"");
+    expect(() => expectOneOf('foreignNodes', 'ignore', ['reject', 'wait'])).to.throw(
+      TypeError,
+      "Expected `foreignNodes` to be one of 'reject', 'wait', got \"ignore\"",
+    );
   });
 
   it('is a function, or is refused', () => {
@@ -54,7 +71,10 @@ describe('an option', () => {
 
   it('that nobody knows is refused by its name', () => {
     expectOptions('acquire', { timeoutMs: 1 }, ['timeoutMs', 'signal']);
-    expect(() => expectOptions('acquire', { timeout: 1 }, ['timeoutMs', 'signal'])).to.throw(TypeError, 'Unknown option `timeout` of acquire: accepted are timeoutMs, signal');
+    expect(() => expectOptions('acquire', { timeout: 1 }, ['timeoutMs', 'signal'])).to.throw(
+      TypeError,
+      'Unknown option `timeout` of acquire: accepted are timeoutMs, signal',
+    );
   });
 
   class WaitOptions {
@@ -75,19 +95,33 @@ describe('an option', () => {
   ];
   for (const [value, text] of notPlain) {
     it(`has its place in a plain object, and not in ${text}`, () => {
-      expect(() => expectOptions('acquire', value, ['timeoutMs', 'signal'])).to.throw(TypeError, `Expected \`acquire options\` to be a plain object with timeoutMs, signal, got ${text}`);
+      expect(() => expectOptions('acquire', value, ['timeoutMs', 'signal'])).to.throw(
+        TypeError,
+        `Expected \`acquire options\` to be a plain object with timeoutMs, signal, got ${text}`,
+      );
     });
   }
 
   it('is a signal only of calls that take one, also to the one who hands over a polyfill of it', () => {
     const signal = { aborted: false, addEventListener: () => undefined };
-    expect(() => expectOptions('acquire', signal, ['timeoutMs', 'signal'])).to.throw(TypeError, 'Unknown option `aborted` of acquire: accepted are timeoutMs, signal: pass it as { signal }');
-    expect(() => expectOptions('close', AbortSignal.timeout(100), ['timeoutMs'])).to.throw(TypeError, /got an AbortSignal$/);
+    expect(() => expectOptions('acquire', signal, ['timeoutMs', 'signal'])).to.throw(
+      TypeError,
+      'Unknown option `aborted` of acquire: accepted are timeoutMs, signal: pass it as { signal }',
+    );
+    expect(() => expectOptions('close', AbortSignal.timeout(100), ['timeoutMs'])).to.throw(
+      TypeError,
+      /got an AbortSignal$/,
+    );
   });
 
   it('may stand in an object without a prototype, of another realm, or behind a proxy', () => {
     const known = ['timeoutMs'];
-    const options: object[] = [{ timeoutMs: 5 }, Object.assign(Object.create(null) as object, { timeoutMs: 5 }), runInNewContext('({ timeoutMs: 5 })') as object, new Proxy({ timeoutMs: 5 }, {})];
+    const options: object[] = [
+      { timeoutMs: 5 },
+      Object.assign(Object.create(null) as object, { timeoutMs: 5 }),
+      runInNewContext('({ timeoutMs: 5 })') as object,
+      new Proxy({ timeoutMs: 5 }, {}),
+    ];
     for (const each of options) expect(expectOptions('acquire', each, known)).to.deep.equal({ timeoutMs: 5 });
   });
 

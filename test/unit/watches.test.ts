@@ -59,26 +59,30 @@ describe('Watches', () => {
 
   it('name every path with somebody waiting, once, whatever came and went', () => {
     const paths = fc.constantFrom('/a', '/b', '/c');
-    const listeners = fc.constantFrom<WatchListener>(...Array.from({ length: 3 }, (): WatchListener => () => undefined));
+    const listeners = fc.constantFrom<WatchListener>(
+      ...Array.from({ length: 3 }, (): WatchListener => () => undefined),
+    );
     const step = fc.record({ what: fc.constantFrom('add', 'delete', 'fire'), path: paths, listener: listeners });
-    fc.assert(fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const watches = new Watches();
-      const waiting = new Map<string, Set<WatchListener>>();
-      for (const { what, path, listener } of steps) {
-        const before = waiting.get(path) ?? new Set();
-        if (what === 'add') {
-          watches.add(path, listener);
-          waiting.set(path, new Set([...before, listener]));
-        } else if (what === 'delete') {
-          const isLast = before.delete(listener) && before.size === 0;
-          expect(watches.delete(path, listener)).to.equal(isLast);
-        } else {
-          watches.fire(path, 'changed');
-          waiting.delete(path);
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const watches = new Watches();
+        const waiting = new Map<string, Set<WatchListener>>();
+        for (const { what, path, listener } of steps) {
+          const before = waiting.get(path) ?? new Set();
+          if (what === 'add') {
+            watches.add(path, listener);
+            waiting.set(path, new Set([...before, listener]));
+          } else if (what === 'delete') {
+            const isLast = before.delete(listener) && before.size === 0;
+            expect(watches.delete(path, listener)).to.equal(isLast);
+          } else {
+            watches.fire(path, 'changed');
+            waiting.delete(path);
+          }
+          const expected = [...waiting].filter(([, who]) => who.size > 0).map(([each]) => each);
+          expect(watches.paths()).to.have.members(expected);
         }
-        const expected = [...waiting].filter(([, who]) => who.size > 0).map(([each]) => each);
-        expect(watches.paths()).to.have.members(expected);
-      }
-    }));
+      }),
+    );
   });
 });

@@ -56,16 +56,22 @@ function frameOf(record: readonly Field[]): Buffer {
 
 describe('Writer and Reader', () => {
   it('read back what was written, whatever the fields and their order', () => {
-    fc.assert(fc.property(fc.array(fields, { maxLength: 20 }), (record) => {
-      const reader = new Reader(frameOf(record), 4);
-      expect(record.map((field) => read(reader, field))).to.deep.equal(record.map(({ value }) => value));
-    }));
+    fc.assert(
+      fc.property(fc.array(fields, { maxLength: 20 }), (record) => {
+        const reader = new Reader(frameOf(record), 4);
+        expect(record.map((field) => read(reader, field))).to.deep.equal(record.map(({ value }) => value));
+      }),
+    );
   });
 
   describe('behind a chroot', () => {
     const chroot = Buffer.from('/äpp');
 
-    for (const [path, onServers] of [['/', '/äpp'], ['/locks', '/äpp/locks'], ['/äpp', '/äpp/äpp']] as const) {
+    for (const [path, onServers] of [
+      ['/', '/äpp'],
+      ['/locks', '/äpp/locks'],
+      ['/äpp', '/äpp/äpp'],
+    ] as const) {
       it(`write ${path} as ${onServers}, and read it back`, () => {
         const frame = new Writer(chroot).path(path).paths([path]).text(path).frame();
         const raw = new Reader(frame, 4);
@@ -77,7 +83,10 @@ describe('Writer and Reader', () => {
     for (const path of ['/', '/äp', '/äpple', '/other/äpp', '']) {
       it(`refuse to read "${path}", which is not below it`, () => {
         const frame = new Writer().text(path).frame();
-        expect(() => new Reader(frame, 4, chroot).path()).to.throw(RangeError, `The path ${path} is not below the chroot /äpp`);
+        expect(() => new Reader(frame, 4, chroot).path()).to.throw(
+          RangeError,
+          `The path ${path} is not below the chroot /äpp`,
+        );
       });
     }
 
@@ -89,10 +98,12 @@ describe('Writer and Reader', () => {
   });
 
   it('put the length of all that follows in front', () => {
-    fc.assert(fc.property(fc.array(fields, { maxLength: 20 }), (record) => {
-      const frame = frameOf(record);
-      expect(frame.readInt32BE(0)).to.equal(frame.length - 4);
-    }));
+    fc.assert(
+      fc.property(fc.array(fields, { maxLength: 20 }), (record) => {
+        const frame = frameOf(record);
+        expect(frame.readInt32BE(0)).to.equal(frame.length - 4);
+      }),
+    );
   });
 
   it('measure a text in bytes, not in characters', () => {
@@ -117,12 +128,14 @@ describe('Writer and Reader', () => {
 
   it('throw a RangeError for a record that is cut short, wherever it is cut', () => {
     const long = fc.array(fields, { minLength: 1, maxLength: 6 });
-    fc.assert(fc.property(long, fc.nat(), (record, place) => {
-      const frame = frameOf(record);
-      const cut = frame.subarray(0, 4 + (place % (frame.length - 4)));
-      const reader = new Reader(cut, 4);
-      expect(() => record.forEach((field) => read(reader, field))).to.throw(RangeError);
-    }));
+    fc.assert(
+      fc.property(long, fc.nat(), (record, place) => {
+        const frame = frameOf(record);
+        const cut = frame.subarray(0, 4 + (place % (frame.length - 4)));
+        const reader = new Reader(cut, 4);
+        expect(() => record.forEach((field) => read(reader, field))).to.throw(RangeError);
+      }),
+    );
   });
 
   it('refuse a length that the frame cannot hold, and a negative one other than -1, before anything is allocated', () => {
@@ -130,7 +143,10 @@ describe('Writer and Reader', () => {
       const frame = new Writer().int(length).int(0).frame();
       for (const what of ['text', 'bytes', 'texts'] as const) {
         const before = process.memoryUsage().arrayBuffers;
-        expect(() => new Reader(frame, 4)[what](), `${what} of length ${length}`).to.throw(RangeError, `A record of length ${length}`);
+        expect(() => new Reader(frame, 4)[what](), `${what} of length ${length}`).to.throw(
+          RangeError,
+          `A record of length ${length}`,
+        );
         expect(process.memoryUsage().arrayBuffers - before).to.be.below(1_000_000);
       }
     }

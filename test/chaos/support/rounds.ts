@@ -1,7 +1,8 @@
 import type { CallKind, Role } from '../../../chaos/history.ts';
 import { Script, sessionTimeoutMs } from './script.ts';
 
-export type Fate = 'none' | 'stop-client' | 'kill-client' | 'delete-znode' | 'close-session' | 'silent-link' | 'kill-leader';
+export type Fate =
+  'none' | 'stop-client' | 'kill-client' | 'delete-znode' | 'close-session' | 'silent-link' | 'kill-leader';
 
 export interface Call {
   /** Taken modulo how many there are, as the paths are. */
@@ -23,11 +24,21 @@ export interface Round {
 
 const maxLeases = 2;
 
-/** What a lock without a fault would make of it. Every third path is a mutex, every third a read/write lock, every third a semaphore. */
+/**
+ * What a lock without a fault would make of it. Every third path is a mutex, every third a read/write lock, every third
+ * a semaphore.
+ */
 export function play(rounds: readonly Round[], clients: number, paths: number): Script {
   const writer = new ScriptWriter(clients, paths);
   // Everybody has held something.
-  const calls = Array.from({ length: Math.max(clients, paths) }, (_, index): Call => ({ client: index, path: index, kind: 'plain', reads: false, lengthMs: 1, patienceMs: 0 }));
+  const calls = Array.from({ length: Math.max(clients, paths) }, (_, index): Call => ({
+    client: index,
+    path: index,
+    kind: 'plain',
+    reads: false,
+    lengthMs: 1,
+    patienceMs: 0,
+  }));
   for (const round of [{ calls, fate: 'none', victim: 0 } as const, ...rounds]) writer.play(round);
   return writer.end();
 }
@@ -45,7 +56,11 @@ class ScriptWriter {
   constructor(clients: number, paths: number) {
     this.#clients = Array.from({ length: clients }, (_, index) => `c${index + 1}`);
     this.#paths = Array.from({ length: paths }, (_, index) => `/p${index + 1}`);
-    this.#script = new Script(this.#clients, this.#paths, Object.fromEntries(this.#paths.filter((_, index) => index % 3 === 2).map((path) => [path, maxLeases])));
+    this.#script = new Script(
+      this.#clients,
+      this.#paths,
+      Object.fromEntries(this.#paths.filter((_, index) => index % 3 === 2).map((path) => [path, maxLeases])),
+    );
     for (const path of this.#paths) this.#free.set(path, new Free());
   }
 
@@ -53,9 +68,13 @@ class ScriptWriter {
     const victim = calls[place % calls.length];
     const clientOf = (call: Call): string => this.#clients[call.client % this.#clients.length] ?? '';
     // Whose client is hit has nothing else in hand.
-    const spared = calls.filter((call) => fate === 'none' || call === victim || victim === undefined || clientOf(call) !== clientOf(victim));
+    const spared = calls.filter(
+      (call) => fate === 'none' || call === victim || victim === undefined || clientOf(call) !== clientOf(victim),
+    );
     const start = this.#t;
-    spared.forEach((call, index) => this.#call(call, clientOf(call), start + index / 10, call === victim ? fate : 'none'));
+    spared.forEach((call, index) =>
+      this.#call(call, clientOf(call), start + index / 10, call === victim ? fate : 'none'),
+    );
     this.#t += 5;
   }
 
@@ -71,7 +90,14 @@ class ScriptWriter {
     const granted = Math.max(call + 1, this.#freeOf(path).from(role) + 0.5);
     const waits = kind === 'try' ? 1 : kind === 'timed' || kind === 'aborted' ? patienceMs : Infinity;
     if (granted > call + waits) {
-      this.#script.own(client, id, call, { type: 'call', path, kind, role, flow: id, ...(kind === 'timed' ? { timeoutMs: patienceMs } : {}) });
+      this.#script.own(client, id, call, {
+        type: 'call',
+        path,
+        kind,
+        role,
+        flow: id,
+        ...(kind === 'timed' ? { timeoutMs: patienceMs } : {}),
+      });
       this.#script.own(client, id, call + waits, { type: 'refused', outcome: kind === 'aborted' ? 'aborted' : 'none' });
       return;
     }
@@ -85,7 +111,13 @@ class ScriptWriter {
     this.#script.hold(client, id, { ...plan, until }).look(client, id, granted + lengthMs / 3, true);
     this.#goesOn(path, role, granted, until);
     if (kind !== 're-entrant' || role === 'lease') return;
-    this.#script.hold(client, `${id}-inner`, { ...plan, call: granted + lengthMs / 4, granted: granted + lengthMs / 4, until: until + 2, flow: id });
+    this.#script.hold(client, `${id}-inner`, {
+      ...plan,
+      call: granted + lengthMs / 4,
+      granted: granted + lengthMs / 4,
+      until: until + 2,
+      flow: id,
+    });
     this.#goesOn(path, role, granted, until + 2);
   }
 
@@ -95,7 +127,10 @@ class ScriptWriter {
     switch (fate) {
       case 'stop-client': {
         const resumed = t + sessionTimeoutMs + 3_000;
-        script.fault(fate, client, t, resumed).look(client, id, resumed + 1, false).lose(client, id, resumed + 1);
+        script
+          .fault(fate, client, t, resumed)
+          .look(client, id, resumed + 1, false)
+          .lose(client, id, resumed + 1);
         this.#reaches(resumed + 2);
         return t + sessionTimeoutMs + 500;
       }
@@ -107,11 +142,17 @@ class ScriptWriter {
         return t + sessionTimeoutMs + 500;
       }
       case 'delete-znode':
-        script.fault(fate, znode, t, t + 2, this.#clients).look(client, id, t + 3, true).lose(client, id, t + 10, 'node-deleted');
+        script
+          .fault(fate, znode, t, t + 2, this.#clients)
+          .look(client, id, t + 3, true)
+          .lose(client, id, t + 10, 'node-deleted');
         this.#reaches(t + 11);
         return t + 1;
       case 'close-session':
-        script.fault(fate, client, t, t + 5).lose(client, id, t + 20, 'session-expired').say(t + 21, { type: 'session', client, sessionId: '0x2' });
+        script
+          .fault(fate, client, t, t + 5)
+          .lose(client, id, t + 20, 'session-expired')
+          .say(t + 21, { type: 'session', client, sessionId: '0x2' });
         this.#reaches(t + 21);
         return t + 3;
       case 'silent-link':

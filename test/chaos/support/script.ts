@@ -18,7 +18,10 @@ export interface HoldPlan {
   readonly call: number;
   readonly granted: number;
   readonly token: number;
-  /** Released then, with a write in the middle, if it is a role that writes; without it, the hold is left open, and nothing is written. */
+  /**
+   * Released then, with a write in the middle, if it is a role that writes; without it, the hold is left open, and
+   * nothing is written.
+   */
   readonly until?: number;
 }
 
@@ -28,7 +31,12 @@ export class Script {
   readonly #paths: readonly string[];
   #events: HistoryEvent[] = [];
 
-  constructor(clients: readonly string[] = ['c1', 'c2'], paths: readonly string[] = ['/a', '/b'], leases: Readonly<Record<string, number>> = {}, peers: readonly string[] = []) {
+  constructor(
+    clients: readonly string[] = ['c1', 'c2'],
+    paths: readonly string[] = ['/a', '/b'],
+    leases: Readonly<Record<string, number>> = {},
+    peers: readonly string[] = [],
+  ) {
     this.#clients = clients;
     this.#paths = paths;
     this.say(0, { type: 'run', seed: 7, minutes: 1, sessionTimeoutMs, paths, clients, leases, peers });
@@ -45,8 +53,32 @@ export class Script {
     return this.say(t, { client, id, ...event });
   }
 
-  hold(client: string, id: string, { path = '/a', kind = 'plain', role = 'owner', flow = id, weight, timeoutMs, call, granted, token, znode = `${path}/lock-${token}`, until }: HoldPlan): this {
-    this.own(client, id, call, { type: 'call', path, kind, flow, role, ...(weight === undefined ? {} : { weight }), ...(timeoutMs === undefined ? {} : { timeoutMs }) });
+  hold(
+    client: string,
+    id: string,
+    {
+      path = '/a',
+      kind = 'plain',
+      role = 'owner',
+      flow = id,
+      weight,
+      timeoutMs,
+      call,
+      granted,
+      token,
+      znode = `${path}/lock-${token}`,
+      until,
+    }: HoldPlan,
+  ): this {
+    this.own(client, id, call, {
+      type: 'call',
+      path,
+      kind,
+      flow,
+      role,
+      ...(weight === undefined ? {} : { weight }),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    });
     this.own(client, id, granted, { type: 'granted', path, hold: znode, token: `${token}`, valid: true });
     if (until === undefined) return this;
     if (role === 'reader' || role === 'lease') return this.release(client, id, until);
@@ -55,13 +87,22 @@ export class Script {
   }
 
   /** Of a peer: looks at these times say that its znode is there. Without `until`, it never lets go. */
-  peer(client: string, id: string, { path = '/a', role = 'owner', call, granted, looks, token, until }: PeerPlan): this {
+  peer(
+    client: string,
+    id: string,
+    { path = '/a', role = 'owner', call, granted, looks, token, until }: PeerPlan,
+  ): this {
     this.hold(client, id, { path, role, kind: 'timed', timeoutMs: 3_000, call, granted, token });
     for (const t of looks) this.look(client, id, t, true);
     return until === undefined ? this : this.own(client, id, until, { type: 'released', outcome: 'released' });
   }
 
-  write(client: string, id: string, write: string, { path = '/a', token, sent, valid = true, done, accepted = true, after = true }: WritePlan): this {
+  write(
+    client: string,
+    id: string,
+    write: string,
+    { path = '/a', token, sent, valid = true, done, accepted = true, after = true }: WritePlan,
+  ): this {
     this.own(client, id, sent, { type: 'write', write, valid });
     this.say(done, { type: 'register', path, write, token: `${token}`, accepted, largest: `${token}` });
     return this.own(client, id, done, { type: 'written', write, accepted, valid: after });
@@ -84,14 +125,26 @@ export class Script {
 
   fault(kind: string, target: string, from: number, to: number, clients: readonly string[] = [target]): this {
     const fault = `f${this.#events.length}`;
-    this.say(from, { type: 'fault', fault, kind, target, clients, isStopped: kind === 'stop-client' || kind === 'stall-client' });
+    this.say(from, {
+      type: 'fault',
+      fault,
+      kind,
+      target,
+      clients,
+      isStopped: kind === 'stop-client' || kind === 'stall-client',
+    });
     return this.say(to, { type: 'healed', fault });
   }
 
   /** Everybody leaves, and nothing is left. */
   end(t: number): this {
     for (const client of this.#clients) this.say(t, { type: 'left', client });
-    return this.say(t + 10, { type: 'end', left: {}, watches: 0, emptyAfterMs: Object.fromEntries(this.#paths.map((path) => [path, 1])) });
+    return this.say(t + 10, {
+      type: 'end',
+      left: {},
+      watches: 0,
+      emptyAfterMs: Object.fromEntries(this.#paths.map((path) => [path, 1])),
+    });
   }
 
   without(is: (event: HistoryEvent) => boolean): this {
@@ -137,7 +190,10 @@ interface WritePlan {
   readonly after?: boolean;
 }
 
-/** Two clients that have held a lock each, in the first second, and that leave after a minute: what happens in between is up to the test. */
+/**
+ * Two clients that have held a lock each, in the first second, and that leave after a minute: what happens in between
+ * is up to the test.
+ */
 export function calm(leases: Readonly<Record<string, number>> = {}): Script {
   return new Script(['c1', 'c2'], ['/a', '/b'], leases)
     .hold('c1', 'c1-first', { call: 10, granted: 20, until: 30, token: 1 })

@@ -8,7 +8,10 @@ export interface EmbeddedLab {
 }
 
 export function embeddedOfEachTest(options: EmbeddedZooKeeperOptions = {}): EmbeddedLab {
-  const lab = { zk: undefined as unknown as EmbeddedZooKeeper, start: (more: EmbeddedZooKeeperOptions) => EmbeddedZooKeeper.start({ ...options, ...more }) };
+  const lab = {
+    zk: undefined as unknown as EmbeddedZooKeeper,
+    start: (more: EmbeddedZooKeeperOptions) => EmbeddedZooKeeper.start({ ...options, ...more }),
+  };
   beforeEach(async () => void (lab.zk = await EmbeddedZooKeeper.start(options)));
   afterEach(() => lab.zk.stop());
   return lab;

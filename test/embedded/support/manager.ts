@@ -30,7 +30,14 @@ export class Manager {
   }
 
   async create(path: string): Promise<void> {
-    await this.#request({ op: 'create', path, data: '', acl: [{ perms: 31, scheme: 'world', id: 'anyone' }], flags: 0, ttl: -1 });
+    await this.#request({
+      op: 'create',
+      path,
+      data: '',
+      acl: [{ perms: 31, scheme: 'world', id: 'anyone' }],
+      flags: 0,
+      ttl: -1,
+    });
   }
 
   async clear(): Promise<void> {

@@ -92,13 +92,17 @@ interface Bent {
   readonly added: string;
 }
 
-export type Request = Create | Versioned | SetData | Read | Setting | OnPath | Watching | Rewatching | Multi | Bare | Auth | Raw | Bent;
+export type Request =
+  Create | Versioned | SetData | Read | Setting | OnPath | Watching | Rewatching | Multi | Bare | Auth | Raw | Bent;
 
 /** The header and the record, behind their length. */
 export function encode(xid: number, request: Request, baseZxid: number): Buffer {
   if (request.op === 'bent') {
     const whole = encode(xid, request.request, baseZxid).subarray(4);
-    const bent = Buffer.concat([whole.subarray(0, Math.max(8, whole.length - request.cut)), Buffer.from(request.added, 'hex')]);
+    const bent = Buffer.concat([
+      whole.subarray(0, Math.max(8, whole.length - request.cut)),
+      Buffer.from(request.added, 'hex'),
+    ]);
     return Buffer.concat([new JuteWriter().bytes(bent).frame().subarray(4)]);
   }
   const opcode = request.op === 'raw' ? request.opcode : opcodes[request.op];

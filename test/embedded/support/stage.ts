@@ -124,7 +124,11 @@ class Stage {
     const connection = new WireConnection(this.#port);
     const response = await connection.handshake(sessionTimeoutMs, ticket, lastZxid);
     const read = response && readConnectResponse(response);
-    this.#lines.push(read ? `resumed ${read.timeoutMs} ${this.#sessions.get(read.ticket.sessionId) ?? read.ticket.sessionId} ${read.rest}` : 'refused without a word');
+    this.#lines.push(
+      read
+        ? `resumed ${read.timeoutMs} ${this.#sessions.get(read.ticket.sessionId) ?? read.ticket.sessionId} ${read.rest}`
+        : 'refused without a word',
+    );
     if (!read || read.ticket.sessionId === 0n) {
       await connection.until(() => false);
       return undefined;
@@ -161,27 +165,41 @@ class Stage {
     else await this.#settle(player);
   }
 
-  /** A ping right behind such a request would be answered before the connection is closed, or not: it is the server's race. */
+  /**
+   * A ping right behind such a request would be answered before the connection is closed, or not: it is the server's
+   * race.
+   */
   async #answeredOrClosed({ connection, xid, requests }: Player): Promise<void> {
     await connection.until(() => connection.hasAnswer(xid));
     const answer = connection.frames.find((frame) => frame.readInt32BE(0) === xid);
     const error = answer?.readInt32BE(12);
-    if (requests.get(xid)?.op === 'closeSession' || error === errorNumbers.UNIMPLEMENTED || error === errorNumbers.AUTH_FAILED) await connection.until(() => false);
+    if (
+      requests.get(xid)?.op === 'closeSession' ||
+      error === errorNumbers.UNIMPLEMENTED ||
+      error === errorNumbers.AUTH_FAILED
+    )
+      await connection.until(() => false);
   }
 
-  /** Until all that was sent has been dealt with: pings are answered in their turn, whatever became of the requests before them. */
+  /**
+   * Until all that was sent has been dealt with: pings are answered in their turn, whatever became of the requests
+   * before them.
+   */
   async #settle(player: Player): Promise<void> {
     const { connection } = player;
     player.pings += 1;
     connection.write(encode(0, { op: 'ping' }, 0));
-    await connection.until(() => connection.frames.filter((frame) => frame.readInt32BE(0) === -2).length >= player.pings);
+    await connection.until(
+      () => connection.frames.filter((frame) => frame.readInt32BE(0) === -2).length >= player.pings,
+    );
   }
 
   #note(name: number): void {
     const player = this.#players.get(name);
     if (!player) return;
     const { connection, requests } = player;
-    for (const frame of connection.frames.slice(player.read)) this.#lines.push(`${name}: ${lineOf(frame, requests, this.#scale)}`);
+    for (const frame of connection.frames.slice(player.read))
+      this.#lines.push(`${name}: ${lineOf(frame, requests, this.#scale)}`);
     player.read = connection.frames.length;
     if (connection.isClosed) this.#lines.push(`${name}: closed`);
   }

@@ -22,7 +22,8 @@ export function describeFrame(frame: Buffer, requests: ReadonlyMap<number, Reque
   const xid = reader.int();
   const zxid = relative(Number(reader.long()), scale);
   const error = reader.int();
-  if (xid === -1) return `event ${zxid} ${error} type ${reader.int()} state ${reader.int()} ${JSON.stringify(reader.text())}${rest(reader)}`;
+  if (xid === -1)
+    return `event ${zxid} ${error} type ${reader.int()} state ${reader.int()} ${JSON.stringify(reader.text())}${rest(reader)}`;
   const head = `#${xid} zxid ${zxid} error ${error}`;
   const request = requests.get(xid);
   if (error !== 0 || reader.isAtEnd || !request) return `${head}${rest(reader)}`;
@@ -95,7 +96,12 @@ function stat(reader: JuteReader, scale: Scale): string {
   const children = Number(reader.long());
   // ZooKeeper's own znodes were created before all transactions; of them only the root gets children.
   const isRoot = created === 0 && aclVersion === 0 && childCount !== 0 && childVersion !== -2;
-  const times = createdAt === 0 ? 'never' : isPlausible(createdAt, modifiedAt, version, scale) ? 'good' : `${createdAt} ${modifiedAt}`;
+  const times =
+    createdAt === 0
+      ? 'never'
+      : isPlausible(createdAt, modifiedAt, version, scale)
+        ? 'good'
+        : `${createdAt} ${modifiedAt}`;
   const ownerName = owner === 0n ? '-' : (scale.sessions.get(owner) ?? `0x${owner.toString(16)}`);
   const zxids = [created, modified, children].map((zxid) => relative(zxid, scale)).join(' ');
   return `[${zxids} ${times} v${version} c${childVersion - (isRoot ? scale.rootVersion : 0)} a${aclVersion} ${ownerName} ${dataLength} ${childCount}]`;

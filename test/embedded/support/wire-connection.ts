@@ -39,7 +39,9 @@ export class WireConnection {
   /** Asks for a session; undefined where the server closes without a word. */
   async handshake(timeoutMs: number, ticket?: Ticket, lastZxid = 0n): Promise<Buffer | undefined> {
     const { sessionId = 0n, password = Buffer.alloc(16) } = ticket ?? {};
-    this.write(new JuteWriter().int(0).long(lastZxid).int(timeoutMs).long(sessionId).bytes(password).flag(false).frame());
+    this.write(
+      new JuteWriter().int(0).long(lastZxid).int(timeoutMs).long(sessionId).bytes(password).flag(false).frame(),
+    );
     await this.until(() => this.#connectResponse !== undefined);
     return this.#connectResponse;
   }
@@ -100,5 +102,9 @@ export function readConnectResponse(body: Buffer): { timeoutMs: number; ticket: 
   const timeoutMs = reader.int();
   const sessionId = reader.long();
   const password = reader.bytes() ?? Buffer.alloc(0);
-  return { timeoutMs, ticket: { sessionId, password }, rest: `${protocol} ${password.length} ${reader.isAtEnd ? 'old' : String(reader.flag())}` };
+  return {
+    timeoutMs,
+    ticket: { sessionId, password },
+    rest: `${protocol} ${password.length} ${reader.isAtEnd ? 'old' : String(reader.flag())}`,
+  };
 }

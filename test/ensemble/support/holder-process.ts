@@ -1,4 +1,5 @@
-// A process that holds a lock, and looks all the time whether it still does. Its event loop can be blocked from outside.
+// A process that holds a lock, and looks all the time whether it still does. Its event loop can be blocked from
+// outside.
 import { existsSync } from 'node:fs';
 import { InterProcessMutex, LockClient, type ConnectionState } from '../../../src/index.ts';
 import { exists } from '../../../src/zookeeper/operations.ts';
@@ -18,7 +19,10 @@ export interface Report {
 
 const [connectString = '', path = '', sessionTimeoutMs = '', tickTimeMs = ''] = process.argv.slice(2);
 
-const client = await LockClient.connect(connectString, { sessionTimeoutMs: Number(sessionTimeoutMs), ...(tickTimeMs !== '' && { tickTimeMs: Number(tickTimeMs) }) });
+const client = await LockClient.connect(connectString, {
+  sessionTimeoutMs: Number(sessionTimeoutMs),
+  ...(tickTimeMs !== '' && { tickTimeMs: Number(tickTimeMs) }),
+});
 const hold = await new InterProcessMutex(client, path).acquire();
 const { signal } = hold;
 const states: ConnectionState[] = [];
@@ -48,7 +52,8 @@ function block(until: string | number): void {
 process.on('message', (order: Order) => {
   if (order === 'report') {
     look();
-    const report = (): void => void process.send?.({ lastValidAt, firstLook, isAborted: signal.aborted, states } satisfies Report);
+    const report = (): void =>
+      void process.send?.({ lastValidAt, firstLook, isAborted: signal.aborted, states } satisfies Report);
     // By then, what the look has set off has happened.
     client.session.request(exists('/')).then(report, report);
   } else {

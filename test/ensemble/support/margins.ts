@@ -1,4 +1,7 @@
-/** By how much the holders were told before the next owners were granted, worst of all, for each kind of fault; printed after the last test. */
+/**
+ * By how much the holders were told before the next owners were granted, worst of all, for each kind of fault; printed
+ * after the last test.
+ */
 const margins = new Map<string, number[]>();
 
 export function recordMargin(fault: string, marginMs: number): void {
@@ -8,7 +11,8 @@ export function recordMargin(fault: string, marginMs: number): void {
 after(() => {
   if (margins.size === 0) return;
   const width = Math.max(...[...margins.keys()].map((fault) => fault.length));
-  const row = (fault: string, losses: string, smallest: string): string => `  ${fault.padEnd(width)}  ${losses.padStart(6)}  ${smallest.padStart(11)}`;
+  const row = (fault: string, losses: string, smallest: string): string =>
+    `  ${fault.padEnd(width)}  ${losses.padStart(6)}  ${smallest.padStart(11)}`;
   const rows = [...margins].map(([fault, all]) => row(fault, `${all.length}`, `${Math.floor(Math.min(...all))} ms`));
   const note = '  (*) not told, since its code did not run: from its last look that found the hold valid';
   console.log(['\nTold before the next grant:', row('fault', 'losses', 'by at least'), ...rows, note].join('\n'));

@@ -32,7 +32,10 @@ export class RemoteRivals implements AsyncDisposable {
     const path = testPath('rivals');
     const args = [connectString, path, `${sessionTimeoutMs}`, ...(knowTick ? [`${tickTimeMs}`] : [])];
     const child = fork(program, args, { execArgv: ['--import=tsx'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-    const [waiter] = await Promise.all([LockClient.connect(connectString, { sessionTimeoutMs }), once(child, 'message')]);
+    const [waiter] = await Promise.all([
+      LockClient.connect(connectString, { sessionTimeoutMs }),
+      once(child, 'message'),
+    ]);
     const mutex = new InterProcessMutex(waiter, path);
     const rivals = new RemoteRivals(child, waiter, mutex, sessionTimeoutMs);
     await until('somebody waits', async () => (await mutex.participants()).length === 2);
@@ -83,7 +86,11 @@ export class RemoteRivals implements AsyncDisposable {
   async findsItKept(withoutLookMs: number): Promise<void> {
     const { firstLook, isAborted, states } = await this.report();
     expect(firstLook.afterMs, 'milliseconds without a look').to.be.within(withoutLookMs, this.#sessionTimeoutMs);
-    expect({ isValid: firstLook.isValid, isAborted, states }).to.deep.equal({ isValid: true, isAborted: false, states: [] });
+    expect({ isValid: firstLook.isValid, isAborted, states }).to.deep.equal({
+      isValid: true,
+      isAborted: false,
+      states: [],
+    });
     expect(this.#grantedAt, 'when the waiter was granted').to.equal(undefined);
   }
 

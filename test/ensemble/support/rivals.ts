@@ -60,7 +60,10 @@ export class Rivals {
     this.#granted.catch(() => undefined); // where the test ends first
   }
 
-  /** From now on the holder reads all the time: a server that is cut off answers until the next heartbeat, and that proves nothing. */
+  /**
+   * From now on the holder reads all the time: a server that is cut off answers until the next heartbeat, and that
+   * proves nothing.
+   */
   keepReading(): void {
     const read = async (): Promise<void> => {
       while (!this.#isOver && this.#toldAt === undefined) {
@@ -84,7 +87,11 @@ export class Rivals {
   /** Waits until the leader is known to have heard from the session after `time`; fails if the lock was lost. */
   async outlives(time: number): Promise<void> {
     const { session } = this.holder;
-    await until('the session has outlived it', () => session.isEnded || session.deadline > time + session.timeoutMs, 30_000);
+    await until(
+      'the session has outlived it',
+      () => session.isEnded || session.deadline > time + session.timeoutMs,
+      30_000,
+    );
     await this.stillHolds();
     expect(this.holder.session, 'the session').to.equal(session);
   }

@@ -6,16 +6,22 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const limitMs = 120_000;
 
-export const exampleFiles = readdirSync(`${root}examples`).filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'));
+export const exampleFiles = readdirSync(`${root}examples`).filter(
+  (file) => file.endsWith('.ts') && !file.endsWith('.d.ts'),
+);
 
-/** A program of `examples/` in a process of its own, as a user would start it: it imports the package by its name, thus what was built. */
+/**
+ * A program of `examples/` in a process of its own, as a user would start it: it imports the package by its name, thus
+ * what was built.
+ */
 export class Example implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #closed: Promise<unknown>;
   #output = '';
 
   constructor(file: string, connectString: string, args: readonly string[] = []) {
-    if (!existsSync(`${root}dist/index.js`)) throw new Error('The package is not built: start these tests by `npm run test:examples`');
+    if (!existsSync(`${root}dist/index.js`))
+      throw new Error('The package is not built: start these tests by `npm run test:examples`');
     this.#child = spawn(process.execPath, ['--import=tsx', `examples/${file}`, ...args], {
       cwd: root,
       env: { ...process.env, ZOOKEEPER_CONNECT: connectString },

@@ -33,9 +33,13 @@ describe('a provider of access rights', () => {
     });
     const hold = await new InterProcessMutex(mine.client, '/locks/orders').acquire();
     const ofNode = `${hold.path.slice(0, hold.path.indexOf('_c_'))}_c_`;
-    expect(new Set(asked.map((path) => path.replace(/_c_.*/, '_c_')))).to.deep.equal(new Set([ofNode, '/', '/locks', '/locks/orders']));
-    for (const path of [chroot.slice(0, chroot.lastIndexOf('/')), chroot, `${chroot}/locks`]) expect(await outside.acl(path)).to.deep.equal([anyone(permission.all)]);
-    for (const path of [`${chroot}/locks/orders`, `${chroot}${hold.path}`]) expect(await outside.acl(path)).to.deep.equal(mayOnlyBeRead);
+    expect(new Set(asked.map((path) => path.replace(/_c_.*/, '_c_')))).to.deep.equal(
+      new Set([ofNode, '/', '/locks', '/locks/orders']),
+    );
+    for (const path of [chroot.slice(0, chroot.lastIndexOf('/')), chroot, `${chroot}/locks`])
+      expect(await outside.acl(path)).to.deep.equal([anyone(permission.all)]);
+    for (const path of [`${chroot}/locks/orders`, `${chroot}${hold.path}`])
+      expect(await outside.acl(path)).to.deep.equal(mayOnlyBeRead);
     await hold.release();
   });
 
@@ -49,6 +53,8 @@ describe('a provider of access rights', () => {
       },
     });
     await new InterProcessMutex(mine.client, `${chroot}lication`).withLock(() => undefined);
-    expect(new Set(asked.map((path) => path.replace(/_c_.*/, '_c_')))).to.deep.equal(new Set(['/', chroot.slice(0, chroot.lastIndexOf('/')), `${chroot}lication`, `${chroot}lication/_c_`]));
+    expect(new Set(asked.map((path) => path.replace(/_c_.*/, '_c_')))).to.deep.equal(
+      new Set(['/', chroot.slice(0, chroot.lastIndexOf('/')), `${chroot}lication`, `${chroot}lication/_c_`]),
+    );
   });
 });

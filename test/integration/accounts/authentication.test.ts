@@ -34,7 +34,12 @@ describe('digest authentication', () => {
     const gate = await new InterProcessMutex(holder.client, path).acquire();
     const waiting = new InterProcessMutex(mine.client, path).acquire();
     const watching = (count: number): Promise<Frame> =>
-      lab.proxy.seen((frame) => frame.from === 'server' && (frame.op === 'setWatches' || (frame.op === 'getData' && frame.path === gate.path)), count);
+      lab.proxy.seen(
+        (frame) =>
+          frame.from === 'server' &&
+          (frame.op === 'setWatches' || (frame.op === 'getData' && frame.path === gate.path)),
+        count,
+      );
     await watching(1);
     for (const count of [2, 3]) {
       lab.proxy.cut();
@@ -54,7 +59,9 @@ describe('digest authentication', () => {
     await (await waiting).release();
 
     // The connection on which a server says that the session has expired ends with that.
-    const accepted = connections().map(ops).filter((sent) => sent.length > 1);
+    const accepted = connections()
+      .map(ops)
+      .filter((sent) => sent.length > 1);
     expect(accepted).to.have.length(4);
     for (const sent of accepted) {
       expect(sent.slice(0, 2)).to.deep.equal(['connect', 'auth']);
@@ -85,7 +92,9 @@ describe('digest authentication', () => {
 
   it('is sent once after the connections that ended before they were answered', async () => {
     let dropped = 0;
-    lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'connect' && (dropped += 1) <= 3 ? 'cut' : undefined));
+    lab.proxy.on((frame) =>
+      frame.from === 'server' && frame.op === 'connect' && (dropped += 1) <= 3 ? 'cut' : undefined,
+    );
     await using mine = await account(lab.proxy.connectString, { auth: [alice], acl: creatorOnly });
     await new InterProcessMutex(mine.client, testPath('dropped')).withLock(() => undefined);
     expect(connections().map((frames) => ops(frames).filter((op) => op === 'auth').length)).to.deep.equal([0, 0, 0, 1]);
@@ -101,16 +110,24 @@ describe('digest authentication', () => {
   });
 
   it('with a scheme that the server does not know is an AuthFailedError that names the servers', async () => {
-    const error = await rejection(account(lab.server.connectString, { auth: [{ scheme: 'palm-reading', credentials: 'alice:life line' }] }));
+    const error = await rejection(
+      account(lab.server.connectString, { auth: [{ scheme: 'palm-reading', credentials: 'alice:life line' }] }),
+    );
     expect(error).to.be.instanceOf(AuthFailedError).with.property('code', 'ERR_LOCK_AUTH_FAILED');
     expect(error.message).to.contain(lab.server.connectString);
   });
 
   it('that is refused later on ends the session, is tried again, not without a pause, and goes on when it is accepted', async () => {
     const warnings: string[] = [];
-    await using mine = await account(lab.proxy.connectString, { auth: [alice], acl: creatorOnly, logger: { warn: (message) => void warnings.push(message) } });
+    await using mine = await account(lab.proxy.connectString, {
+      auth: [alice],
+      acl: creatorOnly,
+      logger: { warn: (message) => void warnings.push(message) },
+    });
     const hold = await new InterProcessMutex(mine.client, testPath('refused-later')).acquire();
-    const accept = lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'auth' ? { replaceError: -115 } : undefined));
+    const accept = lab.proxy.on((frame) =>
+      frame.from === 'server' && frame.op === 'auth' ? { replaceError: -115 } : undefined,
+    );
     const told = aborted(hold.signal);
     const refusedAt = performance.now();
     const refusals = 7;
@@ -120,16 +137,23 @@ describe('digest authentication', () => {
     await refused;
     // No pause after a session that was once accepted, then 25, 50, 100, 200 and 400 ms at least.
     expect(performance.now() - refusedAt).to.be.at.least(775);
-    expect(warnings.find((text) => text.includes('refused the credentials of scheme "digest"'))).to.contain(lab.proxy.connectString);
+    expect(warnings.find((text) => text.includes('refused the credentials of scheme "digest"'))).to.contain(
+      lab.proxy.connectString,
+    );
     accept();
-    await new InterProcessMutex(mine.client, testPath('accepted')).withLock((again) => expect(again.isValid).to.equal(true));
+    await new InterProcessMutex(mine.client, testPath('accepted')).withLock((again) =>
+      expect(again.isValid).to.equal(true),
+    );
     expect(await hold.release()).to.equal('lost');
   });
 
   it('with a wrong password is told by the guarded lock, and not by the connection', async () => {
     const path = testPath('wrong-password');
     await using mine = await account(lab.server.connectString, { auth: [alice], acl: creatorOnly });
-    await using wrong = await account(lab.server.connectString, { auth: [digest('alice:open barley')], acl: creatorOnly });
+    await using wrong = await account(lab.server.connectString, {
+      auth: [digest('alice:open barley')],
+      acl: creatorOnly,
+    });
     const hold = await new InterProcessMutex(mine.client, path).acquire();
     const error = await rejection(new InterProcessMutex(wrong.client, path).acquire());
     expect(error.code).to.equal('ERR_LOCK_REQUEST_FAILED');

@@ -37,15 +37,22 @@ describe('the ACLs that a lock creates its znodes with', () => {
     await using mine = await account(connectString, { auth: [alice], acl: creatorOnly });
     const hold = await new InterProcessMutex(mine.client, path).acquire();
     for (const created of [parentOf(path), path, hold.path]) {
-      expect(await owner.acl(created), created).to.deep.equal([{ permissions: permission.all, scheme: 'digest', id: digestId(secret) }]);
-      expect(await rejection(outside.read(created)), created).to.be.instanceOf(ZooKeeperError).with.property('code', 'NO_AUTH');
+      expect(await owner.acl(created), created).to.deep.equal([
+        { permissions: permission.all, scheme: 'digest', id: digestId(secret) },
+      ]);
+      expect(await rejection(outside.read(created)), created)
+        .to.be.instanceOf(ZooKeeperError)
+        .with.property('code', 'NO_AUTH');
     }
     expect(await hold.release()).to.equal('released');
   });
 
   it('for the creator only, by a client without credentials, is an error before anything is created', async () => {
     const path = testPath('no-credentials');
-    expect(await rejection(account(connectString, { acl: creatorOnly }))).to.be.instanceOf(TypeError).with.property('message').that.contains("scheme 'auth'");
+    expect(await rejection(account(connectString, { acl: creatorOnly })))
+      .to.be.instanceOf(TypeError)
+      .with.property('message')
+      .that.contains("scheme 'auth'");
     await using mine = await account(connectString, { acl: () => creatorOnly });
     const error = await rejection(new InterProcessMutex(mine.client, path).acquire());
     expect(error).to.be.instanceOf(TypeError).with.property('message').that.contains(`acl("${path}/_c_`);
@@ -54,13 +61,19 @@ describe('the ACLs that a lock creates its znodes with', () => {
 
   it('of one’s own: what they allow to others, others may do, and no more', async () => {
     const path = testPath('own');
-    const acl: readonly AclEntry[] = [{ permissions: permission.all, scheme: 'digest', id: digestId(secret) }, anyone(permission.read)];
+    const acl: readonly AclEntry[] = [
+      { permissions: permission.all, scheme: 'digest', id: digestId(secret) },
+      anyone(permission.read),
+    ];
     await using mine = await account(connectString, { auth: [alice], acl });
     const hold = await new InterProcessMutex(mine.client, path).acquire();
     expect(await owner.acl(hold.path)).to.deep.equal(acl);
     const [holder] = await new InterProcessMutex(outside.client, path).participants();
     expect(holder?.path).to.equal(hold.path);
-    expect((await rejection(new InterProcessMutex(outside.client, path).acquire())).cause).to.have.property('code', 'NO_AUTH');
+    expect((await rejection(new InterProcessMutex(outside.client, path).acquire())).cause).to.have.property(
+      'code',
+      'NO_AUTH',
+    );
     expect(await hold.release()).to.equal('released');
   });
 
@@ -86,7 +99,13 @@ describe('the ACLs that a lock creates its znodes with', () => {
   });
 
   for (const [what, broken, message] of [
-    ['throws', () => { throw new RangeError('no such tenant'); }, 'no such tenant'],
+    [
+      'throws',
+      () => {
+        throw new RangeError('no such tenant');
+      },
+      'no such tenant',
+    ],
     ['gives an empty list', () => [], 'Expected `acl("'],
     ['gives what is no list', () => 'world', 'Expected `acl("'],
     ['gives permissions that there are not', () => [{ permissions: 32, scheme: 'world', id: 'anyone' }], '1 to 31'],

@@ -13,11 +13,19 @@ const credentials = `alice:${password}`;
 const auth = [{ scheme: 'digest', credentials }];
 
 /** What the password looks like as text, and in a buffer that is inspected or encoded. */
-const traces = [password, inspect(Buffer.from(password)).slice('<Buffer '.length, -1), Buffer.from(password).toString('hex'), Buffer.from(credentials).toString('base64')];
+const traces = [
+  password,
+  inspect(Buffer.from(password)).slice('<Buffer '.length, -1),
+  Buffer.from(password).toString('hex'),
+  Buffer.from(credentials).toString('base64'),
+];
 
 describe('no password is in an error or in the log', () => {
   const lab = labOfEachTest('secrets', { server: 'own', proxy: true, client: 'none' });
-  /** Everything that a reader of logs may come to see: what was logged, process warnings, and the errors that a test adds. */
+  /**
+   * Everything that a reader of logs may come to see: what was logged, process warnings, and the errors that a test
+   * adds.
+   */
   let heard: unknown[];
   let options: LockClientOptions;
 
@@ -32,7 +40,9 @@ describe('no password is in an error or in the log', () => {
   afterEach(() => {
     process.off('warning', warned);
     expect(heard, 'what was heard').not.to.be.empty;
-    const text = heard.map((one) => inspect(one, { depth: Infinity, showHidden: true, maxArrayLength: null, maxStringLength: null })).join('\n');
+    const text = heard
+      .map((one) => inspect(one, { depth: Infinity, showHidden: true, maxArrayLength: null, maxStringLength: null }))
+      .join('\n');
     for (const trace of traces) expect(text).not.to.contain(trace);
   });
 
@@ -42,7 +52,11 @@ describe('no password is in an error or in the log', () => {
   });
 
   it('when the servers refuse the credentials of the first connection', async () => {
-    heard.push(await rejection(LockClient.connect(lab.server.connectString, { ...options, auth: [{ scheme: 'palm-reading', credentials }] })));
+    heard.push(
+      await rejection(
+        LockClient.connect(lab.server.connectString, { ...options, auth: [{ scheme: 'palm-reading', credentials }] }),
+      ),
+    );
   });
 
   it('when the servers refuse the credentials later, and a hold is lost by it', async () => {
@@ -57,7 +71,10 @@ describe('no password is in an error or in the log', () => {
 
   it('when an acquire is refused, because the lock is somebody else’s', async () => {
     const path = testPath('refused');
-    await using other = await account(lab.server.connectString, { auth: [{ scheme: 'digest', credentials: 'bob:under the rose' }], acl: creatorOnly });
+    await using other = await account(lab.server.connectString, {
+      auth: [{ scheme: 'digest', credentials: 'bob:under the rose' }],
+      acl: creatorOnly,
+    });
     await using mine = await account(lab.server.connectString, options);
     const hold = await new InterProcessMutex(other.client, path).acquire();
     const mutex = new InterProcessMutex(mine.client, path);
@@ -66,7 +83,10 @@ describe('no password is in an error or in the log', () => {
   });
 
   it('when the ACL is refused', async () => {
-    await using mine = await account(lab.server.connectString, { ...options, acl: [{ permissions: permission.all, scheme: 'palm-reading', id: 'alice' }] });
+    await using mine = await account(lab.server.connectString, {
+      ...options,
+      acl: [{ permissions: permission.all, scheme: 'palm-reading', id: 'alice' }],
+    });
     heard.push(await rejection(new InterProcessMutex(mine.client, testPath('bad-acl')).acquire()));
   });
 
@@ -117,7 +137,9 @@ describe('no password is in an error or in the log', () => {
       [{ scheme: 'digest', credentials: Buffer.from(credentials) }],
     ];
     for (const wrong of bad) {
-      const error = await rejection(LockClient.connect(lab.server.connectString, { ...options, auth: wrong as typeof auth }));
+      const error = await rejection(
+        LockClient.connect(lab.server.connectString, { ...options, auth: wrong as typeof auth }),
+      );
       expect(error).to.be.instanceOf(TypeError);
       expect(error.message).to.contain('`auth`');
       heard.push(error);

@@ -33,7 +33,10 @@ describe('a stranger', () => {
     const hold = await mutex.acquire();
     const granted = [hold.path];
     const waiting = new InterProcessMutex(waiter.client, path).acquire();
-    void waiting.then((next) => granted.push(next.path), () => undefined);
+    void waiting.then(
+      (next) => granted.push(next.path),
+      () => undefined,
+    );
     await until('it waits', async () => (await mutex.participants()).length === 2);
     const waitingPath = (await mutex.participants())[1]?.path ?? '';
     return { path, hold, waiting, waitingPath, granted };
@@ -54,7 +57,9 @@ describe('a stranger', () => {
   };
 
   const refused = async (doing: Promise<unknown>): Promise<void> => {
-    expect(await rejection(doing)).to.be.instanceOf(ZooKeeperError).with.property('code', 'NO_AUTH');
+    expect(await rejection(doing))
+      .to.be.instanceOf(ZooKeeperError)
+      .with.property('code', 'NO_AUTH');
   };
 
   const refusedAsLock = async (doing: Promise<unknown>, path: string): Promise<void> => {
@@ -189,7 +194,10 @@ describe('a stranger', () => {
         await visitor.write(open.hold.path, data);
         await visitor.write(open.waitingPath, data);
         await Promise.all([holder.children(open.path), waiter.children(open.path)]);
-        expect((await mutex.participants()).map((participant) => participant.data.toString())).to.deep.equal([data, data]);
+        expect((await mutex.participants()).map((participant) => participant.data.toString())).to.deep.equal([
+          data,
+          data,
+        ]);
       }
     };
 
@@ -198,7 +206,11 @@ describe('a stranger', () => {
       expect(await mutex.tryAcquire()).to.equal(undefined);
       const order: string[] = [];
       const third = mutex.acquire();
-      for (const [name, one] of [['waiter', open.waiting], ['visitor', third]] as const) void one.then(() => order.push(name));
+      for (const [name, one] of [
+        ['waiter', open.waiting],
+        ['visitor', third],
+      ] as const)
+        void one.then(() => order.push(name));
       await until('it waits', async () => (await mutex.participants()).length === 3);
       expect(order).to.deep.equal([]);
       await open.hold.release();

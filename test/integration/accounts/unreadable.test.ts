@@ -135,7 +135,10 @@ describe('a server whose root is closed', () => {
     await using outside = await account(server.connectString);
     await outside.create('/app/undeletable', [anyone(permission.create, permission.read)]);
     const warnings: string[] = [];
-    const mine = await account(chrooted, { sessionTimeoutMs: 1_000, logger: { warn: (message) => void warnings.push(message) } });
+    const mine = await account(chrooted, {
+      sessionTimeoutMs: 1_000,
+      logger: { warn: (message) => void warnings.push(message) },
+    });
     const hold = await new InterProcessMutex(mine.client, '/undeletable').acquire();
     expect(await hold.release()).to.equal('released');
     expect(warnings.join()).to.contain('/app/undeletable');

@@ -15,16 +15,27 @@ import { nextState } from '../../../harness/lock-clients.ts';
 
 const name = 'zookeeper.test';
 
-/** Who answers for `name` is the resolver alone; the addresses are this machine's, and real servers stand behind them. */
+/**
+ * Who answers for `name` is the resolver alone; the addresses are this machine's, and real servers stand behind them.
+ */
 class Resolver implements Disposable {
   addresses: string[];
   readonly #original = dns.lookup;
 
   constructor(...addresses: string[]) {
     this.addresses = addresses;
-    const lookup = (hostname: string, options: dns.LookupAllOptions, callback: (error: Error | null, addresses: dns.LookupAddress[]) => void): void => {
+    const lookup = (
+      hostname: string,
+      options: dns.LookupAllOptions,
+      callback: (error: Error | null, addresses: dns.LookupAddress[]) => void,
+    ): void => {
       if (hostname !== name) this.#original(hostname, options, callback);
-      else process.nextTick(callback, null, this.addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })));
+      else
+        process.nextTick(
+          callback,
+          null,
+          this.addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+        );
     };
     dns.lookup = lookup as typeof dns.lookup;
   }
@@ -112,7 +123,12 @@ describe('an address', () => {
 
   it('is found also where the process has switched the trying of several off', async () => {
     using resolver = new Resolver('127.0.0.1');
-    const socket = dial({ host: name, port: lab.server.port, lookup: lookupShuffled(Math.random), autoSelectFamily: false });
+    const socket = dial({
+      host: name,
+      port: lab.server.port,
+      lookup: lookupShuffled(Math.random),
+      autoSelectFamily: false,
+    });
     await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
     expect(socket.remoteAddress).to.equal(resolver.addresses[0]);
     socket.destroy();

@@ -30,7 +30,9 @@ describe('a session', () => {
     it('of several requests, and is asked all of them again', async () => {
       await lab.observer.create(path);
       once(lab.proxy, answered('getData'), 'cut');
-      const answer = await lab.client.session.ask(async (session) => [await session.find(getChildren(path)), await session.find(getData(path, false))] as const);
+      const answer = await lab.client.session.ask(
+        async (session) => [await session.find(getChildren(path)), await session.find(getData(path, false))] as const,
+      );
       expect(answer?.[0]).to.deep.equal([]);
       expect(lab.proxy.frames.filter(sent('getChildren2'))).to.have.length(2);
     });
@@ -54,7 +56,10 @@ describe('a session', () => {
       await lab.observer.create(path);
       const { session } = lab.client;
       await lab.proxy.refuse();
-      const [ofSession, ofClient] = [session.ask(getData(path, false)), lab.client.ask(getData(path, false), new Deadline(lab.client, path, errors, {}))];
+      const [ofSession, ofClient] = [
+        session.ask(getData(path, false)),
+        lab.client.ask(getData(path, false), new Deadline(lab.client, path, errors, {})),
+      ];
       lab.proxy.cut();
       await lab.observer.endSession(lab.client);
       await lab.proxy.accept();
@@ -98,7 +103,9 @@ describe('a session', () => {
         let stop = (): void => undefined;
         let found = Promise.resolve<string[]>([]);
         const told = new Promise<WatchEventType>((tell, failed) => {
-          found = new Promise((find) => (stop = watchZnode(lab.client.session, path, 'children', { found: find, told: tell, failed })));
+          found = new Promise(
+            (find) => (stop = watchZnode(lab.client.session, path, 'children', { found: find, told: tell, failed })),
+          );
         });
         void told.then((event) => heard.push(`${name} ${event}`));
         return { stop: () => stop(), told, found };
@@ -112,7 +119,9 @@ describe('a session', () => {
     });
 
     it('tells of what is not there as of a deletion', async () => {
-      const told = new Promise((resolve) => watchZnode(lab.client.session, path, 'data', { told: resolve, failed: resolve }));
+      const told = new Promise((resolve) =>
+        watchZnode(lab.client.session, path, 'data', { told: resolve, failed: resolve }),
+      );
       expect(await told).to.equal('deleted');
     });
 
@@ -121,7 +130,12 @@ describe('a session', () => {
       once(lab.proxy, answered('getData'), 'cut');
       const told: string[] = [];
       const event = new Promise((resolve) => {
-        watchZnode(lab.client.session, path, 'data', { found: () => told.push('found'), lost: () => told.push('lost'), told: resolve, failed: () => told.push('failed') });
+        watchZnode(lab.client.session, path, 'data', {
+          found: () => told.push('found'),
+          lost: () => told.push('lost'),
+          told: resolve,
+          failed: () => told.push('failed'),
+        });
       });
       await lab.proxy.seen(answered('setWatches'));
       await lab.observer.touch(path);

@@ -1,6 +1,11 @@
 import { expect } from 'chai';
 import { once } from 'node:events';
-import { ConnectionTimeoutError, InterProcessMutex, InterProcessReadWriteLock, LockClient } from '../../../src/index.ts';
+import {
+  ConnectionTimeoutError,
+  InterProcessMutex,
+  InterProcessReadWriteLock,
+  LockClient,
+} from '../../../src/index.ts';
 import { from } from '../../../harness/frame-matches.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { startSilentServer } from '../../../harness/silent-server.ts';
@@ -60,7 +65,9 @@ describe('close()', () => {
   });
 
   it('by who is told that the connection is lost ends the session on the next one', async () => {
-    const closing = new Promise<void>((resolve) => client.once('state', () => void client.close(patient).then(resolve)));
+    const closing = new Promise<void>((resolve) =>
+      client.once('state', () => void client.close(patient).then(resolve)),
+    );
     lab.proxy.cut();
     await closing;
     expect(await isOnServer()).to.deep.equal(gone);
@@ -149,7 +156,11 @@ describe('close()', () => {
       await hold.release();
       const { readLock, writeLock } = new InterProcessReadWriteLock(client, `${lab.path}-rw`);
       await writeLock.withLock(() => readLock.withLock(() => undefined));
-      await until('all its znodes are gone', async () => (await lab.observer.children(lab.path)).length + (await lab.observer.children(`${lab.path}-rw`)).length === 0);
+      await until(
+        'all its znodes are gone',
+        async () =>
+          (await lab.observer.children(lab.path)).length + (await lab.observer.children(`${lab.path}-rw`)).length === 0,
+      );
       await disconnect();
       await closesAtOnce();
     });

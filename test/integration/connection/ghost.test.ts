@@ -68,7 +68,10 @@ describe('the ghost of a lost session', function () {
     await proxy.seen(isGhost, 2);
     const { connectedAt } = client.session;
     const releasedAt = performance.now();
-    await until('the servers have answered for two of its timeouts', () => client.session.heardAt >= releasedAt + 2 * sessionTimeoutMs);
+    await until(
+      'the servers have answered for two of its timeouts',
+      () => client.session.heardAt >= releasedAt + 2 * sessionTimeoutMs,
+    );
     const dialled = ghosts();
     expect(dialled).to.be.within(4, 12);
     await until('and for one more', () => client.session.heardAt >= releasedAt + 3 * sessionTimeoutMs);

@@ -24,9 +24,17 @@ describe('a server that answers the ConnectRequest with something else', () => {
   };
 
   for (const [what, bytes, complaint] of [
-    ['with a password of 2³¹ - 1 bytes', connectResponse({ passwordLength: 2 ** 31 - 1 }), 'A session password of 2147483647 bytes'],
+    [
+      'with a password of 2³¹ - 1 bytes',
+      connectResponse({ passwordLength: 2 ** 31 - 1 }),
+      'A session password of 2147483647 bytes',
+    ],
     ['with a password of -5 bytes', connectResponse({ passwordLength: -5 }), 'A session password of -5 bytes'],
-    ['with a grant of 1 ms', connectResponse({ timeoutMs: 1 }), 'The server granted a session timeout of 1 ms: at least 100 ms'],
+    [
+      'with a grant of 1 ms',
+      connectResponse({ timeoutMs: 1 }),
+      'The server granted a session timeout of 1 ms: at least 100 ms',
+    ],
     ['with session id 0', connectResponse({ sessionId: 0n }), 'The server granted a session without an id'],
     ['as a read-only server', connectResponse({ readOnly: true }), 'The server is read-only'],
     ['with a frame of 1 GB', prefix(2 ** 30), 'A frame of 1073741824 bytes'],
@@ -37,13 +45,21 @@ describe('a server that answers the ConnectRequest with something else', () => {
   ] as const) {
     it(`(${what}) is told to the logger once, named by lastError, and left for the next server`, async () => {
       const warnings: { readonly message: string; readonly details: LogDetails | undefined }[] = [];
-      await using fake = await startFakeServer((connection) => (connection === 1 ? { stay: bytes } : { relayTo: server.port }));
+      await using fake = await startFakeServer((connection) =>
+        connection === 1 ? { stay: bytes } : { relayTo: server.port },
+      );
       const before = process.memoryUsage().arrayBuffers;
       const logger = { warn: (message: string, details?: LogDetails) => void warnings.push({ message, details }) };
-      await using client = await LockClient.connect(fake.connectString, { sessionTimeoutMs: 4_000, connectionTimeoutMs: 10_000, logger });
+      await using client = await LockClient.connect(fake.connectString, {
+        sessionTimeoutMs: 4_000,
+        connectionTimeoutMs: 10_000,
+        logger,
+      });
       expect(process.memoryUsage().arrayBuffers - before).to.be.below(mostMemory);
       expect(warnings).to.have.length(1);
-      expect(warnings[0]?.message).to.contain(`What ${fake.connectString} granted cannot be used; trying the next server: ${complaint}`);
+      expect(warnings[0]?.message).to.contain(
+        `What ${fake.connectString} granted cannot be used; trying the next server: ${complaint}`,
+      );
       expect(String(warnings[0]?.details?.error)).to.contain(complaint);
       await new InterProcessMutex(client, testPath('hostile')).withLock(() => undefined);
       expect(client.sessionTimeoutMs).to.equal(4_000);
@@ -52,13 +68,18 @@ describe('a server that answers the ConnectRequest with something else', () => {
 
   it('is named, with what it said, by the error of a connect that finds no other', async () => {
     await using fake = await startFakeServer(() => ({ stay: connectResponse({ timeoutMs: 1 }) }));
-    const error = await LockClient.connect(fake.connectString, { connectionTimeoutMs: 300 }).then(() => undefined, (reason: unknown) => reason);
+    const error = await LockClient.connect(fake.connectString, { connectionTimeoutMs: 300 }).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
     expect(error).to.have.property('code', 'ERR_LOCK_CONNECTION_TIMEOUT');
     expect(String(error)).to.contain('The server granted a session timeout of 1 ms: at least 100 ms are needed');
   });
 
   it('cannot give the session another id when it is attached to again', async () => {
-    await using fake = await startFakeServer((connection) => (connection === 2 ? { stay: connectResponse({ sessionId: 0x666n }) } : { relayTo: server.port }));
+    await using fake = await startFakeServer((connection) =>
+      connection === 2 ? { stay: connectResponse({ sessionId: 0x666n }) } : { relayTo: server.port },
+    );
     using probe = await ConnectionProbe.connect([fake.port]);
     const session = probe.connection.sessionId;
     const again = probe.next('connected');

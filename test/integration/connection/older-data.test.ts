@@ -1,5 +1,11 @@
 import { expect } from 'chai';
-import { InterProcessMutex, LockClient, type BackgroundEvent, type ConnectionState, type Hold } from '../../../src/index.ts';
+import {
+  InterProcessMutex,
+  LockClient,
+  type BackgroundEvent,
+  type ConnectionState,
+  type Hold,
+} from '../../../src/index.ts';
 import { exists } from '../../../src/zookeeper/operations.ts';
 import { sessionName } from '../../../src/zookeeper/session.ts';
 import { connectObserver } from '../../../harness/observer.ts';
@@ -96,7 +102,9 @@ describe('servers that come back with older data', function () {
     await hold.release();
     await using next = await mutex.acquire();
     expect(next.isValid).to.equal(true);
-    await until('the servers say that the lost session is over', () => told.events.some(({ type }) => type === 'lost-session-closed'));
+    await until('the servers say that the lost session is over', () =>
+      told.events.some(({ type }) => type === 'lost-session-closed'),
+    );
   });
 
   it('(restored from a backup) replace the session of a waiter, and close what the backup knows of the old one', async () => {
@@ -124,7 +132,9 @@ describe('servers that come back with older data', function () {
     const hold = await waiting;
     expect(hold.isValid).to.equal(true);
     expect(told.ends()).to.have.length(1).and.to.have.nested.property('[0].why', 'replaced');
-    await until('the servers have closed the old session', () => told.events.some(({ type }) => type === 'lost-session-closed'));
+    await until('the servers have closed the old session', () =>
+      told.events.some(({ type }) => type === 'lost-session-closed'),
+    );
     expect((await queue.participants()).map((participant) => participant.path)).to.deep.equal([hold.path]);
     await hold.release();
   });
@@ -161,7 +171,12 @@ describe('a server that refuses a session in silence, and has no older data', fu
   /** Named on a line of its own by the session tracker. */
   const sessions = async (): Promise<string[]> => {
     const lines = (await server.command('dump')).split('\n').map((line) => line.trim());
-    return lines.slice(0, lines.findIndex((line) => line.startsWith('ephemeral nodes'))).filter((line) => /^0x[0-9a-f]+$/.test(line));
+    return lines
+      .slice(
+        0,
+        lines.findIndex((line) => line.startsWith('ephemeral nodes')),
+      )
+      .filter((line) => /^0x[0-9a-f]+$/.test(line));
   };
 
   it('is asked for new sessions, which are closed again, and the old one goes on with its waiters in their places', async () => {
@@ -179,10 +194,14 @@ describe('a server that refuses a session in silence, and has no older data', fu
     using twin = await ConnectionProbe.connect([server.port], { resume: client.session.identity, sessionTimeoutMs });
     refuse();
     let keepsAlive = true;
-    const alive = until('the test is over', async () => {
-      await twin.send(exists('/')).catch(() => undefined);
-      return !keepsAlive;
-    }, 60_000);
+    const alive = until(
+      'the test is over',
+      async () => {
+        await twin.send(exists('/')).catch(() => undefined);
+        return !keepsAlive;
+      },
+      60_000,
+    );
     await proxy.seen(isProbe, 1);
     const closed = (frame: Frame): boolean => frame.from === 'server' && frame.op === 'closeSession';
     await proxy.seen(closed, 2);

@@ -65,10 +65,16 @@ describe('the log of an outage', () => {
     expect(book.levels).to.deep.equal(['warn', 'info']);
     const [lost, again] = book.lines.map(([, text]) => text);
     expect(lost).to.match(
-      new RegExp(`^Connection to ${lab.proxy.connectString} lost: ${lab.proxy.connectString} closed the connection\\. Session ${id} is suspended; it holds 1 lock, for [5-9]\\.\\d s at most unless a server answers$`),
+      new RegExp(
+        `^Connection to ${lab.proxy.connectString} lost: ${lab.proxy.connectString} closed the connection\\. Session ${id} is suspended; it holds 1 lock, for [5-9]\\.\\d s at most unless a server answers$`,
+      ),
     );
-    expect(book.errors[0]).to.be.instanceOf(Error).with.property('message', `${lab.proxy.connectString} closed the connection`);
-    expect(again).to.match(new RegExp(`^Connected to ${lab.proxy.connectString} again after \\d+ ms: session ${id} goes on$`));
+    expect(book.errors[0])
+      .to.be.instanceOf(Error)
+      .with.property('message', `${lab.proxy.connectString} closed the connection`);
+    expect(again).to.match(
+      new RegExp(`^Connected to ${lab.proxy.connectString} again after \\d+ ms: session ${id} goes on$`),
+    );
     await hold.release();
   });
 
@@ -106,9 +112,19 @@ describe('the log of an outage', () => {
     await until('the end of the lost session is logged', () => book.lines.length === 4);
     expect(book.levels).to.deep.equal(['warn', 'error', 'info', 'info']);
     const [suspended, lost, again, closed] = book.lines.map(([, text]) => text);
-    expect(suspended).to.contain('lost: the server has not answered for 500 ms or more. Session').and.to.contain('is suspended; it holds 1 lock');
-    expect(lost).to.match(new RegExp(`^Session ${id} is lost: its deadline has passed, and no server has answered for \\d+\\.\\d s; last: .*not answer.*\\. The lock that it held is lost$`));
-    expect(again).to.match(new RegExp(`^Connected to ${lab.proxy.connectString} again after .*, in the new session ${sessionName(client.session.id)} in place of ${id}$`));
+    expect(suspended)
+      .to.contain('lost: the server has not answered for 500 ms or more. Session')
+      .and.to.contain('is suspended; it holds 1 lock');
+    expect(lost).to.match(
+      new RegExp(
+        `^Session ${id} is lost: its deadline has passed, and no server has answered for \\d+\\.\\d s; last: .*not answer.*\\. The lock that it held is lost$`,
+      ),
+    );
+    expect(again).to.match(
+      new RegExp(
+        `^Connected to ${lab.proxy.connectString} again after .*, in the new session ${sessionName(client.session.id)} in place of ${id}$`,
+      ),
+    );
     expect(closed).to.equal(`Session ${id}, which was given up, has ended on the servers: its znodes are gone`);
   });
 
@@ -124,19 +140,26 @@ describe('the log of an outage', () => {
     await reconnected;
     expect(book.levels).to.deep.equal(['warn', 'warn', 'warn', 'info']);
     const texts = book.lines.map(([, text]) => text);
-    expect(texts[1]).to.match(new RegExp(`^Session ${id} is lost: no server has answered for .*; last: .*\\. It held no lock`));
+    expect(texts[1]).to.match(
+      new RegExp(`^Session ${id} is lost: no server has answered for .*; last: .*\\. It held no lock`),
+    );
     expect(texts[2]).to.equal(`Session ${id} has ended: the servers say that it has expired. It held no lock`);
     expect(texts[3]).to.contain('again after').and.to.contain('in the new session');
   });
 
   it('names why each server cannot be used, where there are several', async () => {
-    const client = await LockClient.connect(`${lab.proxy.connectString},127.0.0.1:1`, { sessionTimeoutMs: 1_000, logger: book });
+    const client = await LockClient.connect(`${lab.proxy.connectString},127.0.0.1:1`, {
+      sessionTimeoutMs: 1_000,
+      logger: book,
+    });
     const lost = reached(client, 'lost');
     await lab.proxy.refuse();
     lab.proxy.cut();
     await lost;
     const text = book.lines.at(-1)?.[1];
-    expect(text).to.contain(`${lab.proxy.connectString}: connect ECONNREFUSED`).and.to.contain('127.0.0.1:1: connect ECONNREFUSED');
+    expect(text)
+      .to.contain(`${lab.proxy.connectString}: connect ECONNREFUSED`)
+      .and.to.contain('127.0.0.1:1: connect ECONNREFUSED');
     await client.close();
   });
 
@@ -144,7 +167,9 @@ describe('the log of an outage', () => {
     const client = await connect(10_000);
     for (const name of ['a', 'b', 'c']) await new InterProcessMutex(client, `${lab.path}-${name}`).acquire();
     await expire(client);
-    expect(book.lines.find(([level]) => level === 'error')?.[1]).to.match(/ has ended: the servers say that it has expired\. All 3 locks that it held are lost$/);
+    expect(book.lines.find(([level]) => level === 'error')?.[1]).to.match(
+      / has ended: the servers say that it has expired\. All 3 locks that it held are lost$/,
+    );
   });
 
   for (const [askedMs, grantedMs] of [
@@ -191,8 +216,12 @@ describe('the log of an outage', () => {
     const loggers: [string, () => Logger, Readonly<Record<Level, string>>][] = [
       ['console', () => new Console(sink, sink), { info: '', warn: '', error: '' }],
       ['pino', () => pino(sink), { info: '"level":30', warn: '"level":40', error: '"level":50' }],
-      // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- winston's types say so of its own transports
-      ['winston', () => winston.createLogger({ transports: [new winston.transports.Stream({ stream: sink })] }), { info: '"level":"info"', warn: '"level":"warn"', error: '"level":"error"' }],
+      [
+        'winston',
+        // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- winston's own types
+        () => winston.createLogger({ transports: [new winston.transports.Stream({ stream: sink })] }),
+        { info: '"level":"info"', warn: '"level":"warn"', error: '"level":"error"' },
+      ],
     ];
     for (const [name, make, marks] of loggers) {
       it(name, async () => {
@@ -203,10 +232,14 @@ describe('the log of an outage', () => {
         client.warn('Something else went wrong', new Error('for this reason'));
         await until('all is written', () => output.includes('Something else'));
         const lineWith = (text: string): string => output.split('\n').find((line) => line.includes(text)) ?? '';
-        expect(lineWith('is suspended')).to.contain(`lost: ${lab.proxy.connectString} closed the connection`).and.to.contain(marks.warn);
+        expect(lineWith('is suspended'))
+          .to.contain(`lost: ${lab.proxy.connectString} closed the connection`)
+          .and.to.contain(marks.warn);
         expect(lineWith('has ended')).to.contain('The lock that it held is lost').and.to.contain(marks.error);
         expect(lineWith('Connected to')).to.contain('again after').and.to.contain(marks.info);
-        expect(lineWith('Something else went wrong')).to.contain('went wrong: for this reason').and.to.contain(marks.warn);
+        expect(lineWith('Something else went wrong'))
+          .to.contain('went wrong: for this reason')
+          .and.to.contain(marks.warn);
         // What stands in the text once must not be appended to it a second time.
         expect(lineWith('Something else went wrong').split('for this reason')).to.have.length(2);
       });

@@ -3,7 +3,14 @@ import { createHash } from 'node:crypto';
 import type { ConnectionState } from '../../../src/index.ts';
 import { systemClock, type CancelTimer, type Clock } from '../../../src/support/clock.ts';
 import { roundDelayMs } from '../../../src/zookeeper/connection.ts';
-import { createPersistent, exists, getData, openAcl, type AclEntry, type Operation } from '../../../src/zookeeper/operations.ts';
+import {
+  createPersistent,
+  exists,
+  getData,
+  openAcl,
+  type AclEntry,
+  type Operation,
+} from '../../../src/zookeeper/operations.ts';
 import { from } from '../../../harness/frame-matches.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { testPath } from '../../../harness/test-path.ts';
@@ -97,7 +104,9 @@ describe('a reconnect', () => {
 
   it('pauses by chance, for a second at most', () => {
     expect([0, 1, 2, 5, 6, 1_000].map((round) => roundDelayMs(round, 0))).to.deep.equal([0, 25, 50, 400, 500, 500]);
-    expect([0, 1, 2, 5, 6, 1_000].map((round) => roundDelayMs(round, 1))).to.deep.equal([0, 50, 100, 800, 1_000, 1_000]);
+    expect([0, 1, 2, 5, 6, 1_000].map((round) => roundDelayMs(round, 1))).to.deep.equal([
+      0, 50, 100, 800, 1_000, 1_000,
+    ]);
   });
 
   it('is not made for who gave up when he heard of the lost connection', async () => {
@@ -158,7 +167,9 @@ describe('a reconnect', () => {
     await again;
     // Answered behind them.
     await probe.send(exists('/'));
-    expect(probe.fired.map(({ path }) => path)).to.have.length(vanished.length).and.to.satisfy((fired: string[]) => !fired.some(isThere));
+    expect(probe.fired.map(({ path }) => path))
+      .to.have.length(vanished.length)
+      .and.to.satisfy((fired: string[]) => !fired.some(isThere));
 
     const sizes = lab.proxy.frames.filter(from('client', 'setWatches')).map(({ body }) => body.length);
     expect(Math.max(...sizes)).to.be.below(200_000);
@@ -166,7 +177,9 @@ describe('a reconnect', () => {
 
     await outside.send(all(there, 'delete'));
     while (probe.fired.length < paths.length) await probe.next('watch');
-    expect(new Set(probe.fired.map(({ path, event }) => `${event} ${path}`))).to.deep.equal(new Set(paths.map((path) => `deleted ${path}`)));
+    expect(new Set(probe.fired.map(({ path, event }) => `${event} ${path}`))).to.deep.equal(
+      new Set(paths.map((path) => `deleted ${path}`)),
+    );
   });
 
   it('is made once more when a server refuses to watch', async () => {
@@ -218,7 +231,10 @@ describe('a reconnect', () => {
   });
 });
 
-/** A probe's options, how long it has paused before each attempt since it was last asked, and how many timers it has running. */
+/**
+ * A probe's options, how long it has paused before each attempt since it was last asked, and how many timers it has
+ * running.
+ */
 function recordPauses(): { options: ProbeOptions; pauses: () => number[]; running: () => number } {
   const attemptMs = 5_432;
   const delays: number[] = [];

@@ -48,7 +48,10 @@ describe('a reply', () => {
   }
 
   it('that cannot be read fails its request, and all behind it on a connection that is given up', async () => {
-    const unreadable: Operation<unknown> = { ...exists('/'), read: (body) => Array.from({ length: 100 }, () => body.long()) };
+    const unreadable: Operation<unknown> = {
+      ...exists('/'),
+      read: (body) => Array.from({ length: 100 }, () => body.long()),
+    };
     const again = probe.next('connected');
     const [first, second] = await Promise.all([rejection(probe.send(unreadable)), rejection(probe.send(exists('/')))]);
     expect(first).to.have.property('code', 'CONNECTION_LOSS');
@@ -89,7 +92,14 @@ describe('a reply', () => {
   });
 
   it('with a zxid of -1 does not lower the one that the next server is shown', async () => {
-    const unknown: Operation<void> = { name: 'unknown', opcode: 99, kind: 'read', path: '/', write: () => undefined, read: () => undefined };
+    const unknown: Operation<void> = {
+      name: 'unknown',
+      opcode: 99,
+      kind: 'read',
+      path: '/',
+      write: () => undefined,
+      read: () => undefined,
+    };
     await probe.send(createPersistent(testPath('').slice(0, -1), openAcl));
     const seen = probe.connection.lastZxid;
     expect(seen > 0n).to.equal(true);

@@ -47,7 +47,8 @@ describe('silence', () => {
     lab.proxy.clear();
     await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'sync', 12);
     expect(performance.now() - startedAt, 'milliseconds for twelve').to.be.at.least(11 * (client.sessionTimeoutMs / 6));
-    const sent = (op: Frame['op']): number => lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === op).length;
+    const sent = (op: Frame['op']): number =>
+      lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === op).length;
     // The first sync may be that of a transaction before.
     expect(sent('sync')).to.equal(12);
     expect(sent('multi')).to.be.within(11, 12);
@@ -97,7 +98,8 @@ describe('silence', () => {
   it('of a server that starts, and leaves its first connections unanswered, is over soon after it answers', async () => {
     client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 24_000 });
     const { id } = client.session;
-    const unanswered = (frame: Frame): boolean => frame.from === 'server' && frame.op === 'connect' && frame.connection <= 2;
+    const unanswered = (frame: Frame): boolean =>
+      frame.from === 'server' && frame.op === 'connect' && frame.connection <= 2;
     lab.proxy.on((frame) => (unanswered(frame) ? 'drop' : undefined));
     lab.proxy.cut();
     expect(await nextState(client)).to.equal('suspended');
@@ -131,11 +133,15 @@ describe('silence', () => {
     const isHeartbeat = ({ from, op }: Frame): boolean => from === 'client' && op === 'multi';
     await lab.proxy.seen(({ from, op }) => from === 'server' && op === 'multi');
     lab.proxy.clear();
-    const accept = lab.proxy.on(({ from, op }) => (from === 'server' && op === 'multi' ? { replaceError: -125 } : undefined));
+    const accept = lab.proxy.on(({ from, op }) =>
+      from === 'server' && op === 'multi' ? { replaceError: -125 } : undefined,
+    );
     await lab.proxy.seen(isHeartbeat, 2);
     accept();
     await lab.proxy.seen(isHeartbeat, 4);
-    expect(new Set(lab.proxy.frames.filter(isHeartbeat).map(({ connection }) => connection))).to.deep.equal(new Set([1]));
+    expect(new Set(lab.proxy.frames.filter(isHeartbeat).map(({ connection }) => connection))).to.deep.equal(
+      new Set([1]),
+    );
   });
 
   it('of the client is broken by its heartbeats while news of its watches keep the connection busy', async () => {
@@ -164,6 +170,8 @@ describe('silence', () => {
 
     expect(client.session).to.equal(session);
     expect(lab.proxy.frames.filter(({ from, op }) => from === 'client' && op === 'multi').length).to.be.at.least(4);
-    expect(new Set(lab.proxy.frames.filter(({ from }) => from === 'client').map(({ op }) => op))).to.deep.equal(new Set(['multi', 'sync']));
+    expect(new Set(lab.proxy.frames.filter(({ from }) => from === 'client').map(({ op }) => op))).to.deep.equal(
+      new Set(['multi', 'sync']),
+    );
   });
 });

@@ -67,7 +67,8 @@ describe('an unanswered request', () => {
   it('is failed when the session is over, and so is every one that follows', async () => {
     lab.proxy.silence();
     const asked = inFlight();
-    // The server closes the connection that the twin replaces. Silence keeps that from the probe, which would come back and replace the twin.
+    // The server closes the connection that the twin replaces. Silence keeps that from the probe, which would come back
+    // and replace the twin.
     using twin = await ConnectionProbe.connect([lab.server.port], { resume: probe.connection.identity });
     await twin.send(closeSession());
     const whenTold = new Promise<string | undefined>((resolve) => {

@@ -3,7 +3,17 @@ import fc from 'fast-check';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { InterProcessMultiLock, InterProcessMutex, LockClient, StandardDriver, lockContext, retryForever, revoke, type Hold, type LockDriver } from '../../../src/index.ts';
+import {
+  InterProcessMultiLock,
+  InterProcessMutex,
+  LockClient,
+  StandardDriver,
+  lockContext,
+  retryForever,
+  revoke,
+  type Hold,
+  type LockDriver,
+} from '../../../src/index.ts';
 import { innermostContext } from '../../../src/mutex/lock-context.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { testPath } from '../../../harness/test-path.ts';
@@ -25,7 +35,10 @@ describe('application code that the library calls', () => {
   afterEach(() => calls.clear());
 
   function saw(what: string): void {
-    const seen = [...(request.getStore() === undefined ? [] : ['a request']), ...(innermostContext() === undefined ? [] : ['a lock context'])];
+    const seen = [
+      ...(request.getStore() === undefined ? [] : ['a request']),
+      ...(innermostContext() === undefined ? [] : ['a lock context']),
+    ];
     calls.set(what, [...(calls.get(what) ?? []), ...seen]);
   }
 
@@ -51,7 +64,8 @@ describe('application code that the library calls', () => {
       client.on('state', (state) => saw(`state ${state}`)).on('background', ({ type }) => saw(`background ${type}`));
       const mutex = new InterProcessMutex(client, path, { driver });
       const other = new InterProcessMutex(client, `${path}-other`);
-      for (const event of ['queued', 'acquired', 'renewed', 'expired', 'lost', 'released'] as const) mutex.on(event, () => saw(event));
+      for (const event of ['queued', 'acquired', 'renewed', 'expired', 'lost', 'released'] as const)
+        mutex.on(event, () => saw(event));
       mutex.makeRevocable(() => saw('revocation listener'));
 
       // A listener of `renewed`, and of `expired`.
@@ -78,18 +92,45 @@ describe('application code that the library calls', () => {
 
       // All ways to be told of a loss, judged by a getter in the middle of a job.
       const both = await new InterProcessMultiLock([other, mutex]).acquire();
-      for (const [name, { signal }] of [['multi-hold', both], ['hold', both.holds[0] as Hold]] as const) signal.addEventListener('abort', () => saw(`${name}.signal`));
+      for (const [name, { signal }] of [
+        ['multi-hold', both],
+        ['hold', both.holds[0] as Hold],
+      ] as const)
+        signal.addEventListener('abort', () => saw(`${name}.signal`));
       await lab.observer.endSession(client);
       // It may attach to the old session once more, before that ends.
-      await until('the session is replaced', () => !both.isValid && calls.has('state lost') && client.state === 'reconnected');
+      await until(
+        'the session is replaced',
+        () => !both.isValid && calls.has('state lost') && client.state === 'reconnected',
+      );
       await both.release();
       client.warn('a warning', undefined);
       await client.close();
     });
     expect([...calls.keys()].sort()).to.deep.equal(
       [
-        'acl', 'acquired', 'background connected', 'background disconnected', 'background session-ended', 'background warning', 'driver.decide', 'driver.sort', 'expired', 'hold.signal', 'logger', 'lost',
-        'multi-hold.signal', 'queued', 'released', 'renewed', 'retryPolicy', 'revocation listener', 'state closed', 'state lost', 'state reconnected', 'state suspended',
+        'acl',
+        'acquired',
+        'background connected',
+        'background disconnected',
+        'background session-ended',
+        'background warning',
+        'driver.decide',
+        'driver.sort',
+        'expired',
+        'hold.signal',
+        'logger',
+        'lost',
+        'multi-hold.signal',
+        'queued',
+        'released',
+        'renewed',
+        'retryPolicy',
+        'revocation listener',
+        'state closed',
+        'state lost',
+        'state reconnected',
+        'state suspended',
       ].sort(),
     );
     expect(Object.fromEntries([...calls].filter(([, seen]) => seen.length > 0))).to.deep.equal({});
@@ -168,7 +209,11 @@ describe('application code that the library calls', () => {
         const mutex = new InterProcessMutex(client, testPath('kept'));
         const sticky = new InterProcessMutex(client, testPath('kept-sticky'), { sticky: { idleMs: 60_000 } });
         mutexes.push(mutex, sticky);
-        holds.push(await mutex.acquire(), await mutex.acquire({ timeoutMs: 20 }).catch(() => sticky.acquire()), await new InterProcessMutex(client, testPath('kept-lease')).acquire({ leaseMs: 60_000 }));
+        holds.push(
+          await mutex.acquire(),
+          await mutex.acquire({ timeoutMs: 20 }).catch(() => sticky.acquire()),
+          await new InterProcessMutex(client, testPath('kept-lease')).acquire({ leaseMs: 60_000 }),
+        );
         await sticky.release();
       });
       return new WeakRef(store);
@@ -188,7 +233,10 @@ describe('application code that the library calls', () => {
     const steps = ['connect', 'listen', 'acquire', 'wait', 'look', 'lose', 'take away', 'abort', 'release'] as const;
     type Step = (typeof steps)[number];
     const wheres = ['outside', 'in a job', 'in a withLock'] as const;
-    const script = fc.array(fc.record({ step: fc.constantFrom<Step>(...steps), where: fc.constantFrom(...wheres) }), { minLength: 4, maxLength: 14 });
+    const script = fc.array(fc.record({ step: fc.constantFrom<Step>(...steps), where: fc.constantFrom(...wheres) }), {
+      minLength: 4,
+      maxLength: 14,
+    });
     await fc.assert(
       fc.asyncProperty(script, async (all) => {
         const path = testPath('interleaved');
@@ -201,12 +249,18 @@ describe('application code that the library calls', () => {
         const aborters: AbortController[] = [];
         const holds: Hold[] = [];
         const heard = (what: string): void => {
-          if (innermostContext() !== undefined || request.getStore() !== undefined) wrong.push(`${what} is called in a context`);
+          if (innermostContext() !== undefined || request.getStore() !== undefined)
+            wrong.push(`${what} is called in a context`);
           if (mutex?.isOwnedByCurrentContext) wrong.push(`${what} owns the lock`);
-          pending.push((mutex?.tryAcquire() ?? Promise.resolve(undefined)).then((hold) => {
-            if (hold && holds.some((held) => held.path === hold.path)) wrong.push(`${what} re-entered`);
-            return hold?.release();
-          }, () => undefined));
+          pending.push(
+            (mutex?.tryAcquire() ?? Promise.resolve(undefined)).then(
+              (hold) => {
+                if (hold && holds.some((held) => held.path === hold.path)) wrong.push(`${what} re-entered`);
+                return hold?.release();
+              },
+              () => undefined,
+            ),
+          );
         };
         const listenTo = (hold: Hold): void => {
           holds.push(hold);
@@ -220,7 +274,10 @@ describe('application code that the library calls', () => {
           },
           listen: async () => {
             client?.once('state', () => heard('a state')).once('background', () => heard('a background event'));
-            mutex?.once('lost', () => heard('lost')).once('acquired', () => heard('acquired')).once('released', () => heard('released'));
+            mutex
+              ?.once('lost', () => heard('lost'))
+              .once('acquired', () => heard('acquired'))
+              .once('released', () => heard('released'));
           },
           acquire: async () => {
             const hold = await mutex?.acquire({ timeoutMs: 30 }).catch(() => undefined);
@@ -229,7 +286,13 @@ describe('application code that the library calls', () => {
           wait: async () => {
             const aborter = new AbortController();
             aborters.push(aborter);
-            if (mutex) pending.push(mutex.acquire({ timeoutMs: 200, signal: aborter.signal }).then((hold) => (listenTo(hold), hold.release()), () => undefined));
+            if (mutex)
+              pending.push(
+                mutex.acquire({ timeoutMs: 200, signal: aborter.signal }).then(
+                  (hold) => (listenTo(hold), hold.release()),
+                  () => undefined,
+                ),
+              );
           },
           look: async () => [mutex?.isAcquiredInThisProcess, ...holds.map((hold) => hold.isValid)],
           lose: async () => client && lab.observer.endSession(client),

@@ -16,7 +16,11 @@ describe('AsyncLocalStorage', () => {
       fileURLToPath(new URL('child/use-locks.ts', import.meta.url)),
     ];
     // A child that hangs must not outlive the test.
-    const { stdout } = await promisify(execFile)(process.execPath, [...script, connectString, testPath('async-local-storage')], { timeout: 15_000 });
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [...script, connectString, testPath('async-local-storage')],
+      { timeout: 15_000 },
+    );
     expect(JSON.parse(stdout)).to.deep.equal({
       connected: 0,
       'without a context': 0,

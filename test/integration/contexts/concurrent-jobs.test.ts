@@ -58,7 +58,8 @@ describe('three jobs at once', () => {
   describe('that are siblings', () => {
     const siblings = (): Promise<unknown> => Promise.all([jobs.withLock(), jobs.withLock(), jobs.withLock()]);
 
-    it('withLock under one lockContext.run, queue up like strangers', () => expectOneAtATime(lockContext.run(siblings)));
+    it('withLock under one lockContext.run, queue up like strangers', () =>
+      expectOneAtATime(lockContext.run(siblings)));
 
     it('withLock under the withLock of another lock, queue up like strangers', () =>
       expectOneAtATime(new InterProcessMutex(lab.client, testPath('around')).withLock(siblings)));

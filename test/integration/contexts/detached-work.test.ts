@@ -53,7 +53,10 @@ describe('work that outlives its lock context', () => {
     const { opened, open } = gate();
     let detached: Promise<string[]> | undefined;
     const left = await lockContext.run(async () => {
-      detached = opened.then(async () => [await mutex.release(), (await rejection(mutex.release())).message.slice(0, `You do not own the lock: ${mutex.path}`.length)]);
+      detached = opened.then(async () => [
+        await mutex.release(),
+        (await rejection(mutex.release())).message.slice(0, `You do not own the lock: ${mutex.path}`.length),
+      ]);
       return mutex.acquire();
     });
     open();
@@ -97,7 +100,10 @@ describe('work that outlives its lock context', () => {
 
   for (const [what, inside] of [
     ['a lockContext.run', (work: () => void) => lockContext.run(work)],
-    ['a withLock in a lockContext.run', (work: () => void) => lockContext.run(() => new InterProcessMutex(lab.client, testPath('inner')).withLock(work))],
+    [
+      'a withLock in a lockContext.run',
+      (work: () => void) => lockContext.run(() => new InterProcessMutex(lab.client, testPath('inner')).withLock(work)),
+    ],
     ['a lockContext.run in a lockContext.run', (work: () => void) => lockContext.run(() => lockContext.run(work))],
   ] as const) {
     it(`of ${what} does not become the holder around it when that has died`, async () => {
@@ -110,7 +116,9 @@ describe('work that outlives its lock context', () => {
             expect(mutex.isOwnedByCurrentContext).to.equal(false);
             expect(await mutex.tryAcquire()).to.equal(undefined);
             // A withLock is a context again, and the walls around it still stand.
-            expect((await rejection(mutex.withLock(() => undefined, { timeoutMs: 0 }))).code).to.equal('ERR_LOCK_TIMEOUT');
+            expect((await rejection(mutex.withLock(() => undefined, { timeoutMs: 0 }))).code).to.equal(
+              'ERR_LOCK_TIMEOUT',
+            );
           });
         });
         open();

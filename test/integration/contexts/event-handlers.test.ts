@@ -101,7 +101,10 @@ describe('the message handlers of one socket', () => {
     await mutex.withLock(async (hold) => {
       const handled: Promise<Error & { code?: string }>[] = [];
       await openSocket();
-      socket.on('data', lockContext.bind(() => handled.push(rejection(mutex.acquire({ timeoutMs: 0 })))));
+      socket.on(
+        'data',
+        lockContext.bind(() => handled.push(rejection(mutex.acquire({ timeoutMs: 0 })))),
+      );
       await deliver('anybody there?');
       expect((await Promise.all(handled)).map(({ code }) => code)).to.deep.equal(['ERR_LOCK_TIMEOUT']);
       expect(hold.isValid).to.equal(true);
@@ -147,7 +150,10 @@ describe('a handler bound by lockContext.bind', () => {
     const handled: Promise<bigint>[] = [];
     // A lock of the handler's own lies between, and a job of its own, too.
     const between = new InterProcessMutex(lab.client, `${mutex.path}-between`);
-    emitter.on('changed', lockContext.bind(() => handled.push(between.withLock(() => mutex.withLock(({ fencingToken }) => fencingToken)))));
+    emitter.on(
+      'changed',
+      lockContext.bind(() => handled.push(between.withLock(() => mutex.withLock(({ fencingToken }) => fencingToken)))),
+    );
     const token = await mutex.withLock(async (hold) => {
       emitter.emit('changed');
       await queueReaches(theirs, 2);
@@ -189,7 +195,13 @@ describe('a handler bound by lockContext.bind', () => {
   });
 
   it('must be a function', () => {
-    expect(() => lockContext.bind('handler' as never)).to.throw(TypeError, 'Expected `fn` of lockContext.bind to be a function');
-    expect(() => lockContext.run(undefined as never)).to.throw(TypeError, 'Expected `fn` of lockContext.run to be a function');
+    expect(() => lockContext.bind('handler' as never)).to.throw(
+      TypeError,
+      'Expected `fn` of lockContext.bind to be a function',
+    );
+    expect(() => lockContext.run(undefined as never)).to.throw(
+      TypeError,
+      'Expected `fn` of lockContext.run to be a function',
+    );
   });
 });

@@ -99,7 +99,9 @@ describe('a job that starts its successor', () => {
         const context = innermostContext();
         first ??= context && new WeakRef(context);
         if (count === jobs) return lastJob();
-        Promise.resolve().then(() => void run(job)).catch(reject);
+        Promise.resolve()
+          .then(() => void run(job))
+          .catch(reject);
         if (overlap === 0) return;
         if (ends.length === overlap) ends.shift()?.();
         return new Promise((end) => ends.push(end));

@@ -13,9 +13,16 @@ describe('a context whose hold was lost', () => {
       const hold = await mutex.acquire();
       await takeAway(hold, observer);
       let isInside = false;
-      const ways = [mutex.acquire(), mutex.acquire({ timeoutMs: 0 }), mutex.tryAcquire(), mutex.withLock(() => (isInside = true))];
+      const ways = [
+        mutex.acquire(),
+        mutex.acquire({ timeoutMs: 0 }),
+        mutex.tryAcquire(),
+        mutex.withLock(() => (isInside = true)),
+      ];
       for (const error of await Promise.all(ways.map(rejection))) {
-        expect(error).to.be.instanceOf(LockLostError).and.to.include({ code: 'ERR_LOCK_LOST', reason: 'node-deleted', path: hold.path });
+        expect(error)
+          .to.be.instanceOf(LockLostError)
+          .and.to.include({ code: 'ERR_LOCK_LOST', reason: 'node-deleted', path: hold.path });
       }
       expect(isInside).to.equal(false);
       await hold.release();

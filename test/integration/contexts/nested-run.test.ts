@@ -63,7 +63,9 @@ describe('a lockContext.run', () => {
     const between = new InterProcessMutex(client, `${mutex.path}-between`);
     await mutex.withLock(async () => {
       const errors = await lockContext.run(() =>
-        between.withLock(() => Promise.all([rejection(mutex.acquire()), rejection(lockContext.run(() => twin.acquire()))])),
+        between.withLock(() =>
+          Promise.all([rejection(mutex.acquire()), rejection(lockContext.run(() => twin.acquire()))]),
+        ),
       );
       expect(errors.map(({ code }) => code)).to.deep.equal(['ERR_LOCK_DEADLOCK', 'ERR_LOCK_DEADLOCK']);
     });

@@ -7,7 +7,10 @@ import { queueReaches, takeAway } from '../../../harness/queue.ts';
 describe('isAcquiredInThisProcess and isOwnedByCurrentContext', () => {
   const lab = labOfEachTest('owner-queries');
 
-  const answers = (mutex = lab.mutex) => ({ acquired: mutex.isAcquiredInThisProcess, owned: mutex.isOwnedByCurrentContext });
+  const answers = (mutex = lab.mutex) => ({
+    acquired: mutex.isAcquiredInThisProcess,
+    owned: mutex.isOwnedByCurrentContext,
+  });
   const nobody = { acquired: false, owned: false };
   const somebodyElse = { acquired: true, owned: false };
   const thisContext = { acquired: true, owned: true };

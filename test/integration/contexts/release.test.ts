@@ -12,7 +12,9 @@ describe('mutex.release()', () => {
     const error = await rejection(releasing);
     expect(error).to.be.instanceOf(NotOwnedError);
     expect(error).to.have.property('code', 'ERR_LOCK_NOT_OWNED');
-    expect(error.message).to.match(new RegExp(`^You do not own the lock: ${lab.mutex.path}: .* Prefer hold\\.release\\(\\)`));
+    expect(error.message).to.match(
+      new RegExp(`^You do not own the lock: ${lab.mutex.path}: .* Prefer hold\\.release\\(\\)`),
+    );
   }
 
   it('in a late finally does not end the hold of a successor, but the lost one that it is about', async () => {

@@ -11,9 +11,15 @@ describe('TestFailedDeleteManager', () => {
   const lab = labOfEachTest('failed-delete', { server: 'own', proxy: true, client: 'none' });
 
   it('testLostSession, testWithNamespaceAndLostSession: what could not be deleted while no server was there goes when it is back, after LOST too', async () => {
-    const clients = await Promise.all(['', '/aisa'].map((chroot) => LockClient.connect(`${lab.server.connectString}${chroot}`, { sessionTimeoutMs: 2_000 })));
+    const clients = await Promise.all(
+      ['', '/aisa'].map((chroot) =>
+        LockClient.connect(`${lab.server.connectString}${chroot}`, { sessionTimeoutMs: 2_000 }),
+      ),
+    );
     try {
-      const holds = await Promise.all(clients.map((client) => new InterProcessMutex(client, testPath('lost-session')).acquire()));
+      const holds = await Promise.all(
+        clients.map((client) => new InterProcessMutex(client, testPath('lost-session')).acquire()),
+      );
       const suspended = clients.map((client) => reached(client, 'suspended'));
       const lost = clients.map((client) => reached(client, 'lost'));
       await lab.server.kill();
@@ -27,7 +33,10 @@ describe('TestFailedDeleteManager', () => {
       await Promise.all(again);
       await using back = await connectObserver(lab.server.connectString);
       const [first, second] = holds.map((hold) => hold.path);
-      await until('both are gone', async () => !(await back.exists(first ?? '/')) && !(await back.exists(`/aisa${second ?? ''}`)));
+      await until(
+        'both are gone',
+        async () => !(await back.exists(first ?? '/')) && !(await back.exists(`/aisa${second ?? ''}`)),
+      );
     } finally {
       await Promise.all(clients.map((client) => client.close({ timeoutMs: 500 })));
     }

@@ -31,7 +31,10 @@ describe('TestFrameworkEdges', () => {
   for (const namespace of ['', '/nm']) {
     it(`testProtectedCreateNodeDeletion: a znode whose create failed goes, also when its first delete fails (namespace '${namespace}')`, async () => {
       await using proxy = await startProxy(lab.server.port);
-      await using client = await LockClient.connect(`${proxy.connectString}${namespace}`, { sessionTimeoutMs: 10_000, retryPolicy: retryNTimes(0, 0) });
+      await using client = await LockClient.connect(`${proxy.connectString}${namespace}`, {
+        sessionTimeoutMs: 10_000,
+        retryPolicy: retryNTimes(0, 0),
+      });
       const path = testPath('protected');
       const mutex = new InterProcessMutex(client, path);
       await mutex.withLock(() => undefined);
@@ -54,7 +57,10 @@ describe('TestFrameworkEdges', () => {
   it('testProtectionWithKilledSession: after the expiry of the session the create belonged to, one znode is there, that of the new session', async () => {
     await using ensemble = await startEnsemble(3);
     const leader = await ensemble.leader();
-    const [ours, another] = ensemble.servers.filter((member) => member !== leader) as [ZooKeeperServer, ZooKeeperServer];
+    const [ours, another] = ensemble.servers.filter((member) => member !== leader) as [
+      ZooKeeperServer,
+      ZooKeeperServer,
+    ];
     await using others = await connectObserver(another.connectString);
     await using proxy = await startProxy(ours.port);
     await using client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 1_500 });
@@ -75,7 +81,10 @@ describe('TestFrameworkEdges', () => {
     await suspended;
     await killed;
     expect(await others.children(path), 'created by the session that is about to expire').to.have.length(1);
-    await until('the servers that are left have expired the session', async () => (await others.children(path)).length === 0);
+    await until(
+      'the servers that are left have expired the session',
+      async () => (await others.children(path)).length === 0,
+    );
     await ours.start();
 
     const hold = await acquiring;

@@ -24,47 +24,57 @@ for (const { name, make, folder, isReentrant, isShared = false } of lockClasses)
       expect(lock.isAcquiredInThisProcess).to.equal(false);
     });
 
-    itExcludes('testWaitingProcessKilledServer: the holder, and who waits in its client and in another one, all finish across a restart', async () => {
-      const path = testPath('killed-server');
-      let inside = 0;
-      let isFirst = true;
-      const job = async (mine: LockClient): Promise<string> => {
-        const lock = make(mine, path);
-        const hold = await lock.acquire();
-        try {
-          expect((inside += 1)).to.equal(1);
-          if (isFirst) {
-            isFirst = false;
-            await until('the others wait', async () => (await lock.participants()).length === 3);
-            const suspended = [lab.client, lab.other].map((each) => reached(each, 'suspended'));
-            await lab.server.kill();
-            await Promise.all(suspended);
-            await lab.server.start();
+    itExcludes(
+      'testWaitingProcessKilledServer: the holder, and who waits in its client and in another one, all finish across a restart',
+      async () => {
+        const path = testPath('killed-server');
+        let inside = 0;
+        let isFirst = true;
+        const job = async (mine: LockClient): Promise<string> => {
+          const lock = make(mine, path);
+          const hold = await lock.acquire();
+          try {
+            expect((inside += 1)).to.equal(1);
+            if (isFirst) {
+              isFirst = false;
+              await until('the others wait', async () => (await lock.participants()).length === 3);
+              const suspended = [lab.client, lab.other].map((each) => reached(each, 'suspended'));
+              await lab.server.kill();
+              await Promise.all(suspended);
+              await lab.server.start();
+            }
+            return 'finished';
+          } finally {
+            inside -= 1;
+            await hold.release();
           }
-          return 'finished';
-        } finally {
-          inside -= 1;
-          await hold.release();
-        }
-      };
-      expect(await Promise.all([job(lab.client), job(lab.client), job(lab.other)])).to.deep.equal(['finished', 'finished', 'finished']);
-    });
+        };
+        expect(await Promise.all([job(lab.client), job(lab.client), job(lab.other)])).to.deep.equal([
+          'finished',
+          'finished',
+          'finished',
+        ]);
+      },
+    );
 
-    itExcludes('testKilledSession: who waits in the killed session obtains the lock in the next one, and the holder does not own it any more', async () => {
-      const path = testPath('killed-session');
-      const first = make(lab.client, path);
-      const held = await first.acquire();
-      const second = make(lab.client, path);
-      const waiting = second.acquire();
-      await until('it waits', async () => (await second.participants()).length === 2);
-      await lab.observer.endSession(lab.client);
-      const next = await waiting;
-      expect(next.isValid).to.equal(true);
-      // Of one client and path, both objects are one lock: so it is the hold that says it.
-      expect(held.isValid).to.equal(false);
-      expect((await second.participants()).map((participant) => participant.path)).to.deep.equal([next.path]);
-      await Promise.all([held.release(), next.release()]);
-    });
+    itExcludes(
+      'testKilledSession: who waits in the killed session obtains the lock in the next one, and the holder does not own it any more',
+      async () => {
+        const path = testPath('killed-session');
+        const first = make(lab.client, path);
+        const held = await first.acquire();
+        const second = make(lab.client, path);
+        const waiting = second.acquire();
+        await until('it waits', async () => (await second.participants()).length === 2);
+        await lab.observer.endSession(lab.client);
+        const next = await waiting;
+        expect(next.isValid).to.equal(true);
+        // Of one client and path, both objects are one lock: so it is the hold that says it.
+        expect(held.isValid).to.equal(false);
+        expect((await second.participants()).map((participant) => participant.path)).to.deep.equal([next.path]);
+        await Promise.all([held.release(), next.release()]);
+      },
+    );
 
     it('testContainerCleanup: all acquire while the server removes empty containers, and the parents vanish in the end', async () => {
       const path = testPath('container-cleanup');
@@ -78,7 +88,10 @@ for (const { name, make, folder, isReentrant, isShared = false } of lockClasses)
         }),
       );
       expect(finished).to.deep.equal(Array.from({ length: 10 }, () => true));
-      await until('the parents are gone', async () => !(await lab.observer.exists(path.slice(0, path.lastIndexOf('/')))));
+      await until(
+        'the parents are gone',
+        async () => !(await lab.observer.exists(path.slice(0, path.lastIndexOf('/')))),
+      );
     });
 
     it('testWithNamespace: a lock below a chroot is acquired and released there', async () => {
@@ -102,7 +115,8 @@ for (const { name, make, folder, isReentrant, isShared = false } of lockClasses)
           const hold = await lock.acquire();
           inside.add(owner);
           most.push(inside.size);
-          if (most.length === 1) await until('all are in the queue', async () => (await lock.participants()).length === 10);
+          if (most.length === 1)
+            await until('all are in the queue', async () => (await lock.participants()).length === 10);
           else await lock.participants();
           inside.delete(owner);
           await hold.release();
@@ -134,30 +148,33 @@ for (const { name, make, folder, isReentrant, isShared = false } of lockClasses)
       expect(await lock.participants()).to.deep.equal([]);
     });
 
-    itExcludes('testReentrant2Threads: nobody else gets in while the acquires of one owner are nested, and gets in after them', async () => {
-      const lock = make(lab.client, testPath('two-threads'));
-      const inBar = gate();
-      const otherIsDone = gate();
-      const second = lockContext.run(async () => {
-        await inBar.opened;
-        try {
-          expect(await lock.tryAcquire()).to.equal(undefined);
-          expect((await rejection(lock.acquire({ timeoutMs: 100 }))).code).to.equal('ERR_LOCK_TIMEOUT');
-        } finally {
-          otherIsDone.open();
-        }
-        const hold = await lock.acquire(patient);
-        expect(await hold.release()).to.equal('released');
-      });
-      await lockContext.run(() =>
-        foo(lock, () => {
-          inBar.open();
-          return otherIsDone.opened;
-        }),
-      );
-      await second;
-      expect(lock.isAcquiredInThisProcess).to.equal(false);
-    });
+    itExcludes(
+      'testReentrant2Threads: nobody else gets in while the acquires of one owner are nested, and gets in after them',
+      async () => {
+        const lock = make(lab.client, testPath('two-threads'));
+        const inBar = gate();
+        const otherIsDone = gate();
+        const second = lockContext.run(async () => {
+          await inBar.opened;
+          try {
+            expect(await lock.tryAcquire()).to.equal(undefined);
+            expect((await rejection(lock.acquire({ timeoutMs: 100 }))).code).to.equal('ERR_LOCK_TIMEOUT');
+          } finally {
+            otherIsDone.open();
+          }
+          const hold = await lock.acquire(patient);
+          expect(await hold.release()).to.equal('released');
+        });
+        await lockContext.run(() =>
+          foo(lock, () => {
+            inBar.open();
+            return otherIsDone.opened;
+          }),
+        );
+        await second;
+        expect(lock.isAcquiredInThisProcess).to.equal(false);
+      },
+    );
   });
 }
 

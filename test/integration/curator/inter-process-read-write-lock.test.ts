@@ -145,7 +145,9 @@ describe('TestInterProcessReadWriteLock', () => {
       await reading.release();
       await writing.release();
       const alone = await rw.readLock.acquire();
-      expect((await rw.readLock.participants()).map((participant) => [...participant.data])).to.deep.equal([[1, 2, 3, 4]]);
+      expect((await rw.readLock.participants()).map((participant) => [...participant.data])).to.deep.equal([
+        [1, 2, 3, 4],
+      ]);
       await alone.release();
     }));
 
@@ -163,6 +165,8 @@ describe('TestInterProcessReadWriteLock', () => {
     expect(() => writing.assertValid()).to.throw('was lost');
     await next.release();
     expect(await writing.release()).to.equal('lost');
-    expect((await rejection(new InterProcessReadWriteLock(lab.client, path).writeLock.release())).code).to.equal('ERR_LOCK_NOT_OWNED');
+    expect((await rejection(new InterProcessReadWriteLock(lab.client, path).writeLock.release())).code).to.equal(
+      'ERR_LOCK_NOT_OWNED',
+    );
   });
 });

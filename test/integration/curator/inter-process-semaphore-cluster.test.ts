@@ -19,7 +19,9 @@ describe('TestInterProcessSemaphoreCluster', function () {
 
   beforeEach(async () => {
     path = testPath('cluster');
-    clients = await Promise.all(Array.from({ length: 10 }, () => LockClient.connect(ensemble.connectString, { sessionTimeoutMs: 4_000 })));
+    clients = await Promise.all(
+      Array.from({ length: 10 }, () => LockClient.connect(ensemble.connectString, { sessionTimeoutMs: 4_000 })),
+    );
   });
 
   afterEach(() => Promise.all(clients.map((client) => client.close({ timeoutMs: 500 }))));

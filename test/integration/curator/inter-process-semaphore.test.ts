@@ -15,7 +15,8 @@ const patient = { timeoutMs: 10_000 };
 describe('TestInterProcessSemaphore', () => {
   const lab = labOfEachTest('semaphore', { server: 'own', client: { sessionTimeoutMs: 10_000 } });
 
-  const clients = (quantity: number): Promise<LockClient[]> => Promise.all(Array.from({ length: quantity }, () => LockClient.connect(lab.server.connectString)));
+  const clients = (quantity: number): Promise<LockClient[]> =>
+    Promise.all(Array.from({ length: quantity }, () => LockClient.connect(lab.server.connectString)));
 
   it('testAcquireAfterLostServer: ten owners of one client go on after an outage in which the session was lost, and one had its znode but not its list', async () => {
     await using proxy = await startProxy(lab.server.port);
@@ -131,7 +132,7 @@ describe('TestInterProcessSemaphore', () => {
       done += 1;
     };
     const users = gates.map((_, number) => user(number));
-    for (let opened = 0; opened < 100; ) {
+    for (let opened = 0; opened < 100;) {
       const chunk = Math.min(100 - opened, 1 + Math.floor(Math.random() * 5));
       for (const { open } of gates.slice(opened, opened + chunk)) open();
       opened += chunk;
@@ -145,7 +146,9 @@ describe('TestInterProcessSemaphore', () => {
 
   it('testThreads: ten owners of one semaphore of one lease all finish', async () => {
     const semaphore = semaphoreOf(lab.client, lab.path, 1);
-    const outcomes = await Promise.all(Array.from({ length: 10 }, async () => (await semaphore.acquire(patient)).release()));
+    const outcomes = await Promise.all(
+      Array.from({ length: 10 }, async () => (await semaphore.acquire(patient)).release()),
+    );
     expect(outcomes).to.deep.equal(Array.from({ length: 10 }, () => 'released'));
   });
 
@@ -158,7 +161,8 @@ describe('TestInterProcessSemaphore', () => {
 
   it('testSimple2: four semaphores share three leases, and one that is returned is there again', async () => {
     const leases: Hold[] = [];
-    for (let number = 0; number < 3; number += 1) leases.push(await semaphoreOf(lab.client, lab.path, 3).acquire(patient));
+    for (let number = 0; number < 3; number += 1)
+      leases.push(await semaphoreOf(lab.client, lab.path, 3).acquire(patient));
     const semaphore = semaphoreOf(lab.client, lab.path, 3);
     expect(await semaphore.tryAcquire(200)).to.equal(undefined);
     await leases.shift()?.release();
@@ -184,7 +188,9 @@ describe('TestInterProcessSemaphore', () => {
     await waits(lab.observer, lab.path, 2);
     const [newest] = (await lab.observer.children(`${lab.path}/leases`)).filter((name) => !held.includes(name));
     await lab.observer.remove(`${lab.path}/leases/${newest ?? ''}`);
-    await until('it waits again', async () => (await lab.observer.children(`${lab.path}/leases`)).some((name) => name !== newest && !held.includes(name)));
+    await until('it waits again', async () =>
+      (await lab.observer.children(`${lab.path}/leases`)).some((name) => name !== newest && !held.includes(name)),
+    );
     await lease.release();
     await (await waiting).release();
     await isEmpty(lab.observer, lab.path);

@@ -25,7 +25,9 @@ describe('TestLockACLs', () => {
   it('testACLsCreatingParents: each parent has the ACL of its own path below the chroot', async () => {
     const namespace = testPath('ns');
     await using server = await account(lab.connectString);
-    await using mine = await account(`${lab.connectString}${namespace}`, { acl: (path) => (path === '/parent' ? createAndRead : all) });
+    await using mine = await account(`${lab.connectString}${namespace}`, {
+      acl: (path) => (path === '/parent' ? createAndRead : all),
+    });
     const hold = await new InterProcessMutex(mine.client, '/parent/foo').acquire();
     expect(await server.acl(`${namespace}/parent`)).to.deep.equal(createAndRead);
     expect(await server.acl(`${namespace}/parent/foo`)).to.deep.equal(all);

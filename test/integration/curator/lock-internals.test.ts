@@ -9,7 +9,11 @@ const noNode = -101;
 const systemError = -1;
 
 describe('TestLockInternals', () => {
-  const lab = labOfEachTest('internals', { server: 'own', proxy: true, client: { sessionTimeoutMs: 10_000, retryPolicy: retryNTimes(0, 0) } });
+  const lab = labOfEachTest('internals', {
+    server: 'own',
+    proxy: true,
+    client: { sessionTimeoutMs: 10_000, retryPolicy: retryNTimes(0, 0) },
+  });
 
   const emptyLock = async (name: string): Promise<string> => {
     const path = testPath(name);
@@ -24,7 +28,9 @@ describe('TestLockInternals', () => {
   ] as const) {
     it(`testNodeDeletedCleanlyWithFaults: a list that fails with ${what} is the error of the acquire, and no znode is left`, async () => {
       const path = await emptyLock('faults');
-      lab.proxy.on((frame) => (answered('getChildren2')(frame) && frame.path === path ? { replaceError: error } : undefined));
+      lab.proxy.on((frame) =>
+        answered('getChildren2')(frame) && frame.path === path ? { replaceError: error } : undefined,
+      );
       const failed = await rejection(new InterProcessMutex(lab.client, path).acquire({ timeoutMs: 5_000 }));
       expect(failed.code).to.equal('ERR_LOCK_REQUEST_FAILED');
       expect(failed.cause).to.be.instanceOf(ZooKeeperError).with.property('code', code);

@@ -53,11 +53,15 @@ describe('TestRetryLoop', () => {
     const mutex = new InterProcessMutex(client, path);
     const waiting = mutex.acquire();
     for (let sequence = 1; sequence <= 10; sequence += 1) {
-      await until('it waits', async () => (await mutex.participants()).some((participant) => participant.sequence === sequence));
+      await until('it waits', async () =>
+        (await mutex.participants()).some((participant) => participant.sequence === sequence),
+      );
       await outside.remove((await mutex.participants())[1]?.path ?? '/');
     }
     await gate.release();
     await (await waiting).release();
-    expect(retryPolicy.asked).to.deep.equal(Array.from({ length: 10 }, (_, retryCount) => ({ retryCount, retry: true })));
+    expect(retryPolicy.asked).to.deep.equal(
+      Array.from({ length: 10 }, (_, retryCount) => ({ retryCount, retry: true })),
+    );
   });
 });

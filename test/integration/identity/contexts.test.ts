@@ -1,5 +1,13 @@
 import { expect } from 'chai';
-import { DeadlockError, InterProcessMultiLock, InterProcessMutex, lockContext, LockLostError, NotOwnedError, type Hold } from '../../../src/index.ts';
+import {
+  DeadlockError,
+  InterProcessMultiLock,
+  InterProcessMutex,
+  lockContext,
+  LockLostError,
+  NotOwnedError,
+  type Hold,
+} from '../../../src/index.ts';
 import { CriticalSection } from '../../../harness/critical-section.ts';
 import { gate } from '../../../harness/gate.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
@@ -17,7 +25,11 @@ describe('two mutex objects of one client and path are one lock', () => {
     const { mutex, theirs, observer } = lab;
     await mutex.withLock((outer) =>
       twin.withLock(async (inner) => {
-        expect([inner.path, inner.fencingToken, inner.isReentrant]).to.deep.equal([outer.path, outer.fencingToken, true]);
+        expect([inner.path, inner.fencingToken, inner.isReentrant]).to.deep.equal([
+          outer.path,
+          outer.fencingToken,
+          true,
+        ]);
         expect(await queueOf(theirs)).to.deep.equal([outer.path]);
       }),
     );
@@ -28,7 +40,13 @@ describe('two mutex objects of one client and path are one lock', () => {
     const { client, mutex, path } = lab;
     await mutex.withLock(async (outer) => {
       const made = (): InterProcessMutex => new InterProcessMutex(client, path);
-      const holds = [await made().acquire(), await made().tryAcquire(), await made().acquire({ timeoutMs: 0 }), await made().withLock((hold) => hold), await client.withLock(path, (hold) => hold)];
+      const holds = [
+        await made().acquire(),
+        await made().tryAcquire(),
+        await made().acquire({ timeoutMs: 0 }),
+        await made().withLock((hold) => hold),
+        await client.withLock(path, (hold) => hold),
+      ];
       expect(holds.map((hold) => hold?.path)).to.deep.equal(holds.map(() => outer.path));
       for (const hold of holds) await hold?.release();
     });
@@ -67,7 +85,9 @@ describe('two mutex objects of one client and path are one lock', () => {
   it('any live context around it that holds lets the other object in', async () => {
     const { client, mutex, path } = lab;
     const between = new InterProcessMutex(client, `${path}-between`);
-    await mutex.withLock((outer) => between.withLock(() => twin.withLock((inner) => expect(inner.path).to.equal(outer.path))));
+    await mutex.withLock((outer) =>
+      between.withLock(() => twin.withLock((inner) => expect(inner.path).to.equal(outer.path))),
+    );
   });
 
   it('a context whose hold was lost by one object lets none in by the other', async () => {
@@ -75,8 +95,15 @@ describe('two mutex objects of one client and path are one lock', () => {
     await lockContext.run(async () => {
       const lost = await mutex.acquire();
       await takeAway(lost, observer);
-      const ways = [twin.acquire(), twin.tryAcquire(), twin.acquire({ timeoutMs: 0 }), twin.withLock(() => undefined), lab.client.withLock(lab.path, () => undefined)];
-      for (const error of await Promise.all(ways.map(rejection))) expect(error).to.be.instanceOf(LockLostError).and.to.include({ path: lost.path, reason: 'node-deleted' });
+      const ways = [
+        twin.acquire(),
+        twin.tryAcquire(),
+        twin.acquire({ timeoutMs: 0 }),
+        twin.withLock(() => undefined),
+        lab.client.withLock(lab.path, () => undefined),
+      ];
+      for (const error of await Promise.all(ways.map(rejection)))
+        expect(error).to.be.instanceOf(LockLostError).and.to.include({ path: lost.path, reason: 'node-deleted' });
       expect(await twin.release()).to.equal('lost');
       const again = await twin.acquire();
       expect(again.isValid).to.equal(true);
@@ -94,7 +121,11 @@ describe('two mutex objects of one client and path are one lock', () => {
   it('siblings in one context queue up like strangers', async () => {
     const { mutex, theirs } = lab;
     const section = new CriticalSection(theirs, 3);
-    await lockContext.run(() => Promise.all([mutex, twin, new InterProcessMutex(lab.client, lab.path)].map((one) => one.withLock(() => section.visit()))));
+    await lockContext.run(() =>
+      Promise.all(
+        [mutex, twin, new InterProcessMutex(lab.client, lab.path)].map((one) => one.withLock(() => section.visit())),
+      ),
+    );
     expect(section).to.deep.include({ visits: 3, most: 1 });
   });
 
@@ -163,7 +194,11 @@ describe('two mutex objects of one client and path are one lock', () => {
       const { mutex, theirs, observer } = lab;
       const gateHold = await theirs.acquire();
       await lockContext.run(async () => {
-        const acquiring = Promise.all([mutex.acquire(), twin.acquire(), new InterProcessMutex(lab.client, lab.path).acquire()]);
+        const acquiring = Promise.all([
+          mutex.acquire(),
+          twin.acquire(),
+          new InterProcessMutex(lab.client, lab.path).acquire(),
+        ]);
         await queueReaches(theirs, 2);
         expect(await mutex.tryAcquire()).to.equal(undefined);
         await gateHold.release();
@@ -198,7 +233,11 @@ describe('two mutex objects of one client and path are one lock', () => {
     it('of one object settles what the other one has acquired', async () => {
       const { mutex } = lab;
       const hold = await mutex.acquire();
-      expect([twin.holdCount, twin.isAcquiredInThisProcess, twin.isOwnedByCurrentContext]).to.deep.equal([1, true, false]);
+      expect([twin.holdCount, twin.isAcquiredInThisProcess, twin.isOwnedByCurrentContext]).to.deep.equal([
+        1,
+        true,
+        false,
+      ]);
       expect(await twin.release()).to.equal('released');
       expect(hold.isValid).to.equal(false);
       expect(await rejection(mutex.release())).to.be.instanceOf(NotOwnedError);
@@ -246,7 +285,11 @@ describe('two mutex objects of one client and path are one lock', () => {
     const { mutex, theirs } = lab;
     await mutex.withLock(async () => {
       expect(await theirs.tryAcquire()).to.equal(undefined);
-      expect([theirs.isOwnedByCurrentContext, theirs.isAcquiredInThisProcess, theirs.holdCount]).to.deep.equal([false, false, 0]);
+      expect([theirs.isOwnedByCurrentContext, theirs.isAcquiredInThisProcess, theirs.holdCount]).to.deep.equal([
+        false,
+        false,
+        0,
+      ]);
       expect((await rejection(theirs.acquire({ timeoutMs: 20 }))).code).to.equal('ERR_LOCK_TIMEOUT');
     });
   });
@@ -257,7 +300,9 @@ describe('two mutex objects of one client and path are one lock', () => {
     await mutex.withLock((outer) =>
       both.withLock(async ({ holds }) => {
         expect(holds[0]?.path).to.equal(outer.path);
-        await new InterProcessMutex(client, `${path}-2`).withLock((inner) => expect(inner.path).to.equal(holds[1]?.path));
+        await new InterProcessMutex(client, `${path}-2`).withLock((inner) =>
+          expect(inner.path).to.equal(holds[1]?.path),
+        );
       }),
     );
   });
@@ -278,8 +323,18 @@ describe('two mutex objects of one client and path are one lock', () => {
   it('each object hears of its own holds alone', async () => {
     const { mutex } = lab;
     const told: string[] = [];
-    for (const [name, one] of [['outer', mutex], ['inner', twin]] as const) for (const event of ['acquired', 'released'] as const) one.on(event, ({ hold }) => told.push(`${name} ${event} ${hold.isReentrant}`));
+    for (const [name, one] of [
+      ['outer', mutex],
+      ['inner', twin],
+    ] as const)
+      for (const event of ['acquired', 'released'] as const)
+        one.on(event, ({ hold }) => told.push(`${name} ${event} ${hold.isReentrant}`));
     await mutex.withLock(() => twin.withLock(() => undefined));
-    expect(told).to.deep.equal(['outer acquired false', 'inner acquired true', 'inner released true', 'outer released false']);
+    expect(told).to.deep.equal([
+      'outer acquired false',
+      'inner acquired true',
+      'inner released true',
+      'outer released false',
+    ]);
   });
 });

@@ -1,7 +1,13 @@
 import { expect } from 'chai';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { InterProcessMutex, InterProcessReadWriteLock, lockContext, type InterProcessMutexOptions, type LockClient } from '../../../src/index.ts';
+import {
+  InterProcessMutex,
+  InterProcessReadWriteLock,
+  lockContext,
+  type InterProcessMutexOptions,
+  type LockClient,
+} from '../../../src/index.ts';
 import { SharedLocks } from '../../../src/mutex/shared-lock.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { queueReaches, takeAway } from '../../../harness/queue.ts';
@@ -15,15 +21,20 @@ describe('what a client knows of its locks', () => {
   /** One way to use a path, up to the last use of it. */
   const uses: Record<string, (path: string) => Promise<unknown>> = {
     'a withLock': (path) => lab.client.withLock(path, () => undefined),
-    'a withLock whose job fails': (path) => rejection(lab.client.withLock(path, () => Promise.reject(new Error('the job failed')))),
-    'an acquire outside of contexts, and its release': async (path) => (await new InterProcessMutex(lab.client, path).acquire()).release(),
+    'a withLock whose job fails': (path) =>
+      rejection(lab.client.withLock(path, () => Promise.reject(new Error('the job failed')))),
+    'an acquire outside of contexts, and its release': async (path) =>
+      (await new InterProcessMutex(lab.client, path).acquire()).release(),
     'an acquire and a release of two objects': async (path) => {
       await new InterProcessMutex(lab.client, path).acquire();
       await new InterProcessMutex(lab.client, path).release();
     },
     're-entries in a lockContext.run': (path) =>
       lockContext.run(async () => {
-        const holds = [await new InterProcessMutex(lab.client, path).acquire(), await new InterProcessMutex(lab.client, path).acquire()];
+        const holds = [
+          await new InterProcessMutex(lab.client, path).acquire(),
+          await new InterProcessMutex(lab.client, path).acquire(),
+        ];
         for (const hold of holds) await hold.release();
       }),
     'a tryAcquire': async (path) => (await new InterProcessMutex(lab.client, path).tryAcquire())?.release(),
@@ -37,7 +48,8 @@ describe('what a client knows of its locks', () => {
       await rejection(new InterProcessMutex(lab.client, path).acquire({ timeoutMs: 20 }));
       await theirs.release();
     },
-    'an acquire with a signal that has aborted': (path) => rejection(new InterProcessMutex(lab.client, path).acquire({ signal: AbortSignal.abort() })),
+    'an acquire with a signal that has aborted': (path) =>
+      rejection(new InterProcessMutex(lab.client, path).acquire({ signal: AbortSignal.abort() })),
     'an acquire that is aborted while another one waits': async (path) => {
       const theirs = new InterProcessMutex(lab.other, path);
       const hold = await theirs.acquire();
@@ -56,7 +68,9 @@ describe('what a client knows of its locks', () => {
       await rejection(lab.client.withLock(path, () => undefined));
     },
     'an acquire with options that differ': async (path) => {
-      await lab.client.withLock(path, () => rejection(new InterProcessMutex(lab.client, path, { foreignNodes: 'wait' }).acquire()));
+      await lab.client.withLock(path, () =>
+        rejection(new InterProcessMutex(lab.client, path, { foreignNodes: 'wait' }).acquire()),
+      );
     },
     'a hold that is lost and released': async (path) => {
       const hold = await new InterProcessMutex(lab.client, path).acquire();
@@ -76,13 +90,16 @@ describe('what a client knows of its locks', () => {
     },
     'a sticky lock whose only waiter gives up': async (path) => {
       const theirs = await new InterProcessMutex(lab.other, path).acquire();
-      await rejection(new InterProcessMutex(lab.client, path, { sticky: { idleMs: 60_000 } }).acquire({ timeoutMs: 30 }));
+      await rejection(
+        new InterProcessMutex(lab.client, path, { sticky: { idleMs: 60_000 } }).acquire({ timeoutMs: 30 }),
+      );
       await theirs.release();
       await until('its znode is gone', () => used() === 0);
     },
   };
 
-  const withLock = (path: string, options: InterProcessMutexOptions): Promise<unknown> => new InterProcessMutex(lab.client, path, options).withLock(() => undefined);
+  const withLock = (path: string, options: InterProcessMutexOptions): Promise<unknown> =>
+    new InterProcessMutex(lab.client, path, options).withLock(() => undefined);
 
   for (const [what, use] of Object.entries(uses)) {
     it(`is nothing after ${what}`, async () => {
@@ -111,7 +128,11 @@ describe('what a client knows of its locks', () => {
     const settledHeap = (): number => (collectGarbage(), collectGarbage(), process.memoryUsage().heapUsed);
     const visit = async (from: number, to: number): Promise<void> => {
       for (let index = from; index < to; index += 100) {
-        await Promise.all(Array.from({ length: 100 }, (_, offset) => lab.client.withLock(`${lab.path}/${index + offset}`, () => undefined)));
+        await Promise.all(
+          Array.from({ length: 100 }, (_, offset) =>
+            lab.client.withLock(`${lab.path}/${index + offset}`, () => undefined),
+          ),
+        );
       }
     };
     await lab.client.withLock(lab.path, () => undefined);
@@ -127,13 +148,19 @@ describe('what a client knows of its locks', () => {
     this.timeout(60_000);
     await lab.client.withLock(lab.path, () => undefined);
     for (let index = 0; index < 1_200; index += 100) {
-      const holds = await Promise.all(Array.from({ length: 100 }, (_, offset) => new InterProcessMutex(lab.client, `${lab.path}/${index + offset}`).acquire({ leaseMs: 1 })));
+      const holds = await Promise.all(
+        Array.from({ length: 100 }, (_, offset) =>
+          new InterProcessMutex(lab.client, `${lab.path}/${index + offset}`).acquire({ leaseMs: 1 }),
+        ),
+      );
       await Promise.all(holds.map((hold) => aborted(hold.signal)));
     }
     expect(used()).to.equal(1_000);
     const latest = new InterProcessMutex(lab.client, `${lab.path}/1199`);
     expect(await latest.release()).to.equal('lost');
     expect(used()).to.equal(999);
-    expect((await rejection(new InterProcessMutex(lab.client, `${lab.path}/0`).release())).code).to.equal('ERR_LOCK_NOT_OWNED');
+    expect((await rejection(new InterProcessMutex(lab.client, `${lab.path}/0`).release())).code).to.equal(
+      'ERR_LOCK_NOT_OWNED',
+    );
   });
 });

@@ -21,13 +21,19 @@ class LastLetter extends StandardDriver {}
 /** Curator's order, by an object that has no class. */
 const plain = (): LockDriver => {
   const standard = new StandardDriver();
-  return { lockName: 'lock-', appendOnly: true, sort: (children) => standard.sort(children), decide: (sorted, ours) => standard.decide(sorted, ours) };
+  return {
+    lockName: 'lock-',
+    appendOnly: true,
+    sort: (children) => standard.sort(children),
+    decide: (sorted, ours) => standard.decide(sorted, ours),
+  };
 };
 
 describe('objects of one client and path whose options differ', () => {
   const lab = labOfEachTest('kinds');
 
-  const of = (options?: InterProcessMutexOptions): InterProcessMutex => new InterProcessMutex(lab.client, lab.path, options);
+  const of = (options?: InterProcessMutexOptions): InterProcessMutex =>
+    new InterProcessMutex(lab.client, lab.path, options);
 
   const different: [string, InterProcessMutexOptions, string][] = [
     ['sticky', { sticky: { idleMs: 5_000 } }, '{ sticky: { idleMs: 5000 } }'],
@@ -42,12 +48,23 @@ describe('objects of one client and path whose options differ', () => {
     it(`by ${what} are refused with both named, in a context and outside of contexts, while one of them is used, and nothing is sent`, async () => {
       const [usual, other] = [of(), of(options)];
       const refusals = async (one: InterProcessMutex, used: string, got: string): Promise<void> => {
-        for (const refused of [one.acquire(), one.tryAcquire(), one.acquire({ timeoutMs: 5_000 }), one.withLock(() => undefined)]) {
+        for (const refused of [
+          one.acquire(),
+          one.tryAcquire(),
+          one.acquire({ timeoutMs: 5_000 }),
+          one.withLock(() => undefined),
+        ]) {
           const error = await rejection(refused);
           expect(error).to.be.instanceOf(RangeError);
-          expect(error.message).to.equal(`Expected the options of the lock ${lab.path} to be ${used}, as another object of this client uses it, got ${got}: on one path they are one lock`);
+          expect(error.message).to.equal(
+            `Expected the options of the lock ${lab.path} to be ${used}, as another object of this client uses it, got ${got}: on one path they are one lock`,
+          );
         }
-        expect([one.isOwnedByCurrentContext, one.isAcquiredInThisProcess, one.holdCount]).to.deep.equal([false, false, 0]);
+        expect([one.isOwnedByCurrentContext, one.isAcquiredInThisProcess, one.holdCount]).to.deep.equal([
+          false,
+          false,
+          0,
+        ]);
         expect((await rejection(one.release())).code).to.equal('ERR_LOCK_NOT_OWNED');
       };
       await usual.withLock(async () => {
@@ -67,7 +84,11 @@ describe('objects of one client and path whose options differ', () => {
       await held.release();
       // A sticky lock is used for as long as it is kept. What was not kept is gone by now.
       await lab.observer.remove(held.path).catch((error: unknown) => expect(isNoNode(error)).to.equal(true));
-      await until('the other one may use it', async () => of().withLock(() => true).catch(() => false));
+      await until('the other one may use it', async () =>
+        of()
+          .withLock(() => true)
+          .catch(() => false),
+      );
     }
   });
 
@@ -90,13 +111,16 @@ describe('objects of one client and path whose options differ', () => {
     for (const [index, [one, other]] of pairs.entries()) {
       const path = `${lab.path}-${index}`;
       await new InterProcessMutex(lab.client, path, one).withLock((outer) =>
-        new InterProcessMutex(lab.client, path, other).withLock((inner) => expect([inner.path, inner.isReentrant]).to.deep.equal([outer.path, true])),
+        new InterProcessMutex(lab.client, path, other).withLock((inner) =>
+          expect([inner.path, inner.isReentrant]).to.deep.equal([outer.path, true]),
+        ),
       );
     }
   });
 
   it('by the data that they write are one lock: the znode has the data of the object that has created it', async () => {
-    const lockOf = (data: string): InterProcessReadWriteLock => new InterProcessReadWriteLock(lab.client, lab.path, { data: Buffer.from(data) });
+    const lockOf = (data: string): InterProcessReadWriteLock =>
+      new InterProcessReadWriteLock(lab.client, lab.path, { data: Buffer.from(data) });
     await lockOf('request 1').writeLock.withLock(async () => {
       const inner = lockOf('request 2');
       await inner.writeLock.withLock(async (hold) => {
@@ -110,7 +134,10 @@ describe('objects of one client and path whose options differ', () => {
     const usual = new InterProcessReadWriteLock(lab.client, lab.path);
     const other = new InterProcessReadWriteLock(lab.client, lab.path, { foreignNodes: 'wait' });
     await usual.writeLock.withLock(async () => {
-      for (const refused of [other.readLock.acquire(), other.writeLock.acquire()]) expect((await rejection(refused)).message).to.contain("to be {}, as another object of this client uses it, got { foreignNodes: 'wait' }");
+      for (const refused of [other.readLock.acquire(), other.writeLock.acquire()])
+        expect((await rejection(refused)).message).to.contain(
+          "to be {}, as another object of this client uses it, got { foreignNodes: 'wait' }",
+        );
     });
   });
 });
@@ -126,7 +153,8 @@ describe('read/write locks of one client and path', () => {
     theirs = new InterProcessReadWriteLock(lab.other, lab.path);
   });
 
-  const inQueue = (count: number): Promise<void> => until(`${count} are in the queue`, async () => (await lab.observer.children(lab.path)).length === count);
+  const inQueue = (count: number): Promise<void> =>
+    until(`${count} are in the queue`, async () => (await lab.observer.children(lab.path)).length === count);
 
   for (const side of ['readLock', 'writeLock'] as const) {
     it(`re-enter each other's ${side}`, async () => {
@@ -141,10 +169,16 @@ describe('read/write locks of one client and path', () => {
 
   it('are two kinds: a read lock is no hold of the write lock, and the other way round', async () => {
     await outer.readLock.withLock(async () => {
-      expect([inner.readLock.isOwnedByCurrentContext, inner.writeLock.isOwnedByCurrentContext, inner.writeLock.isAcquiredInThisProcess]).to.deep.equal([true, false, false]);
+      expect([
+        inner.readLock.isOwnedByCurrentContext,
+        inner.writeLock.isOwnedByCurrentContext,
+        inner.writeLock.isAcquiredInThisProcess,
+      ]).to.deep.equal([true, false, false]);
       expect((await rejection(inner.writeLock.release())).code).to.equal('ERR_LOCK_NOT_OWNED');
     });
-    await outer.writeLock.withLock(() => expect([inner.writeLock.holdCount, inner.readLock.holdCount]).to.deep.equal([1, 0]));
+    await outer.writeLock.withLock(() =>
+      expect([inner.writeLock.holdCount, inner.readLock.holdCount]).to.deep.equal([1, 0]),
+    );
   });
 
   it('downgrade from the write lock of one object to the read lock of the other, before a writer that waits', async () => {
@@ -184,7 +218,8 @@ describe('read/write locks of one client and path', () => {
 describe('sticky locks of one client and path', () => {
   const lab = labOfEachTest('sticky-identity', { server: 'own', proxy: true, client: { sessionTimeoutMs: 4_000 } });
 
-  const sticky = (idleMs = 60_000): InterProcessMutex => new InterProcessMutex(lab.client, lab.path, { sticky: { idleMs } });
+  const sticky = (idleMs = 60_000): InterProcessMutex =>
+    new InterProcessMutex(lab.client, lab.path, { sticky: { idleMs } });
 
   it('keep one znode: what one object has released is granted to the other without a request', async () => {
     const first = await sticky().acquire();
@@ -212,7 +247,11 @@ describe('sticky locks of one client and path', () => {
   });
 
   it('re-enter each other in a context', async () => {
-    await sticky().withLock((outer) => sticky().withLock((inner) => expect([inner.path, inner.grantNumber, inner.isReentrant]).to.deep.equal([outer.path, outer.grantNumber, true])));
+    await sticky().withLock((outer) =>
+      sticky().withLock((inner) =>
+        expect([inner.path, inner.grantNumber, inner.isReentrant]).to.deep.equal([outer.path, outer.grantNumber, true]),
+      ),
+    );
   });
 
   it('are given up once, after idleMs, and may be acquired anew', async () => {
@@ -226,9 +265,15 @@ describe('sticky locks of one client and path', () => {
 
   it('refuse another idleMs while the znode is kept, and take it afterwards', async () => {
     await (await sticky(60_000).acquire()).release();
-    expect((await rejection(sticky(20).acquire())).message).to.contain('to be { sticky: { idleMs: 60000 } }, as another object of this client uses it, got { sticky: { idleMs: 20 } }');
+    expect((await rejection(sticky(20).acquire())).message).to.contain(
+      'to be { sticky: { idleMs: 60000 } }, as another object of this client uses it, got { sticky: { idleMs: 20 } }',
+    );
     await (await lab.theirs.acquire()).release();
-    await until('it is given up', () => sticky(20).withLock(() => true).catch(() => false));
+    await until('it is given up', () =>
+      sticky(20)
+        .withLock(() => true)
+        .catch(() => false),
+    );
   });
 });
 

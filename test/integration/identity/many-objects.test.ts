@@ -19,7 +19,11 @@ const steps = fc.letrec<{ step: Step; inside: Step[] }>((tie) => ({
   step: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
     fc.record({ do: fc.constant('try' as const), path: fc.nat(paths - 1) }),
-    fc.record({ do: fc.constantFrom('withLock', 'acquire', 'client.withLock'), path: fc.nat(paths - 1), inside: tie('inside') }) as fc.Arbitrary<Step>,
+    fc.record({
+      do: fc.constantFrom('withLock', 'acquire', 'client.withLock'),
+      path: fc.nat(paths - 1),
+      inside: tie('inside'),
+    }) as fc.Arbitrary<Step>,
     fc.record({ do: fc.constantFrom('run', 'bind', 'branches'), inside: tie('inside') }) as fc.Arbitrary<Step>,
   ),
 }));
@@ -37,7 +41,8 @@ describe('jobs that make an object for each call', () => {
         expect(world.wrong, JSON.stringify(jobs)).to.deep.equal([]);
         for (const client of [lab.client, lab.other]) expect(client.companions.of(SharedLocks).size).to.equal(0);
         // A wait that is given up deletes its znode in the background.
-        for (const path of world.paths) await until(`${path} is free`, async () => (await lab.observer.children(path).catch(() => [])).length === 0);
+        for (const path of world.paths)
+          await until(`${path} is free`, async () => (await lab.observer.children(path).catch(() => [])).length === 0);
       }),
       { numRuns: 60, endOnFailure: true },
     );
@@ -87,10 +92,14 @@ class World {
     }
   }
 
-  async #enter(owner: Owner, { do: how, path: index, inside }: Extract<Step, { path: number; inside: readonly Step[] }>): Promise<void> {
+  async #enter(
+    owner: Owner,
+    { do: how, path: index, inside }: Extract<Step, { path: number; inside: readonly Step[] }>,
+  ): Promise<void> {
     const path = this.paths[index] ?? '';
     const { client } = owner;
-    // Two jobs that take two locks in two orders would wait for each other, and a job inside of a holder waits for itself.
+    // Two jobs that take two locks in two orders would wait for each other, and a job inside of a holder waits for
+    // itself.
     const options = owner.held.has(path) ? {} : { timeoutMs: 60 };
     const job = (hold: Hold): Promise<void> => this.#visit(owner, path, hold, inside);
     try {
@@ -100,7 +109,8 @@ class World {
         const hold = await new InterProcessMutex(client, path).acquire(options);
         await job(hold);
         // By whichever object: it is the latest of this owner.
-        if ((await new InterProcessMutex(client, path).release()) !== 'released') this.wrong.push('a release found nothing to release');
+        if ((await new InterProcessMutex(client, path).release()) !== 'released')
+          this.wrong.push('a release found nothing to release');
         if (hold.isValid) this.wrong.push('a release did not release the latest hold');
       }
     } catch (error) {
@@ -142,7 +152,9 @@ class World {
   /** Any object knows what its owner has. */
   #ask(owner: Owner, path: string): void {
     const mutex = new InterProcessMutex(owner.client, path);
-    if (!mutex.isOwnedByCurrentContext || !mutex.isAcquiredInThisProcess) this.wrong.push('an owner does not know that it holds');
-    if (mutex.holdCount !== owner.held.get(path)) this.wrong.push(`holdCount is ${mutex.holdCount} in place of ${owner.held.get(path)}`);
+    if (!mutex.isOwnedByCurrentContext || !mutex.isAcquiredInThisProcess)
+      this.wrong.push('an owner does not know that it holds');
+    if (mutex.holdCount !== owner.held.get(path))
+      this.wrong.push(`holdCount is ${mutex.holdCount} in place of ${owner.held.get(path)}`);
   }
 }

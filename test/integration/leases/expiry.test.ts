@@ -18,7 +18,9 @@ describe('a lease', () => {
     await queueReaches(theirs, 1);
     const next = await theirs.acquire();
     expect(next.isValid).to.equal(true);
-    expect(await hung).to.be.instanceOf(LockLostError).and.to.include(expired);
+    expect(await hung)
+      .to.be.instanceOf(LockLostError)
+      .and.to.include(expired);
     await next.release();
   });
 
@@ -38,10 +40,16 @@ describe('a lease', () => {
     const { mutex, observer } = lab;
     const hold = await mutex.acquire({ leaseMs: 200 });
     const reason = await aborted(hold.signal);
-    expect(reason).to.be.instanceOf(LockLostError).and.to.include({ ...expired, path: hold.path });
-    expect((reason as Error).message).to.equal(`The lock held by ${hold.path} was lost: its lease of 200 ms passed unrenewed`);
+    expect(reason)
+      .to.be.instanceOf(LockLostError)
+      .and.to.include({ ...expired, path: hold.path });
+    expect((reason as Error).message).to.equal(
+      `The lock held by ${hold.path} was lost: its lease of 200 ms passed unrenewed`,
+    );
     expect([hold.isValid, hold.remainingMs]).to.deep.equal([false, 0]);
-    expect(() => hold.assertValid()).to.throw(LockLostError).that.equals(reason);
+    expect(() => hold.assertValid())
+      .to.throw(LockLostError)
+      .that.equals(reason);
     await until('the znode is gone', async () => !(await observer.exists(hold.path)));
     expect(await hold.release()).to.equal('lost');
   });
@@ -61,7 +69,11 @@ describe('a lease', () => {
     const { client, mutex } = lab;
     const hold = await mutex.acquire({ leaseMs: 5_000 });
     const { signal } = hold;
-    expect(afterStall(client, 5_000, () => [hold.isValid, signal.aborted, hold.remainingMs])).to.deep.equal([false, true, 0]);
+    expect(afterStall(client, 5_000, () => [hold.isValid, signal.aborted, hold.remainingMs])).to.deep.equal([
+      false,
+      true,
+      0,
+    ]);
     expect([hold.isValid, signal.aborted]).to.deep.equal([false, true]);
     expect(signal.reason).to.include(expired);
   });

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import {
-    InterProcessMultiLock,
-    InterProcessMutex,
-    InterProcessReadWriteLock,
-    InterProcessSemaphore,
-    InterProcessSemaphoreMutex,
-    LockLostError,
-    type PartHold,
+  InterProcessMultiLock,
+  InterProcessMutex,
+  InterProcessReadWriteLock,
+  InterProcessSemaphore,
+  InterProcessSemaphoreMutex,
+  LockLostError,
+  type PartHold,
 } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { aborted, rejection, until } from '../../../harness/until.ts';
@@ -42,7 +42,9 @@ describe('a lease', () => {
     expect([await first?.release(), await second?.release()]).to.deep.equal(['lost', 'released']);
     await isEmpty(lab.observer, lab.path);
     // What was lost counts as given back here, too.
-    expect(await new InterProcessSemaphore(lab.client, lab.path, { maxLeases: 5 }).tryAcquire({ leaseMs: 600_000 })).to.not.equal(undefined);
+    expect(
+      await new InterProcessSemaphore(lab.client, lab.path, { maxLeases: 5 }).tryAcquire({ leaseMs: 600_000 }),
+    ).to.not.equal(undefined);
   });
 
   it('of a semaphore mutex ends the wait of the others, and of its withLock', async () => {
@@ -50,8 +52,13 @@ describe('a lease', () => {
     const hung = rejection(ours.withLock(() => never, { leaseMs: 300 }));
     await until('it is held', () => ours.isAcquiredInThisProcess);
     await (await new InterProcessSemaphoreMutex(lab.other, lab.path).acquire()).release();
-    expect(await hung).to.be.instanceOf(LockLostError).and.to.include(expired);
-    for (const acquire of [() => ours.acquire({ data: Buffer.from('worker 7') }), () => ours.tryAcquire({ data: Buffer.from('worker 7') })]) {
+    expect(await hung)
+      .to.be.instanceOf(LockLostError)
+      .and.to.include(expired);
+    for (const acquire of [
+      () => ours.acquire({ data: Buffer.from('worker 7') }),
+      () => ours.tryAcquire({ data: Buffer.from('worker 7') }),
+    ]) {
       const hold = await acquire();
       expect((await ours.participants()).map(({ data }) => data.toString())).to.deep.equal(['worker 7']);
       await hold?.release();
@@ -59,9 +66,15 @@ describe('a lease', () => {
   });
 
   describe('of a multi-lock', () => {
-    const mutexes = (): InterProcessMutex[] => ['a', 'b'].map((name) => new InterProcessMutex(lab.client, `${lab.path}/${name}`));
+    const mutexes = (): InterProcessMutex[] =>
+      ['a', 'b'].map((name) => new InterProcessMutex(lab.client, `${lab.path}/${name}`));
     const free = (): Promise<void> =>
-      until('both are free', async () => (await Promise.all(['a', 'b'].map((name) => lab.observer.children(`${lab.path}/${name}`)))).flat().length === 0);
+      until(
+        'both are free',
+        async () =>
+          (await Promise.all(['a', 'b'].map((name) => lab.observer.children(`${lab.path}/${name}`)))).flat().length ===
+          0,
+      );
 
     it('is one for all, from when all are held', async () => {
       const [mutexA, mutexB] = mutexes() as [InterProcessMutex, InterProcessMutex];
@@ -72,7 +85,9 @@ describe('a lease', () => {
       await new Promise<void>((resolve) => lab.client.clock.after(250, resolve));
       expect(mutexA.isAcquiredInThisProcess).to.equal(true);
       await inTheWay.release();
-      expect(await hung).to.be.instanceOf(LockLostError).and.to.include(expired);
+      expect(await hung)
+        .to.be.instanceOf(LockLostError)
+        .and.to.include(expired);
       await free();
     });
 
@@ -81,10 +96,15 @@ describe('a lease', () => {
       const [holder] = await (mutexes()[0] as InterProcessMutex).participants();
       expect(holder?.data.toString()).to.equal('both');
       const signals = [hold.signal, ...hold.holds.map(({ signal }) => signal)];
-      expect(hold.remainingMs).to.be.greaterThan(0).and.at.most(Math.min(...hold.holds.map(({ remainingMs }) => remainingMs)) + 1_000);
+      expect(hold.remainingMs)
+        .to.be.greaterThan(0)
+        .and.at.most(Math.min(...hold.holds.map(({ remainingMs }) => remainingMs)) + 1_000);
       hold.renew(100);
       expect(hold.remainingMs).to.be.at.most(100);
-      for (const signal of signals) expect(await aborted(signal)).to.be.instanceOf(LockLostError).and.to.include(expired);
+      for (const signal of signals)
+        expect(await aborted(signal))
+          .to.be.instanceOf(LockLostError)
+          .and.to.include(expired);
       expect([hold.isValid, hold.remainingMs]).to.deep.equal([false, 0]);
       expect(() => hold.renew(100)).to.throw(LockLostError);
       expect(await hold.release()).to.equal('lost');
@@ -128,7 +148,9 @@ describe('a lease', () => {
       const hold = await new InterProcessMultiLock<PartHold>([custom, ...mutexes()]).acquire({ leaseMs: 50 });
       const reason = await aborted(hold.signal);
       expect(reason).to.include(expired);
-      expect(() => hold.assertValid()).to.throw(LockLostError).that.equals(reason);
+      expect(() => hold.assertValid())
+        .to.throw(LockLostError)
+        .that.equals(reason);
       expect(released).to.deep.equal(['custom']);
       expect(await hold.release()).to.equal('lost');
       expect(released).to.deep.equal(['custom']);
@@ -136,7 +158,8 @@ describe('a lease', () => {
   });
 
   describe('of a sticky lock', () => {
-    const sticky = (): InterProcessMutex => new InterProcessMutex(lab.client, lab.path, { sticky: { idleMs: 600_000 } });
+    const sticky = (): InterProcessMutex =>
+      new InterProcessMutex(lab.client, lab.path, { sticky: { idleMs: 600_000 } });
 
     it('gives the lock away, and does not keep it', async () => {
       const mutex = sticky();
@@ -171,7 +194,9 @@ describe('a lease', () => {
 
     it('takes no data', async () => {
       const error = await rejection(sticky().acquire({ data: 'owner' }));
-      expect(error).to.be.instanceOf(TypeError).with.property('message', 'Expected no `data` of a sticky lock: its holders share a znode, and what is in it');
+      expect(error)
+        .to.be.instanceOf(TypeError)
+        .with.property('message', 'Expected no `data` of a sticky lock: its holders share a znode, and what is in it');
     });
   });
 });

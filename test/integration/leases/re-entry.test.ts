@@ -41,7 +41,10 @@ describe('a lease and re-entry', () => {
     const outer = rejection(
       mutex.withLock(
         async () => {
-          inner.push(rejection(mutex.withLock(() => never)), rejection(mutex.withLock(() => never, { leaseMs: 600_000 })));
+          inner.push(
+            rejection(mutex.withLock(() => never)),
+            rejection(mutex.withLock(() => never, { leaseMs: 600_000 })),
+          );
           await never;
         },
         { leaseMs: 200 },
@@ -112,7 +115,11 @@ describe('a lease and re-entry', () => {
     await lockContext.run(async () => {
       const holds: Hold[] = [await mutex.acquire({ leaseMs: 300 }), await mutex.acquire(), await mutex.acquire()];
       const order: string[] = [];
-      holds.forEach((hold, index) => hold.signal.addEventListener('abort', () => order.push(`${index} ${holds.map(({ isValid }) => isValid).join()}`)));
+      holds.forEach((hold, index) =>
+        hold.signal.addEventListener('abort', () =>
+          order.push(`${index} ${holds.map(({ isValid }) => isValid).join()}`),
+        ),
+      );
       const next = lockContext.run(() => theirs.acquire());
       await (await next).release();
       expect(order).to.have.length(3);

@@ -17,7 +17,9 @@ describe('renewing a lease', () => {
     hold.renew(600_000);
     expect(hold.remainingMs).to.be.greaterThan(2_000);
     hold.renew(50);
-    expect(await aborted(hold.signal)).to.have.property('message').that.contains('its lease of 50 ms passed unrenewed');
+    expect(await aborted(hold.signal))
+      .to.have.property('message')
+      .that.contains('its lease of 50 ms passed unrenewed');
   });
 
   it('begins one where there was none', async () => {
@@ -81,7 +83,10 @@ describe('renewing a lease', () => {
       const hold = await mutex.acquire({ leaseMs: 40 });
       await aborted(hold.signal);
       expect(() => hold.renew(3_000))
-        .to.throw(LockLostError, /^The lock held by .* was lost: it cannot be renewed for 3000 ms, because it ended [\d.]+ ms ago: .* its lease of 40 ms passed unrenewed$/)
+        .to.throw(
+          LockLostError,
+          /^The lock held by .* was lost: it cannot be renewed for 3000 ms, because it ended [\d.]+ ms ago: .* its lease of 40 ms passed unrenewed$/,
+        )
         .and.to.deep.include({ reason: 'lease-expired', cause: hold.signal.reason as Error });
       expect(hold.isValid).to.equal(false);
     });
@@ -91,14 +96,19 @@ describe('renewing a lease', () => {
       const hold = await mutex.acquire({ leaseMs: 60_000 });
       await observer.remove(hold.path);
       await aborted(hold.signal);
-      expect(() => hold.renew(3_000)).to.throw(LockLostError, /renewed for 3000 ms, because it ended [\d.]+ ms ago: .*deleted by somebody else/).and.to.include({ reason: 'node-deleted' });
+      expect(() => hold.renew(3_000))
+        .to.throw(LockLostError, /renewed for 3000 ms, because it ended [\d.]+ ms ago: .*deleted by somebody else/)
+        .and.to.include({ reason: 'node-deleted' });
     });
 
     it('by a release is refused to who does not own it any more', async () => {
       const { mutex } = lab;
       const hold = await mutex.acquire({ leaseMs: 60_000 });
       await hold.release();
-      expect(() => hold.renew(3_000)).to.throw(NotOwnedError, /^You do not own the lock: \S+: it cannot be renewed for 3000 ms, because it ended [\d.]+ ms ago, when it was released$/);
+      expect(() => hold.renew(3_000)).to.throw(
+        NotOwnedError,
+        /^You do not own the lock: \S+: it cannot be renewed for 3000 ms, because it ended [\d.]+ ms ago, when it was released$/,
+      );
     });
   });
 });

@@ -26,7 +26,14 @@ describe('the answer to a newcomer', () => {
   beforeEach(() => {
     cleanUps = [];
     const { path, client, other } = lab;
-    scene = { lab, path, client, other, connect: (options) => lab.connect(options, lab.connectString), defer: (cleanUp) => void cleanUps.push(cleanUp) };
+    scene = {
+      lab,
+      path,
+      client,
+      other,
+      connect: (options) => lab.connect(options, lab.connectString),
+      defer: (cleanUp) => void cleanUps.push(cleanUp),
+    };
   });
 
   const act = async (mistake: Mistake): Promise<Error & { code?: string }> => {
@@ -65,5 +72,9 @@ describe('the answer to a newcomer', () => {
 
 /** Without what differs from run to run: paths, ids, ports, times, and amounts. */
 function anonymous(message: string, path: string): string {
-  return message.replaceAll(path, '<path>').replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '<uuid>').replaceAll(/0x[0-9a-f]+/g, '<session>').replaceAll(/\d+/g, '<number>');
+  return message
+    .replaceAll(path, '<path>')
+    .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '<uuid>')
+    .replaceAll(/0x[0-9a-f]+/g, '<session>')
+    .replaceAll(/\d+/g, '<number>');
 }

@@ -5,7 +5,9 @@ import type { Lab } from '../../../harness/lab.ts';
 export interface Mistake {
   /** What is done, as a part of the sentence "the answer to …". */
   readonly done: string;
-  /** Mistakes of one kind may have one text: a value of the same option that is out of the same range. @default `done` */
+  /**
+   * Mistakes of one kind may have one text: a value of the same option that is out of the same range. @default `done`
+   */
   readonly trouble?: string;
   /** Makes it. Throws, or rejects with, the answer. */
   act(at: Scene): unknown;
@@ -26,7 +28,9 @@ export interface Answer {
   readonly secret?: string;
 }
 
-/** What each mistake finds: a server, two clients, and a path. All of it is new for the mistake, except for the server. */
+/**
+ * What each mistake finds: a server, two clients, and a path. All of it is new for the mistake, except for the server.
+ */
 export interface Scene {
   readonly lab: Lab;
   readonly path: string;

@@ -45,7 +45,12 @@ export const servers: readonly Mistake[] = [
   {
     done: 'connect() to a port that nobody listens on',
     act: async () => connectBriefly(`127.0.0.1:${(await freePorts(1))[0]}`),
-    answer: () => ({ ...connectionTimeout, thing: /No ZooKeeper server of 127\.0\.0\.1:\d+ answered within 400 ms/, value: /last: connect ECONNREFUSED 127\.0\.0\.1:\d+/, todo: 'Check that ZooKeeper runs there' }),
+    answer: () => ({
+      ...connectionTimeout,
+      thing: /No ZooKeeper server of 127\.0\.0\.1:\d+ answered within 400 ms/,
+      value: /last: connect ECONNREFUSED 127\.0\.0\.1:\d+/,
+      todo: 'Check that ZooKeeper runs there',
+    }),
   },
   {
     done: 'connect() to three hosts that are down',
@@ -64,12 +69,22 @@ export const servers: readonly Mistake[] = [
       defer(() => silent.close());
       return connectBriefly(`127.0.0.1:${(await freePorts(1))[0]},${silent.connectString}`);
     },
-    answer: () => ({ ...connectionTimeout, thing: 'No ZooKeeper server of', value: /: connect ECONNREFUSED .*; 127\.0\.0\.1:\d+: .*(did not answer within|has not answered yet)/, todo: 'Check that ZooKeeper runs there' }),
+    answer: () => ({
+      ...connectionTimeout,
+      thing: 'No ZooKeeper server of',
+      value: /: connect ECONNREFUSED .*; 127\.0\.0\.1:\d+: .*(did not answer within|has not answered yet)/,
+      todo: 'Check that ZooKeeper runs there',
+    }),
   },
   {
     done: 'connect() to a host that there is not',
     act: () => connectBriefly('no-such-host.invalid:2181'),
-    answer: () => ({ ...connectionTimeout, thing: 'No ZooKeeper server of no-such-host.invalid:2181', value: /last: getaddrinfo \w+ no-such-host\.invalid/, todo: 'Check that ZooKeeper runs there' }),
+    answer: () => ({
+      ...connectionTimeout,
+      thing: 'No ZooKeeper server of no-such-host.invalid:2181',
+      value: /last: getaddrinfo \w+ no-such-host\.invalid/,
+      todo: 'Check that ZooKeeper runs there',
+    }),
   },
   {
     done: 'connect() to a server that says nothing',
@@ -78,29 +93,66 @@ export const servers: readonly Mistake[] = [
       defer(() => silent.close());
       return LockClient.connect(silent.connectString, { connectionTimeoutMs: 400, sessionTimeoutMs: 2_400 });
     },
-    answer: () => ({ ...connectionTimeout, thing: 'No ZooKeeper server of', value: /last: 127\.0\.0\.1:\d+ did not answer within \d+ ms/, todo: 'Check that ZooKeeper runs there' }),
+    answer: () => ({
+      ...connectionTimeout,
+      thing: 'No ZooKeeper server of',
+      value: /last: 127\.0\.0\.1:\d+ did not answer within \d+ ms/,
+      todo: 'Check that ZooKeeper runs there',
+    }),
   },
   {
     done: 'connect() to an HTTP server',
     act: async (at) => connectBriefly(await listening(at, createHttpServer())),
-    answer: () => ({ ...connectionTimeout, thing: 'No ZooKeeper server of', value: 'the answer begins with the text "HTTP"', todo: 'Is this the clientPort of a ZooKeeper server?' }),
+    answer: () => ({
+      ...connectionTimeout,
+      thing: 'No ZooKeeper server of',
+      value: 'the answer begins with the text "HTTP"',
+      todo: 'Is this the clientPort of a ZooKeeper server?',
+    }),
   },
   {
     done: 'connect() to a port that speaks TLS, and hangs up',
     trouble: 'connect() to a server that hangs up',
     act: async (at) => connectBriefly(await listening(at, createTlsServer())),
-    answer: () => ({ ...connectionTimeout, thing: 'No ZooKeeper server of', value: /last: (127\.0\.0\.1:\d+ closed the connection|read ECONNRESET|write EPIPE)/, todo: 'host and port are those of its clientPort' }),
+    answer: () => ({
+      ...connectionTimeout,
+      thing: 'No ZooKeeper server of',
+      value: /last: (127\.0\.0\.1:\d+ closed the connection|read ECONNRESET|write EPIPE)/,
+      todo: 'host and port are those of its clientPort',
+    }),
   },
   {
     done: 'connect() to a port that speaks TLS, and says so',
     // As Go's and Java's servers do: a fatal alert, unexpected_message.
-    act: async (at) => connectBriefly(await listening(at, createServer((socket) => socket.resume().end(Buffer.of(21, 3, 1, 0, 2, 2, 10))))),
-    answer: () => ({ ...connectionTimeout, thing: 'No ZooKeeper server of', value: 'the answer is TLS', todo: 'Is this the secureClientPort of a ZooKeeper server?' }),
+    act: async (at) =>
+      connectBriefly(
+        await listening(
+          at,
+          createServer((socket) => socket.resume().end(Buffer.of(21, 3, 1, 0, 2, 2, 10))),
+        ),
+      ),
+    answer: () => ({
+      ...connectionTimeout,
+      thing: 'No ZooKeeper server of',
+      value: 'the answer is TLS',
+      todo: 'Is this the secureClientPort of a ZooKeeper server?',
+    }),
   },
   {
     done: 'connect() to a server that hangs up',
-    act: async (at) => connectBriefly(await listening(at, createServer((socket) => socket.destroy()))),
-    answer: () => ({ ...connectionTimeout, thing: 'No ZooKeeper server of', value: /last: (127\.0\.0\.1:\d+ closed the connection|read ECONNRESET|write EPIPE)/, todo: 'Check that ZooKeeper runs there' }),
+    act: async (at) =>
+      connectBriefly(
+        await listening(
+          at,
+          createServer((socket) => socket.destroy()),
+        ),
+      ),
+    answer: () => ({
+      ...connectionTimeout,
+      thing: 'No ZooKeeper server of',
+      value: /last: (127\.0\.0\.1:\d+ closed the connection|read ECONNRESET|write EPIPE)/,
+      todo: 'Check that ZooKeeper runs there',
+    }),
   },
   {
     done: 'connect() to a frozen server',
@@ -110,7 +162,12 @@ export const servers: readonly Mistake[] = [
       defer(() => lab.server.resume());
       return LockClient.connect(lab.connectString, { connectionTimeoutMs: 400, sessionTimeoutMs: 2_400 });
     },
-    answer: () => ({ ...connectionTimeout, thing: 'No ZooKeeper server of', value: /last: 127\.0\.0\.1:\d+ did not answer within \d+ ms/, todo: 'Check that ZooKeeper runs there' }),
+    answer: () => ({
+      ...connectionTimeout,
+      thing: 'No ZooKeeper server of',
+      value: /last: 127\.0\.0\.1:\d+ did not answer within \d+ ms/,
+      todo: 'Check that ZooKeeper runs there',
+    }),
   },
 ];
 
@@ -127,18 +184,37 @@ export const permissions: readonly Mistake[] = [
   {
     done: 'credentials of a scheme that is misspelt',
     act: ({ connect }) => connect({ auth: [{ scheme: 'digst', credentials: `alice:${secret}` }] }),
-    answer: () => ({ is: 'AuthFailedError', code: 'ERR_LOCK_AUTH_FAILED', thing: /The servers 127\.0\.0\.1:\d+ refused the credentials/, value: 'of scheme "digst"', todo: 'Check the option `auth`: the servers must know the scheme ("digest" is built in)', secret }),
+    answer: () => ({
+      is: 'AuthFailedError',
+      code: 'ERR_LOCK_AUTH_FAILED',
+      thing: /The servers 127\.0\.0\.1:\d+ refused the credentials/,
+      value: 'of scheme "digst"',
+      todo: 'Check the option `auth`: the servers must know the scheme ("digest" is built in)',
+      secret,
+    }),
   },
   {
     done: 'an acl of a scheme that is misspelt',
-    act: async ({ connect, path }) => new InterProcessMutex(await connect({ acl: [{ permissions: 31, scheme: 'digst', id: 'alice' }] }), path).acquire(),
-    answer: ({ path }) => ({ ...requestFailed, thing: `The lock ${path} cannot be acquired: INVALID_ACL`, value: 'they do not know one of its schemes, "digst"', todo: 'the servers do not take the option `acl`' }),
+    act: async ({ connect, path }) =>
+      new InterProcessMutex(
+        await connect({ acl: [{ permissions: 31, scheme: 'digst', id: 'alice' }] }),
+        path,
+      ).acquire(),
+    answer: ({ path }) => ({
+      ...requestFailed,
+      thing: `The lock ${path} cannot be acquired: INVALID_ACL`,
+      value: 'they do not know one of its schemes, "digst"',
+      todo: 'the servers do not take the option `acl`',
+    }),
   },
   {
     done: 'a wrong password, told by acquire()',
     act: async (at) => {
       await guarded(at);
-      return new InterProcessMutex(await at.connect({ auth: [digest('alice:open barley')], acl: creatorOnly }), at.path).acquire();
+      return new InterProcessMutex(
+        await at.connect({ auth: [digest('alice:open barley')], acl: creatorOnly }),
+        at.path,
+      ).acquire();
     },
     answer: ({ path }) => ({
       ...requestFailed,
@@ -154,7 +230,13 @@ export const permissions: readonly Mistake[] = [
       await guarded(at);
       return new InterProcessMutex(await at.connect({ auth: [digest('alice:open barley')] }), at.path).participants();
     },
-    answer: ({ path }) => ({ ...requestFailed, thing: `The participants of ${path} cannot be read: NO_AUTH`, value: `the account digest "alice" may not read ${path}`, todo: 'check the option `auth`', secret: 'open barley' }),
+    answer: ({ path }) => ({
+      ...requestFailed,
+      thing: `The participants of ${path} cannot be read: NO_AUTH`,
+      value: `the account digest "alice" may not read ${path}`,
+      todo: 'check the option `auth`',
+      secret: 'open barley',
+    }),
   },
   {
     done: 'no account, told by acquire()',
@@ -162,7 +244,12 @@ export const permissions: readonly Mistake[] = [
       await guarded(at);
       return new InterProcessMutex(at.client, at.path).acquire();
     },
-    answer: ({ path }) => ({ ...requestFailed, thing: `The lock ${path} cannot be acquired: NO_AUTH`, value: `a client without the option \`auth\` may not create below ${path}`, todo: `Ask who owns ${path} for that permission` }),
+    answer: ({ path }) => ({
+      ...requestFailed,
+      thing: `The lock ${path} cannot be acquired: NO_AUTH`,
+      value: `a client without the option \`auth\` may not create below ${path}`,
+      todo: `Ask who owns ${path} for that permission`,
+    }),
   },
   {
     done: 'no account, told by tryAcquire()',
@@ -170,7 +257,12 @@ export const permissions: readonly Mistake[] = [
       await guarded(at);
       return new InterProcessMutex(at.client, at.path).tryAcquire();
     },
-    answer: ({ path }) => ({ ...requestFailed, thing: `The lock ${path} cannot be acquired: NO_AUTH`, value: `a client without the option \`auth\` may not read ${path}`, todo: `Ask who owns ${path} for that permission` }),
+    answer: ({ path }) => ({
+      ...requestFailed,
+      thing: `The lock ${path} cannot be acquired: NO_AUTH`,
+      value: `a client without the option \`auth\` may not read ${path}`,
+      todo: `Ask who owns ${path} for that permission`,
+    }),
   },
   {
     done: 'no account, told by watchQueue()',
@@ -178,7 +270,12 @@ export const permissions: readonly Mistake[] = [
       await guarded(at);
       return watchQueue(at.client, at.path).next();
     },
-    answer: ({ path }) => ({ ...requestFailed, thing: `The queue of ${path} cannot be watched: NO_AUTH`, value: `may not read ${path}`, todo: `Ask who owns ${path} for that permission` }),
+    answer: ({ path }) => ({
+      ...requestFailed,
+      thing: `The queue of ${path} cannot be watched: NO_AUTH`,
+      value: `may not read ${path}`,
+      todo: `Ask who owns ${path} for that permission`,
+    }),
   },
   {
     done: 'no account, told by forceRelease()',
@@ -188,7 +285,12 @@ export const permissions: readonly Mistake[] = [
       const [holder] = await new InterProcessMutex(alice, at.path).participants();
       return forceRelease(at.client, holder?.path ?? '');
     },
-    answer: ({ path }) => ({ ...requestFailed, thing: new RegExp(`${path}/_c_\\S+ cannot be released by force: NO_AUTH`), value: new RegExp(`may not write ${path}/_c_`), todo: 'for that permission' }),
+    answer: ({ path }) => ({
+      ...requestFailed,
+      thing: new RegExp(`${path}/_c_\\S+ cannot be released by force: NO_AUTH`),
+      value: new RegExp(`may not write ${path}/_c_`),
+      todo: 'for that permission',
+    }),
   },
 ];
 
@@ -214,7 +316,14 @@ export const waits: readonly Mistake[] = [
       await heldByOther(at);
       return new InterProcessMutex(at.client, at.path).acquire({ timeoutMs: 200 });
     },
-    answer: ({ path }) => ({ ...timedOut, thing: `The lock ${path} was not acquired within 200 ms`, value: new RegExp(`: 1 is before it; held by host [\\d.]+ \\(session 0x[0-9a-f]+\\), in the queue since ${isoTime}`), todo: 'Wait longer, or ask who it is by holder()' }),
+    answer: ({ path }) => ({
+      ...timedOut,
+      thing: `The lock ${path} was not acquired within 200 ms`,
+      value: new RegExp(
+        `: 1 is before it; held by host [\\d.]+ \\(session 0x[0-9a-f]+\\), in the queue since ${isoTime}`,
+      ),
+      todo: 'Wait longer, or ask who it is by holder()',
+    }),
   },
   {
     done: 'a wait for a lock whose holder says who it is',
@@ -222,7 +331,12 @@ export const waits: readonly Mistake[] = [
       await heldByOther(at, 'owner');
       return new InterProcessMutex(at.client, at.path).acquire({ timeoutMs: 200 });
     },
-    answer: ({ path }) => ({ ...timedOut, thing: `The lock ${path} was not acquired within 200 ms`, value: new RegExp(`held by host \\S+, pid ${process.pid} \\(session`), todo: 'Wait longer, or ask who it is by holder()' }),
+    answer: ({ path }) => ({
+      ...timedOut,
+      thing: `The lock ${path} was not acquired within 200 ms`,
+      value: new RegExp(`held by host \\S+, pid ${process.pid} \\(session`),
+      todo: 'Wait longer, or ask who it is by holder()',
+    }),
   },
   {
     done: 'a wait behind four others',
@@ -231,11 +345,17 @@ export const waits: readonly Mistake[] = [
       at.defer(() => Promise.all(others));
       await heldByOther(at);
       const waiting = new InterProcessMutex(at.other, at.path);
-      for (let count = 0; count < 3; count += 1) others.push(waiting.tryAcquire(10_000).then((hold) => hold?.release()));
+      for (let count = 0; count < 3; count += 1)
+        others.push(waiting.tryAcquire(10_000).then((hold) => hold?.release()));
       await until('they wait', async () => (await waiting.participants()).length === 4);
       return new InterProcessMutex(at.client, at.path).acquire({ timeoutMs: 200 });
     },
-    answer: ({ path }) => ({ ...timedOut, thing: `The lock ${path} was not acquired within 200 ms`, value: ': 4 are before it', todo: 'Wait longer' }),
+    answer: ({ path }) => ({
+      ...timedOut,
+      thing: `The lock ${path} was not acquired within 200 ms`,
+      value: ': 4 are before it',
+      todo: 'Wait longer',
+    }),
   },
   {
     done: 'one try at a lock that another process holds',
@@ -243,7 +363,12 @@ export const waits: readonly Mistake[] = [
       await heldByOther(at);
       return new InterProcessMutex(at.client, at.path).withLock(() => undefined, { timeoutMs: 0 });
     },
-    answer: ({ path }) => ({ ...timedOut, thing: `The lock ${path} was not acquired within 0 ms`, value: 'others hold it, or are before it in the queue', todo: 'Wait longer' }),
+    answer: ({ path }) => ({
+      ...timedOut,
+      thing: `The lock ${path} was not acquired within 0 ms`,
+      value: 'others hold it, or are before it in the queue',
+      todo: 'Wait longer',
+    }),
   },
   {
     done: 'a wait for a semaphore whose leases others have',
@@ -253,7 +378,12 @@ export const waits: readonly Mistake[] = [
       defer(() => lease.release());
       return new InterProcessSemaphore(client, path, { maxLeases: 1 }).acquire({ timeoutMs: 200 });
     },
-    answer: ({ path }) => ({ ...timedOut, thing: `The lock ${path} was not acquired within 200 ms`, value: 'others hold it', todo: 'Wait longer' }),
+    answer: ({ path }) => ({
+      ...timedOut,
+      thing: `The lock ${path} was not acquired within 200 ms`,
+      value: 'others hold it',
+      todo: 'Wait longer',
+    }),
   },
   {
     done: 'a wait for a multi-lock, one lock of which another process holds',
@@ -263,7 +393,12 @@ export const waits: readonly Mistake[] = [
       const locks = [new InterProcessMutex(at.client, at.path), new InterProcessMutex(at.client, `${at.path}-second`)];
       return new InterProcessMultiLock(locks).acquire({ timeoutMs: 200 });
     },
-    answer: ({ path }) => ({ ...timedOut, thing: `The lock ${path} was not acquired within 200 ms`, value: ': 1 is before it', todo: 'Wait longer' }),
+    answer: ({ path }) => ({
+      ...timedOut,
+      thing: `The lock ${path} was not acquired within 200 ms`,
+      value: ': 1 is before it',
+      todo: 'Wait longer',
+    }),
   },
   {
     done: 'a forgotten release()',
@@ -272,7 +407,12 @@ export const waits: readonly Mistake[] = [
       defer(() => forgotten.release());
       return new InterProcessMutex(client, path).acquire({ timeoutMs: 200 });
     },
-    answer: ({ path }) => ({ ...timedOut, thing: `The lock ${path} was not acquired within 200 ms`, value: new RegExp(`: held by this process since ${isoTime} with ${path}/_c_`), todo: 'Was `release()` forgotten? Use withLock or await using' }),
+    answer: ({ path }) => ({
+      ...timedOut,
+      thing: `The lock ${path} was not acquired within 200 ms`,
+      value: new RegExp(`: held by this process since ${isoTime} with ${path}/_c_`),
+      todo: 'Was `release()` forgotten? Use withLock or await using',
+    }),
   },
   {
     done: 'a forgotten release(), told to the third that waits',
@@ -286,7 +426,12 @@ export const waits: readonly Mistake[] = [
       });
       return mutex.acquire({ timeoutMs: 200 });
     },
-    answer: ({ path }) => ({ ...timedOut, thing: `The lock ${path}`, value: /held by this process since \S+ with \S+; 3 are before it/, todo: 'Was `release()` forgotten?' }),
+    answer: ({ path }) => ({
+      ...timedOut,
+      thing: `The lock ${path}`,
+      value: /held by this process since \S+ with \S+; 3 are before it/,
+      todo: 'Was `release()` forgotten?',
+    }),
   },
   {
     done: 'forgotten leases of a semaphore',
@@ -296,7 +441,12 @@ export const waits: readonly Mistake[] = [
       defer(() => Promise.all(leases.map((lease) => lease.release())));
       return semaphore.acquire({ timeoutMs: 200 });
     },
-    answer: ({ path }) => ({ ...timedOut, thing: `The lock ${path}`, value: new RegExp(`held by this process 2 times, the longest since ${isoTime} with ${path}/leases/_c_`), todo: 'Was `release()` forgotten?' }),
+    answer: ({ path }) => ({
+      ...timedOut,
+      thing: `The lock ${path}`,
+      value: new RegExp(`held by this process 2 times, the longest since ${isoTime} with ${path}/leases/_c_`),
+      todo: 'Was `release()` forgotten?',
+    }),
   },
   {
     done: 'an inner job that waits for a lock of the job around it, with a time',
@@ -304,7 +454,12 @@ export const waits: readonly Mistake[] = [
       const mutex = new InterProcessMutex(client, path);
       return mutex.withLock(() => lockContext.run(() => mutex.acquire({ timeoutMs: 200 })));
     },
-    answer: ({ path }) => ({ ...timedOut, thing: `The lock ${path} was not acquired within 200 ms`, value: new RegExp(`a function around this call holds it since ${isoTime}, as another owner`), todo: 'Acquire it in the lock context that holds it, which re-enters; or release that hold first' }),
+    answer: ({ path }) => ({
+      ...timedOut,
+      thing: `The lock ${path} was not acquired within 200 ms`,
+      value: new RegExp(`a function around this call holds it since ${isoTime}, as another owner`),
+      todo: 'Acquire it in the lock context that holds it, which re-enters; or release that hold first',
+    }),
   },
   {
     done: 'one try of an inner job at a lock of the job around it',
@@ -313,7 +468,12 @@ export const waits: readonly Mistake[] = [
       const mutex = new InterProcessMutex(client, path);
       return mutex.withLock(() => lockContext.run(() => mutex.acquire({ timeoutMs: 0 })));
     },
-    answer: ({ path }) => ({ ...timedOut, thing: `The lock ${path} was not acquired within 0 ms`, value: 'a function around this call holds it', todo: 'or release that hold first' }),
+    answer: ({ path }) => ({
+      ...timedOut,
+      thing: `The lock ${path} was not acquired within 0 ms`,
+      value: 'a function around this call holds it',
+      todo: 'or release that hold first',
+    }),
   },
   {
     done: 'an inner job that waits for a lock of the job around it, without a time',
@@ -321,7 +481,12 @@ export const waits: readonly Mistake[] = [
       const mutex = new InterProcessMutex(client, path);
       return mutex.withLock(() => lockContext.run(() => mutex.acquire()));
     },
-    answer: ({ path }) => ({ ...deadlock, thing: `The lock ${path}`, value: 'held by a function around this one, as another owner', todo: 'Acquire it in the lock context that holds it, which re-enters' }),
+    answer: ({ path }) => ({
+      ...deadlock,
+      thing: `The lock ${path}`,
+      value: 'held by a function around this one, as another owner',
+      todo: 'Acquire it in the lock context that holds it, which re-enters',
+    }),
   },
   {
     done: 'an upgrade from reading to writing, with a time',
@@ -329,7 +494,12 @@ export const waits: readonly Mistake[] = [
       const { readLock, writeLock } = new InterProcessReadWriteLock(client, path);
       return readLock.withLock(() => writeLock.acquire({ timeoutMs: 200 }));
     },
-    answer: ({ path }) => ({ ...timedOut, thing: `The lock ${path}`, value: 'this flow holds the lock for reading since', todo: 'Release the read lock first' }),
+    answer: ({ path }) => ({
+      ...timedOut,
+      thing: `The lock ${path}`,
+      value: 'this flow holds the lock for reading since',
+      todo: 'Release the read lock first',
+    }),
   },
   {
     done: 'an upgrade from reading to writing, without a time',
@@ -337,7 +507,12 @@ export const waits: readonly Mistake[] = [
       const { readLock, writeLock } = new InterProcessReadWriteLock(client, path);
       return readLock.withLock(() => writeLock.acquire());
     },
-    answer: ({ path }) => ({ ...deadlock, thing: `The lock ${path}`, value: 'is held for reading in this flow', todo: 'Release the read lock first' }),
+    answer: ({ path }) => ({
+      ...deadlock,
+      thing: `The lock ${path}`,
+      value: 'is held for reading in this flow',
+      todo: 'Release the read lock first',
+    }),
   },
   {
     done: 'a wait while the servers are gone',
@@ -345,7 +520,14 @@ export const waits: readonly Mistake[] = [
       await cutOff(at);
       return new InterProcessMutex(at.client, at.path).acquire({ timeoutMs: 1_200 });
     },
-    answer: ({ path, lab }) => ({ ...timedOut, thing: `The lock ${path} was not acquired within 1200 ms`, value: new RegExp(`: no server has answered for 1\\.\\d s; last: connect ECONNREFUSED ${lab.proxy.connectString}`), todo: 'Check that the servers run, and can be reached from here' }),
+    answer: ({ path, lab }) => ({
+      ...timedOut,
+      thing: `The lock ${path} was not acquired within 1200 ms`,
+      value: new RegExp(
+        `: no server has answered for 1\\.\\d s; last: connect ECONNREFUSED ${lab.proxy.connectString}`,
+      ),
+      todo: 'Check that the servers run, and can be reached from here',
+    }),
   },
   {
     done: 'a wait while the server is frozen',
@@ -354,7 +536,14 @@ export const waits: readonly Mistake[] = [
       defer(() => lab.server.resume());
       return new InterProcessMutex(client, path).acquire({ timeoutMs: 1_200 });
     },
-    answer: ({ path, lab }) => ({ ...timedOut, thing: `The lock ${path} was not acquired within 1200 ms`, value: new RegExp(`: no server has answered for 1\\.\\d s; last: ${lab.proxy.connectString} is connected, and silent`), todo: 'Check that the servers run' }),
+    answer: ({ path, lab }) => ({
+      ...timedOut,
+      thing: `The lock ${path} was not acquired within 1200 ms`,
+      value: new RegExp(
+        `: no server has answered for 1\\.\\d s; last: ${lab.proxy.connectString} is connected, and silent`,
+      ),
+      todo: 'Check that the servers run',
+    }),
   },
   {
     done: 'a wait behind another process while the servers go',
@@ -368,7 +557,12 @@ export const waits: readonly Mistake[] = [
       await cutOff(at);
       return waiting;
     },
-    answer: ({ path }) => ({ ...timedOut, thing: `The lock ${path} was not acquired within 1500 ms`, value: /no server has answered for .*ECONNREFUSED.*\. Before that, 1 was before it/, todo: 'Check that the servers run' }),
+    answer: ({ path }) => ({
+      ...timedOut,
+      thing: `The lock ${path} was not acquired within 1500 ms`,
+      value: /no server has answered for .*ECONNREFUSED.*\. Before that, 1 was before it/,
+      todo: 'Check that the servers run',
+    }),
   },
   {
     done: 'less time than an answer takes',
@@ -377,7 +571,12 @@ export const waits: readonly Mistake[] = [
       defer(() => lab.server.resume());
       return new InterProcessMutex(client, path).acquire({ timeoutMs: 20 });
     },
-    answer: ({ path }) => ({ ...timedOut, thing: `The lock ${path} was not acquired within 20 ms`, value: /no server has answered for \d+ ms; last: \S+ is connected, and silent/, todo: 'Give the call more time than an answer takes' }),
+    answer: ({ path }) => ({
+      ...timedOut,
+      thing: `The lock ${path} was not acquired within 20 ms`,
+      value: /no server has answered for \d+ ms; last: \S+ is connected, and silent/,
+      todo: 'Give the call more time than an answer takes',
+    }),
   },
   {
     done: 'a question while the server is frozen',
@@ -386,7 +585,12 @@ export const waits: readonly Mistake[] = [
       defer(() => lab.server.resume());
       return new InterProcessMutex(client, path).participants({ timeoutMs: 1_200 });
     },
-    answer: ({ path }) => ({ ...timedOut, thing: `The participants of ${path} were not read within 1200 ms`, value: /no server has answered for 1\.\d s/, todo: 'Check that the servers run' }),
+    answer: ({ path }) => ({
+      ...timedOut,
+      thing: `The participants of ${path} were not read within 1200 ms`,
+      value: /no server has answered for 1\.\d s/,
+      todo: 'Check that the servers run',
+    }),
   },
   {
     done: 'a question for the holder while the servers are gone',
@@ -394,7 +598,12 @@ export const waits: readonly Mistake[] = [
       await cutOff(at);
       return new InterProcessMutex(at.client, at.path).holder({ timeoutMs: 1_200 });
     },
-    answer: ({ path }) => ({ ...timedOut, thing: `The holder of ${path} was not read within 1200 ms`, value: /no server has answered for 1\.\d s; last: connect ECONNREFUSED/, todo: 'Check that the servers run' }),
+    answer: ({ path }) => ({
+      ...timedOut,
+      thing: `The holder of ${path} was not read within 1200 ms`,
+      value: /no server has answered for 1\.\d s; last: connect ECONNREFUSED/,
+      todo: 'Check that the servers run',
+    }),
   },
 ];
 
@@ -403,7 +612,12 @@ export const others: readonly Mistake[] = [
   {
     done: 'mutex.release() of a lock that is not held',
     act: ({ client, path }) => new InterProcessMutex(client, path).release(),
-    answer: ({ path }) => ({ ...notOwned, thing: `You do not own the lock: ${path}`, value: 'of the lock context that it is called in', todo: 'Prefer hold.release()' }),
+    answer: ({ path }) => ({
+      ...notOwned,
+      thing: `You do not own the lock: ${path}`,
+      value: 'of the lock context that it is called in',
+      todo: 'Prefer hold.release()',
+    }),
   },
   {
     done: 'mutex.release() outside of the context that holds it',
@@ -412,12 +626,22 @@ export const others: readonly Mistake[] = [
       const mutex = new InterProcessMutex(client, path);
       return mutex.withLock(() => lockContext.run(() => mutex.release()));
     },
-    answer: ({ path }) => ({ ...notOwned, thing: `You do not own the lock: ${path}`, value: 'of the lock context that it is called in', todo: 'Prefer hold.release()' }),
+    answer: ({ path }) => ({
+      ...notOwned,
+      thing: `You do not own the lock: ${path}`,
+      value: 'of the lock context that it is called in',
+      todo: 'Prefer hold.release()',
+    }),
   },
   {
     done: 'release() of a semaphore mutex that is not held',
     act: ({ client, path }) => new InterProcessSemaphoreMutex(client, path).release(),
-    answer: ({ path }) => ({ ...notOwned, thing: `Not acquired: ${path}`, value: 'that was acquired by this object, and there is none', todo: 'Prefer hold.release()' }),
+    answer: ({ path }) => ({
+      ...notOwned,
+      thing: `Not acquired: ${path}`,
+      value: 'that was acquired by this object, and there is none',
+      todo: 'Prefer hold.release()',
+    }),
   },
   {
     done: 'assertValid() after a release',
@@ -426,16 +650,29 @@ export const others: readonly Mistake[] = [
       await hold.release();
       hold.assertValid();
     },
-    answer: ({ path }) => ({ ...notOwned, thing: `You do not own the lock: ${path}`, value: /released [\d.]+ ms ago$/, todo: 'this hold was released' }),
+    answer: ({ path }) => ({
+      ...notOwned,
+      thing: `You do not own the lock: ${path}`,
+      value: /released [\d.]+ ms ago$/,
+      todo: 'this hold was released',
+    }),
   },
   {
     done: 'assertValid() of a multi-lock after a release',
     act: async ({ client, path }) => {
-      const hold = await new InterProcessMultiLock([new InterProcessMutex(client, path), new InterProcessMutex(client, `${path}-second`)]).acquire();
+      const hold = await new InterProcessMultiLock([
+        new InterProcessMutex(client, path),
+        new InterProcessMutex(client, `${path}-second`),
+      ]).acquire();
       await hold.release();
       hold.assertValid();
     },
-    answer: ({ path }) => ({ ...notOwned, thing: `You do not own the lock: ${path}, ${path}-second`, value: /released [\d.]+ ms ago$/, todo: 'this hold was released' }),
+    answer: ({ path }) => ({
+      ...notOwned,
+      thing: `You do not own the lock: ${path}, ${path}-second`,
+      value: /released [\d.]+ ms ago$/,
+      todo: 'this hold was released',
+    }),
   },
   {
     done: 'renew() after a release',
@@ -444,7 +681,12 @@ export const others: readonly Mistake[] = [
       await hold.release();
       hold.renew(5_000);
     },
-    answer: ({ path }) => ({ ...notOwned, thing: `You do not own the lock: ${path}`, value: /it ended [\d.]+ ms ago, when it was released$/, todo: 'it cannot be renewed for 5000 ms' }),
+    answer: ({ path }) => ({
+      ...notOwned,
+      thing: `You do not own the lock: ${path}`,
+      value: /it ended [\d.]+ ms ago, when it was released$/,
+      todo: 'it cannot be renewed for 5000 ms',
+    }),
   },
   {
     done: 'a mutex on the path above a lock that is held',
@@ -453,7 +695,12 @@ export const others: readonly Mistake[] = [
       defer(() => below.release());
       return new InterProcessMutex(client, path).acquire();
     },
-    answer: ({ path }) => ({ ...foreignNode, thing: `The lock ${path} has children that this kind of lock did not create`, value: 'create: b. They may be another lock, which may be held', todo: "a lock's path must not be the parent of another lock" }),
+    answer: ({ path }) => ({
+      ...foreignNode,
+      thing: `The lock ${path} has children that this kind of lock did not create`,
+      value: 'create: b. They may be another lock, which may be held',
+      todo: "a lock's path must not be the parent of another lock",
+    }),
   },
   {
     done: 'a mutex on the path of a semaphore',
@@ -462,7 +709,12 @@ export const others: readonly Mistake[] = [
       defer(() => lease.release());
       return new InterProcessMutex(client, path).acquire();
     },
-    answer: ({ path }) => ({ ...foreignNode, thing: `The lock ${path}`, value: /create: (locks, leases|leases, locks)\./, todo: 'Use another path' }),
+    answer: ({ path }) => ({
+      ...foreignNode,
+      thing: `The lock ${path}`,
+      value: /create: (locks, leases|leases, locks)\./,
+      todo: 'Use another path',
+    }),
   },
   {
     done: 'a semaphore on the path of a mutex',
@@ -472,7 +724,12 @@ export const others: readonly Mistake[] = [
       defer(() => hold.release());
       return new InterProcessSemaphore(client, path, { maxLeases: 1 }).acquire();
     },
-    answer: ({ path }) => ({ ...foreignNode, thing: `The lock ${path}`, value: /create: _c_\S+-lock-\d+/, todo: 'Use another path' }),
+    answer: ({ path }) => ({
+      ...foreignNode,
+      thing: `The lock ${path}`,
+      value: /create: _c_\S+-lock-\d+/,
+      todo: 'Use another path',
+    }),
   },
   {
     done: "a lock below a holder's znode",
@@ -481,7 +738,12 @@ export const others: readonly Mistake[] = [
       defer(() => hold.release());
       return new InterProcessMutex(client, `${hold.path}/inner`).acquire();
     },
-    answer: ({ path }) => ({ ...requestFailed, thing: new RegExp(`The lock ${path}/_c_\\S+/inner cannot be acquired: NO_CHILDREN_FOR_EPHEMERALS`), value: 'belongs to a session', todo: 'Use a path that is not below another lock' }),
+    answer: ({ path }) => ({
+      ...requestFailed,
+      thing: new RegExp(`The lock ${path}/_c_\\S+/inner cannot be acquired: NO_CHILDREN_FOR_EPHEMERALS`),
+      value: 'belongs to a session',
+      todo: 'Use a path that is not below another lock',
+    }),
   },
   {
     done: 'forceRelease() of a lock path',
@@ -490,7 +752,12 @@ export const others: readonly Mistake[] = [
       defer(() => hold.release());
       return forceRelease(client, path);
     },
-    answer: ({ path }) => ({ ...invalidPath, thing: `Invalid path "${path}"`, value: 'no session owns this znode', todo: 'Pass the path of a participant, such as (await mutex.participants())[0].path' }),
+    answer: ({ path }) => ({
+      ...invalidPath,
+      thing: `Invalid path "${path}"`,
+      value: 'no session owns this znode',
+      todo: 'Pass the path of a participant, such as (await mutex.participants())[0].path',
+    }),
   },
   {
     done: 'revoke() of a lock path',
@@ -500,17 +767,32 @@ export const others: readonly Mistake[] = [
       defer(() => hold.release());
       return revoke(client, path);
     },
-    answer: ({ path }) => ({ ...invalidPath, thing: `Invalid path "${path}"`, value: 'no session owns this znode', todo: 'Pass the path of a participant' }),
+    answer: ({ path }) => ({
+      ...invalidPath,
+      thing: `Invalid path "${path}"`,
+      value: 'no session owns this znode',
+      todo: 'Pass the path of a participant',
+    }),
   },
   {
     done: 'forceRelease() of a participant that is not there',
     act: ({ client, path }) => forceRelease(client, path),
-    answer: ({ path }) => ({ ...requestFailed, thing: `${path} cannot be released by force`, value: 'because it is not there', todo: 'NO_NODE' }),
+    answer: ({ path }) => ({
+      ...requestFailed,
+      thing: `${path} cannot be released by force`,
+      value: 'because it is not there',
+      todo: 'NO_NODE',
+    }),
   },
   {
     done: 'a shared count that is not there',
     act: ({ client, path }) => new InterProcessSemaphore(client, path, { sharedCount: `${path}-count` }).acquire(),
-    answer: ({ path }) => ({ ...requestFailed, thing: `The shared count ${path}-count cannot be read`, value: 'NO_NODE', todo: 'Create it with 4 bytes, a big-endian integer' }),
+    answer: ({ path }) => ({
+      ...requestFailed,
+      thing: `The shared count ${path}-count cannot be read`,
+      value: 'NO_NODE',
+      todo: 'Create it with 4 bytes, a big-endian integer',
+    }),
   },
   {
     done: 'a shared count as a text',
@@ -520,21 +802,34 @@ export const others: readonly Mistake[] = [
       await lab.observer.write(`${path}-count`, '30');
       return new InterProcessSemaphore(client, path, { sharedCount: `${path}-count` }).acquire();
     },
-    answer: ({ path }) => ({ ...requestFailed, thing: `The shared count ${path}-count cannot be read`, value: 'got 2 bytes', todo: 'Expected 4 bytes, a big-endian integer' }),
+    answer: ({ path }) => ({
+      ...requestFailed,
+      thing: `The shared count ${path}-count cannot be read`,
+      value: 'got 2 bytes',
+      todo: 'Expected 4 bytes, a big-endian integer',
+    }),
   },
   {
     done: 'a znode that somebody deletes, where the retry policy allows no further try',
     act: async ({ connect, other, path, lab, defer }) => {
       const hold = await new InterProcessMutex(other, path).acquire();
       defer(() => hold.release());
-      const mutex = new InterProcessMutex(await connect({ retryPolicy: { allowRetry: () => ({ retry: false }) } }), path);
+      const mutex = new InterProcessMutex(
+        await connect({ retryPolicy: { allowRetry: () => ({ retry: false }) } }),
+        path,
+      );
       const queued = new Promise<{ path: string }>((resolve) => mutex.once('queued', resolve));
       const waiting = mutex.acquire();
       waiting.catch(() => undefined);
       await lab.observer.remove((await queued).path);
       return waiting;
     },
-    answer: ({ path }) => ({ ...requestFailed, thing: `The lock ${path} cannot be acquired`, value: 'the znode of this waiter was deleted by somebody else', todo: 'the retryPolicy allows no further try' }),
+    answer: ({ path }) => ({
+      ...requestFailed,
+      thing: `The lock ${path} cannot be acquired`,
+      value: 'the znode of this waiter was deleted by somebody else',
+      todo: 'the retryPolicy allows no further try',
+    }),
   },
   {
     done: 'an acquire by a client that was closed',
@@ -543,7 +838,12 @@ export const others: readonly Mistake[] = [
       await client.close();
       return new InterProcessMutex(client, path).acquire();
     },
-    answer: ({ path }) => ({ ...closed, thing: 'The client is closed', value: `the lock ${path} cannot be acquired`, todo: 'Use another client, from LockClient.connect()' }),
+    answer: ({ path }) => ({
+      ...closed,
+      thing: 'The client is closed',
+      value: `the lock ${path} cannot be acquired`,
+      todo: 'Use another client, from LockClient.connect()',
+    }),
   },
   {
     done: 'a client that is closed while a lock is waited for',
@@ -555,6 +855,11 @@ export const others: readonly Mistake[] = [
       await client.close();
       return waiting;
     },
-    answer: ({ path }) => ({ ...closed, thing: 'The client is closed', value: `nothing can be done with the lock ${path} any more`, todo: 'Use another client, from LockClient.connect()' }),
+    answer: ({ path }) => ({
+      ...closed,
+      thing: 'The client is closed',
+      value: `nothing can be done with the lock ${path} any more`,
+      todo: 'Use another client, from LockClient.connect()',
+    }),
   },
 ];

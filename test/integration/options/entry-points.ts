@@ -25,22 +25,41 @@ export interface EntryPoint {
   readonly what: string;
   /** All of them, each of which counts. */
   readonly options: () => object;
-  /** Makes the call, and uses up what it comes to. The first thing that it does is the call, unless something has to be there before. */
+  /**
+   * Makes the call, and uses up what it comes to. The first thing that it does is the call, unless something has to be
+   * there before.
+   */
   readonly call: (tools: Tools, options: never, called: () => void) => unknown;
   /** Whether it runs in vain without its options, as one that waits does. */
   readonly takesSignal: boolean;
 }
 
 const waiting = (): object => ({ timeoutMs: 10_000, signal: new AbortController().signal });
-const acquiring = (): object => ({ ...waiting(), leaseMs: 60_000, renewEveryMs: 30_000, data: Buffer.from('worker 7') });
+const acquiring = (): object => ({
+  ...waiting(),
+  leaseMs: 60_000,
+  renewEveryMs: 30_000,
+  data: Buffer.from('worker 7'),
+});
 
 interface Held {
   release(): Promise<unknown>;
 }
 
 /** Its acquire, tryAcquire and withLock. */
-function lockCalls(name: string, create: (tools: Tools) => { acquire(options: object): Promise<Held>; tryAcquire(options: object): Promise<Held | undefined>; withLock(job: () => undefined, options: object): Promise<unknown> }, options = acquiring): EntryPoint[] {
-  const entry = (method: string, act: (lock: ReturnType<typeof create>, options: object) => Promise<unknown>): EntryPoint => ({
+function lockCalls(
+  name: string,
+  create: (tools: Tools) => {
+    acquire(options: object): Promise<Held>;
+    tryAcquire(options: object): Promise<Held | undefined>;
+    withLock(job: () => undefined, options: object): Promise<unknown>;
+  },
+  options = acquiring,
+): EntryPoint[] {
+  const entry = (
+    method: string,
+    act: (lock: ReturnType<typeof create>, options: object) => Promise<unknown>,
+  ): EntryPoint => ({
     name: `${name}.${method}`,
     what: method,
     options,
@@ -59,7 +78,11 @@ function lockCalls(name: string, create: (tools: Tools) => { acquire(options: ob
 }
 
 /** The calls of a lock that ask the servers, and acquire nothing. */
-function questions<Lock>(name: string, create: (tools: Tools) => Lock, ...methods: readonly (keyof Lock & string)[]): EntryPoint[] {
+function questions<Lock>(
+  name: string,
+  create: (tools: Tools) => Lock,
+  ...methods: readonly (keyof Lock & string)[]
+): EntryPoint[] {
   return methods.map((method) => ({
     name: `${name}.${method}`,
     what: method,
@@ -143,7 +166,11 @@ export const entryPoints: readonly EntryPoint[] = [
     },
   },
   ...lockCalls('InterProcessMutex', ({ client }) => new InterProcessMutex(client, testPath('of-options'))),
-  ...lockCalls('InterProcessMutex', ({ client }) => new InterProcessMutex(client, testPath('of-options'), { weights: {} }), () => ({ ...acquiring(), weight: 3 })),
+  ...lockCalls(
+    'InterProcessMutex',
+    ({ client }) => new InterProcessMutex(client, testPath('of-options'), { weights: {} }),
+    () => ({ ...acquiring(), weight: 3 }),
+  ),
   {
     name: 'InterProcessReadWriteLock.constructor',
     what: 'InterProcessReadWriteLock',
@@ -167,23 +194,56 @@ export const entryPoints: readonly EntryPoint[] = [
       await (await semaphore.acquire()).release();
     },
   },
-  ...lockCalls('InterProcessSemaphore', ({ client }) => new InterProcessSemaphore(client, testPath('of-options'), { maxLeases: 2 })),
+  ...lockCalls(
+    'InterProcessSemaphore',
+    ({ client }) => new InterProcessSemaphore(client, testPath('of-options'), { maxLeases: 2 }),
+  ),
   {
     name: 'InterProcessSemaphore.acquireMany',
     what: 'acquireMany',
     options: acquiring,
     takesSignal: true,
     async call({ client }, options, called) {
-      const acquired = new InterProcessSemaphore(client, testPath('of-options'), { maxLeases: 2 }).acquireMany(2, options);
+      const acquired = new InterProcessSemaphore(client, testPath('of-options'), { maxLeases: 2 }).acquireMany(
+        2,
+        options,
+      );
       called();
       await Promise.all((await acquired).map((lease) => lease.release()));
     },
   },
-  ...lockCalls('InterProcessSemaphoreMutex', ({ client }) => new InterProcessSemaphoreMutex(client, testPath('of-options'))),
-  ...lockCalls('InterProcessMultiLock', ({ client }) => new InterProcessMultiLock([new InterProcessMutex(client, testPath('of-options')), new InterProcessMutex(client, testPath('of-options'))])),
-  ...questions('InterProcessMutex', ({ client }) => new InterProcessMutex(client, testPath('of-options')), 'participants', 'holder', 'isLocked'),
-  ...questions('InterProcessSemaphore', ({ client }) => new InterProcessSemaphore(client, testPath('of-options'), { maxLeases: 2 }), 'participants', 'holders'),
-  ...questions('InterProcessSemaphoreMutex', ({ client }) => new InterProcessSemaphoreMutex(client, testPath('of-options')), 'participants', 'holder', 'isLocked'),
+  ...lockCalls(
+    'InterProcessSemaphoreMutex',
+    ({ client }) => new InterProcessSemaphoreMutex(client, testPath('of-options')),
+  ),
+  ...lockCalls(
+    'InterProcessMultiLock',
+    ({ client }) =>
+      new InterProcessMultiLock([
+        new InterProcessMutex(client, testPath('of-options')),
+        new InterProcessMutex(client, testPath('of-options')),
+      ]),
+  ),
+  ...questions(
+    'InterProcessMutex',
+    ({ client }) => new InterProcessMutex(client, testPath('of-options')),
+    'participants',
+    'holder',
+    'isLocked',
+  ),
+  ...questions(
+    'InterProcessSemaphore',
+    ({ client }) => new InterProcessSemaphore(client, testPath('of-options'), { maxLeases: 2 }),
+    'participants',
+    'holders',
+  ),
+  ...questions(
+    'InterProcessSemaphoreMutex',
+    ({ client }) => new InterProcessSemaphoreMutex(client, testPath('of-options')),
+    'participants',
+    'holder',
+    'isLocked',
+  ),
   {
     name: 'PathLocks.withLock',
     what: 'withLock',

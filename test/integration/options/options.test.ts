@@ -17,19 +17,35 @@ const refused: readonly [string, () => unknown, string][] = [
   ['a Date', () => new Date(), 'a Date'],
   ['a Promise', () => Promise.resolve({ timeoutMs: 5 }), 'a Promise'],
   ['an instance of a class', () => new OwnOptions(), 'an OwnOptions'],
-  ['an object that inherits its options', () => Object.create({ timeoutMs: 5 }) as unknown, 'an object that inherits from another one'],
+  [
+    'an object that inherits its options',
+    () => Object.create({ timeoutMs: 5 }) as unknown,
+    'an object that inherits from another one',
+  ],
   ['an AbortSignal', () => AbortSignal.timeout(60_000), 'an AbortSignal'],
   ['an AbortController', () => new AbortController(), 'an AbortController'],
 ];
 
-function call({ call: act }: EntryPoint, tools: Tools, options: unknown, called = (): void => undefined): Promise<unknown> {
+function call(
+  { call: act }: EntryPoint,
+  tools: Tools,
+  options: unknown,
+  called = (): void => undefined,
+): Promise<unknown> {
   return new Promise((resolve) => resolve(act(tools, options as never, called)));
 }
 
 /** Getters that write down which option is read, and whether the call had returned by then; in what is nested, too. */
 function watched(value: unknown, name: string, read: (option: string) => void): unknown {
   if (Array.isArray(value)) return value.map((each) => watched(each, name, read));
-  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype || 'warn' in value || 'allowRetry' in value) return value;
+  if (
+    typeof value !== 'object' ||
+    value === null ||
+    Object.getPrototypeOf(value) !== Object.prototype ||
+    'warn' in value ||
+    'allowRetry' in value
+  )
+    return value;
   const options = {};
   for (const [option, given] of Object.entries(value)) {
     const path = name === '' ? option : `${name}.${option}`;
@@ -55,7 +71,8 @@ describe('the options of every call', () => {
     let owner = '';
     for (const line of report.split('\n')) {
       owner = /^export (?:class|interface) (\w+)/.exec(line)?.[1] ?? owner;
-      const [, isFunction, name = ''] = /^(export function )?(?:\s*static)?\s*(\w+)(?:<\w+>)?\(.*\boptions\??: /.exec(line) ?? [];
+      const [, isFunction, name = ''] =
+        /^(export function )?(?:\s*static)?\s*(\w+)(?:<\w+>)?\(.*\boptions\??: /.exec(line) ?? [];
       if (isFunction) calls.add(name);
       else if (name !== '' && !owner.endsWith('Error') && owner !== 'PartOfMultiLock') calls.add(`${owner}.${name}`);
     }
@@ -69,9 +86,13 @@ describe('the options of every call', () => {
         it(`are not ${what}`, async () => {
           const error = await rejection(call(entry, tools, value()));
           expect(error).to.be.instanceOf(TypeError);
-          expect(error.message).to.match(new RegExp(`^Expected \`${entry.what} options\` to be a plain object with .*, got ${shown}`));
-          if (entry.takesSignal && what === 'an AbortSignal') expect(error.message).to.match(/: pass it as \{ signal \}$/);
-          if (entry.takesSignal && what === 'an AbortController') expect(error.message).to.match(/: pass its signal as \{ signal \}$/);
+          expect(error.message).to.match(
+            new RegExp(`^Expected \`${entry.what} options\` to be a plain object with .*, got ${shown}`),
+          );
+          if (entry.takesSignal && what === 'an AbortSignal')
+            expect(error.message).to.match(/: pass it as \{ signal \}$/);
+          if (entry.takesSignal && what === 'an AbortController')
+            expect(error.message).to.match(/: pass its signal as \{ signal \}$/);
         });
       }
 
@@ -84,7 +105,9 @@ describe('the options of every call', () => {
       it('are each read once, before the call returns', async () => {
         const reads: string[] = [];
         let hasReturned = false;
-        const options = watched(entry.options(), '', (option) => reads.push(hasReturned ? `${option}, afterwards` : option));
+        const options = watched(entry.options(), '', (option) =>
+          reads.push(hasReturned ? `${option}, afterwards` : option),
+        );
         const expected: string[] = [];
         JSON.stringify(watched(entry.options(), '', (option) => expected.push(option)));
         await call(entry, tools, options, () => (hasReturned = true));

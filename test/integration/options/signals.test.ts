@@ -1,5 +1,12 @@
 import { expect } from 'chai';
-import { forceRelease, InterProcessMultiLock, InterProcessMutex, InterProcessSemaphore, LockClient, watchQueue } from '../../../src/index.ts';
+import {
+  forceRelease,
+  InterProcessMultiLock,
+  InterProcessMutex,
+  InterProcessSemaphore,
+  LockClient,
+  watchQueue,
+} from '../../../src/index.ts';
 import { getChildren } from '../../../src/zookeeper/operations.ts';
 import { sharedZooKeeper } from '../../../harness/hooks.ts';
 import { OldSignal } from '../../../harness/old-signal.ts';
@@ -21,10 +28,22 @@ describe('a signal of whatever make', () => {
   /** The calls of a lock that wait, on a path that somebody else holds. */
   const calls: [string, (path: string, signal: AbortSignal) => Promise<unknown>][] = [
     ['a mutex', (path, signal) => new InterProcessMutex(client, path).acquire({ signal })],
-    ['a sticky mutex', (path, signal) => new InterProcessMutex(client, path, { sticky: { idleMs: 10 } }).acquire({ signal })],
-    ['a mutex that is tried', (path, signal) => new InterProcessMutex(client, path).tryAcquire({ signal, timeoutMs: 60_000 })],
-    ['a job under a mutex', (path, signal) => new InterProcessMutex(client, path).withLock(() => undefined, { signal })],
-    ['a multi-lock', (path, signal) => new InterProcessMultiLock([new InterProcessMutex(client, path)]).acquire({ signal })],
+    [
+      'a sticky mutex',
+      (path, signal) => new InterProcessMutex(client, path, { sticky: { idleMs: 10 } }).acquire({ signal }),
+    ],
+    [
+      'a mutex that is tried',
+      (path, signal) => new InterProcessMutex(client, path).tryAcquire({ signal, timeoutMs: 60_000 }),
+    ],
+    [
+      'a job under a mutex',
+      (path, signal) => new InterProcessMutex(client, path).withLock(() => undefined, { signal }),
+    ],
+    [
+      'a multi-lock',
+      (path, signal) => new InterProcessMultiLock([new InterProcessMutex(client, path)]).acquire({ signal }),
+    ],
   ];
 
   const childrenOf = async (path: string): Promise<string[]> => (await other.session.request(getChildren(path))).value;
@@ -37,7 +56,9 @@ describe('a signal of whatever make', () => {
       const waiting = rejection(acquire(path, old.signal));
       await until('it waits', async () => (await childrenOf(path)).length === 2);
       old.abort();
-      expect(await waiting).to.be.instanceOf(DOMException).with.property('name', 'AbortError');
+      expect(await waiting)
+        .to.be.instanceOf(DOMException)
+        .with.property('name', 'AbortError');
       await until('its znode is gone', async () => (await childrenOf(path)).length === 1);
       expect([old.listeners.size, hold.isValid]).to.deep.equal([0, true]);
     });
@@ -72,11 +93,16 @@ describe('a signal of whatever make', () => {
   }
 
   it('ends the wait for a semaphore, and leaves nothing there', async () => {
-    for (const end of [(old: OldSignal) => old.abort(), (old: OldSignal) => (old.onListen = () => (old.aborted = true))]) {
+    for (const end of [
+      (old: OldSignal) => old.abort(),
+      (old: OldSignal) => (old.onListen = () => (old.aborted = true)),
+    ]) {
       const path = testPath('old-signal');
       const old = new OldSignal();
       end(old);
-      expect(await rejection(new InterProcessSemaphore(client, path, { maxLeases: 1 }).acquire({ signal: old.signal }))).to.have.property('name', 'AbortError');
+      expect(
+        await rejection(new InterProcessSemaphore(client, path, { maxLeases: 1 }).acquire({ signal: old.signal })),
+      ).to.have.property('name', 'AbortError');
       expect(await rejection(childrenOf(path))).to.have.property('code', 'NO_NODE');
     }
   });
@@ -93,7 +119,8 @@ describe('a signal of whatever make', () => {
 
   it('ends a connection attempt, whether it aborts then, meanwhile or before, or cannot be listened to', async () => {
     // Nobody answers there: the address is reserved for documentation.
-    const connect = (old: OldSignal): Promise<Error> => rejection(LockClient.connect('192.0.2.1:2181', { signal: old.signal, connectionTimeoutMs: 600_000 }));
+    const connect = (old: OldSignal): Promise<Error> =>
+      rejection(LockClient.connect('192.0.2.1:2181', { signal: old.signal, connectionTimeoutMs: 600_000 }));
     const [later, between, before, broken] = [new OldSignal(), new OldSignal(), new OldSignal(), new OldSignal()];
     between.onListen = () => (between.aborted = true);
     before.abort();
@@ -102,7 +129,8 @@ describe('a signal of whatever make', () => {
     };
     const aborted = connect(later);
     later.abort();
-    for (const error of [await aborted, await connect(between), await connect(before)]) expect(error).to.have.property('name', 'AbortError');
+    for (const error of [await aborted, await connect(between), await connect(before)])
+      expect(error).to.have.property('name', 'AbortError');
     expect(await connect(broken)).to.have.property('message', 'no listeners');
     expect(later.listeners.size).to.equal(0);
   });
@@ -113,7 +141,10 @@ describe('a signal of whatever make', () => {
     broken.onListen = () => {
       throw new Error('no listeners');
     };
-    expect(await rejection(forceRelease(client, hold.path, { signal: broken.signal }))).to.have.property('message', 'no listeners');
+    expect(await rejection(forceRelease(client, hold.path, { signal: broken.signal }))).to.have.property(
+      'message',
+      'no listeners',
+    );
     expect(hold.isValid).to.equal(true);
     await hold.release();
   });
@@ -129,16 +160,26 @@ describe('a signal of whatever make', () => {
     broken.onListen = () => {
       throw new Error('no listeners');
     };
-    expect(await rejection(watchQueue(client, path, { signal: broken.signal }).next())).to.have.property('message', 'no listeners');
+    expect(await rejection(watchQueue(client, path, { signal: broken.signal }).next())).to.have.property(
+      'message',
+      'no listeners',
+    );
   });
 
   it('is refused where it is null, by every call that takes one', async () => {
     const signal = null as never;
     const path = testPath('null');
     const message = 'Expected `signal` to be an AbortSignal, got null';
-    for (const [, acquire] of calls) expect(await rejection(acquire(path, signal))).to.be.instanceOf(TypeError).with.property('message', message);
-    expect(await rejection(LockClient.connect(connectString, { signal }))).to.be.instanceOf(TypeError).with.property('message', message);
-    expect(await rejection(forceRelease(client, path, { signal }))).to.be.instanceOf(TypeError).with.property('message', message);
+    for (const [, acquire] of calls)
+      expect(await rejection(acquire(path, signal)))
+        .to.be.instanceOf(TypeError)
+        .with.property('message', message);
+    expect(await rejection(LockClient.connect(connectString, { signal })))
+      .to.be.instanceOf(TypeError)
+      .with.property('message', message);
+    expect(await rejection(forceRelease(client, path, { signal })))
+      .to.be.instanceOf(TypeError)
+      .with.property('message', message);
     expect(() => watchQueue(client, path, { signal })).to.throw(TypeError, message);
   });
 });

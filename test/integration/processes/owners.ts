@@ -1,4 +1,5 @@
-// A process of the counting test: some owners take one lock again and again, and count on a file that nothing else protects.
+// A process of the counting test: some owners take one lock again and again, and count on a file that nothing else
+// protects.
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { InterProcessMutex, LockClient } from '../../../src/index.ts';
 

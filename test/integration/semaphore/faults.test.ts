@@ -11,7 +11,10 @@ import { crowd, isEmpty, returnAll, semaphoreOf, setCount, waits } from '../../.
 describe('a semaphore and a fault', () => {
   const lab = labOfEachTest('semaphore', { server: 'own', proxy: true, client: { sessionTimeoutMs: 4_000 } });
 
-  const ofLeases = (match: (frame: Frame) => boolean) => (frame: Frame): boolean => match(frame) && frame.path?.startsWith(`${lab.path}/leases`) === true;
+  const ofLeases =
+    (match: (frame: Frame) => boolean) =>
+    (frame: Frame): boolean =>
+      match(frame) && frame.path?.startsWith(`${lab.path}/leases`) === true;
   const warmUp = async (): Promise<unknown> => (await semaphoreOf(lab.client, lab.path, 2).acquire()).release();
 
   it('that loses the answer to the create of a lease: it is searched by its uuid behind a quorum write, and granted', async () => {
@@ -20,8 +23,12 @@ describe('a semaphore and a fault', () => {
     once(lab.proxy, ofLeases(answered('create2')), 'cut');
     const lease = await semaphoreOf(lab.client, lab.path, 2).acquire();
     expect(lease.isValid).to.equal(true);
-    expect(await lab.observer.children(`${lab.path}/leases`)).to.deep.equal([lease.path.slice(`${lab.path}/leases/`.length)]);
-    const ops = lab.proxy.frames.filter(({ from, connection }) => from === 'client' && connection === 2).map(({ op, path: asked }) => `${op} ${asked ?? ''}`);
+    expect(await lab.observer.children(`${lab.path}/leases`)).to.deep.equal([
+      lease.path.slice(`${lab.path}/leases/`.length),
+    ]);
+    const ops = lab.proxy.frames
+      .filter(({ from, connection }) => from === 'client' && connection === 2)
+      .map(({ op, path: asked }) => `${op} ${asked ?? ''}`);
     const search = ops.indexOf(`getChildren2 ${lab.path}/leases`);
     expect(ops.slice(0, search)).to.include('multi /');
     await lease.release();
@@ -38,7 +45,9 @@ describe('a semaphore and a fault', () => {
     controller.abort(new Error('enough'));
     expect((await acquiring).message).to.equal('enough');
     await isEmpty(lab.observer, lab.path);
-    const deleted = lab.proxy.frames.filter((frame) => sent('delete')(frame) && frame.connection === 2).map((frame) => frame.path?.slice(lab.path.length + 1, lab.path.length + 6));
+    const deleted = lab.proxy.frames
+      .filter((frame) => sent('delete')(frame) && frame.connection === 2)
+      .map((frame) => frame.path?.slice(lab.path.length + 1, lab.path.length + 6));
     expect(deleted, 'the lease goes first').to.deep.equal(['lease', 'locks']);
   });
 
@@ -48,7 +57,9 @@ describe('a semaphore and a fault', () => {
     once(lab.proxy, ofLeases(sent('create2')), 'cut');
     const lease = await semaphoreOf(lab.client, lab.path, 2).acquire();
     await crowd(lab.observer, lab.path, { leases: 1, locks: 0 });
-    expect(lab.proxy.frames.filter((frame) => sent('create2')(frame) && frame.path?.startsWith(`${lab.path}/locks`))).to.have.length(1);
+    expect(
+      lab.proxy.frames.filter((frame) => sent('create2')(frame) && frame.path?.startsWith(`${lab.path}/locks`)),
+    ).to.have.length(1);
     await lease.release();
   });
 
@@ -57,7 +68,11 @@ describe('a semaphore and a fault', () => {
       const gate = await semaphoreOf(lab.other, lab.path, 1).acquire();
       // The third list is the one that watches.
       let lists = 0;
-      const isLost = (frame: Frame): boolean => frame.from === 'server' && frame.op === op && frame.path === `${lab.path}/leases` && (op === 'watch' || (lists += 1) === 2);
+      const isLost = (frame: Frame): boolean =>
+        frame.from === 'server' &&
+        frame.op === op &&
+        frame.path === `${lab.path}/leases` &&
+        (op === 'watch' || (lists += 1) === 2);
       once(lab.proxy, isLost, 'cut');
       const suspended = reached(lab.client, 'suspended');
       const waiting = semaphoreOf(lab.client, lab.path, 1).acquire();
@@ -78,12 +93,14 @@ describe('a semaphore and a fault', () => {
   it('that cuts the connection before who waits could watch, when the news is older than the last answer: it is let in all the same', async () => {
     const gate = await semaphoreOf(lab.other, lab.path, 1).acquire();
     const isOfLeases = (frame: Frame): boolean => frame.op === 'getChildren2' && frame.path === `${lab.path}/leases`;
-    const changed = lab.proxy.seen((frame) => frame.from === 'server' && isOfLeases(frame)).then(async () => {
-      await gate.release();
-      lab.proxy.clear();
-      void lab.client.session.prove().catch(() => undefined);
-      await lab.proxy.seen(answered('multi'));
-    });
+    const changed = lab.proxy
+      .seen((frame) => frame.from === 'server' && isOfLeases(frame))
+      .then(async () => {
+        await gate.release();
+        lab.proxy.clear();
+        void lab.client.session.prove().catch(() => undefined);
+        await lab.proxy.seen(answered('multi'));
+      });
     once(lab.proxy, (frame) => frame.from === 'server' && isOfLeases(frame), { delayUntil: changed });
     const waiting = semaphoreOf(lab.client, lab.path, 1).acquire();
     await changed;
@@ -118,7 +135,8 @@ describe('a semaphore and a fault', () => {
     await waits(lab.observer, lab.path, 3);
     const told = leases.map((lease) => aborted(lease.signal));
     await lab.observer.endSession(lab.client);
-    for (const reason of await Promise.all(told)) expect(reason).to.be.instanceOf(LockLostError).with.property('reason', 'session-expired');
+    for (const reason of await Promise.all(told))
+      expect(reason).to.be.instanceOf(LockLostError).with.property('reason', 'session-expired');
     const next = await waiting;
     expect([...leases, next].map(({ isValid }) => isValid)).to.deep.equal([false, false, true]);
     expect((await semaphore.participants()).map((participant) => participant.path)).to.deep.equal([next.path]);

@@ -1,5 +1,11 @@
 import { expect } from 'chai';
-import { InterProcessSemaphore, InterProcessSemaphoreMutex, LockLostError, NotOwnedError, type Hold } from '../../../src/index.ts';
+import {
+  InterProcessSemaphore,
+  InterProcessSemaphoreMutex,
+  LockLostError,
+  NotOwnedError,
+  type Hold,
+} from '../../../src/index.ts';
 import { gate } from '../../../harness/gate.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { takeAway } from '../../../harness/queue.ts';
@@ -56,7 +62,9 @@ describe('a semaphore, as a mutex', () => {
       );
       expect(lost).to.be.instanceOf(LockLostError).and.to.include({ reason: 'node-deleted' });
       const { opened, open } = gate();
-      expect(await rejection(semaphore.withLock(() => opened, { leaseMs: 20 }))).to.include({ reason: 'lease-expired' });
+      expect(await rejection(semaphore.withLock(() => opened, { leaseMs: 20 }))).to.include({
+        reason: 'lease-expired',
+      });
       open();
     });
 
@@ -64,7 +72,9 @@ describe('a semaphore, as a mutex', () => {
       await semaphore.withLock((outer) =>
         semaphore.withLock(async (inner) => {
           expect(inner.path).to.not.equal(outer.path);
-          expect((await rejection(semaphore.withLock(() => undefined, { timeoutMs: 20 }))).code).to.equal('ERR_LOCK_TIMEOUT');
+          expect((await rejection(semaphore.withLock(() => undefined, { timeoutMs: 20 }))).code).to.equal(
+            'ERR_LOCK_TIMEOUT',
+          );
         }),
       );
     });
@@ -86,7 +96,9 @@ describe('a semaphore, as a mutex', () => {
     expect(semaphore.isAcquiredInThisProcess).to.equal(false);
     const error = await rejection(semaphore.release());
     expect(error).to.be.instanceOf(NotOwnedError);
-    expect(error.message).to.match(new RegExp(`^Not acquired: ${lab.path}: release\\(\\) ends a hold that was acquired by this object`));
+    expect(error.message).to.match(
+      new RegExp(`^Not acquired: ${lab.path}: release\\(\\) ends a hold that was acquired by this object`),
+    );
   });
 
   describe('holders()', () => {
@@ -170,7 +182,11 @@ describe('a semaphore, as a mutex', () => {
         await until('it is queued', () => queued.length === count);
       }
       expect(queued.map(({ position }) => position)).to.deep.equal([1, 2, 3]);
-      expect(queued.map(({ path }) => path.slice(lab.path.length).split('/')[1])).to.deep.equal(['leases', 'locks', 'locks']);
+      expect(queued.map(({ path }) => path.slice(lab.path.length).split('/')[1])).to.deep.equal([
+        'leases',
+        'locks',
+        'locks',
+      ]);
       await leases[0]?.release();
       const first = await waiting[0];
       expect(first?.path).to.equal(queued[0]?.path);
@@ -184,17 +200,26 @@ describe('a semaphore, as a mutex', () => {
     it('are heard once with once, and no more after off; and other names are refused', async () => {
       const told: string[] = [];
       const listener = (): void => void told.push('on');
-      semaphore.once('acquired', () => told.push('once')).on('acquired', listener).off('acquired', listener);
+      semaphore
+        .once('acquired', () => told.push('once'))
+        .on('acquired', listener)
+        .off('acquired', listener);
       await semaphore.withLock(() => undefined);
       await semaphore.withLock(() => undefined);
       expect(told).to.deep.equal(['once']);
-      expect(() => semaphore.on('granted' as never, listener)).to.throw(TypeError, "Expected `event` to be one of 'queued'");
+      expect(() => semaphore.on('granted' as never, listener)).to.throw(
+        TypeError,
+        "Expected `event` to be one of 'queued'",
+      );
     });
   });
 
   describe('its mutex', () => {
     it('knows its holder, and whether it is locked, in whatever process', async () => {
-      const [ours, theirs] = [new InterProcessSemaphoreMutex(lab.client, lab.path), new InterProcessSemaphoreMutex(lab.other, lab.path)];
+      const [ours, theirs] = [
+        new InterProcessSemaphoreMutex(lab.client, lab.path),
+        new InterProcessSemaphoreMutex(lab.other, lab.path),
+      ];
       expect([await ours.holder(), await ours.isLocked()]).to.deep.equal([undefined, false]);
       const hold = await theirs.acquire({ data: 'owner' });
       const waiting = ours.acquire();

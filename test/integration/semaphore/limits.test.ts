@@ -1,5 +1,11 @@
 import { expect } from 'chai';
-import { InterProcessMutex, InterProcessSemaphore, LimitMismatchError, LockClient, type InterProcessSemaphoreOptions } from '../../../src/index.ts';
+import {
+  InterProcessMutex,
+  InterProcessSemaphore,
+  LimitMismatchError,
+  LockClient,
+  type InterProcessSemaphoreOptions,
+} from '../../../src/index.ts';
 import { createSequential, openAcl } from '../../../src/zookeeper/operations.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { sharedZooKeeper } from '../../../harness/hooks.ts';
@@ -55,7 +61,9 @@ describe('how many leases a semaphore has', () => {
     });
 
     it('that is not there, or is not a number, is an error that names it', async () => {
-      const missing = await rejection(new InterProcessSemaphore(lab.client, lab.path, { sharedCount: '/no/such/count' }).acquire());
+      const missing = await rejection(
+        new InterProcessSemaphore(lab.client, lab.path, { sharedCount: '/no/such/count' }).acquire(),
+      );
       expect(missing).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
       expect(missing.message).to.contain('/no/such/count').and.to.contain('NO_NODE');
       await setData(lab.client, count, Buffer.from('twelve'));
@@ -78,7 +86,9 @@ describe('how many leases a semaphore has', () => {
 
     it('and a fixed maximum on one path do not agree', async () => {
       const lease = await shared().acquire();
-      expect((await rejection(semaphoreOf(lab.client, lab.path, 1).acquire())).message).to.contain(`sharedCount: '${count}'`).and.to.contain('maxLeases: 1');
+      expect((await rejection(semaphoreOf(lab.client, lab.path, 1).acquire())).message)
+        .to.contain(`sharedCount: '${count}'`)
+        .and.to.contain('maxLeases: 1');
       await lease.release();
     });
   });
@@ -87,7 +97,9 @@ describe('how many leases a semaphore has', () => {
     const lease = await semaphoreOf(lab.client, lab.path, 2).acquire();
     const error = await rejection(semaphoreOf(lab.client, lab.path, 3).acquire());
     expect(error).to.be.instanceOf(RangeError);
-    expect(error.message).to.equal(`Expected the semaphore ${lab.path} to have { maxLeases: 2 }, as this client uses it already, got { maxLeases: 3 }`);
+    expect(error.message).to.equal(
+      `Expected the semaphore ${lab.path} to have { maxLeases: 2 }, as this client uses it already, got { maxLeases: 3 }`,
+    );
     await lease.release();
     await (await semaphoreOf(lab.client, lab.path, 3).acquire()).release();
   });
@@ -107,8 +119,13 @@ describe('how many leases a semaphore has', () => {
       const startedAt = performance.now();
       const error = await rejection(semaphoreOf(impatient, lab.path, 2).acquire({ timeoutMs: 25_000 }));
       expect(performance.now() - startedAt).to.be.at.least(2 * impatient.sessionTimeoutMs - 1);
-      expect(error).to.be.instanceOf(LimitMismatchError).and.to.include({ code: 'ERR_LOCK_LIMIT_MISMATCH', path: lab.path, maxLeases: 2 });
-      expect(error.message).to.contain(`The semaphore ${lab.path} has { maxLeases: 2 }`).and.to.contain('3 znodes').and.to.contain('Use the same maxLeases');
+      expect(error)
+        .to.be.instanceOf(LimitMismatchError)
+        .and.to.include({ code: 'ERR_LOCK_LIMIT_MISMATCH', path: lab.path, maxLeases: 2 });
+      expect(error.message)
+        .to.contain(`The semaphore ${lab.path} has { maxLeases: 2 }`)
+        .and.to.contain('3 znodes')
+        .and.to.contain('Use the same maxLeases');
       await crowd(lab.observer, lab.path, { leases: 3, locks: 0 });
       await returnAll(theirs);
     });
@@ -120,7 +137,13 @@ describe('how many leases a semaphore has', () => {
       const dying = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 2_000 });
       const gate = await semaphoreOf(lab.other, lab.path, 1).acquire();
       // As a tryAcquire that dies before it has deleted what it could not have.
-      await dying.session.request(createSequential(`${lab.path}/leases/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lease-`, new Uint8Array(0), openAcl));
+      await dying.session.request(
+        createSequential(
+          `${lab.path}/leases/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lease-`,
+          new Uint8Array(0),
+          openAcl,
+        ),
+      );
       const waiting = semaphoreOf(impatient, lab.path, 1).acquire();
       await waits(lab.observer, lab.path, 3);
       proxy.silence();
@@ -152,7 +175,9 @@ describe('how many leases a semaphore has', () => {
       [undefined, 'Expected `InterProcessSemaphore options` to be a plain object'],
     ] as const) {
       it(`is refused: ${JSON.stringify(options)}`, () => {
-        expect(() => new InterProcessSemaphore(lab.client, '/a', options as unknown as InterProcessSemaphoreOptions)).to.throw(text);
+        expect(
+          () => new InterProcessSemaphore(lab.client, '/a', options as unknown as InterProcessSemaphoreOptions),
+        ).to.throw(text);
       });
     }
 
@@ -192,7 +217,10 @@ describe('two kinds of locks on one path', () => {
 
   it('are an error for the mutex, at once', async () => {
     const lease = await semaphoreOf(lab.client, lab.path, 1).acquire();
-    expect(await rejection(new InterProcessMutex(lab.other, lab.path).acquire())).to.have.property('code', 'ERR_LOCK_FOREIGN_NODE');
+    expect(await rejection(new InterProcessMutex(lab.other, lab.path).acquire())).to.have.property(
+      'code',
+      'ERR_LOCK_FOREIGN_NODE',
+    );
     await lease.release();
   });
 

@@ -53,7 +53,9 @@ describe('a semaphore mutex', () => {
     const hold = await lock().acquire();
     const waiting = semaphoreOf(lab.other, lab.path, 1).acquire();
     await waits(lab.observer, lab.path, 2);
-    expect((await lock().participants()).map(({ path }) => path)).to.include(hold.path).and.to.have.length(2);
+    expect((await lock().participants()).map(({ path }) => path))
+      .to.include(hold.path)
+      .and.to.have.length(2);
     await hold.release();
     await (await waiting).release();
   });
@@ -69,7 +71,9 @@ describe('a semaphore mutex', () => {
       }),
     );
     expect(lost).to.have.property('code', 'ERR_LOCK_LOST');
-    expect((await rejection(mutex.withLock(() => [1].values()))).message).to.contain('Expected `job` to return a value');
+    expect((await rejection(mutex.withLock(() => [1].values()))).message).to.contain(
+      'Expected `job` to return a value',
+    );
     await crowd(lab.observer, lab.path, { leases: 0, locks: 0 });
   });
 });

@@ -10,7 +10,8 @@ describe('a semaphore', () => {
   it('has the layout of Curator: a mutex at locks, given back with the grant, and a znode for each lease', async () => {
     const semaphore = semaphoreOf(lab.client, lab.path, 2);
     const leases = [await semaphore.acquire(), await semaphore.acquire()];
-    for (const lease of leases) expect(lease.path).to.match(new RegExp(`^${lab.path}/leases/_c_[0-9a-f-]{36}-lease-\\d{10}$`));
+    for (const lease of leases)
+      expect(lease.path).to.match(new RegExp(`^${lab.path}/leases/_c_[0-9a-f-]{36}-lease-\\d{10}$`));
     expect((await semaphore.participants()).map(({ path }) => path)).to.deep.equal(leases.map(({ path }) => path));
     await crowd(lab.observer, lab.path, { leases: 2, locks: 0 });
     await returnAll(leases);
@@ -31,7 +32,9 @@ describe('a semaphore', () => {
         await lease.release();
       }
     };
-    await Promise.all(Array.from({ length: 8 }, (_, owner) => job(semaphoreOf(owner % 2 ? lab.client : lab.other, lab.path, 3))));
+    await Promise.all(
+      Array.from({ length: 8 }, (_, owner) => job(semaphoreOf(owner % 2 ? lab.client : lab.other, lab.path, 3))),
+    );
     expect(Math.max(...most)).to.equal(3);
     expect(most).to.have.length(40);
     await isEmpty(lab.observer, lab.path);
@@ -140,7 +143,9 @@ describe('a semaphore', () => {
     });
 
     it('gives the first one of several at once a lease, and leaves nothing of the others', async () => {
-      const tries = await Promise.all([lab.client, lab.client, lab.other].map((client) => semaphoreOf(client, lab.path, 3).tryAcquire()));
+      const tries = await Promise.all(
+        [lab.client, lab.client, lab.other].map((client) => semaphoreOf(client, lab.path, 3).tryAcquire()),
+      );
       const leases = tries.filter((lease) => lease !== undefined);
       expect(leases).to.have.length.greaterThan(0);
       await crowd(lab.observer, lab.path, { leases: leases.length, locks: 0 });
@@ -212,7 +217,8 @@ describe('a semaphore', () => {
 
     it('of two who want all, one after the other gets them: neither keeps a part', async () => {
       const job = async (semaphore: InterProcessSemaphore): Promise<void> => {
-        for (let round = 0; round < 5; round += 1) await returnAll(await semaphore.acquireMany(2, { timeoutMs: 10_000 }));
+        for (let round = 0; round < 5; round += 1)
+          await returnAll(await semaphore.acquireMany(2, { timeoutMs: 10_000 }));
       };
       await Promise.all([lab.client, lab.client, lab.other].map((client) => job(semaphoreOf(client, lab.path, 2))));
       await isEmpty(lab.observer, lab.path);
@@ -261,7 +267,9 @@ describe('a semaphore', () => {
       const lease = await semaphore.acquire({ timeoutMs: 5_000 });
       expect(lease.release()).to.equal(lease.release());
       expect(await lease.release()).to.equal('released');
-      expect(() => lease.assertValid()).to.throw().with.property('code', 'ERR_LOCK_NOT_OWNED');
+      expect(() => lease.assertValid())
+        .to.throw()
+        .with.property('code', 'ERR_LOCK_NOT_OWNED');
     });
   });
 

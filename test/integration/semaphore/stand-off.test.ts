@@ -14,7 +14,9 @@ describe('a call that has one of its leases, and waits for another', () => {
 
   /** A lease of one session, as Java writes it. */
   const takeAsJava = async (client = lab.other): Promise<string> => {
-    const { value } = await client.session.request(createSequential(`${lab.path}/leases/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lease-`, new Uint8Array(0), openAcl));
+    const { value } = await client.session.request(
+      createSequential(`${lab.path}/leases/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lease-`, new Uint8Array(0), openAcl),
+    );
     return value.path;
   };
 
@@ -46,7 +48,15 @@ describe('a call that has one of its leases, and waits for another', () => {
 
     const part = async (turn = ''): Promise<PartOfLeases> => {
       const sorted = [...(await lab.observer.children(`${lab.path}/leases`)), 'ours'];
-      return { session: lab.client.session, locks: `${lab.path}/locks`, leases: `${lab.path}/leases`, turn, sorted, index: sorted.length - 1, own: [] };
+      return {
+        session: lab.client.session,
+        locks: `${lab.path}/locks`,
+        leases: `${lab.path}/leases`,
+        turn,
+        sorted,
+        index: sorted.length - 1,
+        own: [],
+      };
     };
     const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 

@@ -22,8 +22,14 @@ describe('an acquire of a semaphore that does not wait', () => {
     await proxy.close();
   });
 
-  const below = (folder: 'locks' | 'leases', match: (frame: Frame) => boolean) => (frame: Frame): boolean => match(frame) && frame.path?.startsWith(`${lab.path}/${folder}`) === true;
-  const writes = (): string[] => proxy.frames.filter(({ from, op }) => from === 'client' && /^(create|delete|setData)/.test(op)).map(({ op, path }) => `${op} ${path ?? ''}`);
+  const below =
+    (folder: 'locks' | 'leases', match: (frame: Frame) => boolean) =>
+    (frame: Frame): boolean =>
+      match(frame) && frame.path?.startsWith(`${lab.path}/${folder}`) === true;
+  const writes = (): string[] =>
+    proxy.frames
+      .filter(({ from, op }) => from === 'client' && /^(create|delete|setData)/.test(op))
+      .map(({ op, path }) => `${op} ${path ?? ''}`);
   /** A try of each kind. */
   const tries = async (client: LockClient, maxLeases: number): Promise<void> => {
     const semaphore = semaphoreOf(client, lab.path, maxLeases);
@@ -44,7 +50,9 @@ describe('an acquire of a semaphore that does not wait', () => {
 
   it('writes nothing where fewer leases are free than it wants', async () => {
     const gate = await semaphoreOf(lab.other, lab.path, 2).acquire();
-    expect((await rejection(semaphoreOf(watched, lab.path, 2).acquireMany(2, { timeoutMs: 0 }))).code).to.equal('ERR_LOCK_TIMEOUT');
+    expect((await rejection(semaphoreOf(watched, lab.path, 2).acquireMany(2, { timeoutMs: 0 }))).code).to.equal(
+      'ERR_LOCK_TIMEOUT',
+    );
     expect(writes()).to.deep.equal([]);
     const lease = await semaphoreOf(watched, lab.path, 2).tryAcquire();
     expect(lease?.isValid).to.equal(true);

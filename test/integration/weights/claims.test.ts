@@ -17,12 +17,19 @@ describe('the claim of a mutex with weights', () => {
   let theirs: InterProcessMutex;
 
   beforeEach(() => {
-    [ours, theirs] = [new InterProcessMutex(lab.client, lab.path, { weights }), new InterProcessMutex(lab.other, lab.path, { weights })];
+    [ours, theirs] = [
+      new InterProcessMutex(lab.client, lab.path, { weights }),
+      new InterProcessMutex(lab.other, lab.path, { weights }),
+    ];
   });
 
-  const isClaim = (frame: Frame): boolean => frame.from === 'client' && frame.op === 'multi' && (frame.path ?? '').startsWith(`${lab.path}/`);
+  const isClaim = (frame: Frame): boolean =>
+    frame.from === 'client' && frame.op === 'multi' && (frame.path ?? '').startsWith(`${lab.path}/`);
 
-  /** Keeps the next frame of our client that matches on its way. Resolves with what lets it go on, when it is on its way. */
+  /**
+   * Keeps the next frame of our client that matches on its way. Resolves with what lets it go on, when it is on its
+   * way.
+   */
   const hold = (match = isClaim): Promise<() => void> => {
     let letGo = (): void => undefined;
     const delayUntil = new Promise<void>((resolve) => (letGo = resolve));
@@ -37,8 +44,15 @@ describe('the claim of a mutex with weights', () => {
   };
   /** The other client's process is slow: a znode that waits, and never claims the lock. */
   const idler = (weight: number): Promise<unknown> =>
-    lab.other.session.request(createSequential(`${lab.path}/${protectedPrefix(randomUUID(), weightedLockName(weight, 10))}`, new Uint8Array(0), openAcl));
-  const areThere = (count: number): Promise<void> => until(`${count} are there`, async () => (await lab.observer.children(lab.path)).length === count);
+    lab.other.session.request(
+      createSequential(
+        `${lab.path}/${protectedPrefix(randomUUID(), weightedLockName(weight, 10))}`,
+        new Uint8Array(0),
+        openAcl,
+      ),
+    );
+  const areThere = (count: number): Promise<void> =>
+    until(`${count} are there`, async () => (await lab.observer.children(lab.path)).length === count);
 
   it('is waited for by a waiter that watches its own znode at once, where its predecessor is of another process', async () => {
     const holder = await theirs.acquire();
@@ -48,7 +62,8 @@ describe('the claim of a mutex with weights', () => {
     const waiting = ours.acquire();
     const own = (await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'create2')).path;
     await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'getData' && frame.path !== lab.path);
-    const watched = (): (string | undefined)[] => lab.proxy.frames.filter(({ from, op }) => from === 'client' && op === 'getData').map(({ path }) => path);
+    const watched = (): (string | undefined)[] =>
+      lab.proxy.frames.filter(({ from, op }) => from === 'client' && op === 'getData').map(({ path }) => path);
     await lab.client.session.request(exists('/'));
     expect(own).to.match(/lock-/);
     expect(watched().filter((path) => path?.startsWith(own ?? '?'))).to.have.length(1);
@@ -117,7 +132,9 @@ describe('the claim of a mutex with weights', () => {
     const waiting = ours.acquire({ weight: 5 });
     await areThere(2);
     await lab.observer.endSession(lab.client);
-    await until('it queues up again', async () => (await lab.observer.children(lab.path)).some((name) => name.includes('+05x') && name.endsWith('2')));
+    await until('it queues up again', async () =>
+      (await lab.observer.children(lab.path)).some((name) => name.includes('+05x') && name.endsWith('2')),
+    );
     await hold.release();
     const next = await waiting;
     expect(next.isValid).to.equal(true);
@@ -157,11 +174,15 @@ describe('the claim of a mutex with weights', () => {
     await until('it watches the holder', () => lab.client.session.watchedPaths('data').includes(first.path));
     await idler(2);
     // Its look finds that the one of weight 2 is next, so it is about to watch that one, and the claim.
-    const held = hold((frame) => frame.from === 'client' && frame.op === 'getData' && frame.path === lab.path && frame.body.at(-1) === 1);
+    const held = hold(
+      (frame) =>
+        frame.from === 'client' && frame.op === 'getData' && frame.path === lab.path && frame.body.at(-1) === 1,
+    );
     await first.release();
     const letGo = await held;
     await (await theirs.acquire({ weight: 3 })).release();
-    // It was overtaken once, so who is one step heavier may not pass it any more: it is next, and nobody leaves who could tell it so.
+    // It was overtaken once, so who is one step heavier may not pass it any more: it is next, and nobody leaves who
+    // could tell it so.
     letGo();
     await (await light).release();
   });
@@ -170,9 +191,11 @@ describe('the claim of a mutex with weights', () => {
     const controller = new AbortController();
     const seen: (number | undefined)[][] = [];
     const watching = (async () => {
-      for await (const { holder, waiters } of watchQueue(lab.other, lab.path, { signal: controller.signal })) seen.push([holder?.weight, ...waiters.map(({ weight }) => weight)]);
+      for await (const { holder, waiters } of watchQueue(lab.other, lab.path, { signal: controller.signal }))
+        seen.push([holder?.weight, ...waiters.map(({ weight }) => weight)]);
     })();
-    const sees = (...weights: number[]): Promise<void> => until(`it shows ${String(weights)}`, () => JSON.stringify(seen.at(-1)) === JSON.stringify(weights));
+    const sees = (...weights: number[]): Promise<void> =>
+      until(`it shows ${String(weights)}`, () => JSON.stringify(seen.at(-1)) === JSON.stringify(weights));
     const held = hold();
     const light = ours.acquire({ weight: 2 });
     const letGo = await held;

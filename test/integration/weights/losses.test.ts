@@ -11,9 +11,11 @@ describe('a mutex with weights that somebody leaves', () => {
   const lab = labOfEachTest('weights-losses');
 
   const mutexOf = (client: LockClient): InterProcessMutex => new InterProcessMutex(client, lab.path, { weights });
-  const areInLine = (count: number): Promise<void> => until(`${count} are there`, async () => (await lab.observer.children(lab.path)).length === count);
+  const areInLine = (count: number): Promise<void> =>
+    until(`${count} are there`, async () => (await lab.observer.children(lab.path)).length === count);
   /** What a client watches of this lock, its own znodes included. */
-  const watched = (client: LockClient): string[] => client.session.watchedPaths('data').filter((path) => path.startsWith(lab.path));
+  const watched = (client: LockClient): string[] =>
+    client.session.watchedPaths('data').filter((path) => path.startsWith(lab.path));
 
   it('a holder whose session ends is told, and the heaviest one is next, with a larger token', async () => {
     const victim = await LockClient.connect(sharedConnectString());
@@ -72,14 +74,16 @@ describe('a mutex with weights that somebody leaves', () => {
       const hold = await ours.acquire({ weight: 5 });
       const controller = new AbortController();
       const limits = how === 'timeout' ? { timeoutMs: 300 } : { signal: controller.signal };
-      // The first waits for the holder, the second for the first, the third for the one of its weight, the last for the heavier one.
+      // The first waits for the holder, the second for the first, the third for the one of its weight, the last for the
+      // heavier one.
       const waits = [9, 4, 4, 1].map((weight) => rejection(theirs.acquire({ ...limits, weight })));
       if (how === 'abort') {
         await areInLine(5);
         await until('they watch', () => watched(lab.other).length >= 3);
         controller.abort(new Error('enough'));
       }
-      for (const error of await Promise.all(waits)) expect(error.code ?? error.message).to.equal(how === 'timeout' ? 'ERR_LOCK_TIMEOUT' : 'enough');
+      for (const error of await Promise.all(waits))
+        expect(error.code ?? error.message).to.equal(how === 'timeout' ? 'ERR_LOCK_TIMEOUT' : 'enough');
       await areInLine(1);
       await until('nothing is watched', () => watched(lab.other).length === 0);
       expect(hold.isValid).to.equal(true);
@@ -140,11 +144,16 @@ describe('a mutex with weights that somebody leaves', () => {
     const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
     const controller = new AbortController();
     const seen: (number | undefined)[][] = [];
-    const shown = (queue: LockQueue): (number | undefined)[] => [queue.holder?.weight, ...queue.waiters.map(({ weight }) => weight)];
+    const shown = (queue: LockQueue): (number | undefined)[] => [
+      queue.holder?.weight,
+      ...queue.waiters.map(({ weight }) => weight),
+    ];
     const watching = (async () => {
-      for await (const queue of watchQueue(lab.client, lab.path, { signal: controller.signal })) seen.push(shown(queue));
+      for await (const queue of watchQueue(lab.client, lab.path, { signal: controller.signal }))
+        seen.push(shown(queue));
     })();
-    const sees = (...weights: (number | undefined)[]): Promise<void> => until(`it shows ${String(weights)}`, () => JSON.stringify(seen.at(-1)) === JSON.stringify(weights));
+    const sees = (...weights: (number | undefined)[]): Promise<void> =>
+      until(`it shows ${String(weights)}`, () => JSON.stringify(seen.at(-1)) === JSON.stringify(weights));
     await until('it looks', () => seen.length === 1);
     const hold = await ours.acquire({ weight: 2 });
     await sees(2);

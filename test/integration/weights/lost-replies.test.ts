@@ -13,7 +13,10 @@ describe('a mutex with weights whose connection breaks', () => {
   beforeEach(async () => (await new InterProcessMutex(lab.client, lab.path, { weights }).acquire()).release());
 
   /** A transaction that claims the lock names the own znode first. */
-  const isClaim = (side: Frame['from']) => (frame: Frame): boolean => frame.from === side && frame.op === 'multi' && (frame.path ?? '').startsWith(`${lab.path}/`);
+  const isClaim =
+    (side: Frame['from']) =>
+    (frame: Frame): boolean =>
+      frame.from === side && frame.op === 'multi' && (frame.path ?? '').startsWith(`${lab.path}/`);
 
   for (const action of ['cut', 'cut-inside'] as const) {
     it(`a claim whose answer is lost (${action}) is found again, and holds with the token of its transaction`, async () => {
@@ -22,12 +25,17 @@ describe('a mutex with weights whose connection breaks', () => {
       lab.proxy.clear();
       once(lab.proxy, isClaim('server'), action);
       const hold = await new InterProcessMutex(lab.client, lab.path, { weights }).acquire({ weight: 4 });
-      expect(lab.proxy.frames.filter(({ from, op }) => from === 'client' && op === 'create2'), 'creates').to.have.length(1);
+      expect(
+        lab.proxy.frames.filter(({ from, op }) => from === 'client' && op === 'create2'),
+        'creates',
+      ).to.have.length(1);
       expect(hold.isValid).to.equal(true);
       expect(hold.fencingToken > before.fencingToken).to.equal(true);
       expect(await lab.observer.read(lab.path)).to.contain(hold.path.slice(lab.path.length + 1));
       // Nobody else could have claimed it since.
-      expect(await new InterProcessMutex(lab.other, lab.path, { weights }).tryAcquire({ weight: 10 })).to.equal(undefined);
+      expect(await new InterProcessMutex(lab.other, lab.path, { weights }).tryAcquire({ weight: 10 })).to.equal(
+        undefined,
+      );
       await hold.release();
       const after = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
       expect(after.fencingToken > hold.fencingToken).to.equal(true);
@@ -47,9 +55,14 @@ describe('a mutex with weights whose connection breaks', () => {
     once(lab.proxy, isClaim('server'), 'cut');
     lab.proxy.clear();
     const hold = await new InterProcessMutex(lab.client, lab.path, { weights }).acquire();
-    const sent = lab.proxy.frames.filter(({ from, connection, op }) => from === 'client' && connection > 1 && op !== 'connect').map(({ op }) => op);
+    const sent = lab.proxy.frames
+      .filter(({ from, connection, op }) => from === 'client' && connection > 1 && op !== 'connect')
+      .map(({ op }) => op);
     // One is the heartbeat's, which every new connection begins with.
-    expect(sent.slice(0, sent.indexOf('getData')).filter((op) => op === 'multi'), sent.join()).to.have.length(2);
+    expect(
+      sent.slice(0, sent.indexOf('getData')).filter((op) => op === 'multi'),
+      sent.join(),
+    ).to.have.length(2);
     await hold.release();
   });
 
@@ -57,7 +70,9 @@ describe('a mutex with weights whose connection breaks', () => {
     const controller = new AbortController();
     once(lab.proxy, isClaim('server'), 'cut');
     const lost = lab.proxy.seen(isClaim('server'));
-    const acquiring = rejection(new InterProcessMutex(lab.client, lab.path, { weights }).acquire({ signal: controller.signal }));
+    const acquiring = rejection(
+      new InterProcessMutex(lab.client, lab.path, { weights }).acquire({ signal: controller.signal }),
+    );
     await lost;
     controller.abort(new Error('enough'));
     expect((await acquiring).message).to.equal('enough');
@@ -79,7 +94,9 @@ describe('a mutex with weights whose connection breaks', () => {
       const mutex = new InterProcessMutex(lab.client, lab.path, { weights });
       lab.proxy.clear();
       once(lab.proxy, (frame) => frame.from === 'server' && frame.op === op, 'cut');
-      const waiting = [9, 3, 3, 1].map((weight) => mutex.acquire({ weight, timeoutMs: 15_000 }).then((held) => held.release()));
+      const waiting = [9, 3, 3, 1].map((weight) =>
+        mutex.acquire({ weight, timeoutMs: 15_000 }).then((held) => held.release()),
+      );
       await until('all wait', async () => (await lab.observer.children(lab.path)).length === 5);
       await hold.release();
       await Promise.all(waiting);
@@ -88,7 +105,10 @@ describe('a mutex with weights whose connection breaks', () => {
   }
 
   it('what was claimed while a waiter had no connection wakes it all the same', async () => {
-    const [theirs, ours] = [new InterProcessMutex(lab.other, lab.path, { weights }), new InterProcessMutex(lab.client, lab.path, { weights })];
+    const [theirs, ours] = [
+      new InterProcessMutex(lab.other, lab.path, { weights }),
+      new InterProcessMutex(lab.client, lab.path, { weights }),
+    ];
     const first = await theirs.acquire({ weight: 5 });
     const second = theirs.acquire({ weight: 7 });
     await until('the second waits', async () => (await lab.observer.children(lab.path)).length === 2);

@@ -136,7 +136,9 @@ describe('a mutex with weights', () => {
         expect(inner.fencingToken).to.equal(outer.fencingToken);
         await inner.release();
         expect(outer.isValid).to.equal(true);
-        expect((await mutex.participants()).map(({ path, weight }) => ({ path, weight }))).to.deep.equal([{ path: outer.path, weight: 3 }]);
+        expect((await mutex.participants()).map(({ path, weight }) => ({ path, weight }))).to.deep.equal([
+          { path: outer.path, weight: 3 },
+        ]);
       },
       { weight: 3 },
     );

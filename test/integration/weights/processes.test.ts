@@ -31,7 +31,9 @@ describe('a mutex with weights in several processes', () => {
     const { connectString } = await sharedZooKeeper();
     writeFileSync(file, '0');
     const args = [connectString, testPath('weighted-owners'), file, '20', '10'];
-    const children = Array.from({ length: 3 }, () => fork(owners, args, { execArgv: ['--import=tsx'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }));
+    const children = Array.from({ length: 3 }, () =>
+      fork(owners, args, { execArgv: ['--import=tsx'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
+    );
     await Promise.all(children.map((child) => once(child, 'message')));
     for (const child of children) child.send('go');
     await Promise.all(children.map((child) => once(child, 'exit')));
@@ -49,7 +51,9 @@ describe('a mutex with weights in several processes', () => {
       expect(overtakers.length).to.be.at.most(overtakesPerWeight * (10 - weight));
     });
     // The lightest ones have been overtaken, or nothing was tried.
-    expect(grants.some(({ sequence }, index) => grants.slice(0, index).some((earlier) => earlier.sequence > sequence))).to.equal(true);
+    expect(
+      grants.some(({ sequence }, index) => grants.slice(0, index).some((earlier) => earlier.sequence > sequence)),
+    ).to.equal(true);
   });
 });
 

@@ -18,14 +18,21 @@ describe('what a mutex with weights sends', () => {
   });
 
   const isOfLock = (frame: Frame): boolean => (frame.path ?? '').startsWith(lab.path);
-  const ofLock = (): string[] => lab.proxy.frames.filter(isOfLock).map(({ from, op }) => (from === 'client' ? op : `${op} answered`));
+  const ofLock = (): string[] =>
+    lab.proxy.frames.filter(isOfLock).map(({ from, op }) => (from === 'client' ? op : `${op} answered`));
   const requests = (): string[] => ofLock().filter((op) => !op.endsWith('answered'));
-  const areThere = (count: number): Promise<void> => until(`${count} are there`, async () => (await lab.observer.children(lab.path)).length === count);
+  const areThere = (count: number): Promise<void> =>
+    until(`${count} are there`, async () => (await lab.observer.children(lab.path)).length === count);
 
   it('to a free lock: the znode, what the lock says and who is there, in one flush; then the claim', async () => {
     const hold = await mutex.acquire();
     const read = ['create2', 'getData', 'getChildren2'];
-    expect(ofLock().slice(0, 8)).to.deep.equal([...read, ...read.map((op) => `${op} answered`), 'multi', 'multi answered']);
+    expect(ofLock().slice(0, 8)).to.deep.equal([
+      ...read,
+      ...read.map((op) => `${op} answered`),
+      'multi',
+      'multi answered',
+    ]);
     await lab.proxy.seen((frame) => frame.op === 'getData' && frame.path === hold.path);
     lab.proxy.clear();
     await hold.release();
@@ -50,18 +57,29 @@ describe('what a mutex with weights sends', () => {
     await hold.release();
     const first = await waiting[0];
     // Each plants a watch on its own znode besides, sooner or later.
-    const sent = lab.proxy.frames.slice(before).filter((frame) => frame.from === 'client' && (frame.path === lab.path || (frame.op === 'multi' && isOfLock(frame)))).map(({ op }) => op);
+    const sent = lab.proxy.frames
+      .slice(before)
+      .filter(
+        (frame) => frame.from === 'client' && (frame.path === lab.path || (frame.op === 'multi' && isOfLock(frame))),
+      )
+      .map(({ op }) => op);
     expect(sent).to.deep.equal(['getData', 'getChildren2', 'multi']);
     await first?.release();
     for (const next of waiting.slice(1)) await (await next).release();
     // Whoever is behind another one of this process waits for it in memory.
     for (const one of await Promise.all(waiting)) {
-      expect(lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'getData' && frame.path === one.path)).to.have.length.at.most(1);
+      expect(
+        lab.proxy.frames.filter(
+          (frame) => frame.from === 'client' && frame.op === 'getData' && frame.path === one.path,
+        ),
+      ).to.have.length.at.most(1);
     }
   });
 
   it('when many acquire in one tick: one look for all of them', async () => {
-    const holds = Array.from({ length: 20 }, (_, index) => mutex.acquire({ weight: (index % 10) + 1 }).then((hold) => hold.release()));
+    const holds = Array.from({ length: 20 }, (_, index) =>
+      mutex.acquire({ weight: (index % 10) + 1 }).then((hold) => hold.release()),
+    );
     await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getChildren2' && isOfLock(frame));
     const sent = lab.proxy.frames.filter((frame) => frame.from === 'client' && isOfLock(frame)).map(({ op }) => op);
     expect(sent.slice(0, 22)).to.deep.equal([...Array<string>(20).fill('create2'), 'getData', 'getChildren2']);
@@ -74,7 +92,9 @@ describe('what a mutex with weights sends', () => {
     await areThere(2);
     const waiting = [2, 4, 6, 6, 4, 2].map((weight) => mutex.acquire({ weight }));
     await areThere(8);
-    await until('the first of each weight watch the claim', () => lab.client.session.watchedPaths('data').includes(lab.path));
+    await until('the first of each weight watch the claim', () =>
+      lab.client.session.watchedPaths('data').includes(lab.path),
+    );
     lab.proxy.clear();
     await hold.release();
     await heavy;
@@ -88,9 +108,13 @@ describe('what a mutex with weights sends', () => {
   it('with waiters of all ten weights, each with a client of its own: at most 50 requests for each change of hands, however many wait', async () => {
     const clients = await Promise.all(Array.from({ length: 10 }, () => LockClient.connect(lab.proxy.connectString)));
     const hold = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
-    const waiting = clients.flatMap((one, index) => Array.from({ length: 4 }, () => new InterProcessMutex(one, lab.path, { weights }).acquire({ weight: index + 1 })));
+    const waiting = clients.flatMap((one, index) =>
+      Array.from({ length: 4 }, () => new InterProcessMutex(one, lab.path, { weights }).acquire({ weight: index + 1 })),
+    );
     await areThere(41);
-    await until('all watch', () => clients.every((one) => one.session.watchedPaths('data').some((watched) => watched.startsWith(lab.path))));
+    await until('all watch', () =>
+      clients.every((one) => one.session.watchedPaths('data').some((watched) => watched.startsWith(lab.path))),
+    );
     lab.proxy.clear();
     await hold.release();
     await Promise.all(waiting.map((one) => one.then((held) => held.release())));

@@ -1,5 +1,13 @@
 import { expect } from 'chai';
-import { ForeignDataError, ForeignNodeError, InterProcessMutex, InterProcessSemaphore, StandardDriver, type AcquireOptions, type InterProcessMutexOptions } from '../../../src/index.ts';
+import {
+  ForeignDataError,
+  ForeignNodeError,
+  InterProcessMutex,
+  InterProcessSemaphore,
+  StandardDriver,
+  type AcquireOptions,
+  type InterProcessMutexOptions,
+} from '../../../src/index.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { rejection, until } from '../../../harness/until.ts';
 import { isEmpty } from './support.ts';
@@ -12,11 +20,22 @@ describe('a mutex with weights beside strangers', () => {
   it('and a plain one on the same path refuse each other, whoever was there first', async () => {
     const weighted = new InterProcessMutex(lab.client, lab.path, { weights });
     const plain = new InterProcessMutex(lab.other, lab.path);
-    for (const [first, second] of [[weighted, plain], [plain, weighted]] as const) {
+    for (const [first, second] of [
+      [weighted, plain],
+      [plain, weighted],
+    ] as const) {
       const hold = await first.acquire();
-      for (const call of [() => second.acquire(), () => second.tryAcquire(), () => second.acquire({ timeoutMs: 5_000 }), () => second.isLocked()]) {
+      for (const call of [
+        () => second.acquire(),
+        () => second.tryAcquire(),
+        () => second.acquire({ timeoutMs: 5_000 }),
+        () => second.isLocked(),
+      ]) {
         const error = await rejection(call());
-        expect(error).to.be.instanceOf(ForeignNodeError).with.property('message').that.contains(hold.path.split('/').at(-1) ?? '');
+        expect(error)
+          .to.be.instanceOf(ForeignNodeError)
+          .with.property('message')
+          .that.contains(hold.path.split('/').at(-1) ?? '');
       }
       expect(hold.isValid).to.equal(true);
       await until('only the holder is there', async () => (await lab.observer.children(lab.path)).length === 1);
@@ -54,7 +73,10 @@ describe('a mutex with weights beside strangers', () => {
     const mutex = new InterProcessMutex(lab.client, lab.path, { weights });
     const hold = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
     await lab.observer.touch(lab.path);
-    expect(await rejection(mutex.acquire())).to.be.instanceOf(ForeignDataError).with.property('message').that.contains('nothing any more');
+    expect(await rejection(mutex.acquire()))
+      .to.be.instanceOf(ForeignDataError)
+      .with.property('message')
+      .that.contains('nothing any more');
     expect(hold.isValid).to.equal(true);
     await hold.release();
     const next = await mutex.acquire();
@@ -76,30 +98,63 @@ describe('a mutex with weights beside strangers', () => {
   });
 
   it('bad input is refused before anything is sent, with an error that names option, value and what is accepted', async () => {
-    const make = (options: unknown): InterProcessMutex => new InterProcessMutex(lab.client, lab.path, options as InterProcessMutexOptions);
+    const make = (options: unknown): InterProcessMutex =>
+      new InterProcessMutex(lab.client, lab.path, options as InterProcessMutexOptions);
     expect(() => make({ weights, sticky: { idleMs: 5 } })).to.throw(TypeError, /sticky.*weights/);
     expect(() => make({ weights, foreignNodes: 'wait' })).to.throw(TypeError, /foreignNodes.*weights.*"wait"/);
-    expect(() => make({ weights, driver: new StandardDriver() })).to.throw(TypeError, /driver.*weights.*StandardDriver/);
+    expect(() => make({ weights, driver: new StandardDriver() })).to.throw(
+      TypeError,
+      /driver.*weights.*StandardDriver/,
+    );
     for (const overtakesPerWeight of [0, -1, 1.5, 100, NaN, Infinity]) {
-      expect(() => make({ weights: { overtakesPerWeight } })).to.throw(RangeError, `\`weights.overtakesPerWeight\` to be a whole number from 1 to 99, got ${overtakesPerWeight}`);
+      expect(() => make({ weights: { overtakesPerWeight } })).to.throw(
+        RangeError,
+        `\`weights.overtakesPerWeight\` to be a whole number from 1 to 99, got ${overtakesPerWeight}`,
+      );
     }
     expect(() => make({ weights: { overtakesPerWeight: '5' } })).to.throw(TypeError, 'overtakesPerWeight');
     expect(() => make({ weights: { limit: 5 } })).to.throw(TypeError, '`limit`');
     const mutex = make({ weights });
     for (const weight of [0, 11, -1, 1.5, NaN, Infinity]) {
-      for (const call of [mutex.acquire({ weight }), mutex.tryAcquire({ weight }), mutex.withLock(() => 1, { weight })]) {
-        expect(await rejection(call)).to.be.instanceOf(RangeError).with.property('message').that.contains('`weight`').and.contains('from 1 to 10').and.contains(String(weight));
+      for (const call of [
+        mutex.acquire({ weight }),
+        mutex.tryAcquire({ weight }),
+        mutex.withLock(() => 1, { weight }),
+      ]) {
+        expect(await rejection(call))
+          .to.be.instanceOf(RangeError)
+          .with.property('message')
+          .that.contains('`weight`')
+          .and.contains('from 1 to 10')
+          .and.contains(String(weight));
       }
     }
     for (const weight of ['5', null, {}, 5n] as unknown as number[]) {
-      expect(await rejection(mutex.acquire({ weight }))).to.be.instanceOf(TypeError).with.property('message').that.contains('`weight`');
+      expect(await rejection(mutex.acquire({ weight })))
+        .to.be.instanceOf(TypeError)
+        .with.property('message')
+        .that.contains('`weight`');
     }
-    for (const call of [make({}).acquire({ weight: 5 }), make({}).tryAcquire({ weight: 5 }), make({ sticky: { idleMs: 5 } }).withLock(() => 1, { weight: 5 })]) {
-      expect(await rejection(call)).to.be.instanceOf(TypeError).with.property('message').that.contains('`weight`').and.contains('{ weights: {} }');
+    for (const call of [
+      make({}).acquire({ weight: 5 }),
+      make({}).tryAcquire({ weight: 5 }),
+      make({ sticky: { idleMs: 5 } }).withLock(() => 1, { weight: 5 }),
+    ]) {
+      expect(await rejection(call))
+        .to.be.instanceOf(TypeError)
+        .with.property('message')
+        .that.contains('`weight`')
+        .and.contains('{ weights: {} }');
     }
     const semaphore = new InterProcessSemaphore(lab.client, lab.path, { maxLeases: 1 });
-    expect(await rejection(semaphore.acquire({ weight: 5 } as AcquireOptions))).to.be.instanceOf(TypeError).with.property('message').that.contains('`weight`');
-    expect(await rejection(mutex.tryAcquire({ signal: 5 } as object))).to.be.instanceOf(TypeError).with.property('message').that.contains('`signal`');
+    expect(await rejection(semaphore.acquire({ weight: 5 } as AcquireOptions)))
+      .to.be.instanceOf(TypeError)
+      .with.property('message')
+      .that.contains('`weight`');
+    expect(await rejection(mutex.tryAcquire({ signal: 5 } as object)))
+      .to.be.instanceOf(TypeError)
+      .with.property('message')
+      .that.contains('`signal`');
     expect(await lab.observer.exists(lab.path)).to.equal(false);
   });
 });

@@ -8,8 +8,14 @@ export interface Wanted {
   readonly name: string;
 }
 
-/** Queues up one after the other, and resolves when all wait; `served` says in which order they were let in, each for a moment. */
-export async function lineUp({ observer, path }: Pick<Lab, 'observer' | 'path'>, wanted: readonly Wanted[]): Promise<{ readonly served: () => Promise<string[]> }> {
+/**
+ * Queues up one after the other, and resolves when all wait; `served` says in which order they were let in, each for a
+ * moment.
+ */
+export async function lineUp(
+  { observer, path }: Pick<Lab, 'observer' | 'path'>,
+  wanted: readonly Wanted[],
+): Promise<{ readonly served: () => Promise<string[]> }> {
   const grants: string[] = [];
   const done: Promise<unknown>[] = [];
   for (const { by, weight, name } of wanted) {

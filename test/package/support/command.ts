@@ -1,9 +1,17 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 
-/** Resolves with what a command printed. Rejects with all of it, stdout too (where compilers complain), unless it exits with 0 within `limitMs`. */
+/**
+ * Resolves with what a command printed. Rejects with all of it, stdout too (where compilers complain), unless it exits
+ * with 0 within `limitMs`.
+ */
 export async function run(command: string, args: readonly string[], folder: string, limitMs = 60_000): Promise<string> {
-  const child = spawn(command, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], timeout: limitMs, killSignal: 'SIGKILL' });
+  const child = spawn(command, args, {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: limitMs,
+    killSignal: 'SIGKILL',
+  });
   const exit = new Promise<number | NodeJS.Signals | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code, signal) => resolve(code ?? signal));

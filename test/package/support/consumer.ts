@@ -10,7 +10,10 @@ const tsc = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', im
 /** Some tools are programs of 100 MB. */
 const installLimitMs = 240_000;
 
-/** A project outside of this one that has installed the package, with what else users have: Node's types, a strict compiler, and the `tools` that it asks for. */
+/**
+ * A project outside of this one that has installed the package, with what else users have: Node's types, a strict
+ * compiler, and the `tools` that it asks for.
+ */
 export class Consumer implements Disposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'consumer-'));
 
@@ -18,7 +21,21 @@ export class Consumer implements Disposable {
     const consumer = new Consumer();
     consumer.write('package.json', JSON.stringify({ private: true, type: 'module' }));
     try {
-      await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline', tarball(), '@types/node@20', ...tools], consumer.folder, installLimitMs);
+      await run(
+        'npm',
+        [
+          'install',
+          '--no-audit',
+          '--no-fund',
+          '--ignore-scripts',
+          '--prefer-offline',
+          tarball(),
+          '@types/node@20',
+          ...tools,
+        ],
+        consumer.folder,
+        installLimitMs,
+      );
     } catch (error) {
       consumer[Symbol.dispose]();
       throw error;
@@ -37,9 +54,19 @@ export class Consumer implements Disposable {
     return join(this.folder, file);
   }
 
-  /** Compiles `files`, and the declarations of every package they import, with the compiler of this project or with one of `tools`. Rejects with its errors. */
+  /**
+   * Compiles `files`, and the declarations of every package they import, with the compiler of this project or with one
+   * of `tools`. Rejects with its errors.
+   */
   async compile(files: readonly string[], options: object, compiler = tsc): Promise<void> {
-    const strict = { target: 'es2022', lib: ['es2022'], types: ['node'], strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false };
+    const strict = {
+      target: 'es2022',
+      lib: ['es2022'],
+      types: ['node'],
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      skipLibCheck: false,
+    };
     const config = this.write('tsconfig.json', JSON.stringify({ compilerOptions: { ...strict, ...options }, files }));
     await run(process.execPath, [compiler, '-p', config], this.folder);
   }

@@ -10,8 +10,16 @@ export interface Application {
   readonly servers: string;
 }
 
-/** Runs a program of `programs.ts`. It has to print `line` when its client is closed, complain of nothing, and end at once, because nothing may keep it alive then. */
-export async function prints(line: string, command: string, args: readonly string[], { folder, servers }: Application): Promise<void> {
+/**
+ * Runs a program of `programs.ts`. It has to print `line` when its client is closed, complain of nothing, and end at
+ * once, because nothing may keep it alive then.
+ */
+export async function prints(
+  line: string,
+  command: string,
+  args: readonly string[],
+  { folder, servers }: Application,
+): Promise<void> {
   const child = spawn(command, [...args, servers, testPath('consumer')], {
     cwd: folder,
     // What Deno compiles stays in this folder.

@@ -1,4 +1,7 @@
-/** Programs of users, in the module system that they are written in. Each is given the servers and a path, and prints one line. */
+/**
+ * Programs of users, in the module system that they are written in. Each is given the servers and a path, and prints
+ * one line.
+ */
 const arguments_ = "const [, , servers = '', path = ''] = process.argv;";
 
 const locks = `
@@ -17,7 +20,10 @@ void main();
 export const lockByImport = `import { LockClient, InterProcessMutex } from 'zookeeper-fair-lock';${locks}`;
 export const lockByRequire = `const { LockClient, InterProcessMutex } = require('zookeeper-fair-lock');${locks}`;
 
-/** Acquires a lock again, by what it has required, in a context that it has imported, and compares all that it has imported and required: prints `isReentrant: true, different: `. */
+/**
+ * Acquires a lock again, by what it has required, in a context that it has imported, and compares all that it has
+ * imported and required: prints `isReentrant: true, different: `.
+ */
 export const importAndRequire = `
 import { createRequire } from 'node:module';
 import * as imported from 'zookeeper-fair-lock';
@@ -37,7 +43,10 @@ const different = Object.keys(required).filter((name) => imported[name] === unde
 console.log(\`isReentrant: \${isReentrant}, different: \${different}\`);
 `;
 
-/** Listens to a mutex that a request takes twice: prints what the listener is, \`[false,false]\`: no owner of the lock, and no part of the request. */
+/**
+ * Listens to a mutex that a request takes twice: prints what the listener is, \`[false,false]\`: no owner of the lock,
+ * and no part of the request.
+ */
 export const listen = `
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { LockClient, InterProcessMutex } from 'zookeeper-fair-lock';

@@ -24,13 +24,16 @@ import {
   type RetryPolicy,
 } from '../../../src/index.ts';
 
-// Nothing here runs. It compiles, or the public types have changed; test/package/types.test.ts compiles it against the package, too.
+// Nothing here runs. It compiles, or the public types have changed; test/package/types.test.ts compiles it against the
+// package, too.
 
 type IsAny<T> = 0 extends 1 & T ? true : false;
 type Same<A, B> = [A, B, IsAny<A>] extends [B, A, IsAny<B>] ? true : false;
 
 /** `type<Expected>().of(value)` compiles if and only if that is exactly the type of `value`. */
-declare function type<Expected>(): { of<Actual>(value: Actual & (Same<Expected, Actual> extends true ? unknown : never)): void };
+declare function type<Expected>(): {
+  of<Actual>(value: Actual & (Same<Expected, Actual> extends true ? unknown : never)): void;
+};
 
 declare const client: LockClient;
 declare const mutex: InterProcessMutex;
@@ -52,7 +55,9 @@ export async function acquiring(): Promise<void> {
   await mutex.acquire({ timeout: 500 });
   // @ts-expect-error a duration is a number of milliseconds
   await mutex.acquire({ timeoutMs: '500' });
-  type<Promise<Hold | undefined>>().of(mutex.tryAcquire({ timeoutMs: 500, leaseMs: 1_000, renewEveryMs: 300, data: 'owner' }));
+  type<Promise<Hold | undefined>>().of(
+    mutex.tryAcquire({ timeoutMs: 500, leaseMs: 1_000, renewEveryMs: 300, data: 'owner' }),
+  );
   // @ts-expect-error a hold that may not be there has to be looked at first
   (await mutex.tryAcquire()).fencingToken.toString();
 }
@@ -70,7 +75,9 @@ export function working(): void {
 
 export function withoutAnObject(): void {
   type<Promise<number>>().of(client.withLock('/a', () => 1));
-  type<Promise<bigint>>().of(client.withLock('/a', async (mine) => mine.fencingToken, { timeoutMs: 500, signal, leaseMs: 1_000 }));
+  type<Promise<bigint>>().of(
+    client.withLock('/a', async (mine) => mine.fencingToken, { timeoutMs: 500, signal, leaseMs: 1_000 }),
+  );
   // @ts-expect-error the path comes first
   void client.withLock(() => 1, '/a');
   // @ts-expect-error a weight needs a mutex with weights
@@ -225,7 +232,9 @@ export function failing(error: unknown): LossReason | undefined {
 
 export function extending(): void {
   new InterProcessMutex(client, '/locks/a', { driver, foreignNodes: 'wait' });
-  const policy: RetryPolicy = { allowRetry: ({ retryCount }) => (retryCount < 3 ? { retry: true, sleepMs: 10 } : { retry: false }) };
+  const policy: RetryPolicy = {
+    allowRetry: ({ retryCount }) => (retryCount < 3 ? { retry: true, sleepMs: 10 } : { retry: false }),
+  };
   void LockClient.connect('zk1', { retryPolicy: policy });
   // @ts-expect-error there are two ways to treat them
   new InterProcessMutex(client, '/locks/a', { foreignNodes: 'ignore' });

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { LockClient } from '../../../../src/index.ts';
 
 /**
- * A program that connects to every server it is given, closes, and has nothing to do afterwards. `connected` says when it has connected,
+ * A program that connects to every server it is given, closes, and has nothing to do afterwards. `connected` says when
+ * it has connected,
  * and waits for a word before it closes; `connecting` gives up before any server has answered. It says `closed` last.
  */
 const [how, ...servers] = process.argv.slice(2);
@@ -15,7 +16,9 @@ if (how === 'connected') {
   process.stdin.destroy();
   await Promise.all(clients.map((client) => client.close({ timeoutMs: 200 })));
 } else {
-  const outcomes = await Promise.allSettled(servers.map((server) => LockClient.connect(server, { signal: AbortSignal.timeout(100) })));
+  const outcomes = await Promise.allSettled(
+    servers.map((server) => LockClient.connect(server, { signal: AbortSignal.timeout(100) })),
+  );
   if (outcomes.some(({ status }) => status === 'fulfilled')) throw new Error('It connected');
 }
 say('closed');

@@ -1,4 +1,7 @@
-/** Preloaded into a child process: counts the AsyncLocalStorages that are created there, from before the library is imported. */
+/**
+ * Preloaded into a child process: counts the AsyncLocalStorages that are created there, from before the library is
+ * imported.
+ */
 import asyncHooks, { AsyncLocalStorage } from 'node:async_hooks';
 import { syncBuiltinESMExports } from 'node:module';
 

@@ -1,4 +1,14 @@
-import { InterProcessMultiLock, InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphoreMutex, type AcquireOptions, type Hold, type LockClient, type Participant, type ReleaseOutcome } from '../../../../src/index.ts';
+import {
+  InterProcessMultiLock,
+  InterProcessMutex,
+  InterProcessReadWriteLock,
+  InterProcessSemaphoreMutex,
+  type AcquireOptions,
+  type Hold,
+  type LockClient,
+  type Participant,
+  type ReleaseOutcome,
+} from '../../../../src/index.ts';
 
 /** What Curator's tests look at in a hold. */
 export interface HoldUnderTest extends AsyncDisposable {
@@ -29,11 +39,32 @@ export interface LockClass {
 
 /** The classes that TestInterProcessMutexBase runs for. */
 export const lockClasses: readonly LockClass[] = [
-  { name: 'InterProcessMutex', isReentrant: true, folder: (path) => path, make: (client, path) => new InterProcessMutex(client, path) },
+  {
+    name: 'InterProcessMutex',
+    isReentrant: true,
+    folder: (path) => path,
+    make: (client, path) => new InterProcessMutex(client, path),
+  },
   { name: 'InterProcessMultiLock', isReentrant: true, folder: (path) => `${path}-1`, make: makeMultiLock },
-  { name: 'InterProcessSemaphoreMutex', isReentrant: false, folder: (path) => `${path}/leases`, make: makeSemaphoreMutex },
-  { name: 'the write lock of InterProcessReadWriteLock', isReentrant: true, folder: (path) => path, make: (client, path) => new InterProcessReadWriteLock(client, path).writeLock },
-  { name: 'the read lock of InterProcessReadWriteLock', isReentrant: true, isShared: true, folder: (path) => path, make: (client, path) => new InterProcessReadWriteLock(client, path).readLock },
+  {
+    name: 'InterProcessSemaphoreMutex',
+    isReentrant: false,
+    folder: (path) => `${path}/leases`,
+    make: makeSemaphoreMutex,
+  },
+  {
+    name: 'the write lock of InterProcessReadWriteLock',
+    isReentrant: true,
+    folder: (path) => path,
+    make: (client, path) => new InterProcessReadWriteLock(client, path).writeLock,
+  },
+  {
+    name: 'the read lock of InterProcessReadWriteLock',
+    isReentrant: true,
+    isShared: true,
+    folder: (path) => path,
+    make: (client, path) => new InterProcessReadWriteLock(client, path).readLock,
+  },
 ];
 
 /** Of two mutexes, as in Curator. Its path and its queue are those of the first, which all take first. */
@@ -62,7 +93,9 @@ function makeMultiLock(client: LockClient, path: string): LockUnderTest {
   };
 }
 
-/** Who stands in line at its inner mutex is in its queue, too; the first of them has a znode among the leases already. */
+/**
+ * Who stands in line at its inner mutex is in its queue, too; the first of them has a znode among the leases already.
+ */
 function makeSemaphoreMutex(client: LockClient, path: string): LockUnderTest {
   const lock = new InterProcessSemaphoreMutex(client, path);
   const line = new InterProcessMutex(client, `${path}/locks`);

@@ -1,4 +1,5 @@
-// A process of the counting test with weights: some owners take one lock again and again, and count on a file that nothing else protects.
+// A process of the counting test with weights: some owners take one lock again and again, and count on a file that
+// nothing else protects.
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { InterProcessMutex, LockClient } from '../../../../src/index.ts';
 
@@ -17,7 +18,10 @@ await Promise.all(
           const count = Number(readFileSync(file, 'utf8'));
           await Promise.resolve();
           writeFileSync(file, String(count + 1));
-          appendFileSync(`${file}.grants`, `${String(hold.fencingToken)} ${hold.path.slice(-10)} ${(index % 10) + 1}\n`);
+          appendFileSync(
+            `${file}.grants`,
+            `${String(hold.fencingToken)} ${hold.path.slice(-10)} ${(index % 10) + 1}\n`,
+          );
         },
         { weight: (index % 10) + 1 },
       );
