@@ -87,6 +87,11 @@ export class LockLostError extends LockError {
     this.path = path;
     this.reason = reason;
   }
+
+  /** @internal */
+  protected override get docsSection(): string {
+    return this.reason;
+  }
 }
 
 /**

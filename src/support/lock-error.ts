@@ -17,6 +17,16 @@ export class LockError extends Error {
     Object.defineProperty(this, brand, { value: true });
   }
 
+  /** The section of the documentation about this error: its causes, and what to do. */
+  get docsUrl(): string {
+    return `${errorsPage}#${this.docsSection}`;
+  }
+
+  /** @internal The anchor on that page. */
+  protected get docsSection(): string {
+    return this.code.toLowerCase();
+  }
+
   /**
    * What `JSON.stringify` takes: the name, the code, the message, what else the error says, and the name and message of
    * its cause.
@@ -53,5 +63,8 @@ export type LockErrorCode =
   | 'ERR_LOCK_SEQUENCE_OVERFLOW'
   | 'ERR_LOCK_REQUEST_FAILED'
   | 'ERR_LOCK_AUTH_FAILED';
+
+/** The organisation is a placeholder; a test keeps it equal to the `repository` of package.json. */
+const errorsPage = 'https://github.com/zookeeper-fair-lock/zookeeper-fair-lock/blob/main/docs/errors.md';
 
 const brand = Symbol.for('zookeeper-fair-lock/error');

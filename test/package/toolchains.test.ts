@@ -7,7 +7,7 @@ import { run } from './support/command.ts';
 import { Consumer } from './support/consumer.ts';
 import { prints } from './support/prints.ts';
 import { importAndRequire, listen, lockByImport, lockByRequire } from './support/programs.ts';
-import { readmeCommand } from './support/readme.ts';
+import { toolCommand } from './support/tool-command.ts';
 
 const tools = ['jest@30.5.2', 'esbuild@0.28.2', 'typescript@5.4.5', 'bun@1.4.5', 'deno@2.9.6'];
 
@@ -93,8 +93,8 @@ describe('an application that is built, tested or run by other tools', function 
     beforeEach(() => (elsewhere = mkdtempSync(join(tmpdir(), 'bundle-'))));
     afterEach(() => rmSync(elsewhere, { recursive: true, force: true }));
 
-    it('to one ES module, as the README says, locks where no package is installed', async () => {
-      await bundle(readmeCommand('npx esbuild'), 'bundle.mjs');
+    it('to one ES module, as docs/tools.md says, locks where no package is installed', async () => {
+      await bundle(toolCommand('npx esbuild'), 'bundle.mjs');
     });
 
     it('to one CommonJS file locks where no package is installed', async () => {
@@ -120,7 +120,7 @@ describe('an application that is built, tested or run by other tools', function 
     ['Bun', 'bun '],
     ['Deno', 'deno run '],
   ] as const) {
-    describe(`by ${name}, as the README says`, () => {
+    describe(`by ${name}, as docs/tools.md says`, () => {
       it('imports the package and locks', () => runs('app.mjs', 'bigint'));
 
       it('requires the package and locks', () => runs('app.cjs', 'bigint'));
@@ -131,7 +131,7 @@ describe('an application that is built, tested or run by other tools', function 
       it('has listeners that are no owners of the lock', () => runs('listen.mjs', '[false,false]'));
 
       async function runs(file: string, line: string): Promise<void> {
-        const [command = '', ...args] = readmeCommand(start).split(' ');
+        const [command = '', ...args] = toolCommand(start).split(' ');
         await prints(
           line,
           consumer.pathOf(`node_modules/.bin/${command}`),
