@@ -72,8 +72,8 @@ export const builds = [
       ),
       edit(
         'src/internals/lock-node.ts',
-        '  /** Deletes it in the background;',
-        '  resolveLink(): void {\n    const next = this.#follower;\n    if (next) next.#wake("handed-over");\n  }\n\n  /** Deletes it in the background;',
+        '  /** Deletes the znode in the background. Resolves',
+        '  resolveLink(): void {\n    const next = this.#follower;\n    if (next) next.#wake("handed-over");\n  }\n\n  /** Deletes the znode in the background. Resolves',
       ),
     ],
   },

@@ -86,7 +86,7 @@ export const mutants = [
   {
     name: 'a hand-over whose answer was lost leaves its znode',
     file: 'src/internals/lock-node.ts',
-    find: '      // As after any other failed delete: tried again until it is gone.\n    }\n    await this.#deleteUntilGone();',
+    find: '      // `#deleteUntilGone` tries again, as after any other failed delete.\n    }\n    await this.#deleteUntilGone();',
     replace: '    }',
     tests: tests('integration/hand-over', 'loses its way'),
   },
@@ -205,8 +205,8 @@ export const mutants = [
   {
     name: 'a newcomer that overtakes those who were refused before it',
     file: 'src/internals/znode-queue.ts',
-    find: "await inTheWay.turn(deadline, 'refused');",
-    replace: 'await inTheWay.turn(deadline);',
+    find: "await inTheWay.wait(deadline, 'refused');",
+    replace: 'await inTheWay.wait(deadline);',
     tests: tests('integration/first-use', 'keeps the order of the calls'),
   },
   {

@@ -1,14 +1,14 @@
 import { jsonOf, jsonOfValue } from './shown.js';
 
 /**
- * The parent of every error of this library. `code` is stable, `message` is for the reader of the log,
- * `cause` keeps the ZooKeeper error or the socket error behind it.
+ * The parent class of every error of this library. `code` is stable, `message` is for the reader of the log, and
+ * `cause` is the ZooKeeper error or socket error that caused it.
  *
  * @example
  * if (error instanceof LockError && error.code === 'ERR_LOCK_TIMEOUT') return retryLater();
  */
 export class LockError extends Error {
-  /** What happened, for programs. It stays the same when the message is reworded. */
+  /** The kind of the error, for programs. It stays the same when the message is reworded. */
   readonly code: LockErrorCode;
 
   constructor(code: LockErrorCode, message: string, options?: ErrorOptions) {
@@ -28,8 +28,8 @@ export class LockError extends Error {
   }
 
   /**
-   * What `JSON.stringify` takes: the name, the code, the message, what else the error says, and the name and message of
-   * its cause.
+   * The form for `JSON.stringify`: the name, the code, the message, the error's other fields, and the name and message
+   * of its cause.
    */
   toJSON(): object {
     const { name, code, message, cause, ...others } = this as LockError & { cause?: unknown };
@@ -40,7 +40,10 @@ export class LockError extends Error {
     this.prototype.name = 'LockError';
   }
 
-  /** True for errors of another copy of this package too, told by a brand instead of the prototype chain. */
+  /**
+   * True also for errors of another copy of this package. They are recognized by a brand instead of the prototype
+   * chain.
+   */
   static override [Symbol.hasInstance](value: unknown): boolean {
     if (this !== LockError) return Function.prototype[Symbol.hasInstance].call(this, value);
     return typeof value === 'object' && value !== null && brand in value;

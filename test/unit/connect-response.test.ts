@@ -41,7 +41,7 @@ describe('a ConnectResponse', () => {
   it('with another session than the one that was asked for is refused', () => {
     expect(() => read({}, id + 1n)).to.throw(
       RangeError,
-      'The server granted session 0x100000001234 where 0x100000001235 was asked for',
+      'The server granted session 0x100000001234, but the client asked for session 0x100000001235',
     );
   });
 

@@ -13,7 +13,7 @@ describe('a gate of creates', () => {
     const gate = gates.close('/lock');
     const order: number[] = [];
     const line = [1, 2, 3].map(async (place) => {
-      await gate.turn(deadline);
+      await gate.wait(deadline);
       expect(gates.closedAt('/lock')).to.equal(gate);
       order.push(place);
       gate.letNextGo();
@@ -31,7 +31,7 @@ describe('a gate of creates', () => {
     const gate = gates.close('/lock');
     const order: string[] = [];
     const go = async (name: string, who: 'refused' | 'newcomer'): Promise<void> => {
-      await gate.turn(deadline, who);
+      await gate.wait(deadline, who);
       order.push(name);
       gate.letNextGo();
     };

@@ -58,7 +58,7 @@ describe('a server that answers the ConnectRequest with something else', () => {
       expect(process.memoryUsage().arrayBuffers - before).to.be.below(mostMemory);
       expect(warnings).to.have.length(1);
       expect(warnings[0]?.message).to.contain(
-        `What ${fake.connectString} granted cannot be used; trying the next server: ${complaint}`,
+        `The session that ${fake.connectString} granted cannot be used; trying the next server: ${complaint}`,
       );
       expect(String(warnings[0]?.details?.error)).to.contain(complaint);
       await new InterProcessMutex(client, testPath('hostile')).withLock(() => undefined);

@@ -17,7 +17,7 @@ describe('an answer that nobody has asked for', () => {
     const again = probe.next('connected');
     probe.manager.onSocketData(new Writer().int(7).long(0n).int(0).frame());
     await again;
-    expect(probe.warnings.map(String)).to.deep.equal(['Error: An answer to request 7 came where none was due']);
+    expect(probe.warnings.map(String)).to.deep.equal(['Error: The server answered request 7, but no answer was due']);
     await probe.send(exists('/'));
   });
 
