@@ -160,7 +160,12 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   /** @internal */
   leaseEnded({ leaseMs }: HoldLease): void {
     if (this.#state.at !== 'open') return;
-    const loss = new LockLostError(this.#paths, 'lease-expired', {}, `its lease of ${leaseMs} ms passed unrenewed`);
+    const loss = new LockLostError(
+      this.#paths,
+      'lease-expired',
+      {},
+      `its lease of ${leaseMs} ms ended without a renewal`,
+    );
     this.#state = { at: 'expired', loss };
     for (const stop of this.#stops.splice(0)) stop();
     if (this.#aborter) abort(this.#aborter, loss);

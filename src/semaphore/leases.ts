@@ -11,7 +11,7 @@ import { acquireDeadline } from '../internals/lock-deadline.js';
 import { dataOfOptions, leaseTermsOf, type AcquireOptions } from '../mutex/acquire-options.js';
 import { ask, type AskOptions } from '../mutex/ask.js';
 import { Hold, type HeldLock, type HoldKeeper } from '../mutex/hold.js';
-import { holdEvents, queuedListener, tellFailure, tellNews, type LockObjectEvents } from '../mutex/hold-events.js';
+import { holdEvents, queuedListener, tellFailure, emitHoldEvent, type LockObjectEvents } from '../mutex/hold-events.js';
 import { watchForLeak } from '../mutex/leak-watch.js';
 import { withHold } from '../mutex/with-hold.js';
 import { UsedLimits } from './used-limits.js';
@@ -47,7 +47,7 @@ export class Leases {
       released: (hold) => {
         if (this.#holds.delete(hold)) this.#limits.leave(path);
       },
-      tell: (news, hold) => tellNews(events, news, hold),
+      tell: (event, hold) => emitHoldEvent(events, event, hold),
       askToRelease: () => undefined,
     };
   }

@@ -436,7 +436,7 @@ export const making: readonly Mistake[] = [
     'TypeError',
     '`sticky`',
     'got an object with "idleMs"',
-    'undefined beside `weights`',
+    'undefined together with `weights`',
   ),
   refused(
     'a semaphore without a limit',
