@@ -780,7 +780,7 @@ export const others: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...requestFailed,
       thing: `${path} cannot be released by force`,
-      value: 'because it is not there',
+      value: 'because it does not exist',
       todo: 'NO_NODE',
     }),
   },
