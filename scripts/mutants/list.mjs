@@ -594,7 +594,7 @@ export const mutants = [
   {
     name: 'a tryAcquire of a semaphore that does not look who stands in line',
     file: 'src/semaphore/free-leases.ts',
-    find: 'return inLine.length > 0 ? 0 : Math.max(0, maxLeases() - taken.length);',
+    find: 'return waiting.length > 0 ? 0 : Math.max(0, maxLeases() - taken.length);',
     replace: 'return Math.max(0, maxLeases() - taken.length);',
     tests: tests('integration/semaphore/try-acquire', 'writes nothing while somebody stands in line'),
   },

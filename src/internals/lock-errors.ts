@@ -112,7 +112,7 @@ const lossTexts: Record<LossReason, string> = {
   'session-deadline': 'its session was not heard from in time, so the server may have given the lock away',
   'node-deleted': 'its znode was deleted by somebody else',
   forced: 'somebody released it by force',
-  'lease-expired': 'its lease passed unrenewed',
+  'lease-expired': 'its lease ended without a renewal',
   'client-closed': 'its client was closed',
 };
 

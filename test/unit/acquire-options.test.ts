@@ -18,7 +18,7 @@ describe('the options of an acquire', () => {
     [
       { renewEveryMs: 500 },
       TypeError,
-      'Expected `leaseMs` beside `renewEveryMs`, which is 500: there is no lease to renew',
+      'Expected `leaseMs` together with `renewEveryMs`, which is 500: without `leaseMs` there is no lease to renew',
     ],
     [
       { leaseMs: 1_000, renewEveryMs: 0 },

@@ -28,7 +28,7 @@ describe('a surplus of leases', () => {
     clock.advance(1);
     expect(() => surplus.look(['a', 'b', 'c'])).to.throw(
       LimitMismatchError,
-      '3 znodes have stayed below /semaphore/leases, before that of the waiter, for 60000 ms',
+      "3 znodes have stayed below /semaphore/leases, before the waiter's znode, for 60000 ms",
     );
   });
 

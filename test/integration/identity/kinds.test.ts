@@ -57,7 +57,7 @@ describe('objects of one client and path whose options differ', () => {
           const error = await rejection(refused);
           expect(error).to.be.instanceOf(RangeError);
           expect(error.message).to.equal(
-            `Expected the options of the lock ${lab.path} to be ${used}, as another object of this client uses it, got ${got}: on one path they are one lock`,
+            `Expected the options of the lock ${lab.path} to be ${used}, as another object of this client uses it, got ${got}. Objects of one path are one lock: give them the same options`,
           );
         }
         expect([one.isOwnedByCurrentContext, one.isAcquiredInThisProcess, one.holdCount]).to.deep.equal([

@@ -44,7 +44,7 @@ describe('a lease', () => {
       .to.be.instanceOf(LockLostError)
       .and.to.include({ ...expired, path: hold.path });
     expect((reason as Error).message).to.equal(
-      `The lock held by ${hold.path} was lost: its lease of 200 ms passed unrenewed`,
+      `The lock held by ${hold.path} was lost: its lease of 200 ms ended without a renewal`,
     );
     expect([hold.isValid, hold.remainingMs]).to.deep.equal([false, 0]);
     expect(() => hold.assertValid())

@@ -196,7 +196,10 @@ describe('a lease', () => {
       const error = await rejection(sticky().acquire({ data: 'owner' }));
       expect(error)
         .to.be.instanceOf(TypeError)
-        .with.property('message', 'Expected no `data` of a sticky lock: its holders share a znode, and what is in it');
+        .with.property(
+          'message',
+          'Unexpected option `data`: the holders of a sticky lock share one znode, and its data',
+        );
     });
   });
 });

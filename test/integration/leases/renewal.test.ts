@@ -19,7 +19,7 @@ describe('renewing a lease', () => {
     hold.renew(50);
     expect(await aborted(hold.signal))
       .to.have.property('message')
-      .that.contains('its lease of 50 ms passed unrenewed');
+      .that.contains('its lease of 50 ms ended without a renewal');
   });
 
   it('begins one where there was none', async () => {
@@ -85,7 +85,7 @@ describe('renewing a lease', () => {
       expect(() => hold.renew(3_000))
         .to.throw(
           LockLostError,
-          /^The lock held by .* was lost: it cannot be renewed for 3000 ms, because it ended [\d.]+ ms ago: .* its lease of 40 ms passed unrenewed$/,
+          /^The lock held by .* was lost: it cannot be renewed for 3000 ms, because it ended [\d.]+ ms ago: .* its lease of 40 ms ended without a renewal$/,
         )
         .and.to.deep.include({ reason: 'lease-expired', cause: hold.signal.reason as Error });
       expect(hold.isValid).to.equal(false);

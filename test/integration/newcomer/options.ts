@@ -436,7 +436,7 @@ export const making: readonly Mistake[] = [
     'TypeError',
     '`sticky`',
     'got an object with "idleMs"',
-    'undefined beside `weights`',
+    'undefined together with `weights`',
   ),
   refused(
     'a semaphore without a limit',
@@ -741,7 +741,7 @@ export const acquiring: readonly Mistake[] = [
     'RangeError',
     /Expected the semaphore \S+ to have/,
     'got { maxLeases: 3 }',
-    '{ maxLeases: 2 }, as this client uses it already',
+    '{ maxLeases: 2 }, as another object of this client uses it',
   ),
   refused(
     'a renewal for no time',

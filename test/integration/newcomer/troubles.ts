@@ -615,7 +615,7 @@ export const others: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...notOwned,
       thing: `You do not own the lock: ${path}`,
-      value: 'of the lock context that it is called in',
+      value: 'of the lock context in which it is called',
       todo: 'Prefer hold.release()',
     }),
   },
@@ -629,7 +629,7 @@ export const others: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...notOwned,
       thing: `You do not own the lock: ${path}`,
-      value: 'of the lock context that it is called in',
+      value: 'of the lock context in which it is called',
       todo: 'Prefer hold.release()',
     }),
   },
@@ -780,7 +780,7 @@ export const others: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...requestFailed,
       thing: `${path} cannot be released by force`,
-      value: 'because it is not there',
+      value: 'because it does not exist',
       todo: 'NO_NODE',
     }),
   },
