@@ -18,7 +18,7 @@ import { freePorts, listen, onFreshPorts } from '../../../harness/free-port.ts';
 import { reached } from '../../../harness/reached.ts';
 import { startSilentServer } from '../../../harness/silent-server.ts';
 import { until } from '../../../harness/until.ts';
-import type { Mistake, Scene } from './mistake.ts';
+import type { Mistake, Fixture } from './mistake.ts';
 
 const timedOut = { is: 'LockTimeoutError', code: 'ERR_LOCK_TIMEOUT' } as const;
 const connectionTimeout = { is: 'ConnectionTimeoutError', code: 'ERR_LOCK_CONNECTION_TIMEOUT' } as const;
@@ -31,8 +31,8 @@ const deadlock = { is: 'DeadlockError', code: 'ERR_LOCK_DEADLOCK' } as const;
 
 const isoTime = '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z';
 
-/** Listens on a fresh port for as long as the mistake lasts. */
-async function listening({ defer }: Scene, server: Server): Promise<string> {
+/** Starts the server on a free port until the end of the mistake. */
+async function listening({ defer }: Fixture, server: Server): Promise<string> {
   const port = await onFreshPorts(1, ([candidate = 0]) => listen(server, candidate));
   defer(() => server.close());
   return `127.0.0.1:${port}`;
@@ -40,10 +40,10 @@ async function listening({ defer }: Scene, server: Server): Promise<string> {
 
 const connectBriefly = (hosts: string): Promise<LockClient> => LockClient.connect(hosts, { connectionTimeoutMs: 400 });
 
-/** The servers are not there, or are something else. */
+/** The servers are missing, or the port belongs to another service. */
 export const servers: readonly Mistake[] = [
   {
-    done: 'connect() to a port that nobody listens on',
+    done: 'connect() to a port without a listener',
     act: async () => connectBriefly(`127.0.0.1:${(await freePorts(1))[0]}`),
     answer: () => ({
       ...connectionTimeout,
@@ -63,7 +63,7 @@ export const servers: readonly Mistake[] = [
     }),
   },
   {
-    done: 'connect() to two hosts, one of which is down, and one says nothing',
+    done: 'connect() to two hosts, one down and one silent',
     act: async ({ defer }) => {
       const silent = await startSilentServer();
       defer(() => silent.close());
@@ -77,7 +77,7 @@ export const servers: readonly Mistake[] = [
     }),
   },
   {
-    done: 'connect() to a host that there is not',
+    done: 'connect() to an unknown host',
     act: () => connectBriefly('no-such-host.invalid:2181'),
     answer: () => ({
       ...connectionTimeout,
@@ -87,7 +87,7 @@ export const servers: readonly Mistake[] = [
     }),
   },
   {
-    done: 'connect() to a server that says nothing',
+    done: 'connect() to a silent server',
     act: async ({ defer }) => {
       const silent = await startSilentServer();
       defer(() => silent.close());
@@ -111,8 +111,8 @@ export const servers: readonly Mistake[] = [
     }),
   },
   {
-    done: 'connect() to a port that speaks TLS, and hangs up',
-    trouble: 'connect() to a server that hangs up',
+    done: 'connect() to a TLS port that closes the connection',
+    trouble: 'connect() to a server that closes the connection',
     act: async (at) => connectBriefly(await listening(at, createTlsServer())),
     answer: () => ({
       ...connectionTimeout,
@@ -122,8 +122,8 @@ export const servers: readonly Mistake[] = [
     }),
   },
   {
-    done: 'connect() to a port that speaks TLS, and says so',
-    // As Go's and Java's servers do: a fatal alert, unexpected_message.
+    done: 'connect() to a TLS port that sends an alert',
+    // Go's and Java's servers send a fatal alert, unexpected_message.
     act: async (at) =>
       connectBriefly(
         await listening(
@@ -139,7 +139,7 @@ export const servers: readonly Mistake[] = [
     }),
   },
   {
-    done: 'connect() to a server that hangs up',
+    done: 'connect() to a server that closes the connection',
     act: async (at) =>
       connectBriefly(
         await listening(
@@ -156,7 +156,7 @@ export const servers: readonly Mistake[] = [
   },
   {
     done: 'connect() to a frozen server',
-    trouble: 'connect() to a server that says nothing',
+    trouble: 'connect() to a silent server',
     act: ({ lab, defer }) => {
       lab.server.pause();
       defer(() => lab.server.resume());
@@ -173,16 +173,16 @@ export const servers: readonly Mistake[] = [
 
 const secret = 'open sesame';
 
-/** The lock of Alice, which nobody else may use. */
-async function guarded({ path, connect }: Scene): Promise<void> {
+/** A lock of Alice that no other account may use. */
+async function guarded({ path, connect }: Fixture): Promise<void> {
   const alice = await connect({ auth: [digest(`alice:${secret}`)], acl: creatorOnly });
   await new InterProcessMutex(alice, path).acquire();
 }
 
-/** Who may not. */
+/** Missing permissions. */
 export const permissions: readonly Mistake[] = [
   {
-    done: 'credentials of a scheme that is misspelt',
+    done: 'credentials with a misspelt scheme',
     act: ({ connect }) => connect({ auth: [{ scheme: 'digst', credentials: `alice:${secret}` }] }),
     answer: () => ({
       is: 'AuthFailedError',
@@ -208,7 +208,7 @@ export const permissions: readonly Mistake[] = [
     }),
   },
   {
-    done: 'a wrong password, told by acquire()',
+    done: 'a wrong password, reported by acquire()',
     act: async (at) => {
       await guarded(at);
       return new InterProcessMutex(
@@ -225,7 +225,7 @@ export const permissions: readonly Mistake[] = [
     }),
   },
   {
-    done: 'a wrong password, told by participants()',
+    done: 'a wrong password, reported by participants()',
     act: async (at) => {
       await guarded(at);
       return new InterProcessMutex(await at.connect({ auth: [digest('alice:open barley')] }), at.path).participants();
@@ -239,7 +239,7 @@ export const permissions: readonly Mistake[] = [
     }),
   },
   {
-    done: 'no account, told by acquire()',
+    done: 'no account, reported by acquire()',
     act: async (at) => {
       await guarded(at);
       return new InterProcessMutex(at.client, at.path).acquire();
@@ -252,7 +252,7 @@ export const permissions: readonly Mistake[] = [
     }),
   },
   {
-    done: 'no account, told by tryAcquire()',
+    done: 'no account, reported by tryAcquire()',
     act: async (at) => {
       await guarded(at);
       return new InterProcessMutex(at.client, at.path).tryAcquire();
@@ -265,7 +265,7 @@ export const permissions: readonly Mistake[] = [
     }),
   },
   {
-    done: 'no account, told by watchQueue()',
+    done: 'no account, reported by watchQueue()',
     act: async (at) => {
       await guarded(at);
       return watchQueue(at.client, at.path).next();
@@ -278,7 +278,7 @@ export const permissions: readonly Mistake[] = [
     }),
   },
   {
-    done: 'no account, told by forceRelease()',
+    done: 'no account, reported by forceRelease()',
     act: async (at) => {
       await guarded(at);
       const alice = await at.connect({ auth: [digest(`alice:${secret}`)] });
@@ -294,13 +294,13 @@ export const permissions: readonly Mistake[] = [
   },
 ];
 
-/** Somebody of another process holds it. */
-async function heldByOther({ other, path, defer }: Scene, data?: 'owner'): Promise<void> {
+/** Another process holds the lock. */
+async function heldByOther({ other, path, defer }: Fixture, data?: 'owner'): Promise<void> {
   const hold = await new InterProcessMutex(other, path).acquire(data ? { data } : {});
   defer(() => hold.release());
 }
 
-async function cutOff({ lab, client, defer }: Scene): Promise<void> {
+async function cutOff({ lab, client, defer }: Fixture): Promise<void> {
   const suspended = reached(client, 'suspended');
   await lab.proxy.refuse();
   defer(() => lab.proxy.accept());
@@ -308,7 +308,7 @@ async function cutOff({ lab, client, defer }: Scene): Promise<void> {
   await suspended;
 }
 
-/** The lock is not had in time. */
+/** The lock is not acquired in time. */
 export const waits: readonly Mistake[] = [
   {
     done: 'a wait for a lock that another process holds',
@@ -326,7 +326,7 @@ export const waits: readonly Mistake[] = [
     }),
   },
   {
-    done: 'a wait for a lock whose holder says who it is',
+    done: 'a wait for a lock whose holder names itself in its data',
     act: async (at) => {
       await heldByOther(at, 'owner');
       return new InterProcessMutex(at.client, at.path).acquire({ timeoutMs: 200 });
@@ -347,7 +347,7 @@ export const waits: readonly Mistake[] = [
       const waiting = new InterProcessMutex(at.other, at.path);
       for (let count = 0; count < 3; count += 1)
         others.push(waiting.tryAcquire(10_000).then((hold) => hold?.release()));
-      await until('they wait', async () => (await waiting.participants()).length === 4);
+      await until('the others are queued', async () => (await waiting.participants()).length === 4);
       return new InterProcessMutex(at.client, at.path).acquire({ timeoutMs: 200 });
     },
     answer: ({ path }) => ({
@@ -371,7 +371,7 @@ export const waits: readonly Mistake[] = [
     }),
   },
   {
-    done: 'a wait for a semaphore whose leases others have',
+    done: 'a wait for a semaphore without free leases',
     trouble: 'one try at a lock that another process holds',
     act: async ({ client, other, path, defer }) => {
       const lease = await new InterProcessSemaphore(other, path, { maxLeases: 1 }).acquire();
@@ -386,7 +386,7 @@ export const waits: readonly Mistake[] = [
     }),
   },
   {
-    done: 'a wait for a multi-lock, one lock of which another process holds',
+    done: 'a wait for a multi-lock with one held lock',
     trouble: 'a wait for a lock that another process holds',
     act: async (at) => {
       await heldByOther(at);
@@ -415,7 +415,7 @@ export const waits: readonly Mistake[] = [
     }),
   },
   {
-    done: 'a forgotten release(), told to the third that waits',
+    done: 'a forgotten release(), reported to the third waiter',
     act: async ({ client, path, defer }) => {
       const mutex = new InterProcessMutex(client, path);
       const forgotten = await mutex.acquire();
@@ -449,7 +449,7 @@ export const waits: readonly Mistake[] = [
     }),
   },
   {
-    done: 'an inner job that waits for a lock of the job around it, with a time',
+    done: 'an inner job that waits for its outer job’s lock, with a timeout',
     act: ({ client, path }) => {
       const mutex = new InterProcessMutex(client, path);
       return mutex.withLock(() => lockContext.run(() => mutex.acquire({ timeoutMs: 200 })));
@@ -462,8 +462,8 @@ export const waits: readonly Mistake[] = [
     }),
   },
   {
-    done: 'one try of an inner job at a lock of the job around it',
-    trouble: 'an inner job that waits for a lock of the job around it, with a time',
+    done: 'one try of an inner job at its outer job’s lock',
+    trouble: 'an inner job that waits for its outer job’s lock, with a timeout',
     act: ({ client, path }) => {
       const mutex = new InterProcessMutex(client, path);
       return mutex.withLock(() => lockContext.run(() => mutex.acquire({ timeoutMs: 0 })));
@@ -476,7 +476,7 @@ export const waits: readonly Mistake[] = [
     }),
   },
   {
-    done: 'an inner job that waits for a lock of the job around it, without a time',
+    done: 'an inner job that waits for its outer job’s lock, without a timeout',
     act: ({ client, path }) => {
       const mutex = new InterProcessMutex(client, path);
       return mutex.withLock(() => lockContext.run(() => mutex.acquire()));
@@ -489,7 +489,7 @@ export const waits: readonly Mistake[] = [
     }),
   },
   {
-    done: 'an upgrade from reading to writing, with a time',
+    done: 'an upgrade from reading to writing, with a timeout',
     act: ({ client, path }) => {
       const { readLock, writeLock } = new InterProcessReadWriteLock(client, path);
       return readLock.withLock(() => writeLock.acquire({ timeoutMs: 200 }));
@@ -502,7 +502,7 @@ export const waits: readonly Mistake[] = [
     }),
   },
   {
-    done: 'an upgrade from reading to writing, without a time',
+    done: 'an upgrade from reading to writing, without a timeout',
     act: ({ client, path }) => {
       const { readLock, writeLock } = new InterProcessReadWriteLock(client, path);
       return readLock.withLock(() => writeLock.acquire());
@@ -515,7 +515,7 @@ export const waits: readonly Mistake[] = [
     }),
   },
   {
-    done: 'a wait while the servers are gone',
+    done: 'a wait while no server can be reached',
     act: async (at) => {
       await cutOff(at);
       return new InterProcessMutex(at.client, at.path).acquire({ timeoutMs: 1_200 });
@@ -546,7 +546,7 @@ export const waits: readonly Mistake[] = [
     }),
   },
   {
-    done: 'a wait behind another process while the servers go',
+    done: 'a wait behind another process while the servers go down',
     act: async (at) => {
       await heldByOther(at);
       const mutex = new InterProcessMutex(at.client, at.path);
@@ -565,7 +565,7 @@ export const waits: readonly Mistake[] = [
     }),
   },
   {
-    done: 'less time than an answer takes',
+    done: 'a timeout shorter than a reply takes',
     act: async ({ lab, client, path, defer }) => {
       lab.server.pause();
       defer(() => lab.server.resume());
@@ -579,7 +579,7 @@ export const waits: readonly Mistake[] = [
     }),
   },
   {
-    done: 'a question while the server is frozen',
+    done: 'a query while the server is frozen',
     act: async ({ lab, client, path, defer }) => {
       lab.server.pause();
       defer(() => lab.server.resume());
@@ -593,7 +593,7 @@ export const waits: readonly Mistake[] = [
     }),
   },
   {
-    done: 'a question for the holder while the servers are gone',
+    done: 'a query for the holder while no server can be reached',
     act: async (at) => {
       await cutOff(at);
       return new InterProcessMutex(at.client, at.path).holder({ timeoutMs: 1_200 });
@@ -607,7 +607,7 @@ export const waits: readonly Mistake[] = [
   },
 ];
 
-/** What is not held, or not there, or in the way. */
+/** Locks that are not held, znodes that do not exist, and znodes in the way. */
 export const others: readonly Mistake[] = [
   {
     done: 'mutex.release() of a lock that is not held',
@@ -775,7 +775,7 @@ export const others: readonly Mistake[] = [
     }),
   },
   {
-    done: 'forceRelease() of a participant that is not there',
+    done: 'forceRelease() of a participant that does not exist',
     act: ({ client, path }) => forceRelease(client, path),
     answer: ({ path }) => ({
       ...requestFailed,
@@ -785,7 +785,7 @@ export const others: readonly Mistake[] = [
     }),
   },
   {
-    done: 'a shared count that is not there',
+    done: 'a shared count that does not exist',
     act: ({ client, path }) => new InterProcessSemaphore(client, path, { sharedCount: `${path}-count` }).acquire(),
     answer: ({ path }) => ({
       ...requestFailed,
@@ -810,7 +810,7 @@ export const others: readonly Mistake[] = [
     }),
   },
   {
-    done: 'a znode that somebody deletes, where the retry policy allows no further try',
+    done: 'a deleted znode, and a retry policy that allows no retry',
     act: async ({ connect, other, path, lab, defer }) => {
       const hold = await new InterProcessMutex(other, path).acquire();
       defer(() => hold.release());
@@ -846,7 +846,7 @@ export const others: readonly Mistake[] = [
     }),
   },
   {
-    done: 'a client that is closed while a lock is waited for',
+    done: 'a client that is closed while an acquire waits',
     act: async (at) => {
       await heldByOther(at);
       const client = await at.connect();
