@@ -33,7 +33,7 @@ const rooms = Object.keys(below).map((room) => {
 });
 
 export default tseslint.config(
-  { ignores: ['dist/', 'coverage/', 'docs/api/'] },
+  { ignores: ['dist/', 'coverage/', 'site/'] },
   js.configs.recommended,
   {
     files: ['**/*.ts'],
