@@ -109,9 +109,9 @@ export type LossReason =
 
 const lossTexts: Record<LossReason, string> = {
   'session-expired': 'the server expired its session',
-  'session-deadline': 'its session was not heard from in time, so the server may have given the lock away',
-  'node-deleted': 'its znode was deleted by somebody else',
-  forced: 'somebody released it by force',
+  'session-deadline': 'no server answered its session in time, so the servers may have granted the lock to another client',
+  'node-deleted': 'another client deleted its znode',
+  forced: 'another client released it by force',
   'lease-expired': 'its lease ended without a renewal',
   'client-closed': 'its client was closed',
 };
@@ -142,11 +142,11 @@ export class DeadlockError extends LockError {
     super(
       'ERR_LOCK_DEADLOCK',
       wanted === 'an upgrade'
-        ? `The lock ${path} is held for reading in this flow: it cannot be acquired for writing before that is released, and waiting without a timeout would never end. ` +
-            'Release the read lock first; or acquire the write lock from the start, and the read lock inside of it'
-        : `The lock ${path} is held by a function around this one, as another owner: if that function waits for this one, waiting without a timeout would never end. ` +
-            'Acquire it in the lock context that holds it, which re-enters (a lockContext.run inside of it is another owner); or release that hold first. ' +
-            'Where nobody waits for this call, give timeoutMs or a signal, or start it by lockContext.bind',
+        ? `The lock ${path} is held for reading in this flow. It cannot be acquired for writing before the read lock is released, so a wait without a timeout would never end. ` +
+            'Release the read lock first, or acquire the write lock from the start and the read lock inside it'
+        : `The lock ${path} is held by a function around this call, as another owner. If that function waits for this call, a wait without a timeout would never end. ` +
+            'Acquire the lock in the lock context that holds it, which re-enters (a nested lockContext.run is another owner), or release that hold first. ' +
+            'If that function does not wait for this call, give timeoutMs or a signal, or start the call with lockContext.bind',
     );
   }
 }
@@ -165,8 +165,8 @@ export class ForeignNodeError extends LockError {
       'ERR_LOCK_FOREIGN_NODE',
       `The lock ${path} has children that this kind of lock did not create: ${foreign.slice(0, 5).join(', ')}` +
         `${foreign.length > 5 ? ` and ${foreign.length - 5} more` : ''}. They may be another lock, which may be held: ` +
-        `a lock's path must not be the parent of another lock, nor be shared by locks of two kinds. Use another path; ` +
-        `only for another client library's nodes on the same lock, such as kazoo's, there is the mutex option foreignNodes: 'wait'`,
+        `a lock's path must not be the parent of another lock, and locks of two kinds must not share a path. Use another path. ` +
+        `Only if the children belong to another client library on the same lock, such as kazoo, set the mutex option foreignNodes: 'wait'`,
     );
     this.foreign = foreign;
   }
@@ -181,7 +181,7 @@ export class SequenceOverflowError extends LockError {
   constructor(path: string, znode: string) {
     super(
       'ERR_LOCK_SEQUENCE_OVERFLOW',
-      `The sequence numbers of ${path} are used up (${znode}), so the order is lost. Delete ${path} while nobody uses it`,
+      `The sequence numbers of ${path} are used up (${znode}), so the order of the queue is lost. Delete ${path} while no process uses the lock`,
     );
   }
 }

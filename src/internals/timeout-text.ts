@@ -67,10 +67,10 @@ function reasonText(what: TimedOut, known: KnownAtTimeout): string | undefined {
       return silenceText(what, known);
     case 'held-by-this-flow':
       return known.inFlow === 'an upgrade'
-        ? `this flow holds the lock for reading${since(holder)}, and a reader is never granted the write lock. Release the read lock first; or acquire the write lock from the start`
-        : `a function around this call holds it${since(holder)}, as another owner, so that both may wait for each other. Acquire it in the lock context that holds it, which re-enters; or release that hold first`;
+        ? `this flow holds the lock for reading${since(holder)}, and a reader is never granted the write lock. Release the read lock first, or acquire the write lock from the start`
+        : `a function around this call holds the lock${since(holder)}, as another owner, so that both may wait for each other. Acquire the lock in the lock context that holds it, which re-enters, or release that hold first`;
     case 'held-by-this-process':
-      return `${heldHere(known)}. Was \`release()\` forgotten? Use withLock or await using, which release by themselves, or give the acquire a leaseMs`;
+      return `${heldHere(known)}. Was \`release()\` forgotten? Use withLock or await using, which release the lock by themselves, or give the acquire a leaseMs`;
     case 'contention':
       return contentionText(known);
   }
@@ -86,7 +86,7 @@ function silenceText(
   const advice =
     isConnected && silence.forMs < mostForAnAnswerMs
       ? 'Give the call more time than an answer takes'
-      : 'Check that the servers run, and can be reached from here';
+      : 'Check that the servers run, and that this host can reach them';
   return what === 'acquired' ? `${text}${place}. ${advice}` : `${text}. ${advice}`;
 }
 
@@ -95,13 +95,13 @@ const mostForAnAnswerMs = 1_000;
 
 function heldHere({ holder, ownHolds = 1, position }: KnownAtTimeout): string {
   const times = ownHolds > 1 ? ` ${ownHolds} times, the longest${since(holder)}` : since(holder);
-  return `held by this process${times}${holder ? ` with ${holder.path}` : ''}${position !== undefined && position > 1 ? `; ${before(position)}` : ''}`;
+  return `the lock is held by this process${times}${holder ? ` with ${holder.path}` : ''}${position !== undefined && position > 1 ? `; ${before(position)}` : ''}`;
 }
 
 function contentionText({ holder, position }: KnownAtTimeout): string {
-  const parts = [position === undefined ? 'others hold it, or are before it in the queue' : before(position)];
-  if (holder) parts.push(`held by ${holderText(holder)}`);
-  return `${parts.join('; ')}. Wait longer, or ask who it is by holder() and participants()`;
+  const parts = [position === undefined ? 'others hold the lock, or are ahead in the queue' : before(position)];
+  if (holder) parts.push(`the lock is held by ${holderText(holder)}`);
+  return `${parts.join('; ')}. Wait longer, or find the holder with holder() and participants()`;
 }
 
 function holderText({ host, pid, sessionId, queuedSince }: KnownHolder): string {
@@ -117,8 +117,8 @@ function since(holder: KnownHolder | undefined): string {
 }
 
 function before(position: number, verb?: 'were'): string {
-  if (position === 1) return `1 ${verb ? 'was' : 'is'} before it`;
-  return `${position} ${verb ?? 'are'} before it`;
+  if (position === 1) return `1 participant ${verb ? 'was' : 'is'} ahead in the queue`;
+  return `${position} participants ${verb ?? 'are'} ahead in the queue`;
 }
 
 const timedOutTexts: Record<TimedOut, (path: string) => string> = {

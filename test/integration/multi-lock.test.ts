@@ -111,7 +111,7 @@ describe('a multi-lock', () => {
     expect(second).to.be.below(first);
     expect(error).to.be.instanceOf(LockTimeoutError);
     expect(error.message).to.match(
-      new RegExp(`^The lock ${lab.path}-b was not acquired within 1500 ms: 1 is before it`),
+      new RegExp(`^The lock ${lab.path}-b was not acquired within 1500 ms: 1 participant is ahead in the queue`),
     );
     await areFree('a');
     await gates[1]?.release();

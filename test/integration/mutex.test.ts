@@ -295,7 +295,7 @@ describe('InterProcessMutex', () => {
     expect(reason.code).to.equal('ERR_LOCK_LOST');
     expect(reason.reason).to.equal('node-deleted');
     expect(hold.isValid).to.equal(false);
-    expect(() => hold.assertValid()).to.throw(LockError, 'deleted by somebody else');
+    expect(() => hold.assertValid()).to.throw(LockError, 'another client deleted its znode');
     const successor = await next;
     expect(await hold.release()).to.equal('lost');
     expect(successor.isValid).to.equal(true);

@@ -184,7 +184,7 @@ describe('the log of an outage', () => {
       await reconnected;
       const told = book.lines.filter(([, text]) => text.includes('sessionTimeoutMs'));
       expect(told.map(([level]) => level)).to.deep.equal(['warn']);
-      expect(told[0]?.[1]).to.contain(`granted a session timeout of ${grantedMs} ms, and ${askedMs} ms was asked for`);
+      expect(told[0]?.[1]).to.contain(`granted a session timeout of ${grantedMs} ms, but ${askedMs} ms was requested`);
     });
   }
 

@@ -320,9 +320,9 @@ export const waits: readonly Mistake[] = [
       ...timedOut,
       thing: `The lock ${path} was not acquired within 200 ms`,
       value: new RegExp(
-        `: 1 is before it; held by host [\\d.]+ \\(session 0x[0-9a-f]+\\), in the queue since ${isoTime}`,
+        `: 1 participant is ahead in the queue; the lock is held by host [\\d.]+ \\(session 0x[0-9a-f]+\\), in the queue since ${isoTime}`,
       ),
-      todo: 'Wait longer, or ask who it is by holder()',
+      todo: 'Wait longer, or find the holder with holder()',
     }),
   },
   {
@@ -335,7 +335,7 @@ export const waits: readonly Mistake[] = [
       ...timedOut,
       thing: `The lock ${path} was not acquired within 200 ms`,
       value: new RegExp(`held by host \\S+, pid ${process.pid} \\(session`),
-      todo: 'Wait longer, or ask who it is by holder()',
+      todo: 'Wait longer, or find the holder with holder()',
     }),
   },
   {
@@ -353,7 +353,7 @@ export const waits: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...timedOut,
       thing: `The lock ${path} was not acquired within 200 ms`,
-      value: ': 4 are before it',
+      value: ': 4 participants are ahead in the queue',
       todo: 'Wait longer',
     }),
   },
@@ -366,7 +366,7 @@ export const waits: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...timedOut,
       thing: `The lock ${path} was not acquired within 0 ms`,
-      value: 'others hold it, or are before it in the queue',
+      value: 'others hold the lock, or are ahead in the queue',
       todo: 'Wait longer',
     }),
   },
@@ -381,7 +381,7 @@ export const waits: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...timedOut,
       thing: `The lock ${path} was not acquired within 200 ms`,
-      value: 'others hold it',
+      value: 'others hold the lock',
       todo: 'Wait longer',
     }),
   },
@@ -396,7 +396,7 @@ export const waits: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...timedOut,
       thing: `The lock ${path} was not acquired within 200 ms`,
-      value: ': 1 is before it',
+      value: ': 1 participant is ahead in the queue',
       todo: 'Wait longer',
     }),
   },
@@ -410,7 +410,7 @@ export const waits: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...timedOut,
       thing: `The lock ${path} was not acquired within 200 ms`,
-      value: new RegExp(`: held by this process since ${isoTime} with ${path}/_c_`),
+      value: new RegExp(`: the lock is held by this process since ${isoTime} with ${path}/_c_`),
       todo: 'Was `release()` forgotten? Use withLock or await using',
     }),
   },
@@ -429,7 +429,7 @@ export const waits: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...timedOut,
       thing: `The lock ${path}`,
-      value: /held by this process since \S+ with \S+; 3 are before it/,
+      value: /held by this process since \S+ with \S+; 3 participants are ahead in the queue/,
       todo: 'Was `release()` forgotten?',
     }),
   },
@@ -457,8 +457,8 @@ export const waits: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...timedOut,
       thing: `The lock ${path} was not acquired within 200 ms`,
-      value: new RegExp(`a function around this call holds it since ${isoTime}, as another owner`),
-      todo: 'Acquire it in the lock context that holds it, which re-enters; or release that hold first',
+      value: new RegExp(`a function around this call holds the lock since ${isoTime}, as another owner`),
+      todo: 'Acquire the lock in the lock context that holds it, which re-enters, or release that hold first',
     }),
   },
   {
@@ -471,7 +471,7 @@ export const waits: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...timedOut,
       thing: `The lock ${path} was not acquired within 0 ms`,
-      value: 'a function around this call holds it',
+      value: 'a function around this call holds the lock',
       todo: 'or release that hold first',
     }),
   },
@@ -484,8 +484,8 @@ export const waits: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...deadlock,
       thing: `The lock ${path}`,
-      value: 'held by a function around this one, as another owner',
-      todo: 'Acquire it in the lock context that holds it, which re-enters',
+      value: 'held by a function around this call, as another owner',
+      todo: 'Acquire the lock in the lock context that holds it, which re-enters',
     }),
   },
   {
@@ -526,7 +526,7 @@ export const waits: readonly Mistake[] = [
       value: new RegExp(
         `: no server has answered for 1\\.\\d s; last: connect ECONNREFUSED ${lab.proxy.connectString}`,
       ),
-      todo: 'Check that the servers run, and can be reached from here',
+      todo: 'Check that the servers run, and that this host can reach them',
     }),
   },
   {
@@ -560,7 +560,7 @@ export const waits: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...timedOut,
       thing: `The lock ${path} was not acquired within 1500 ms`,
-      value: /no server has answered for .*ECONNREFUSED.*\. Before that, 1 was before it/,
+      value: /no server has answered for .*ECONNREFUSED.*\. Before that, 1 participant was ahead in the queue/,
       todo: 'Check that the servers run',
     }),
   },
@@ -827,7 +827,7 @@ export const others: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...requestFailed,
       thing: `The lock ${path} cannot be acquired`,
-      value: 'the znode of this waiter was deleted by somebody else',
+      value: 'another client deleted the znode of this waiter',
       todo: 'the retryPolicy allows no further try',
     }),
   },
