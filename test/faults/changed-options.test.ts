@@ -28,11 +28,11 @@ const changes: readonly [string, (options: Options) => void][] = [
   ...['timeoutMs', 'signal', 'leaseMs', 'renewEveryMs', 'data', 'weight'].flatMap(
     (option): [string, (options: Options) => void][] =>
       [undefined, null, NaN, 0, 1, 'other', AbortSignal.abort(), Buffer.from('other')].map((value, index) => [
-        `changed in its ${option} (${index})`,
+        `changed in their ${option} (${index})`,
         (options) => (options[option] = value),
       ]),
   ),
-  ['changed in the bytes of its data', ({ data }) => (data as Buffer).fill(0)],
+  ['changed in the bytes of their data', ({ data }) => (data as Buffer).fill(0)],
   [
     'given a getter that throws',
     (options) =>
