@@ -108,7 +108,7 @@ describe('a semaphore of 3 leases that is shared with Java Curator', () => {
       await untilQueued(2, path);
       // Java has its first lease now, and waits for its second turn behind ours.
       await first?.release();
-      await until('we have the turn, and Java stands behind', async () => {
+      await until('we have the turn, and Java waits behind us', async () => {
         const sessions = (await lab.observer.ephemerals(`${path}/locks`))
           .sort((a, b) => (a.name.slice(-10) < b.name.slice(-10) ? -1 : 1))
           .map(({ owner }) => owner === lab.client.session.id);

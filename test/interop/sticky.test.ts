@@ -29,7 +29,7 @@ describe('a sticky lock that Java Curator asks for', () => {
     await thread.release('mutex', mutex.path);
   });
 
-  it('is given up at the release when Java asked for it meanwhile, although it gave up waiting', async () => {
+  it('is given up at the release when Java asked for it meanwhile, even though Java gave up waiting', async () => {
     await idle();
     const hold = await mutex.acquire();
     expect(await suite.java.owner('main').acquire('mutex', mutex.path, 50)).to.equal(null);
