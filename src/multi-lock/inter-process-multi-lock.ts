@@ -17,8 +17,9 @@ import { untilReleased } from '../mutex/with-hold.js';
  * the order of their paths there.
  *
  * @example
- * const both = new InterProcessMultiLock([new InterProcessMutex(client, '/accounts/7'), new InterProcessMutex(client,
- * '/accounts/3')]);
+ * const from = new InterProcessMutex(client, '/accounts/7');
+ * const to = new InterProcessMutex(client, '/accounts/3');
+ * const both = new InterProcessMultiLock([from, to]);
  * await both.withLock((hold) => transfer(hold.signal), { timeoutMs: 5_000 });
  */
 export class InterProcessMultiLock<Part extends PartHold = PartHold> {
@@ -93,9 +94,9 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
   }
 
   /**
-   * Runs `job` while holding all locks, in a lock context of its own: inside, the re-entrant ones among them are
-   * re-entrant. The locks are released when the job settles, whatever the outcome. If a hold was lost, the call rejects
-   * even though the job fulfilled. A job whose lease ends is not waited for, because it may hang.
+   * Runs `job` while holding all locks, in a lock context of its own: inside, code can re-enter those of the locks that
+   * are re-entrant. The locks are released when the job settles, whatever the outcome. If a hold was lost, the call
+   * rejects even though the job fulfilled. A job whose lease ends is not waited for, because it may hang.
    *
    * @returns what `job` returned
    * @throws what `job` throws

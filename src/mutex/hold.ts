@@ -27,7 +27,7 @@ export class Hold implements AsyncDisposable {
    * The czxid of the znode: greater than that of every earlier holder of this lock on this ensemble. Tokens of
    * different ensembles, or from before and after a restored backup, must not be compared. For a lock with weights the
    * token is the transaction that claimed the lock; it grows in the same way. Several readers hold a lock together, so
-   * several of their tokens are valid at once; a reader that also holds the write lock has the token of its writer.
+   * several of their tokens are valid at once; a reader that was downgraded from a writer has the writer's token.
    */
   readonly fencingToken: bigint;
   /** Counts the grants of one znode of a sticky lock, which share one `fencingToken`. 0n for all other locks. */
@@ -206,7 +206,7 @@ export class Hold implements AsyncDisposable {
    * @param leaseMs milliseconds ≥ 1
    * @throws LockLostError when the hold was lost, also by the end of its lease; the text says `leaseMs`, and how long
    * ago that was
-   * @throws NotOwnedError when this handle was released before, likewise
+   * @throws NotOwnedError when this handle was released before; the text says the same
    * @throws TypeError or RangeError when `leaseMs` is not such a number, or not longer than `renewEveryMs`
    * @example
    * for await (const page of pages) {

@@ -129,7 +129,7 @@ export class MutexAcquirer implements HoldKeeper {
     return deadline;
   }
 
-  /** A single try did not get the lock. */
+  /** The lock could not be acquired at once. */
   #none(what: CallName, deadline: Deadline): undefined {
     if (what !== 'tryAcquire') throw deadline.late();
     tellFailure(this.lock, deadline, undefined);
@@ -210,7 +210,7 @@ export class MutexAcquirer implements HoldKeeper {
     for (const { wanted } of this.#heldAround()) throw new DeadlockError(this.lock.path, wanted);
   }
 
-  /** The holds of functions around this call, as other owners, for which this lock waits. */
+  /** The holds that functions around this call have as other owners, and for which this acquire waits. */
   *#heldAround(): Generator<{ readonly hold: Hold; readonly wanted: 'the same' | 'an upgrade' }> {
     for (const context of innermostContext()?.waitingForIt() ?? []) {
       for (const hold of context.allHolds()) {

@@ -112,7 +112,8 @@ export class QueueWatch {
   }
 
   /**
-   * The participants of a lock with weights. Their order depends on the holder, whom the data of the lock's znode name.
+   * The participants of a lock with weights. Their order depends on the holder, and the lock's znode names it in its
+   * data.
    */
   async #weighted(session: Session, names: readonly string[]): Promise<string[]> {
     const children = names.map((name) => weightedChild(name)).filter((child) => child !== undefined);

@@ -184,7 +184,7 @@ export class StickyTenure {
     return session.isConnected && session.isAlive() && silentMs < session.timeoutMs / 4 && session.hasTimeToGrant;
   }
 
-  /** Proves the session, then goes on. The next change of the session goes on as well. */
+  /** Proves the session, then serves the next waiter. A change of the session does the same. */
   #becomeFit(): void {
     if (this.#state.at !== 'serving' || !this.#state.node.session.isConnected) return;
     const { session } = this.#state.node;

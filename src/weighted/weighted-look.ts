@@ -11,7 +11,7 @@ import { OnceATick } from '../zookeeper/once-a-tick.js';
 /**
  * A weighted lock as the servers showed it once: first the data of its znode, then its children. In this order, a
  * holder that is named in the data but is not among the children has gone, because a name never comes back. In the
- * other order, it may have come in between.
+ * other order, that holder may have come between the two answers.
  */
 export class WeightedLook {
   readonly version: number;

@@ -64,8 +64,8 @@ export class WeightedQueue {
   claimOf(name: string): Claim {
     const own = this.#byName.get(name);
     const earliest = this.#waiters.find((child) => child !== own);
-    // A child that is not later than the first remaining waiter has overtaken none of them. Later newcomers are behind
-    // all of them.
+    // A child that is not later than the first remaining waiter has overtaken none of them. A child that comes from now
+    // on is later than all of them.
     const all = own && earliest ? [...this.#overtakers, own.sequence] : [];
     return {
       holder: name,

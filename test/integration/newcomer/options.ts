@@ -648,7 +648,7 @@ export const acquiring: readonly Mistake[] = [
     'TypeError',
     '`renewEveryMs`',
     'which is 1000',
-    'Expected `leaseMs` beside',
+    'Expected `leaseMs` together with',
   ),
   refused(
     'a renewal after the end of the lease',
@@ -762,7 +762,7 @@ export const acquiring: readonly Mistake[] = [
     'TypeError',
     '`data`',
     'of a sticky lock',
-    'its holders share a znode',
+    'the holders of a sticky lock share one znode',
   ),
   refused(
     'a semaphore mutex with a weight',
