@@ -3,7 +3,7 @@ import { parseConnectString } from '../src/zookeeper/connect-string.ts';
 import { Session } from '../src/zookeeper/session.ts';
 import type { Identity } from './messages.ts';
 
-/** Ends a session on the servers from another connection, as who has stolen its password could. */
+/** Ends a session on the servers from another connection, as a client with a stolen session password could. */
 export async function closeSession(
   connectString: string,
   { id, password, lastZxid }: Identity,

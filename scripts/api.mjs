@@ -1,5 +1,5 @@
-// npm run api: writes the public declarations of dist to api/. With --check it writes nothing, and fails where that
-// would change them.
+// npm run api: writes the public declarations of dist to api/. With --check it writes nothing, and fails if the
+// declarations differ.
 import { Extractor, ExtractorConfig } from '@microsoft/api-extractor';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from './bootstrap.mjs';
 
-// Stay on 7.x: api-extractor 8.0.0 is older than 7, whatever its number says, and brings TypeScript 3.1.
+// Stay on 7.x: despite its number, api-extractor 8.0.0 is older than 7, and brings TypeScript 3.1.
 const isCheck = process.argv.includes('--check');
 const folder = mkdtempSync(join(tmpdir(), 'api-'));
 const config = ExtractorConfig.prepare({
@@ -26,11 +26,11 @@ const config = ExtractorConfig.prepare({
       compilerMessageReporting: { default: { logLevel: 'error' } },
       extractorMessageReporting: {
         default: { logLevel: 'error' },
-        // Whatever is exported is public, and whether it is documented is for typedoc to say: no tags for this tool.
+        // Every export is public, and typedoc checks if it is documented. So this tool needs no tags.
         'ae-missing-release-tag': { logLevel: 'none' },
         'ae-undocumented': { logLevel: 'none' },
       },
-      // TSDoc is stricter than the docstrings here, which are typedoc's: examples without fences, @default.
+      // TSDoc is stricter than typedoc, for which the docstrings here are written: examples without fences, @default.
       tsdocMessageReporting: { default: { logLevel: 'none' } },
     },
   },
@@ -51,7 +51,7 @@ try {
 function showDifference() {
   spawnSync('git', ['diff', '--no-index', config.reportFilePath, config.reportTempFilePath], { stdio: 'inherit' });
   console.error(
-    'The public API is not what api/ says. If that is what you want: npm run api, commit it, and tell the CHANGELOG.',
+    'The public API differs from api/. If you want this change, run npm run api, commit the result, and add a line to the CHANGELOG.',
   );
 }
 

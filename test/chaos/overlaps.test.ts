@@ -72,7 +72,7 @@ describe('holds in a history', () => {
   it('of one znode and two flows are a stranger let in', () => {
     const script = calm().hold('c1', 'x', { call: 990, granted: 1_000, until: 2_000, token: 10 });
     expect(script.hold('c1', 'y', { call: 1_100, granted: 1_200, until: 1_900, token: 10 }).findings).to.deep.equal([
-      'strangers',
+      'foreign-reentry',
     ]);
   });
 

@@ -72,7 +72,7 @@ describe("the demo's board", () => {
   it('marks who was not alone', () => {
     const board = boardOfThree();
     board.granted({ ...one, metSomebody: true });
-    expect(board.lines().join()).to.match(/SOMEBODY ELSE IS INSIDE$/);
+    expect(board.lines().join()).to.match(/ANOTHER JOB IS INSIDE$/);
   });
 
   it('knows at any time who holds and who waits', () => {

@@ -174,7 +174,7 @@ describe("the demo's verdict", () => {
       ).to.deep.equal([
         'jobs 3',
         'overlaps 0',
-        'met somebody inside 0',
+        'met another job inside 0',
         'order kept yes',
         'median wait 31 ms',
         'median hand-over 2.5 ms',
@@ -194,7 +194,7 @@ describe("the demo's verdict", () => {
       const lines = table(judge([first, swapped], 2, 50))
         .split('\n')
         .map((line) => line.trim());
-      expect(lines).to.include.members(['overlaps 1', 'met somebody inside 1', 'order kept no']);
+      expect(lines).to.include.members(['overlaps 1', 'met another job inside 1', 'order kept no']);
     });
   });
 });

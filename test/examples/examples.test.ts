@@ -34,11 +34,11 @@ describe('the examples', function () {
       const queue = new InterProcessMutex(client, '/locks/jobs');
       const gate = await queue.acquire();
       await using first = new Example('fair-job-runner.ts', chroot, ['a', folder]);
-      await first.says('a is in line behind 1\n');
+      await first.says('a is queued at position 1\n');
       await using second = new Example('fair-job-runner.ts', chroot, ['b', folder]);
-      await second.says('b is in line behind 2\n');
+      await second.says('b is queued at position 2\n');
       await using third = new Example('fair-job-runner.ts', chroot, ['c', folder]);
-      await third.says('c is in line behind 3\n');
+      await third.says('c is queued at position 3\n');
       await gate.release();
       await Promise.all([first.ends(), second.ends(), third.ends()]);
       const done = readdirSync(join(folder, 'done')).map((name) => name.split(' '));

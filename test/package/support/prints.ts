@@ -28,7 +28,7 @@ export async function prints(
     timeout: 20_000,
     killSignal: 'SIGKILL',
   });
-  const complaints = text(child.stderr);
+  const warnings = text(child.stderr);
   const ended = once(child, 'exit');
   let closedAt = NaN;
   const lines: string[] = [];
@@ -38,6 +38,6 @@ export async function prints(
   }
   const [code] = (await ended) as [number | null];
   const lingeredMs = performance.now() - closedAt;
-  expect({ code, lines, complaints: await complaints }).to.deep.equal({ code: 0, lines: [line], complaints: '' });
+  expect({ code, lines, warnings: await warnings }).to.deep.equal({ code: 0, lines: [line], warnings: '' });
   expect(lingeredMs).to.be.below(1_000);
 }
