@@ -11,7 +11,7 @@ const servers = process.env['ZOOKEEPER_CONNECT'] ?? '127.0.0.1:2181';
 
 const client = await LockClient.connect(servers);
 const mutex = new InterProcessMutex(client, '/locks/jobs');
-mutex.on('queued', ({ position }) => console.log(`${host} is queued at position ${position}`));
+mutex.on('queued', ({ position }) => console.log(`${host} is queued behind ${position}`));
 
 // Fair: a host that has had its turn queues up again behind all waiting hosts.
 while (await mutex.withLock(takeTurn));

@@ -23,10 +23,10 @@ export function progress(history: History): Violation[] {
   const windowMs = history.run.sessionTimeoutMs + 2_000;
   return standstills(history).flatMap(({ path, fault, from, grantedAt, waiters, quietUntil }) => {
     const until = from + windowMs;
-    const patient = waiters.filter((waiter) => settledAt(waiter) > until);
-    if (grantedAt <= until || quietUntil < until || patient.length === 0) return [];
-    const text = `nothing was granted on ${path} for ${seconds(windowMs)} from ${moment(history, from)} on, after ${fault} was healed, with ${patient.length} waiting`;
-    return [{ check: 'progress', t: until, text, ids: patient.slice(0, 3).map(({ id }) => id) }];
+    const stillWaiting = waiters.filter((waiter) => settledAt(waiter) > until);
+    if (grantedAt <= until || quietUntil < until || stillWaiting.length === 0) return [];
+    const text = `nothing was granted on ${path} for ${seconds(windowMs)} from ${moment(history, from)} on, after ${fault} was healed, with ${stillWaiting.length} waiting`;
+    return [{ check: 'progress', t: until, text, ids: stillWaiting.slice(0, 3).map(({ id }) => id) }];
   });
 }
 

@@ -766,7 +766,7 @@ export const mutants = [
     file: 'src/weighted/weighted-queue.ts',
     find: 'this.#heads.get(child.weight)?.blocker ?? this.#next ?? child',
     replace: 'this.#next ?? child',
-    tests: tests('properties/weighted-lock-model', 'who is kept back by somebody lighter'),
+    tests: tests('properties/weighted-lock-model', 'that a lighter one holds back'),
   },
   {
     name: 'a weighted token shows when its holder queued up',

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-describe('a machine on which no ZooKeeper server can be had', () => {
+describe('a machine on which no ZooKeeper server can be started', () => {
   let emptyPath: string;
 
   before(() => (emptyPath = mkdtempSync(join(tmpdir(), 'empty-path-'))));
@@ -30,7 +30,7 @@ describe('a machine on which no ZooKeeper server can be had', () => {
     expect(stdout, 'a stack').not.to.match(/^ +at /m);
   });
 
-  /** Without commands there is no java, and no apt-get to install one, whoever runs this. */
+  /** Without commands there is no java, and no apt-get to install it, for any user. */
   function runScript(script: string, args: readonly string[]) {
     const env = { PATH: emptyPath, TMPDIR: tmpdir(), DOCKER_HOST: 'unix:///nowhere/docker.sock' };
     return spawnSync(process.execPath, [script, ...args], {

@@ -5,7 +5,7 @@ import { Watches, type WatchListener } from '../../src/zookeeper/watches.ts';
 const nobody: WatchListener = () => undefined;
 
 describe('Watches', () => {
-  it('tell everybody who waits for a path, once, and nobody who waits for another', () => {
+  it('notify all listeners of a path, once, and no listener of another path', () => {
     const watches = new Watches();
     const heard: string[] = [];
     watches.add('/a', (event) => heard.push(`first ${event}`));
@@ -16,10 +16,10 @@ describe('Watches', () => {
     expect(heard).to.deep.equal(['first deleted', 'second deleted']);
   });
 
-  it("let the server's watch go with the last who waits for its path", () => {
+  it("remove the server's watch with the last listener of its path", () => {
     const watches = new Watches();
     const [first, second]: WatchListener[] = [() => undefined, () => undefined];
-    if (first === undefined || second === undefined) throw new Error('There are two');
+    if (first === undefined || second === undefined) throw new Error('There are two listeners');
     watches.add('/a', first);
     watches.add('/a', second);
     expect(watches.delete('/a', first)).to.equal(false);
@@ -34,7 +34,7 @@ describe('Watches', () => {
     expect(watches.delete('/a', nobody)).to.equal(true);
   });
 
-  it('let nothing go for who does not wait, or not any more', () => {
+  it('remove nothing for a listener that does not wait, or no longer waits', () => {
     const watches = new Watches();
     expect(watches.delete('/a', nobody)).to.equal(false);
     watches.add('/a', () => undefined);
@@ -57,7 +57,7 @@ describe('Watches', () => {
     expect(heard).to.deep.equal(['changed', 'deleted']);
   });
 
-  it('name every path with somebody waiting, once, whatever came and went', () => {
+  it('list every path with a listener once, after any additions and removals', () => {
     const paths = fc.constantFrom('/a', '/b', '/c');
     const listeners = fc.constantFrom<WatchListener>(
       ...Array.from({ length: 3 }, (): WatchListener => () => undefined),

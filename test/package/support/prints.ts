@@ -11,8 +11,8 @@ export interface Application {
 }
 
 /**
- * Runs a program of `programs.ts`. It has to print `line` when its client is closed, complain of nothing, and end at
- * once, because nothing may keep it alive then.
+ * Runs a program of `programs.ts`. It must print `line` when its client is closed, print no warnings, and end at once,
+ * because nothing may keep it alive after that.
  */
 export async function prints(
   line: string,
@@ -22,7 +22,7 @@ export async function prints(
 ): Promise<void> {
   const child = spawn(command, [...args, servers, testPath('consumer')], {
     cwd: folder,
-    // What Deno compiles stays in this folder.
+    // Deno keeps its compiled files in this folder.
     env: { ...process.env, DENO_DIR: `${folder}/.deno`, DENO_NO_UPDATE_CHECK: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: 20_000,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 
-/** The command in backticks that begins with `start`, as the README tells users to call it. */
+/** The command in backticks that begins with `start`, as the README shows it. */
 export function readmeCommand(start: string): string {
   const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
   const commands = [...readme.matchAll(/`([^`\n]+)`/g)].map(([, command = '']) => command);
