@@ -10,7 +10,7 @@ export async function closeSession(
   sessionTimeoutMs: number,
 ): Promise<void> {
   const { hosts } = parseConnectString(connectString);
-  const nobody = (): undefined => undefined;
+  const ignore = (): undefined => undefined;
   const twin = new Session(
     {
       hosts,
@@ -24,13 +24,13 @@ export async function closeSession(
       resume: { id: Buffer.from(id, 'hex'), password: Buffer.from(password, 'hex'), lastZxid: BigInt(lastZxid) },
     },
     {
-      connected: nobody,
-      suspended: nobody,
-      overdue: nobody,
-      unanswered: nobody,
-      ended: nobody,
-      settled: nobody,
-      warn: nobody,
+      connected: ignore,
+      suspended: ignore,
+      overdue: ignore,
+      unanswered: ignore,
+      ended: ignore,
+      settled: ignore,
+      warn: ignore,
     },
   );
   await twin.close(5_000);

@@ -21,8 +21,7 @@ export function claimsOf(path: string, history: History): Claim[] {
  * Lasts from the grant until the code learned of the end: by its signal, by its own release, or by the first look that
  * found the hold invalid. A claim ends earlier in two cases, because no client can learn of these in time:
  * - Code that does not run cannot learn anything. A stopped or killed process claims the lock until the stop, and for
- *   as long as it was later seen to be valid: a first look after the stop that still finds the hold valid is a fault of
- *   the library.
+ *   as long as a later look found the hold valid: such a look is a fault of the library.
  * - A third party that deletes the znode, or closes the session, frees the lock for the next client in the same moment.
  *   The claim ends when that began, provided that the loser learned of it, or released, within two session timeouts.
  *

@@ -51,7 +51,7 @@ export class WatchTable {
 
   /** Returns the connections that watch the path, and removes the watches that fire only once. */
   trigger(path: string, type: EventType): ReadonlySet<Watcher> {
-    if (this.#watchers.size === 0) return nobody;
+    if (this.#watchers.size === 0) return noWatchers;
     const told = new Set<Watcher>();
     for (const place of this.#withParents(path)) {
       for (const [watcher, mode] of this.#watchers.get(place) ?? []) {
@@ -107,4 +107,4 @@ export interface WatchEvent {
 
 export type WatchMode = 'once' | 'persistent' | 'recursive';
 
-const nobody: ReadonlySet<Watcher> = new Set();
+const noWatchers: ReadonlySet<Watcher> = new Set();

@@ -23,7 +23,7 @@ describe('a machine on which no ZooKeeper server can be started', () => {
     const { status, stdout, stderr } = runScript('scripts/test.mjs', files);
     expect(status).to.equal(1);
     expect(stdout)
-      .to.match(/read back what was written/)
+      .to.match(/read what was written/)
       .and.to.match(/\n {2}[1-9]\d* passing\n/);
     expect(`${stdout}${stderr}`.match(/No ZooKeeper server can be had/g)).to.have.length(1);
     expect(stdout).to.match(/\n\n {2}export ZOOKEEPER_CONNECT=127\.0\.0\.1:2181\n\n$/);

@@ -10,7 +10,7 @@ export class Agenda {
   readonly #dues: Due[] = [];
   readonly #end: Due = { at: Infinity, run: () => {} };
 
-  /** Of two actions that are due at the same time, the one that was added first runs first. */
+  /** If two actions are due at the same time, the one that was added first runs first. */
   add(run: () => void): Due {
     const due = { at: Infinity, run };
     this.#dues.push(due);

@@ -22,7 +22,7 @@ describe('a ConnectResponse', () => {
     expect(readConnectResponse(Buffer.concat([whole, Buffer.alloc(100, 255)]), 0n).sessionId).to.equal(id);
   });
 
-  for (const [what, fields, complaint] of [
+  for (const [what, fields, reason] of [
     ['with a password of 2³¹ - 1 bytes', { passwordLength: 2 ** 31 - 1 }, 'A session password of 2147483647 bytes'],
     ['with a password of 65 bytes', { password: Buffer.alloc(65) }, 'A session password of 65 bytes'],
     ['with a password of -1 bytes', { passwordLength: -1 }, 'A session password of -1 bytes'],
@@ -34,7 +34,7 @@ describe('a ConnectResponse', () => {
     ['of a read-only server', { readOnly: true }, 'The server is read-only'],
   ] as const) {
     it(`${what} is refused`, () => {
-      expect(() => read(fields)).to.throw(RangeError, complaint);
+      expect(() => read(fields)).to.throw(RangeError, reason);
     });
   }
 

@@ -33,7 +33,7 @@ describe('the lease of a hold', () => {
     expect([lease.isOver, told]).to.deep.equal([true, ['ended']]);
   });
 
-  it('has ended at the first look after a stall, before any timer has run, and notifies the holder', () => {
+  it('has ended at the first check after a stall, before any timer has run, and notifies the holder', () => {
     const time = clock();
     const lease = new HoldLease(time, { leaseMs: 5_000 });
     const { told } = holderOf(lease);

@@ -13,7 +13,7 @@ for (const granularityMs of [10, 1_000] as const) {
       expect(machine.looks).to.equal(1);
     });
 
-    it('counts a sleep at the first look after it, and continues from there', () => {
+    it('counts a sleep at the first read after it, and continues from there', () => {
       const machine = new Machine({ granularityMs });
       const start = machine.now();
       machine.sleeps(60_000);

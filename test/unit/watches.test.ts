@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { Watches, type WatchListener } from '../../src/zookeeper/watches.ts';
 
-const nobody: WatchListener = () => undefined;
+const noop: WatchListener = () => undefined;
 
 describe('Watches', () => {
   it('notify all listeners of a path, once, and no listener of another path', () => {
@@ -29,19 +29,19 @@ describe('Watches', () => {
 
   it('count a listener that is added twice as one', () => {
     const watches = new Watches();
-    watches.add('/a', nobody);
-    watches.add('/a', nobody);
-    expect(watches.delete('/a', nobody)).to.equal(true);
+    watches.add('/a', noop);
+    watches.add('/a', noop);
+    expect(watches.delete('/a', noop)).to.equal(true);
   });
 
   it('remove nothing for a listener that does not wait, or no longer waits', () => {
     const watches = new Watches();
-    expect(watches.delete('/a', nobody)).to.equal(false);
+    expect(watches.delete('/a', noop)).to.equal(false);
     watches.add('/a', () => undefined);
-    expect(watches.delete('/a', nobody)).to.equal(false);
-    watches.add('/b', nobody);
+    expect(watches.delete('/a', noop)).to.equal(false);
+    watches.add('/b', noop);
     watches.fire('/b', 'changed');
-    expect(watches.delete('/b', nobody)).to.equal(false);
+    expect(watches.delete('/b', noop)).to.equal(false);
   });
 
   it('keep a watch that is planted anew while the last one fires', () => {

@@ -138,11 +138,11 @@ class SequenceRun {
     return response;
   }
 
-  async #reconnect(client: Client, name: number, as: 'owner' | 'thief' | 'stranger' | 'newer'): Promise<void> {
+  async #reconnect(client: Client, name: number, as: 'owner' | 'thief' | 'unknown' | 'newer'): Promise<void> {
     const { ticket, connection } = client;
     this.#note(name);
     if (as === 'owner') await this.#dial(client, ticket);
-    else if (as === 'stranger') await this.#dial(client, { sessionId: 12_345n, password: ticket.password });
+    else if (as === 'unknown') await this.#dial(client, { sessionId: 12_345n, password: ticket.password });
     else if (as === 'newer') await this.#dial(client, ticket, 2n ** 60n);
     else {
       await this.#dial(client, { sessionId: ticket.sessionId, password: Buffer.alloc(16, 7) });

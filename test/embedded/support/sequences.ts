@@ -3,7 +3,7 @@ import type { AclItem, Item, Request } from './request.ts';
 
 export type Step = { readonly session: number } & (
   | { readonly does: 'requests'; readonly requests: readonly Request[] }
-  | { readonly does: 'reconnect'; readonly as: 'owner' | 'thief' | 'stranger' | 'newer' }
+  | { readonly does: 'reconnect'; readonly as: 'owner' | 'thief' | 'unknown' | 'newer' }
   | { readonly does: 'break'; readonly with: string }
 );
 
@@ -379,7 +379,7 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
         'owner' as const,
         'owner' as const,
         'thief' as const,
-        'stranger' as const,
+        'unknown' as const,
         'newer' as const,
       ),
     }),
