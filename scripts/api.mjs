@@ -1,5 +1,5 @@
-// npm run api: writes the public declarations of dist to api/. With --check it writes nothing, and fails where that
-// would change them.
+// npm run api: writes the public declarations of dist to api/. With --check it writes nothing, and fails if the
+// declarations differ.
 import { Extractor, ExtractorConfig } from '@microsoft/api-extractor';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from './bootstrap.mjs';
 
-// Stay on 7.x: api-extractor 8.0.0 is older than 7, whatever its number says, and brings TypeScript 3.1.
+// Stay on 7.x: despite its number, api-extractor 8.0.0 is older than 7, and brings TypeScript 3.1.
 const isCheck = process.argv.includes('--check');
 const folder = mkdtempSync(join(tmpdir(), 'api-'));
 const reports = { 'zookeeper-fair-lock': 'dist/index.d.ts', testing: 'dist/testing/index.d.ts' };
@@ -42,11 +42,11 @@ function configFor(report, entryPoint) {
         compilerMessageReporting: { default: { logLevel: 'error' } },
         extractorMessageReporting: {
           default: { logLevel: 'error' },
-          // Whatever is exported is public, and whether it is documented is for typedoc to say: no tags for this tool.
+          // Every export is public, and typedoc checks if it is documented. So this tool needs no tags.
           'ae-missing-release-tag': { logLevel: 'none' },
           'ae-undocumented': { logLevel: 'none' },
         },
-        // TSDoc is stricter than the docstrings here, which are typedoc's: examples without fences, @default.
+        // TSDoc is stricter than typedoc: it refuses examples without fences, and @default.
         tsdocMessageReporting: { default: { logLevel: 'none' } },
       },
     },

@@ -20,7 +20,7 @@ describe('an application that is built, tested or run by other tools', function 
     this.timeout(300_000);
     ({ connectString: servers } = await sharedZooKeeper());
     consumer = await Consumer.install(...tools);
-    // Bun's own package needs its script, which links the program that another package of it has brought.
+    // Bun's package needs its install script, which links the program of another package.
     await run(process.execPath, ['install.js'], consumer.pathOf('node_modules/bun'));
     consumer.write('app.mjs', lockByImport);
     consumer.write('app.cjs', lockByRequire);
@@ -45,7 +45,7 @@ describe('an application that is built, tested or run by other tools', function 
       });
     `;
 
-    it('locks in tests that are CommonJS, which is its default', async () => {
+    it("locks in CommonJS tests, Jest's default", async () => {
       consumer.write('jest/package.json', '{}');
       consumer.write(
         'jest/lock.test.js',
@@ -54,7 +54,7 @@ describe('an application that is built, tested or run by other tools', function 
       await jest([], 'lock.test.js');
     });
 
-    it('locks in tests that are ES modules, with its flag, and imports and requires one copy', async () => {
+    it("locks in tests that are ES modules, with Jest's flag, and imports and requires one copy", async () => {
       consumer.write('jest/package.json', '{}');
       const both = `
         import { createRequire } from 'node:module';
@@ -66,7 +66,7 @@ describe('an application that is built, tested or run by other tools', function 
       await jest(['--experimental-vm-modules'], 'lock.test.mjs');
     });
 
-    /** Fails where a test fails, where there is none, and where something keeps Jest from ending. */
+    /** Fails if a test fails, if there is no test, or if something keeps Jest from ending. */
     async function jest(nodeOptions: readonly string[], file: string): Promise<void> {
       const globals = JSON.stringify({ servers, path: testPath('jest') });
       const args = [
@@ -125,10 +125,10 @@ describe('an application that is built, tested or run by other tools', function 
 
       it('requires the package and locks', () => runs('app.cjs', 'bigint'));
 
-      it('imports and requires the package in one process, and gets one copy of it', () =>
+      it('gets one copy of the package if one process imports and requires it', () =>
         runs('both.mjs', 'isReentrant: true, different: '));
 
-      it('has listeners that are no owners of the lock', () => runs('listen.mjs', '[false,false]'));
+      it('calls listeners that do not own the lock', () => runs('listen.mjs', '[false,false]'));
 
       async function runs(file: string, line: string): Promise<void> {
         const [command = '', ...args] = toolCommand(start).split(' ');

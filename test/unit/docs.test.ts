@@ -16,12 +16,12 @@ describe('the documentation', () => {
   for (const page of pages) {
     const text = readFileSync(join(root, page), 'utf8');
 
-    it(`${page} names no program and no test that is not there`, () => {
+    it(`${page} names only programs and tests that exist`, () => {
       const named = [...text.matchAll(/`((?:examples|test)\/[\w./-]+\.ts)`/g)].map(([, path = '']) => path);
       expect(named.filter((path) => !existsSync(join(root, path)))).to.deep.equal([]);
     });
 
-    it(`${page} links to no file that is not there`, () => {
+    it(`${page} links only to files that exist`, () => {
       const links = [...text.matchAll(/\]\(([^)#\s]+)[^)]*\)/g)]
         .map(([, link = '']) => link)
         .filter((link) => !/^\w+:/.test(link));
