@@ -135,7 +135,11 @@ function checkDecision(decision: unknown): RetryDecision {
   if (retry === false) return { retry };
   if (retry !== true)
     throw new TypeError(
-      expected('the result of retryPolicy.allowRetry', '{ retry: false } or { retry: true, sleepMs: number }', decision),
+      expected(
+        'the result of retryPolicy.allowRetry',
+        '{ retry: false } or { retry: true, sleepMs: number }',
+        decision,
+      ),
     );
   expectDuration('sleepMs of the retry policy', sleepMs);
   return { retry, sleepMs };

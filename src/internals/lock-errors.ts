@@ -109,7 +109,8 @@ export type LossReason =
 
 const lossTexts: Record<LossReason, string> = {
   'session-expired': 'the server expired its session',
-  'session-deadline': 'no server answered its session in time, so the servers may have granted the lock to another client',
+  'session-deadline':
+    'no server answered its session in time, so the servers may have granted the lock to another client',
   'node-deleted': 'another client deleted its znode',
   forced: 'another client released it by force',
   'lease-expired': 'its lease ended without a renewal',

@@ -98,7 +98,10 @@ describe('renewing a lease', () => {
       await observer.remove(hold.path);
       await aborted(hold.signal);
       expect(() => hold.renew(3_000))
-        .to.throw(LockLostError, /renewed for 3000 ms, because it ended [\d.]+ ms ago: .*another client deleted its znode/)
+        .to.throw(
+          LockLostError,
+          /renewed for 3000 ms, because it ended [\d.]+ ms ago: .*another client deleted its znode/,
+        )
         .and.to.include({ reason: 'node-deleted' });
     });
 
