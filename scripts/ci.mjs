@@ -27,6 +27,8 @@ try {
   await step('npm run lint', 'npm', ['run', 'lint']);
   await step('npm run format:check', 'npm', ['run', 'format:check']);
   await step('npm run api -- --check', 'npm', ['run', 'api', '--', '--check']);
+  await step('npm run prose', 'npm', ['run', 'prose']);
+  await step('npm run release -- 0.1.0 --dry-run', 'npm', ['run', 'release', '--', '0.1.0', '--dry-run']);
   await step('npm run docs', 'npm', ['run', 'docs']);
   const coverage = join(scratch, 'coverage');
   await suite('npm test', 'npm', ['test'], { NODE_V8_COVERAGE: coverage });
@@ -37,6 +39,7 @@ try {
     coverage,
   ]);
   await suite('npm run test:embedded', 'npm', ['run', 'test:embedded']);
+  await suite('npm run test:docs', 'npm', ['run', 'test:docs']);
   await suite('npm run test:package', 'npm', ['run', 'test:package']);
   await suite('npm run test:examples', 'npm', ['run', 'test:examples']);
   await suite('the tests on Node 24', process.execPath, ['scripts/node-versions.mjs', '24']);
