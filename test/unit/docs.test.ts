@@ -32,7 +32,7 @@ describe('the documentation', () => {
   it('docs/comparison.md has a source for each mark, and a mark for each source', () => {
     const [claims = '', sources = ''] = readFileSync(join(root, 'docs/comparison.md'), 'utf8').split('## Sources');
     const marks = new Set([...claims.matchAll(/\[([A-Z]\d+)\]/g)].map(([, mark = '']) => mark));
-    const listed = new Set([...sources.matchAll(/(?:\| |; )([A-Z]\d+) [|`a-z[]/g)].map(([, mark = '']) => mark));
+    const listed = new Set([...sources.matchAll(/(?:\| |; )([A-Z]\d+) +[|`a-z[]/g)].map(([, mark = '']) => mark));
     expect([...marks].sort()).to.deep.equal([...listed].sort());
   });
 });
