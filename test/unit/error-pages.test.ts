@@ -28,7 +28,7 @@ describe('docs/errors.md', () => {
         ([, number = '', name = '']) => [name, `−${number}`] as const,
       ),
     );
-    const shown = sectionsOf("ZooKeeper's own codes");
+    const shown = sectionsOf('ZooKeeper codes');
     expect(shown).to.have.lengthOf.above(5);
     for (const { name, text } of shown) expect(text, name).to.contain(`**Number:** ${known.get(name)}\n`);
   });
