@@ -2,6 +2,18 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { AuthFailedError, ClientClosedError, SessionExpiredError } from '../../src/client/client-errors.ts';
+import {
+  DeadlockError,
+  ForeignNodeError,
+  LockLostError,
+  LockTimeoutError,
+  SequenceOverflowError,
+  type LossReason,
+} from '../../src/internals/lock-errors.ts';
+import type { KnownAtTimeout } from '../../src/internals/timeout-text.ts';
+import { LimitMismatchError } from '../../src/semaphore/limit-mismatch-error.ts';
+import { ForeignDataError } from '../../src/weighted/foreign-data-error.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (file: string): string => readFileSync(join(root, file), 'utf8');
@@ -28,7 +40,7 @@ describe('docs/errors.md', () => {
         ([, number = '', name = '']) => [name, `−${number}`] as const,
       ),
     );
-    const shown = sectionsOf("ZooKeeper's own codes");
+    const shown = sectionsOf('ZooKeeper codes');
     expect(shown).to.have.lengthOf.above(5);
     for (const { name, text } of shown) expect(text, name).to.contain(`**Number:** ${known.get(name)}\n`);
   });
@@ -38,6 +50,11 @@ describe('docs/errors.md', () => {
       expect(text, name).to.match(/\*\*(Meaning|Cause):\*\*/);
       expect(text, name).to.match(/\n```\n\S/);
     }
+  });
+
+  it('shows messages as the code makes them', () => {
+    const shown = new Set([...page.matchAll(/\n```\n(.+)\n```/g)].map(([, message = '']) => anonymous(message)));
+    for (const { name, message } of messages()) expect(shown, name).to.include(anonymous(message));
   });
 
   it('names the class of each code', () => {
@@ -50,6 +67,51 @@ describe('docs/errors.md', () => {
     }
   });
 });
+
+/** The errors that need no server. */
+function messages(): Error[] {
+  const path = '/locks/orders/42';
+  const timedOut = (known: KnownAtTimeout): Error => new LockTimeoutError(path, 200, 'acquired', known);
+  const here = { path: `${path}/${znode}`, sessionId: '0x1', host: 'vm', pid: 1, queuedSince: undefined };
+  const holder = { ...here, heldSince: new Date() };
+  const losses = ['session-deadline', 'session-expired', 'node-deleted', 'forced', 'client-closed'] as const;
+  return [
+    timedOut({
+      reason: 'contention',
+      position: 1,
+      holder: { ...here, host: 'worker-3', pid: 4711, heldSince: undefined, queuedSince: new Date() },
+    }),
+    timedOut({ reason: 'no-answer', silence: { forMs: 1_234, why: 'connect ECONNREFUSED 127.0.0.1:2181' } }),
+    timedOut({ reason: 'held-by-this-process', position: 1, holder }),
+    timedOut({ reason: 'held-by-this-flow', inFlow: 'the same', holder }),
+    new LockTimeoutError('/locks/catalogue', 200, 'acquired', {
+      reason: 'held-by-this-flow',
+      inFlow: 'an upgrade',
+      holder,
+    }),
+    ...losses.map((reason: LossReason) => new LockLostError(`${path}/${znode}`, reason)),
+    new SessionExpiredError('0xa203cd7e660001'),
+    new DeadlockError(path),
+    new DeadlockError('/locks/catalogue', 'an upgrade'),
+    new ClientClosedError(`the lock ${path} cannot be acquired`),
+    new AuthFailedError('127.0.0.1:2181', ['digst']),
+    new ForeignNodeError('/locks/a', ['b']),
+    new ForeignDataError('/locks/weighted', Buffer.from('my own data')),
+    new LimitMismatchError('/semaphores/x', 2, 3, 4_002),
+    new SequenceOverflowError(path, '_c_0b7e49a2-4c7e-4a53-9d0d-6f1d2f1a9c11-lock--2147483648'),
+  ];
+}
+
+const znode = '_c_24fbea0a-aed6-4c73-9226-c5d2af4d6939-lock-0000000002';
+
+/** Without what differs from run to run. */
+function anonymous(message: string): string {
+  return message
+    .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '<uuid>')
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
+    .replaceAll(/0x[0-9a-f]+/g, '<session>')
+    .replaceAll(/\d+(\.\d+)?/g, '<number>');
+}
 
 interface Section {
   readonly name: string;
