@@ -81,7 +81,7 @@ function grantLine(count: number, entry: Entry, handOver: number | undefined, qu
     `waited ${milliseconds(entry.askedAt, entry.grantedAt).toFixed(0).padStart(4)} ms`,
     handOver === undefined ? 'no hand-over       ' : `hand-over ${handOver.toFixed(1).padStart(5)} ms`,
     longest === undefined ? 'nobody waits' : `${queue.length} wait, longest ${nameOf(longest)}`,
-    ...(entry.metSomebody ? ['ANOTHER JOB IS INSIDE'] : []),
+    ...(entry.metAnotherJob ? ['ANOTHER JOB IS INSIDE'] : []),
   ].join('  ');
 }
 

@@ -22,7 +22,7 @@ export interface Entry extends Ask {
   /** The znode that stands for the hold. */
   readonly path: string;
   /** True if the marker of another job was already there. */
-  readonly metSomebody: boolean;
+  readonly metAnotherJob: boolean;
 }
 
 /** A job from its ask to the moment when it called `release()`. */

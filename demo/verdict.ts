@@ -19,7 +19,7 @@ export function judge(visits: readonly Visit[], planned: number, tookMs: number)
     jobs: visits.length,
     planned,
     overlaps: countOverlaps(visits),
-    meetings: visits.filter(({ metSomebody }) => metSomebody).length,
+    meetings: visits.filter(({ metAnotherJob }) => metAnotherJob).length,
     orderKept: isOrderKept(visits),
     medianWaitMs: median(visits.map(({ askedAt, grantedAt }) => milliseconds(askedAt, grantedAt))),
     medianHandOverMs: median(handOversOf(visits)),

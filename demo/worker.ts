@@ -77,7 +77,7 @@ function doJob({ worker, mutex, marker }: Work): (job: Job) => Promise<void> {
 async function visit(hold: Hold, ask: Ask, holdMs: number, marker: Marker): Promise<void> {
   const grantedAt = now();
   const isAlone = marker.enter();
-  const entry: Entry = { ...ask, grantedAt, token: hold.fencingToken, path: hold.path, metSomebody: !isAlone };
+  const entry: Entry = { ...ask, grantedAt, token: hold.fencingToken, path: hold.path, metAnotherJob: !isAlone };
   tell({ is: 'granted', entry });
   try {
     await delay(holdMs, undefined, { signal: AbortSignal.any([hold.signal, stopping.signal]) }).catch(() =>

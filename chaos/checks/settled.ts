@@ -18,8 +18,8 @@ export function settled(history: History): Violation[] {
 }
 
 /**
- * False for a process that died, because its death is reported once and not for each of its promises. False for peers,
- * because this library cannot answer for them.
+ * False for a killed process, which cannot settle its promises. False for a process that died by itself, because its
+ * death is reported once and not for each of its promises. False for peers, because this library cannot answer for them.
  */
 function isAccountable({ isPeer, killedAt, leftAt, succeededAt }: Incarnation): boolean {
   return !isPeer && killedAt === undefined && (leftAt !== undefined || succeededAt === undefined);

@@ -63,7 +63,7 @@ describe('a peer in a history', () => {
     expect(script.findings).to.deep.equal([]);
   });
 
-  it("counts like a stopped or killed process for this library: claims of this library after the peer's end are valid", () => {
+  it('claims nothing after it was stopped, so a client of this library may hold the lock then', () => {
     const script = mixed()
       .fault('stop-client', 'j1', 1_100, 9_000)
       .peer('j1', 'y', { call: 990, granted: 1_000, looks: [1_001], until: 9_100, token: 10 });
@@ -124,7 +124,7 @@ describe('a peer in a history', () => {
     expect(after(19)).to.deep.equal(['tokens']);
   });
 
-  it('is the next owner if this library writes once more', () => {
+  it('counts as the next owner if a client of this library writes with an older token', () => {
     const script = mixed()
       .fault('stop-client', 'c1', 1_150, 6_500)
       .hold('c1', 'x', { call: 990, granted: 1_000, token: 10 })

@@ -8,7 +8,7 @@ function ask(worker: number, job: number, askedMs: number): Ask {
 
 function enter(asked: Ask, grantedMs: number): Entry {
   const path = `/demo/jobs/_c_00000000-0000-4000-8000-000000000000-lock-${String(asked.job).padStart(10, '0')}`;
-  return { ...asked, grantedAt: BigInt(grantedMs * 1e6), token: BigInt(100 + asked.job), path, metSomebody: false };
+  return { ...asked, grantedAt: BigInt(grantedMs * 1e6), token: BigInt(100 + asked.job), path, metAnotherJob: false };
 }
 
 function leave(entry: Entry, leftMs: number): Visit {
@@ -71,7 +71,7 @@ describe("the demo's board", () => {
 
   it('marks a job that was not alone', () => {
     const board = boardOfThree();
-    board.granted({ ...one, metSomebody: true });
+    board.granted({ ...one, metAnotherJob: true });
     expect(board.lines().join()).to.match(/ANOTHER JOB IS INSIDE$/);
   });
 

@@ -20,7 +20,7 @@ function visit(job: number, { asked = 0, granted, left }: Times): Visit {
     leftAt: nanoseconds(left),
     token: BigInt(100 + job),
     path: `/demo/jobs/_c_00000000-0000-4000-8000-000000000000-lock-${String(job).padStart(10, '0')}`,
-    metSomebody: false,
+    metAnotherJob: false,
   };
 }
 
@@ -160,7 +160,7 @@ describe("the demo's verdict", () => {
     it('is false after a missing job, an overlap, a meeting, or a broken order', () => {
       expect(isGood(judge(oneAfterAnother, 4, 70))).to.equal(false);
       expect(isGood(judge([first, second, { ...third, grantedAt: second.grantedAt + 1n }], 3, 70))).to.equal(false);
-      expect(isGood(judge([first, second, { ...third, metSomebody: true }], 3, 70))).to.equal(false);
+      expect(isGood(judge([first, second, { ...third, metAnotherJob: true }], 3, 70))).to.equal(false);
       expect(isGood(judge([first, third, { ...second, token: 1n }], 3, 70))).to.equal(false);
     });
   });
@@ -190,7 +190,7 @@ describe("the demo's verdict", () => {
     });
 
     it('prints the failures', () => {
-      const swapped = { ...second, token: first.token, grantedAt: first.leftAt - 1n, metSomebody: true };
+      const swapped = { ...second, token: first.token, grantedAt: first.leftAt - 1n, metAnotherJob: true };
       const lines = table(judge([first, swapped], 2, 50))
         .split('\n')
         .map((line) => line.trim());

@@ -64,7 +64,7 @@ describe('a session on an embedded ZooKeeper', () => {
     expect((await PlainSession.open(lab.zk.port, 300, { ...another.ticket, password })).isRefused).to.equal(true);
   });
 
-  it('ends when a test ends it, which only an open session can', async () => {
+  it('ends when expireSession is called, which returns true only for an open session', async () => {
     const session = await PlainSession.open(lab.zk.port, 5_000);
     expect(lab.zk.expireSession(session.id)).to.equal(true);
     await session.closed;

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { ownerData, ownerIn, thisOwner } from '../../src/internals/lock-owner.ts';
 
 describe('the owner of a lock', () => {
-  it('is read from its own data as the owner itself sees it', () => {
+  it('is read from its data, and equals the owner as it sees itself', () => {
     expect(ownerIn(ownerData(), '0x1'))
       .to.deep.equal(thisOwner('0x1'))
       .and.to.deep.equal({ host: hostname(), pid: process.pid, sessionId: '0x1' });
