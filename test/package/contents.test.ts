@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
@@ -8,16 +8,18 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const sources = filesOf('src').filter((file) => !file.endsWith('.d.ts'));
 
 describe('the package', () => {
-  it('contains each source file as .js and .d.ts, the package.json that declares CommonJS, README, LICENSE, CHANGELOG, package.json, and nothing else', async () => {
+  it('ships each source file as .js and .d.ts, the guide, the examples, the pages about the project, and nothing else', async () => {
     const modules = sources.map((file) => `dist/${file.replace(/\.ts$/, '')}`);
     const built = modules.flatMap((module) => [`${module}.d.ts`, `${module}.js`]);
+    const project = ['CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json'];
     expect(await packedFiles()).to.have.members([
-      'CHANGELOG.md',
-      'LICENSE',
-      'README.md',
-      'package.json',
-      'dist/package.json',
+      ...project.filter((file) => existsSync(join(root, file))),
+      'dist/package.json', // says that they are CommonJS
       ...built,
+      ...filesOf('docs').map((file) => `docs/${file}`),
+      ...filesOf('examples')
+        .filter((file) => file !== 'tsconfig.json')
+        .map((file) => `examples/${file}`),
     ]);
   });
 

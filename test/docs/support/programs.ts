@@ -28,6 +28,9 @@ const options: ts.CompilerOptions = {
   skipLibCheck: true,
 };
 
+/** The package that some blocks use has no types of its own. */
+const declarations = ['src/zookeeper/node-zookeeper-client.d.ts', 'examples/node-zookeeper-client.d.ts'];
+
 /**
  * Compiles all blocks at once, against the built package. A folder inside the repository is needed, because the
  * programs import the package by its own name.
@@ -36,7 +39,7 @@ export function compile(blocks: readonly Block[], folder: string): Program[] {
   const sources = blocks.map((block, index) => ({ block, file: join(folder, `block-${index}.mts`) }));
   for (const { block, file } of sources) writeFileSync(file, sourceOf(block).text);
   const program = ts.createProgram(
-    sources.map(({ file }) => file),
+    [...sources.map(({ file }) => file), ...declarations.map((file) => join(root, file))],
     options,
   );
   program.emit();
