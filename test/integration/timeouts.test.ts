@@ -155,7 +155,7 @@ describe('the error of an acquire that took too long', () => {
       expect(error).to.include({ reason: 'no-answer', connectionState: 'connected' });
       expect(error.cause)
         .to.be.instanceOf(Error)
-        .with.property('message', `${lab.proxy.connectString} is connected, and silent`);
+        .with.property('message', `${lab.proxy.connectString} is connected, but does not answer`);
     } finally {
       lab.server.resume();
     }
