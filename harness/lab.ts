@@ -52,8 +52,7 @@ export interface Lab {
  * const lab = labOfEachTest('grants', { server: 'own', proxy: true, client: { sessionTimeoutMs: 2_000 } });
  */
 export function labOfEachTest(name: string, options: LabOptions = {}): Lab {
-  if (options.proxy && !options.server)
-    throw new TypeError('A proxy needs a server of the suite’s own: set `server`');
+  if (options.proxy && !options.server) throw new TypeError('A proxy needs a server of the suite’s own: set `server`');
   const lab = new OpenLab(name, options);
   before(() => lab.startServer());
   beforeEach(() => lab.open());

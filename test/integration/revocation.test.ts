@@ -506,7 +506,7 @@ describe('revocation', () => {
       expect(await lab.observer.children(theirs.path)).to.deep.equal([]);
     });
 
-    it('that is held, by forceRelease: the hold is lost, and local waiters queue up behind the others', async () => {
+    it('that is held, by forceRelease: the hold is lost, and local waiters queue up last', async () => {
       const { mutex, theirs, path } = await idle('taken');
       const events: string[] = [];
       const hold = await mutex.acquire();

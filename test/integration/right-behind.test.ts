@@ -10,7 +10,7 @@ const heartbeats = new Set(['multi', 'sync', 'ping', 'connect']);
 
 const sequenceOf = (path: string): number => Number(path.slice(-10));
 
-describe('a znode directly behind another znode of this process', () => {
+describe('a znode behind one of its process', () => {
   const lab = labOfEachTest('right-behind', { server: 'own', proxy: true, client: { sessionTimeoutMs: 20_000 } });
 
   const requests = (): string[] =>
@@ -143,7 +143,7 @@ describe('a znode directly behind another znode of this process', () => {
     expect(await next.release()).to.equal('released');
   });
 
-  it('needs a list after a reconnect, because the holder’s event may precede that of its own znode', async () => {
+  it('needs a list after a reconnect: the holder’s event may come before its own', async () => {
     const { ours, theirs } = await mutexes('reconnect');
     const hold = await ours.acquire();
     const waiting = ours.acquire();
@@ -168,7 +168,7 @@ describe('a znode directly behind another znode of this process', () => {
     expect(await next.release()).to.equal('released');
   });
 
-  it('needs a list after a reconnect, because a backup that was restored gives the same numbers again', async function () {
+  it('needs a list, because a backup that was restored gives the same numbers again', async function () {
     this.timeout(60_000);
     const { ours } = await mutexes('restored');
     const { server } = lab;

@@ -12,7 +12,7 @@ interface Seen {
   readonly released: Promise<string>;
 }
 
-describe('during the end of a session', () => {
+describe('at the end of a session', () => {
   const lab = labOfEachTest('session-end');
 
   const ends: Record<string, () => Promise<void>> = {
@@ -54,7 +54,7 @@ describe('during the end of a session', () => {
       expect(events).to.deep.equal(['lost', 'lost', 'lost']);
     });
 
-    it(`withLock rejects with the loss, not NotOwnedError, after a listener released: ${cause}`, async () => {
+    it(`withLock rejects with the loss after a listener released: ${cause}`, async () => {
       const first = await new InterProcessMutex(lab.client, testPath('first')).acquire();
       const second = new InterProcessMutex(lab.client, testPath('second'));
       let error: Promise<Error> | undefined;

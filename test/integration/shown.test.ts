@@ -29,7 +29,7 @@ const everything = { depth: Infinity, showHidden: true, maxArrayLength: null, ma
 
 const json = (value: unknown): Record<string, unknown> => JSON.parse(JSON.stringify(value)) as Record<string, unknown>;
 
-describe('the output of console.log and JSON.stringify', () => {
+describe('the output of console.log and JSON', () => {
   const lab = labOfEachTest('shown', {
     client: { auth: [{ scheme: 'digest', credentials }], sessionTimeoutMs: 10_000 },
   });

@@ -353,7 +353,7 @@ describe('a sticky lock', () => {
     expect(ticks).to.equal(3);
   });
 
-  describe('with a tryAcquire of its own process', () => {
+  describe('with a local tryAcquire', () => {
     /** The result of the try after this turn of the event loop and two more. */
     const soon = async (trying: Promise<Hold | undefined>): Promise<Hold | 'waits' | undefined> => {
       const turns = (async (): Promise<'waits'> => {

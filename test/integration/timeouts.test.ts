@@ -13,7 +13,7 @@ import { labOfEachTest } from '../../harness/lab.ts';
 import { reached } from '../../harness/reached.ts';
 import { rejection, until } from '../../harness/until.ts';
 
-describe('the error of an acquire that timed out', () => {
+describe('a timeout error', () => {
   const lab = labOfEachTest('timeouts', { server: 'own', proxy: true, client: { sessionTimeoutMs: 30_000 } });
 
   const late = async (acquiring: Promise<unknown>): Promise<LockTimeoutError> => {

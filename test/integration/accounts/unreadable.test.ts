@@ -6,7 +6,7 @@ import { aborted, rejection, until } from '../../../harness/until.ts';
 import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
 import { account, anyone, creatorOnly, digest, permission, type Account } from '../../../harness/account.ts';
 
-describe('two accounts that share a lock but may not read each other’s znodes', () => {
+describe('accounts that may not read each other’s znodes', () => {
   let path: string;
   let outside: Account;
   let alice: Account;
@@ -131,7 +131,7 @@ describe('a server whose root znode is closed', () => {
     expect(await hold.release()).to.equal('released');
   });
 
-  it('with a lock that forbids deleting: the release settles at the deadline, and close() removes the znode', async () => {
+  it('with a lock that forbids deleting: release settles in time, close() deletes', async () => {
     await using outside = await account(server.connectString);
     await outside.create('/app/undeletable', [anyone(permission.create, permission.read)]);
     const warnings: string[] = [];

@@ -36,7 +36,7 @@ class Emitted {
 const asksForNewSession = ({ body }: Frame): boolean => body.readBigInt64BE(16) === 0n;
 const isConnect = (frame: Frame): boolean => frame.from === 'client' && frame.op === 'connect';
 
-describe('servers that come back with older data', function () {
+describe('servers with older data', function () {
   this.timeout(30_000);
   let server: ZooKeeperServer;
 
@@ -107,7 +107,7 @@ describe('servers that come back with older data', function () {
     );
   });
 
-  it('(restored from a backup) replace the session of a waiter, and close the old session of the backup', async () => {
+  it('(restored from a backup) replace the session of a waiter, and close the old session', async () => {
     await using holder = await LockClient.connect(server.connectString, { sessionTimeoutMs });
     await using client = await LockClient.connect(server.connectString, { sessionTimeoutMs });
     const path = testPath('backup');
@@ -142,7 +142,7 @@ describe('servers that come back with older data', function () {
   });
 });
 
-describe('a server that refuses a session without a reply, and has no older data,', function () {
+describe('a server that refuses without a reply', function () {
   this.timeout(30_000);
   let server: ZooKeeperServer;
   let proxy: ZkProxy;
@@ -181,7 +181,7 @@ describe('a server that refuses a session without a reply, and has no older data
       .filter((line) => /^0x[0-9a-f]+$/.test(line));
   };
 
-  it('grants trial sessions, which are closed, and the old one goes on with its waiters in place', async () => {
+  it('grants trial sessions, and the old one goes on with its waiters in place', async () => {
     await using holder = await LockClient.connect(server.connectString, { sessionTimeoutMs: 20_000 });
     const path = testPath('refused');
     const held = await new InterProcessMutex(holder, path).acquire();
@@ -225,7 +225,7 @@ describe('a server that refuses a session without a reply, and has no older data
     await hold.release();
   });
 
-  it('gets a trial session after the session timeout, then with longer and longer pauses of at most that timeout', async () => {
+  it('gets trial sessions after a session timeout, with longer and longer pauses', async () => {
     const refusedAt = performance.now();
     refuse();
     await proxy.seen(isProbe, 1);

@@ -27,7 +27,7 @@ const request = new AsyncLocalStorage<string>();
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-describe('application code that the library calls', () => {
+describe('a callback of the application', () => {
   const lab = labOfEachTest('application-code', { client: 'none' });
   /** The contexts that each call saw: none are allowed. */
   const calls = new Map<string, string[]>();
@@ -136,7 +136,7 @@ describe('application code that the library calls', () => {
     expect(Object.fromEntries([...calls].filter(([, seen]) => seen.length > 0))).to.deep.equal({});
   });
 
-  it('does not share the lock of the job that connected the client: a listener and the job take turns', async () => {
+  it('does not share the lock of the job that connected the client', async () => {
     const proxy = await startProxy(Number(lab.connectString.split(':').at(-1)));
     const path = testPath('listener-and-job');
     const section = new CriticalSection(new InterProcessMutex(await lab.connect(), path), 2);
@@ -167,7 +167,7 @@ describe('application code that the library calls', () => {
     expect(section).to.deep.include({ visits: 2, most: 1 });
   });
 
-  it('keeps no request’s context alive whose signal ends a wait or that releases, while no server answers', async () => {
+  it('keeps no context of a request alive that aborts or releases, while no server answers', async () => {
     const proxy = await startProxy(Number(lab.connectString.split(':').at(-1)));
     const stores = new AsyncLocalStorage<object>();
     const path = testPath('given-up');

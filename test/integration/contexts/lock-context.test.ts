@@ -81,7 +81,7 @@ describe('a job that starts the next job', () => {
 
   for (const [how, run] of Object.entries(ways)) {
     for (const overlap of [0, 1, 5]) {
-      it(`by ${how} is collected after it has ended, however long the chain, with ${overlap} others still running`, async () => {
+      it(`by ${how} is collected after its end, with ${overlap} others running`, async () => {
         expect(await firstAtTheEndOfAChain(run, overlap)).to.equal(undefined);
       });
     }

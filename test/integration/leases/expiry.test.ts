@@ -65,7 +65,7 @@ describe('a lease', () => {
     expect(order).to.deep.equal(['aborted', 'granted', 'granted']);
   });
 
-  it('ends the hold at the first look after a stall, before any timer has run', async () => {
+  it('ends the hold when it is first read after a stall, before any timer has run', async () => {
     const { client, mutex } = lab;
     const hold = await mutex.acquire({ leaseMs: 5_000 });
     const { signal } = hold;

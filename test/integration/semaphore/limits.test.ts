@@ -39,7 +39,7 @@ describe('the limit of a semaphore', () => {
       await returnAll([first, second]);
     });
 
-    it('shrinks: holders keep their leases, and a waiter is granted when fewer are left', async () => {
+    it('shrinks: holders keep their leases, and a waiter is granted with fewer left', async () => {
       await setCount(lab.client, count, 2);
       const [first, second] = await shared().acquireMany(2);
       await setCount(lab.client, count, 1);
@@ -104,7 +104,7 @@ describe('the limit of a semaphore', () => {
     await (await semaphoreOf(lab.client, lab.path, 3).acquire()).release();
   });
 
-  describe('below the number of leases of other clients', () => {
+  describe('below the leases in use', () => {
     let shortSession: LockClient;
 
     beforeEach(async () => {
@@ -130,7 +130,7 @@ describe('the limit of a semaphore', () => {
       await returnAll(theirs);
     });
 
-    it('is no error if the surplus belongs to a process that died, and ends with its session', async function () {
+    it('is no error if the surplus belongs to a process that died', async function () {
       this.timeout(30_000);
       const server = await sharedZooKeeper();
       await using proxy = await startProxy(Number(server.connectString.split(':').at(-1)));

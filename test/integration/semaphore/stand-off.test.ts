@@ -9,7 +9,7 @@ import { crowd, isEmpty, returnAll, semaphoreOf, waits } from '../../../harness/
 
 const standstillMs = 1_500;
 
-describe('a call with one lease that waits for another', () => {
+describe('acquireMany with a part of its leases', () => {
   const lab = labOfEachTest('stand-off');
 
   /** Creates a lease of one session, as Java does. */
@@ -20,7 +20,7 @@ describe('a call with one lease that waits for another', () => {
     return value.path;
   };
 
-  it('gives way to a session that has the other lease and waits behind it, and gets both in the end', async () => {
+  it('gives way to a session that has the other one, and gets both in the end', async () => {
     const gate = await semaphoreOf(lab.other, lab.path, 2).acquire();
     const java = await takeAsJava();
     await gate.release();
@@ -36,7 +36,7 @@ describe('a call with one lease that waits for another', () => {
     await isEmpty(lab.observer, lab.path);
   });
 
-  describe('judges the stand-off:', () => {
+  describe('in a stand-off', () => {
     let clock: ManualClock;
     let standOff: StandOff;
 
@@ -60,7 +60,7 @@ describe('a call with one lease that waits for another', () => {
     };
     const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-    it('never gives way to a client of this library, because that client has all leases that it wants', async () => {
+    it('never gives way to a client of this library', async () => {
       const theirs = await semaphoreOf(lab.other, lab.path, 2).acquire();
       const turn = await new InterProcessMutex(lab.client, `${lab.path}/locks`).acquire();
       const behind = semaphoreOf(lab.other, lab.path, 2).acquire();

@@ -7,7 +7,7 @@ import { answered, once, sent } from '../../../harness/frame-matches.ts';
 import { reached } from '../../../harness/reached.ts';
 import { crowd, isEmpty, returnAll, semaphoreOf, waits } from '../../../harness/semaphores.ts';
 
-describe('an acquire of a semaphore that does not wait', () => {
+describe('a semaphore’s tryAcquire', () => {
   const lab = labOfEachTest('try-acquire', { server: 'own' });
   let proxy: ZkProxy;
   let watched: LockClient;
@@ -104,7 +104,7 @@ describe('an acquire of a semaphore that does not wait', () => {
     await queueHead.release();
   });
 
-  it('refuses a folder with children of another kind, by its path below the chroot, and writes nothing', async () => {
+  it('refuses a folder with foreign children, by its path below the chroot, and writes nothing', async () => {
     await using below = await LockClient.connect(`${lab.connectString}${lab.path}`);
     await (await semaphoreOf(below, '/inner', 2).acquire()).release();
     await lab.observer.create(`${lab.path}/inner/leases/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lock-0000000000`);

@@ -11,7 +11,7 @@ import { type Frame } from '../../../harness/zk-proxy.ts';
 const weights = {};
 const withoutWrite = [{ permissions: 1 + 4 + 8, scheme: 'world', id: 'anyone' }];
 
-describe('the claim of a mutex with weights', () => {
+describe('the claim of a weighted mutex', () => {
   const lab = labOfEachTest('weights-claims', { server: 'own', proxy: true });
   let ours: InterProcessMutex;
   let theirs: InterProcessMutex;
@@ -54,7 +54,7 @@ describe('the claim of a mutex with weights', () => {
   const queueReaches = (count: number): Promise<void> =>
     until(`${count} znodes are in the queue`, async () => (await lab.observer.children(lab.path)).length === count);
 
-  it('is preceded by a watch on the own znode at once, if the predecessor belongs to another process', async () => {
+  it('is preceded by a watch on the own znode at once, if the predecessor is of another process', async () => {
     const holder = await theirs.acquire();
     const before = theirs.acquire();
     await queueReaches(2);

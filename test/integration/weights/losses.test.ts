@@ -7,7 +7,7 @@ import { isEmpty, lineUp } from './support.ts';
 
 const weights = {};
 
-describe('a mutex with weights after a loss:', () => {
+describe('a weighted mutex:', () => {
   const lab = labOfEachTest('weights-losses');
 
   const mutexOf = (client: LockClient): InterProcessMutex => new InterProcessMutex(client, lab.path, { weights });

@@ -7,7 +7,7 @@ import { type Frame } from '../../../harness/zk-proxy.ts';
 
 const weights = {};
 
-describe('a mutex with weights on a broken connection:', () => {
+describe('a weighted mutex on a broken connection:', () => {
   const lab = labOfEachTest('weights-wire', { server: 'own', proxy: true, client: { sessionTimeoutMs: 4_000 } });
 
   beforeEach(async () => (await new InterProcessMutex(lab.client, lab.path, { weights }).acquire()).release());
@@ -19,7 +19,7 @@ describe('a mutex with weights on a broken connection:', () => {
       frame.from === side && frame.op === 'multi' && (frame.path ?? '').startsWith(`${lab.path}/`);
 
   for (const action of ['cut', 'cut-inside'] as const) {
-    it(`a claim with a lost reply (${action}) is found again, and holds with the token of its transaction`, async () => {
+    it(`a claim with a lost reply (${action}) is found again, and gives its token`, async () => {
       const before = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
       await before.release();
       lab.proxy.clear();
@@ -66,7 +66,7 @@ describe('a mutex with weights on a broken connection:', () => {
     await hold.release();
   });
 
-  it('a claim whose caller has given up leaves no znode, and the next client gets the lock', async () => {
+  it('a claim whose caller gave up leaves no znode, and the next client holds', async () => {
     const controller = new AbortController();
     once(lab.proxy, isClaim('server'), 'cut');
     const lost = lab.proxy.seen(isClaim('server'));
@@ -81,7 +81,7 @@ describe('a mutex with weights on a broken connection:', () => {
     await until('the queue is empty', async () => (await lab.observer.children(lab.path)).length === 0);
   });
 
-  it('a tryAcquire whose claim has no reply settles, and leaves no znode if it returns undefined', async () => {
+  it('a tryAcquire whose claim has no reply settles, and leaves no znode', async () => {
     once(lab.proxy, isClaim('server'), 'cut');
     const hold = await new InterProcessMutex(lab.client, lab.path, { weights }).tryAcquire();
     await hold?.release();

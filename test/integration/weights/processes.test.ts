@@ -17,7 +17,7 @@ interface Grant {
   readonly weight: number;
 }
 
-describe('a mutex with weights in several processes', () => {
+describe('weights in several processes:', () => {
   let file: string;
 
   beforeEach(() => {
@@ -26,7 +26,7 @@ describe('a mutex with weights in several processes', () => {
 
   afterEach(() => rmSync(join(file, '..'), { recursive: true }));
 
-  it('60 owners of ten weights in 3 processes: each is served, and the limit of overtakes holds', async function () {
+  it('60 owners of ten weights in 3 processes are all served within the limit of overtakes', async function () {
     this.timeout(120_000);
     const { connectString } = await sharedZooKeeper();
     writeFileSync(file, '0');

@@ -6,7 +6,7 @@ import { type Frame } from '../../../harness/zk-proxy.ts';
 
 const weights = {};
 
-describe('the requests of a mutex with weights', () => {
+describe('the requests of a weighted mutex', () => {
   const lab = labOfEachTest('weights-requests', { server: 'own', proxy: true });
   let mutex: InterProcessMutex;
 
@@ -48,7 +48,7 @@ describe('the requests of a mutex with weights', () => {
     });
   });
 
-  it('for the next waiter: one list and one claim; a waiter behind it with the same weight sends nothing', async () => {
+  it('for the next waiter: one list and one claim, and none of the waiter behind it', async () => {
     const hold = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
     const waiting = [mutex.acquire({ weight: 3 }), mutex.acquire({ weight: 3 }), mutex.acquire({ weight: 3 })];
     await queueReaches(4);
@@ -88,7 +88,7 @@ describe('the requests of a mutex with weights', () => {
     await Promise.all(holds);
   });
 
-  it('for a change of the holder: one list of each process, for the first waiters of the other weights', async () => {
+  it('for a change of the holder: one list per process', async () => {
     const hold = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
     const heavy = new InterProcessMutex(lab.other, lab.path, { weights }).acquire({ weight: 10 });
     await queueReaches(2);
@@ -107,7 +107,7 @@ describe('the requests of a mutex with weights', () => {
     await Promise.all(waiting.map((one) => one.then((held) => held.release())));
   });
 
-  it('for a change of the holder with waiters of all ten weights in ten clients: at most 50', async () => {
+  it('for a change of the holder with ten weights in ten clients: at most 50', async () => {
     const clients = await Promise.all(Array.from({ length: 10 }, () => LockClient.connect(lab.proxy.connectString)));
     const hold = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
     const waiting = clients.flatMap((one, index) =>

@@ -141,7 +141,7 @@ describe('another account', () => {
       await undisturbed(open);
     });
 
-    it('creates a znode below it: the holder keeps the lock, the waiter gets it, and a new caller is refused', async () => {
+    it('creates a znode below it: holder and waiter are not affected, a new caller is refused', async () => {
       await visitor.create(`${open.path}/in-the-way`);
       const error = await rejection(new InterProcessMutex(holder.client, open.path).acquire());
       expect(error.code).to.equal('ERR_LOCK_FOREIGN_NODE');
@@ -178,7 +178,7 @@ describe('another account', () => {
       await undisturbed(open);
     });
 
-    it('sets the data repeatedly and then deletes the znodes: their clients react as to a deletion alone', async () => {
+    it('sets the data and then deletes the znodes: the clients react as to a deletion alone', async () => {
       await settingData();
       await visitor.remove(open.waitingPath);
       await until('it waits again', async () => (await visitor.children(open.path)).length === 2);

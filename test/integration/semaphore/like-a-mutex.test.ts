@@ -14,8 +14,8 @@ import { aborted, rejection, until } from '../../../harness/until.ts';
 
 const names = ['queued', 'acquired', 'renewed', 'expired', 'lost', 'released'] as const;
 
-describe('a semaphore, like a mutex,', () => {
-  const lab = labOfEachTest('semaphore-sisters');
+describe('a semaphore like a mutex:', () => {
+  const lab = labOfEachTest('semaphore-like-mutex');
   let semaphore: InterProcessSemaphore;
   beforeEach(() => {
     semaphore = semaphoreOf(lab.client, lab.path, 2);
@@ -27,8 +27,8 @@ describe('a semaphore, like a mutex,', () => {
     return told;
   };
 
-  describe('has withLock, which', () => {
-    it('has a lease while its job runs, returns it afterwards, and returns the job’s result', async () => {
+  describe('withLock', () => {
+    it('holds a lease during its job, and returns the job’s result', async () => {
       let inside = 0;
       const most: number[] = [];
       const results = await Promise.all(
@@ -53,7 +53,7 @@ describe('a semaphore, like a mutex,', () => {
       await isEmpty(lab.observer, lab.path);
     });
 
-    it('rejects if the lease was lost although the job fulfils, and at once if its time has passed', async () => {
+    it('rejects if the lease was lost, and at once if its time has passed', async () => {
       const lost = await rejection(
         semaphore.withLock(async (lease) => {
           await takeAway(lease, lab.observer);
@@ -86,7 +86,7 @@ describe('a semaphore, like a mutex,', () => {
     });
   });
 
-  it('has release(), which returns the oldest lease of the object, or rejects if there is none', async () => {
+  it('release() returns the oldest lease of the object, or rejects if there is none', async () => {
     expect(semaphore.isAcquiredInThisProcess).to.equal(false);
     const [first, second] = [await semaphore.acquire(), await semaphore.acquire()];
     expect(semaphore.isAcquiredInThisProcess).to.equal(true);
@@ -101,7 +101,7 @@ describe('a semaphore, like a mutex,', () => {
     );
   });
 
-  describe('has holders(), which', () => {
+  describe('holders()', () => {
     const paths = async (of: InterProcessSemaphore): Promise<string[]> => (await of.holders()).map(({ path }) => path);
 
     it('are the clients with a lease, in any process, and not the waiters', async () => {
@@ -143,7 +143,7 @@ describe('a semaphore, like a mutex,', () => {
     });
   });
 
-  describe('has events, which', () => {
+  describe('its events', () => {
     it('are acquired, renewed and released for each lease', async () => {
       const told = emitted(semaphore);
       const holds: Hold[] = [];
@@ -158,7 +158,7 @@ describe('a semaphore, like a mutex,', () => {
       expect(told).to.deep.equal(['acquired', 'renewed', 'acquired', 'released', 'released']);
     });
 
-    it('are expired for a lease whose time has passed, and lost for a lease whose znode is gone', async () => {
+    it('are expired for a lease whose time has passed, and lost for a deleted one', async () => {
       const told = emitted(semaphore);
       const errors: unknown[] = [];
       semaphore.on('expired', ({ error }) => errors.push(error)).on('lost', ({ error }) => errors.push(error));
@@ -171,7 +171,7 @@ describe('a semaphore, like a mutex,', () => {
       await returnAll([late, lost]);
     });
 
-    it('are queued, with the position, once for each znode, and only for a call that must wait', async () => {
+    it('are queued with the position, once per znode, only for a call that must wait', async () => {
       const queued: { position: number; path: string }[] = [];
       semaphore.on('queued', (event) => queued.push(event));
       const leases = await semaphore.acquireMany(2);
@@ -214,7 +214,7 @@ describe('a semaphore, like a mutex,', () => {
     });
   });
 
-  describe('has a mutex, which', () => {
+  describe('its mutex', () => {
     it('has holder() and isLocked(), for holders of any process', async () => {
       const [ours, theirs] = [
         new InterProcessSemaphoreMutex(lab.client, lab.path),

@@ -14,7 +14,7 @@ import { isEmpty } from './support.ts';
 
 const weights = {};
 
-describe('a mutex with weights and foreign znodes', () => {
+describe('weights and foreign znodes', () => {
   const lab = labOfEachTest('weights-foreign');
 
   it('and a plain mutex on the same path refuse each other, in either order', async () => {
