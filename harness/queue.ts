@@ -16,7 +16,7 @@ export function queueReaches(mutex: InterProcessMutex, length: number): Promise<
 
 /** Deletes a hold's znode, as another client might. Resolves when the hold's signal has aborted. */
 export async function takeAway(hold: Hold, observer: Observer): Promise<void> {
-  const told = aborted(hold.signal);
+  const loss = aborted(hold.signal);
   await observer.remove(hold.path);
-  await told;
+  await loss;
 }

@@ -208,8 +208,8 @@ describe('the log of a client', () => {
 
     it('leaves the methods and events of a hold unchanged', async () => {
       const mutex = await locksOf(true);
-      const told: unknown[] = [];
-      mutex.on('acquired', ({ hold }) => told.push(hold)).on('released', ({ hold }) => told.push(hold));
+      const emitted: unknown[] = [];
+      mutex.on('acquired', ({ hold }) => emitted.push(hold)).on('released', ({ hold }) => emitted.push(hold));
       const plain = await new InterProcessMutex(await connect(), `${lab.path}-2`).acquire();
       const hold = await mutex.acquire({ leaseMs: 60_000 });
       expect(hold).to.be.instanceOf(plain.constructor);
@@ -222,8 +222,8 @@ describe('the log of a client', () => {
       const { release } = hold;
       expect(await release()).to.equal('released');
       await hold[Symbol.asyncDispose]();
-      expect(told[0]).to.equal(hold);
-      expect(told).to.have.length(2);
+      expect(emitted[0]).to.equal(hold);
+      expect(emitted).to.have.length(2);
       await plain.release();
     });
   });

@@ -277,14 +277,16 @@ describe('readers and writers', () => {
     const [writing, reading] = await lockContext.run(
       async () => [await rw.writeLock.acquire(), await rw.readLock.acquire()] as const,
     );
-    const told = [writing, reading].map((hold) => aborted(hold.signal).then((reason) => (events.push('told'), reason)));
+    const losses = [writing, reading].map((hold) =>
+      aborted(hold.signal).then((reason) => (events.push('aborted'), reason)),
+    );
     const next = theirs.writeLock.acquire().then((hold) => (events.push('granted'), hold));
     await queued(rw.path, 3);
     lab.proxy.silence();
-    for (const reason of await Promise.all(told))
+    for (const reason of await Promise.all(losses))
       expect(reason).to.be.instanceOf(LockLostError).with.property('reason', 'session-deadline');
     const granted = await next;
-    expect(events).to.deep.equal(['told', 'told', 'granted']);
+    expect(events).to.deep.equal(['aborted', 'aborted', 'granted']);
     expect(granted.fencingToken > reading.fencingToken).to.equal(true);
     lab.proxy.speak();
     expect(await Promise.all([writing.release(), reading.release()])).to.deep.equal(['lost', 'lost']);
@@ -296,11 +298,11 @@ describe('readers and writers', () => {
     const { rw } = pair('lost-writer');
     await lockContext.run(async () => {
       const writing = await rw.writeLock.acquire();
-      const told = aborted(writing.signal);
+      const loss = aborted(writing.signal);
       await lab.proxy.refuse();
       await lab.observer.endSession(lab.client);
       await lab.proxy.accept();
-      await told;
+      await loss;
       expect(await rejection(rw.readLock.acquire())).to.be.instanceOf(LockLostError);
       expect(await rejection(rw.readLock.tryAcquire())).to.be.instanceOf(LockLostError);
       await writing.release();

@@ -243,7 +243,7 @@ describe('revocation', () => {
       const stopped = gate();
       const holder = mutex.withLock(async (hold) => {
         const reason = await aborted(hold.signal);
-        events.push('told');
+        events.push('aborted');
         expect(reason).to.be.instanceOf(LockLostError).with.property('reason', 'forced');
         expect(hold.isValid).to.equal(false);
         await queueReaches(theirs, 2);
@@ -262,7 +262,7 @@ describe('revocation', () => {
         .with.property('reason', 'forced');
       expect(await forcing).to.equal('released');
       await (await next).release();
-      expect(events).to.deep.equal(['told', 'stops', 'granted']);
+      expect(events).to.deep.equal(['aborted', 'stops', 'granted']);
       await until('no znode is left', async () => (await lab.observer.children(mutex.path)).length === 0);
     });
 
@@ -270,12 +270,12 @@ describe('revocation', () => {
       const { mutex, theirs } = lock('stubborn');
       const events: string[] = [];
       const hold = await mutex.acquire();
-      hold.signal.addEventListener('abort', () => events.push('told'));
+      hold.signal.addEventListener('abort', () => events.push('aborted'));
       const next = theirs.acquire().then((one) => (events.push('granted'), one));
       await queueReaches(theirs, 2);
       expect(await forceRelease(lab.other, hold.path, { timeoutMs: 500 })).to.equal('deleted');
       const granted = await next;
-      expect(events).to.deep.equal(['told', 'granted']);
+      expect(events).to.deep.equal(['aborted', 'granted']);
       // The session checks no hold any more, although the hold was not released.
       lab.proxy.clear();
       await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'multi' && frame.path === '/');
@@ -312,9 +312,9 @@ describe('revocation', () => {
       const { mutex } = lock('handles');
       await lockContext.run(async () => {
         const holds = [await mutex.acquire(), await mutex.acquire()] as const;
-        const told = holds.map((hold) => aborted(hold.signal));
+        const losses = holds.map((hold) => aborted(hold.signal));
         const forcing = forceRelease(lab.other, holds[0].path);
-        await Promise.all(told);
+        await Promise.all(losses);
         expect(await rejection(mutex.acquire())).to.be.instanceOf(LockLostError);
         expect(await holds[0].release()).to.equal('lost');
         expect(await lab.observer.exists(holds[1].path)).to.equal(true);
@@ -421,9 +421,9 @@ describe('revocation', () => {
 
     it('to a client that has released the lock by force', async () => {
       const hold = await lock('forcer').theirs.acquire({ data: 'owner' });
-      const told = aborted(hold.signal);
+      const loss = aborted(hold.signal);
       const forcing = forceRelease(lab.client, hold.path);
-      await told;
+      await loss;
       expect(await lab.observer.read(hold.path)).to.equal('__FORCE__');
       expect(await shownBy(lab.client, hold)).to.deep.equal(known);
       await hold.release();
@@ -510,7 +510,7 @@ describe('revocation', () => {
       const { mutex, theirs, path } = await idle('taken');
       const events: string[] = [];
       const hold = await mutex.acquire();
-      hold.signal.addEventListener('abort', () => events.push('told'));
+      hold.signal.addEventListener('abort', () => events.push('aborted'));
       const waiting = mutex.acquire().then((one) => (events.push('waiter'), one));
       const next = theirs.acquire().then((one) => (events.push('granted'), one));
       await queueReaches(theirs, 2);
@@ -521,7 +521,7 @@ describe('revocation', () => {
       expect(await forcing).to.equal('released');
       await (await next).release();
       const last = await waiting;
-      expect(events).to.deep.equal(['told', 'granted', 'waiter']);
+      expect(events).to.deep.equal(['aborted', 'granted', 'waiter']);
       expect(last.path).to.not.equal(path);
       await last.release();
     });

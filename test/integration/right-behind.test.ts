@@ -134,9 +134,9 @@ describe('a znode behind one of its process', () => {
     const queuedAt = performance.now();
     await lab.other.session.request(remove(waitingPath));
     await until('the wait is longer than the time without a watch', () => performance.now() - queuedAt > 50);
-    const told = aborted(hold.signal);
+    const loss = aborted(hold.signal);
     await lab.other.session.request(remove(hold.path));
-    await told;
+    await loss;
     const next = await waiting;
     expect(next.path).not.to.equal(waitingPath);
     expect(next.isValid).to.equal(true);
@@ -156,12 +156,12 @@ describe('a znode behind one of its process', () => {
     let arrive = (): void => undefined;
     const delayUntil = new Promise<void>((resolve) => (arrive = resolve));
     lab.proxy.on((frame) => (frame.op === 'watch' && frame.path === waitingPath ? { delayUntil } : undefined));
-    const told = aborted(hold.signal);
+    const loss = aborted(hold.signal);
     await lab.proxy.refuse();
     lab.proxy.cut();
     for (const path of [waitingPath, hold.path]) await lab.other.session.request(remove(path));
     await lab.proxy.accept();
-    await told;
+    await loss;
     arrive();
     const next = await waiting;
     expect(next.path).not.to.equal(waitingPath);

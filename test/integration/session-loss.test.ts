@@ -22,7 +22,7 @@ describe('the loss of a session', () => {
     const path = testPath('expired');
     const mutex = new InterProcessMutex(lab.client, path);
     const hold = await mutex.acquire();
-    const told = aborted(hold.signal);
+    const loss = aborted(hold.signal);
     const states: ConnectionState[] = [];
     lab.client.on('state', (state) => void states.push(state));
     const again = reached(lab.client, 'reconnected');
@@ -30,7 +30,7 @@ describe('the loss of a session', () => {
     await lab.proxy.refuse();
     await lab.observer.endSession(lab.client);
     await lab.proxy.accept();
-    const reason = (await told) as LockLostError;
+    const reason = (await loss) as LockLostError;
     expect(reason).to.be.instanceOf(LockLostError);
     expect(reason.reason).to.equal('session-expired');
     expect(reason.cause)
@@ -76,7 +76,7 @@ describe('the loss of a session', () => {
     const path = testPath('silence');
     const hold = await new InterProcessMutex(lab.client, path).acquire();
     let toldAt = Infinity;
-    const told = aborted(hold.signal).then((reason) => {
+    const loss = aborted(hold.signal).then((reason) => {
       toldAt = performance.now();
       return reason as LockLostError;
     });
@@ -86,7 +86,7 @@ describe('the loss of a session', () => {
     lab.proxy.silence();
     const next = await waiting;
     const grantedAt = performance.now();
-    expect((await told).reason).to.equal('session-deadline');
+    expect((await loss).reason).to.equal('session-deadline');
     expect(toldAt).to.be.lessThan(grantedAt);
     expect(next.fencingToken > hold.fencingToken).to.equal(true);
     lab.proxy.speak();

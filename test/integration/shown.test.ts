@@ -39,12 +39,12 @@ describe('the output of console.log and JSON', () => {
     const { client, mutex, path } = lab;
     const events: LockEvent[] = [];
     client.on('lock', (event) => events.push(event));
-    const told: unknown[] = [];
+    const emitted: unknown[] = [];
     mutex
-      .on('acquired', (event) => told.push(event))
-      .on('lost', (event) => told.push(event))
-      .on('released', (event) => told.push(event))
-      .on('renewed', (event) => told.push(event));
+      .on('acquired', (event) => emitted.push(event))
+      .on('lost', (event) => emitted.push(event))
+      .on('released', (event) => emitted.push(event))
+      .on('renewed', (event) => emitted.push(event));
     const semaphore = new InterProcessSemaphore(client, `${path}-semaphore`, { maxLeases: 3 });
     const semaphoreMutex = new InterProcessSemaphoreMutex(client, `${path}-semaphore-mutex`);
     const rw = new InterProcessReadWriteLock(client, `${path}-rw`);
@@ -74,7 +74,7 @@ describe('the output of console.log and JSON', () => {
       multiHold,
       participant,
       events,
-      told,
+      emitted,
       error,
     };
   }
@@ -175,11 +175,14 @@ describe('the output of console.log and JSON', () => {
 
   it('of events are their fields and holds', async () => {
     const { mutex } = lab;
-    const told: unknown[] = [];
-    mutex.on('acquired', (event) => told.push(event)).on('lost', (event) => told.push(event));
+    const emitted: unknown[] = [];
+    mutex.on('acquired', (event) => emitted.push(event)).on('lost', (event) => emitted.push(event));
     const hold = await mutex.acquire();
     await takeAway(hold, lab.observer);
-    expect(told.map(json)).to.deep.equal([{ hold: json(hold) }, { hold: json(hold), error: json(hold.signal.reason) }]);
+    expect(emitted.map(json)).to.deep.equal([
+      { hold: json(hold) },
+      { hold: json(hold), error: json(hold.signal.reason) },
+    ]);
     await hold.release();
   });
 

@@ -150,11 +150,11 @@ describe('a callback of the application', () => {
             if (state === 'reconnected') mutex.withLock(() => section.visit()).then(resolve, reject);
           });
         });
-        const told = aborted(lost.signal);
+        const loss = aborted(lost.signal);
         await proxy.refuse();
         await lab.observer.endSession(client);
         await proxy.accept();
-        await told;
+        await loss;
         await lost.release();
         const hold = await mutex.acquire();
         await section.visit();
@@ -248,7 +248,7 @@ describe('a callback of the application', () => {
         const pending: Promise<unknown>[] = [];
         const aborters: AbortController[] = [];
         const holds: Hold[] = [];
-        const heard = (caller: string): void => {
+        const recordCall = (caller: string): void => {
           if (innermostContext() !== undefined || request.getStore() !== undefined)
             wrong.push(`${caller} is called in a context`);
           if (mutex?.isOwnedByCurrentContext) wrong.push(`${caller} owns the lock`);
@@ -264,7 +264,7 @@ describe('a callback of the application', () => {
         };
         const listenTo = (hold: Hold): void => {
           holds.push(hold);
-          hold.signal.addEventListener('abort', () => heard('an abort'));
+          hold.signal.addEventListener('abort', () => recordCall('an abort'));
         };
         const play: Record<Step, () => Promise<unknown>> = {
           connect: async () => {
@@ -273,11 +273,13 @@ describe('a callback of the application', () => {
             mutex = new InterProcessMutex(client, path);
           },
           listen: async () => {
-            client?.once('state', () => heard('a state')).once('background', () => heard('a background event'));
+            client
+              ?.once('state', () => recordCall('a state'))
+              .once('background', () => recordCall('a background event'));
             mutex
-              ?.once('lost', () => heard('lost'))
-              .once('acquired', () => heard('acquired'))
-              .once('released', () => heard('released'));
+              ?.once('lost', () => recordCall('lost'))
+              .once('acquired', () => recordCall('acquired'))
+              .once('released', () => recordCall('released'));
           },
           acquire: async () => {
             const hold = await mutex?.acquire({ timeoutMs: 30 }).catch(() => undefined);

@@ -322,15 +322,15 @@ describe('two objects of one lock', () => {
 
   it('each object emits only the events of its own holds', async () => {
     const { mutex } = lab;
-    const told: string[] = [];
+    const log: string[] = [];
     for (const [name, one] of [
       ['outer', mutex],
       ['inner', twin],
     ] as const)
       for (const event of ['acquired', 'released'] as const)
-        one.on(event, ({ hold }) => told.push(`${name} ${event} ${hold.isReentrant}`));
+        one.on(event, ({ hold }) => log.push(`${name} ${event} ${hold.isReentrant}`));
     await mutex.withLock(() => twin.withLock(() => undefined));
-    expect(told).to.deep.equal([
+    expect(log).to.deep.equal([
       'outer acquired false',
       'inner acquired true',
       'inner released true',

@@ -135,9 +135,9 @@ describe('a fault of a semaphore', () => {
     const leases = await semaphore.acquireMany(2);
     const waiting = semaphore.acquire();
     await waits(lab.observer, lab.path, 3);
-    const told = leases.map((lease) => aborted(lease.signal));
+    const losses = leases.map((lease) => aborted(lease.signal));
     await lab.observer.endSession(lab.client);
-    for (const reason of await Promise.all(told))
+    for (const reason of await Promise.all(losses))
       expect(reason).to.be.instanceOf(LockLostError).with.property('reason', 'session-expired');
     const next = await waiting;
     expect([...leases, next].map(({ isValid }) => isValid)).to.deep.equal([false, false, true]);
@@ -166,10 +166,10 @@ describe('a fault of a semaphore', () => {
     const lease = await semaphore.acquire();
     const waiting = [rejection(semaphore.acquire()), rejection(semaphore.acquireMany(1))];
     await crowd(lab.observer, lab.path, { leases: 2, locks: 2 });
-    const told = aborted(lease.signal);
+    const loss = aborted(lease.signal);
     await lab.client.close();
     for (const error of await Promise.all(waiting)) expect(error).to.have.property('code', 'ERR_LOCK_CLIENT_CLOSED');
-    expect(await told).to.have.property('reason', 'client-closed');
+    expect(await loss).to.have.property('reason', 'client-closed');
     await isEmpty(lab.observer, lab.path);
     expect((await rejection(semaphore.acquire())).code).to.equal('ERR_LOCK_CLIENT_CLOSED');
   });

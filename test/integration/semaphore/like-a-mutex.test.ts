@@ -22,9 +22,9 @@ describe('a semaphore like a mutex:', () => {
   });
 
   const emitted = (of: InterProcessSemaphore | InterProcessSemaphoreMutex): string[] => {
-    const told: string[] = [];
-    for (const name of names) of.on(name, () => told.push(name));
-    return told;
+    const log: string[] = [];
+    for (const name of names) of.on(name, () => log.push(name));
+    return log;
   };
 
   describe('withLock', () => {
@@ -145,7 +145,7 @@ describe('a semaphore like a mutex:', () => {
 
   describe('its events', () => {
     it('are acquired, renewed and released for each lease', async () => {
-      const told = emitted(semaphore);
+      const log = emitted(semaphore);
       const holds: Hold[] = [];
       semaphore.on('acquired', ({ hold }) => holds.push(hold));
       const lease = await semaphore.acquire({ leaseMs: 60_000 });
@@ -155,18 +155,18 @@ describe('a semaphore like a mutex:', () => {
       expect(holds[0]).to.equal(lease);
       await lease.release();
       await other?.release();
-      expect(told).to.deep.equal(['acquired', 'renewed', 'acquired', 'released', 'released']);
+      expect(log).to.deep.equal(['acquired', 'renewed', 'acquired', 'released', 'released']);
     });
 
     it('are expired for a lease whose time has passed, and lost for a deleted one', async () => {
-      const told = emitted(semaphore);
+      const log = emitted(semaphore);
       const errors: unknown[] = [];
       semaphore.on('expired', ({ error }) => errors.push(error)).on('lost', ({ error }) => errors.push(error));
       const lost = await semaphore.acquire();
       const late = await semaphore.acquire({ leaseMs: 20 });
       await aborted(late.signal);
       await takeAway(lost, lab.observer);
-      expect(told).to.deep.equal(['acquired', 'acquired', 'expired', 'lost']);
+      expect(log).to.deep.equal(['acquired', 'acquired', 'expired', 'lost']);
       expect(errors).to.deep.equal([late.signal.reason, lost.signal.reason]);
       await returnAll([late, lost]);
     });
@@ -198,15 +198,15 @@ describe('a semaphore like a mutex:', () => {
     });
 
     it('are emitted once with once, and no more after off; other names are refused', async () => {
-      const told: string[] = [];
-      const listener = (): void => void told.push('on');
+      const log: string[] = [];
+      const listener = (): void => void log.push('on');
       semaphore
-        .once('acquired', () => told.push('once'))
+        .once('acquired', () => log.push('once'))
         .on('acquired', listener)
         .off('acquired', listener);
       await semaphore.withLock(() => undefined);
       await semaphore.withLock(() => undefined);
-      expect(told).to.deep.equal(['once']);
+      expect(log).to.deep.equal(['once']);
       expect(() => semaphore.on('granted' as never, listener)).to.throw(
         TypeError,
         "Expected `event` to be one of 'queued'",
@@ -233,14 +233,14 @@ describe('a semaphore like a mutex:', () => {
 
     it('emits the same events', async () => {
       const lock = new InterProcessSemaphoreMutex(lab.client, lab.path);
-      const told = emitted(lock);
+      const log = emitted(lock);
       const hold = await lock.acquire();
       const waiting = lock.acquire();
-      await until('the second acquire is queued', () => told.length === 2);
+      await until('the second acquire is queued', () => log.length === 2);
       await lock.release();
       await (await waiting).release();
       expect(hold.isValid).to.equal(false);
-      expect(told).to.deep.equal(['acquired', 'queued', 'released', 'acquired', 'released']);
+      expect(log).to.deep.equal(['acquired', 'queued', 'released', 'acquired', 'released']);
     });
   });
 });

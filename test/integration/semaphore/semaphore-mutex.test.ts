@@ -40,9 +40,9 @@ describe('a semaphore mutex', () => {
   it('releases the oldest hold first, a lost one before its successor', async () => {
     const mutex = lock();
     const first = await mutex.acquire();
-    const told = aborted(first.signal);
+    const loss = aborted(first.signal);
     await lab.observer.remove(first.path);
-    await told;
+    await loss;
     const second = await mutex.acquire();
     expect(await mutex.release()).to.equal('lost');
     expect(second.isValid).to.equal(true);
@@ -65,9 +65,9 @@ describe('a semaphore mutex', () => {
     expect(await mutex.withLock((hold) => hold.isValid)).to.equal(true);
     const lost = await rejection(
       mutex.withLock(async (hold) => {
-        const told = aborted(hold.signal);
+        const loss = aborted(hold.signal);
         await lab.observer.remove(hold.path);
-        await told;
+        await loss;
       }),
     );
     expect(lost).to.have.property('code', 'ERR_LOCK_LOST');

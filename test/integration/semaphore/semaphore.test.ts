@@ -248,9 +248,9 @@ describe('a semaphore', () => {
   describe('a lease', () => {
     it('is lost alone when its znode is deleted, and its signal aborts', async () => {
       const [mine, taken] = (await semaphoreOf(lab.client, lab.path, 2).acquireMany(2)) as [Hold, Hold];
-      const told = aborted(taken.signal);
+      const loss = aborted(taken.signal);
       await lab.observer.remove(taken.path);
-      const reason = await told;
+      const reason = await loss;
       expect(reason).to.be.instanceOf(LockLostError).with.property('reason', 'node-deleted');
       expect([mine.isValid, taken.isValid]).to.deep.equal([true, false]);
       expect(() => taken.assertValid()).to.throw(LockLostError);
