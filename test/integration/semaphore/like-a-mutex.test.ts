@@ -104,7 +104,7 @@ describe('a semaphore like a mutex:', () => {
   describe('holders()', () => {
     const paths = async (of: InterProcessSemaphore): Promise<string[]> => (await of.holders()).map(({ path }) => path);
 
-    it('are the clients with a lease, in any process, and not the waiters', async () => {
+    it('lists the leases of the holders, in any process, and not of the waiters', async () => {
       expect(await paths(semaphore)).to.deep.equal([]);
       const theirs = await semaphoreOf(lab.other, lab.path, 2).acquire();
       expect(await paths(semaphore)).to.deep.equal([theirs.path]);
@@ -120,7 +120,7 @@ describe('a semaphore like a mutex:', () => {
       await (await waiting[1])?.release();
     });
 
-    it('are at most as many as the shared count is now', async () => {
+    it('lists at most as many leases as the shared count is now', async () => {
       const count = `${lab.path}-count`;
       await lab.client.withLock(count, () => undefined);
       await setCount(lab.client, count, 1);
