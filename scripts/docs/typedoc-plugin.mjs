@@ -1,4 +1,4 @@
-// What TypeDoc does not do by itself: each page gets its name, its place and its group from docs/index.md, and llms.txt
+// Adds to TypeDoc: each page gets its name, its place and its group from docs/index.md, and llms.txt
 // lists all pages with a line each.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';

@@ -11,7 +11,7 @@ import { compile, type Program } from './support/programs.ts';
 
 const limitMs = 10_000;
 const syntaxOnly = ['js', 'javascript', 'bash', 'sh', 'python'];
-/** What pages show and no compiler reads. */
+/** The languages of blocks that no compiler reads. */
 const shown = ['', 'text', 'sql', 'json', 'yaml', 'xml', 'ini', 'properties', 'diff'];
 
 const blocks = pages.flatMap(blocksOf);
