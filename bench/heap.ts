@@ -1,4 +1,4 @@
-// A process of its own: what a waiter costs in memory. Says bytes per waiter.
+// Runs in a process of its own and prints the heap bytes that one waiter costs.
 import { InterProcessMutex, LockClient } from './library.ts';
 
 const [connectString = '', count = '0'] = process.argv.slice(2);
@@ -7,7 +7,7 @@ const client = await LockClient.connect(connectString);
 const mutex = new InterProcessMutex(client, '/bench/heap');
 const hold = await mutex.acquire();
 
-/** In a function of its own, so that nothing of the answer is kept. */
+/** A separate function, so that the answer can be garbage-collected. */
 const length = async (): Promise<number> => (await mutex.participants()).length;
 
 const heap = (): number => {
@@ -17,7 +17,7 @@ const heap = (): number => {
 const before = heap();
 const waiting = Array.from({ length: waiters }, () => mutex.acquire().catch(() => undefined));
 while ((await length()) < waiters + 1) await new Promise((resolve) => setTimeout(resolve, 500));
-// Their watches are planted in a moment, and one connection answers in order.
+// The last waiters still plant their watches. One connection answers in order, so the next answer comes after them.
 await new Promise((resolve) => setTimeout(resolve, 1_500));
 await length();
 console.log((heap() - before) / waiters);

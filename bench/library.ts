@@ -1,7 +1,6 @@
 /**
- * The built package, which is what users run. The loader that these files run through names every closure anew each
- * time that it is made, which costs
- * time and memory that no user pays.
+ * The built package, because that is what users run. The loader that runs these files gives every closure its name anew
+ * each time it is created, which costs time and memory that no user pays.
  */
 const built: string = new URL('../dist/index.js', import.meta.url).href;
 

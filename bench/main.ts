@@ -27,7 +27,7 @@ const peers: Partial<Record<PeerName, Peer>> = {
   raw: new Raw(server.connectString),
   ...(missing === undefined && { curator: await Curator.start(server.connectString) }),
 };
-if (missing !== undefined) console.log(`Java Curator is skipped, for want of ${missing}`);
+if (missing !== undefined) console.log(`Java Curator is skipped, because this is missing: ${missing}`);
 
 const results: Results = {
   date: new Date().toISOString(),
@@ -50,7 +50,7 @@ await Promise.all(Object.values(peers).map((peer) => peer.close()));
 console.log(tables(results));
 if (!options.isBrief) write();
 
-/** Round by round, peer by peer: what disturbs the machine disturbs them all. */
+/** Round by round and peer by peer, so that a disturbance of the machine hits all peers alike. */
 async function contest(): Promise<Results['scenarios']> {
   const runs = new Map<string, Map<PeerName, Run[]>>();
   for (let round = 0; round <= options.rounds; round += 1) {
@@ -63,7 +63,7 @@ async function contest(): Promise<Results['scenarios']> {
           round === 0 ? Math.ceil(options.durationMs / 3) : options.durationMs,
           server,
         );
-        if (round === 0) continue; // warm now
+        if (round === 0) continue; // the first round only warms up
         console.log(
           `round ${round}  ${scenario.name.padEnd(12)} ${name.padEnd(8)} ${Math.round(run.cyclesPerSecond)} cycles/s`,
         );

@@ -10,9 +10,9 @@ export interface Run {
   readonly bytesPerCycle: number;
   readonly handOverP50Ms?: number;
   readonly handOverP99Ms?: number;
-  /** Cycles of the luckiest owner by those of the unluckiest. */
+  /** The cycles of the luckiest owner divided by those of the unluckiest. */
   readonly luck?: number;
-  /** How long the writer among the readers waits to be let in, at the median. */
+  /** The median time that the writer among the readers waits for its grant. */
   readonly writerWaitMs?: number;
 }
 
@@ -69,7 +69,7 @@ function writerWait({ writerWaitsMs = [] }: Outcome): Pick<Run, 'writerWaitMs'> 
   return writerWaitsMs.length === 0 ? {} : { writerWaitMs: median(writerWaitsMs) };
 }
 
-/** By the server's own account; the few requests of this question are in it. */
+/** Counted by the server. The few requests that ask for the count are included. */
 async function traffic(server: ZooKeeperServer): Promise<{ packets: number; bytes: number }> {
   const answer = await server.command('mntr');
   const figure = (name: string): number => Number(new RegExp(`^zk_${name}\\s+([\\d.]+)`, 'm').exec(answer)?.[1] ?? NaN);

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 export interface BenchOptions {
   readonly rounds: number;
   readonly durationMs: number;
-  /** Half a second a run and one round: to see that it works, not how fast it is. */
+  /** Runs one round of half a second each: shows that the benchmark works, not how fast the library is. */
   readonly isBrief: boolean;
 }
 

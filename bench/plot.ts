@@ -10,7 +10,7 @@ const left = 80;
 const bottom = 46;
 const top = 50;
 
-/** Bars in groups, as an SVG file: on a logarithmic scale, because the peers are orders of magnitude apart. */
+/** Groups of bars as an SVG file. The scale is logarithmic because the peers differ by orders of magnitude. */
 export function bars(title: string, groups: readonly string[], series: readonly Series[]): string {
   const scale = logarithmic(series);
   const groupWidth = (width - left) / groups.length;
@@ -29,7 +29,7 @@ export function bars(title: string, groups: readonly string[], series: readonly 
   return drawing(title, groups, series, shapes);
 }
 
-/** Lines over the same places, as an SVG file, on a logarithmic scale. */
+/** Lines over the same places as an SVG file, with a logarithmic scale. */
 export function lines(title: string, places: readonly string[], series: readonly Series[]): string {
   const scale = logarithmic(series);
   const step = (width - left) / places.length;

@@ -4,7 +4,7 @@ import type { summary } from './measure.ts';
 export type PeerName = 'ours' | 'raw' | 'curator';
 export type Summary = ReturnType<typeof summary>;
 
-/** What one run of the benchmark came to, as it is kept in `bench/results`. */
+/** The result of one run of the benchmark, as `bench/results` keeps it. */
 export interface Results {
   readonly date: string;
   readonly machine: string;
@@ -12,7 +12,7 @@ export interface Results {
   readonly rounds: number;
   readonly secondsOfRun: number;
   readonly loadBefore: number;
-  /** Why a peer is not there. */
+  /** The reason why a peer was not measured. */
   readonly skipped: Readonly<Record<string, string>>;
   readonly scenarios: Readonly<Record<string, Partial<Record<PeerName, Summary>>>>;
   readonly growth: Readonly<

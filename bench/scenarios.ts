@@ -1,7 +1,7 @@
 import type { Scenario } from './peers/peer.ts';
 import type { PeerName } from './results.ts';
 
-/** Which figure of which peer a scenario of ours is held against. */
+/** The figure and the peer that a scenario of this library is compared with. */
 export interface Goal {
   readonly scenario: string;
   readonly againstCurator?: number;
@@ -28,17 +28,15 @@ export const goals: readonly Goal[] = [
   { scenario: 'leases 64' },
 ];
 
-/**
- * Of 512 threads on one lock only ours are measured; for readers and leases there are no bare requests to compare with.
- */
+/** Only this library runs 512 threads on one lock. Readers and leases have no raw requests to compare with. */
 export function takesPart(peer: PeerName, { name, kind = 'mutex' }: Scenario): boolean {
   if (name === 'threads 512') return peer === 'ours';
   return kind === 'mutex' || peer !== 'raw';
 }
 
 /**
- * What the raw requests are measured with where it is not the same: owners in one process are as many pairs of requests
- * in flight.
+ * The scenario of the raw requests if it has another name: many owners in one process are as many pairs of requests in
+ * flight.
  */
 export const rawOf: Readonly<Record<string, string>> = { 'threads 64': 'spread 64', 'threads 512': 'spread 64' };
 

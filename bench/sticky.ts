@@ -7,8 +7,8 @@ export interface StickyResults {
   readonly solo: Load;
   readonly threads64: Load;
   /**
-   * Two clients of 16 owners each, contending all the time: cycles a second sticky by those not sticky, and the luckier
-   * client by the other.
+   * Two clients of 16 owners each contend all the time. `ratio`: cycles per second with sticky locks divided by those
+   * without. `luck`: grants of the luckier client divided by those of the other.
    */
   readonly contended: { readonly ratio: number; readonly luck: number };
 }
@@ -16,14 +16,14 @@ export interface StickyResults {
 interface Load {
   readonly cyclesPerSecond: number;
   readonly loopDelayP99Ms: number;
-  /** From a remote acquire in the middle of it to its grant. */
+  /** From an acquire of another client during the run to its grant. */
   readonly remoteServedMs: number;
 }
 
 const sticky = { idleMs: 60_000 };
 let paths = 0;
 
-/** What sticky locks are for, and what they cost where others want the lock. */
+/** Measures the gain of sticky locks, and their cost when other clients want the lock. */
 export async function measureSticky(connectString: string, durationMs: number, rounds: number): Promise<StickyResults> {
   const [client, other] = await Promise.all([LockClient.connect(connectString), LockClient.connect(connectString)]);
   const path = (): string => `/bench/sticky-${(paths += 1)}`;

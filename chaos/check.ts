@@ -1,11 +1,11 @@
-// npx tsx chaos/check.ts <history.jsonl>: judges a history, and draws it next to the file. Ends with 1 when there is a
-// violation, with 2 when
-// there is no history.
+// npx tsx chaos/check.ts <history.jsonl>: checks a history, and draws it next to the file. Exit code 1: a violation; 2:
+// no history.
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { figuresOf, type Figures } from './checks/figures.ts';
 import type { History } from './checks/folded-history.ts';
+import { foreignReentry } from './checks/foreign-reentry.ts';
 import { grantedInvalid } from './checks/granted-invalid.ts';
 import { leases } from './checks/leases.ts';
 import { leftovers } from './checks/leftovers.ts';
@@ -17,7 +17,6 @@ import { register } from './checks/register.ts';
 import { report } from './checks/report.ts';
 import { runWithoutGrants } from './checks/run-without-grants.ts';
 import { settled } from './checks/settled.ts';
-import { strangers } from './checks/strangers.ts';
 import { tokens } from './checks/tokens.ts';
 import { validAfterLost } from './checks/valid-after-lost.ts';
 import type { Check, Violation } from './checks/violation.ts';
@@ -29,7 +28,7 @@ import { readHistory } from './read-history.ts';
 const checks: readonly Check[] = [
   overlaps,
   leases,
-  strangers,
+  foreignReentry,
   grantedInvalid,
   validAfterLost,
   register,
@@ -45,7 +44,7 @@ const checks: readonly Check[] = [
 ];
 
 export interface Verdict {
-  /** In the order of time. */
+  /** Ordered by time. */
   readonly violations: readonly Violation[];
   readonly figures: Figures;
 }

@@ -2,7 +2,7 @@ import { closeSession } from './close-session.ts';
 import type { ClientProcess } from './client-process.ts';
 import type { Fault, FaultKind, World } from './world.ts';
 
-/** Long enough that half of them outlive a session. */
+/** Long enough that half of these faults last longer than a session. */
 function lasting({ random, sessionTimeoutMs }: World): number {
   return random.between(0.1, 2) * sessionTimeoutMs;
 }
@@ -11,7 +11,7 @@ function one({ clients, random }: World): ClientProcess {
   return picked(clients, random);
 }
 
-/** For what peers do not understand, or what does not concern them. */
+/** For faults that a peer does not support, or that do not concern it. */
 export function oneOfOurs({ clients, random }: World): ClientProcess {
   return picked(
     clients.filter(({ isPeer }) => !isPeer),
@@ -20,7 +20,7 @@ export function oneOfOurs({ clients, random }: World): ClientProcess {
 }
 
 function picked([first, ...others]: readonly ClientProcess[], random: World['random']): ClientProcess {
-  if (first === undefined) throw new Error('a run without clients');
+  if (first === undefined) throw new Error('The run has no clients');
   return random.pick([first, ...others]);
 }
 
@@ -78,7 +78,7 @@ export const clientFaults: Readonly<Record<string, FaultKind>> = {
       target: znode,
       clients: clients.map(({ name }) => name),
       lastsMs: 0,
-      begin: () => observer.remove(znode).catch(() => undefined), // gone by itself meanwhile
+      begin: () => observer.remove(znode).catch(() => undefined), // the client has deleted it meanwhile
       heal: () => undefined,
     };
   },

@@ -5,7 +5,7 @@ import { Link } from './link.ts';
 import type { Identity, Order } from './messages.ts';
 import type { Program } from './program.ts';
 
-/** One client of a run: a process, started again when it was killed, and its links to the servers. */
+/** One client of a run: its process, which is started again after a kill, and its links to the servers. */
 export class ClientProcess {
   readonly links: readonly Link[];
   readonly #program: Program;
@@ -53,7 +53,7 @@ export class ClientProcess {
     return (await answered) as Identity | undefined;
   }
 
-  /** Blocks its event loop; resolves when that is over. */
+  /** Blocks its event loop; resolves when the loop runs again. */
   async stall(ms: number): Promise<void> {
     const answered = this.#answer(ms + 5_000);
     this.order({ is: 'stall', ms });
@@ -79,7 +79,7 @@ export class ClientProcess {
     [this.#child, this.#ended] = this.#launch();
   }
 
-  /** Whether it ended by itself within the time. */
+  /** Resolves with true if the process ends by itself within the time. */
   async ends(withinMs: number): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<boolean>((resolve) => (timer = setTimeout(resolve, withinMs, false)));
@@ -93,7 +93,7 @@ export class ClientProcess {
     await Promise.all(this.links.map((link) => link[Symbol.asyncDispose]()));
   }
 
-  /** Undefined where it gives none in time. */
+  /** Undefined if the process does not answer in time. */
   #answer(withinMs: number): Promise<unknown> {
     return once(this.#child, 'message', { signal: AbortSignal.timeout(Math.ceil(withinMs)) }).then(
       ([answer]) => answer as unknown,

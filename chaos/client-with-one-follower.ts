@@ -5,9 +5,9 @@ import { oneOfOurs } from './client-faults.ts';
 import type { Fault, FaultKind, World } from './world.ts';
 
 /**
- * One client can reach one follower only, and that one dies, or is cut off from the leader: what it has answered until
- * then the leader never
- * hears of. It is what a deadline that counts from the last answer does not survive; peers have no deadline.
+ * A client can reach only one follower, and this follower dies or is cut off from the leader. The leader never learns
+ * of the answers that the follower gave last. A deadline that counts from the last answer is too late then. Peers have
+ * no deadline.
  */
 function withOneFollower(
   world: World,
@@ -28,7 +28,7 @@ function withOneFollower(
         link.mode = { at: 'silent' };
         link.cut();
       }
-      await delay(sessionTimeoutMs / 2); // it has found the one that is left
+      await delay(sessionTimeoutMs / 2); // meanwhile the client connects to the server that is left
       client.order({ is: 'keep', ms: 3 * sessionTimeoutMs });
       await delay(random.between(500, 1_500));
       heal = await lose(follower);

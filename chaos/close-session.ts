@@ -3,14 +3,14 @@ import { parseConnectString } from '../src/zookeeper/connect-string.ts';
 import { Session } from '../src/zookeeper/session.ts';
 import type { Identity } from './messages.ts';
 
-/** Ends a session on the servers from another connection, as who has stolen its password could. */
+/** Ends a session on the servers from another connection, as a client with a stolen session password could. */
 export async function closeSession(
   connectString: string,
   { id, password, lastZxid }: Identity,
   sessionTimeoutMs: number,
 ): Promise<void> {
   const { hosts } = parseConnectString(connectString);
-  const nobody = (): undefined => undefined;
+  const ignore = (): undefined => undefined;
   const twin = new Session(
     {
       hosts,
@@ -24,13 +24,13 @@ export async function closeSession(
       resume: { id: Buffer.from(id, 'hex'), password: Buffer.from(password, 'hex'), lastZxid: BigInt(lastZxid) },
     },
     {
-      connected: nobody,
-      suspended: nobody,
-      overdue: nobody,
-      unanswered: nobody,
-      ended: nobody,
-      settled: nobody,
-      warn: nobody,
+      connected: ignore,
+      suspended: ignore,
+      overdue: ignore,
+      unanswered: ignore,
+      ended: ignore,
+      settled: ignore,
+      warn: ignore,
     },
   );
   await twin.close(5_000);

@@ -1,8 +1,7 @@
 /**
- * What a run leaves behind: one JSON object a line, in the order of time. `t` is the machine's monotonic clock in
- * milliseconds, the same for all
- * processes; of a look at `isValid` it is the time before the look, of a fault that before it strikes, of healing that
- * after. Everything that is judged is judged by these lines alone.
+ * The file that a run writes: one JSON object per line, ordered by time. `t` is the machine's monotonic clock in
+ * milliseconds, which is the same for all processes. For a read of `isValid`, `t` is the time before it; for a fault,
+ * the time before it strikes; for its healing, the time after. The checks read these lines and nothing else.
  */
 export type HistoryEvent = { readonly t: number } & (RunEvent | ClientEvent | RegisterEvent | NemesisEvent | EndEvent);
 
@@ -14,35 +13,34 @@ export interface RunEvent {
   readonly sessionTimeoutMs: number;
   readonly paths: readonly string[];
   readonly clients: readonly string[];
-  /** Of the paths that are semaphores: how many leases there are. */
+  /** The number of leases of each path that is a semaphore. */
   readonly leases?: Readonly<Record<string, number>>;
   /**
-   * Of the clients: those that are not this library. They stand in the same queues; what is said of them is {@link
-   * PeerNote}.
+   * The names of the clients that are not this library. They use the same queues; {@link PeerNote} says what the
+   * history records of them.
    */
   readonly peers?: readonly string[];
 }
 
 /**
- * A peer does not know whether its hold is valid. Its `valid` is what the servers said: that its znode was there at
- * some moment after `t`, and so,
- * as it has it already, at `t`. It is granted when its acquire has returned, and only if the znode was found
- * afterwards. It writes
- * nothing to the register, and says neither `lost` nor `releasing`.
+ * A peer does not know if its hold is valid. Its `valid` is the answer of the servers: the znode existed at some moment
+ * after `t`, and therefore at `t`, because the peer has it already. The peer counts as granted when its acquire has
+ * returned, and only if the znode was found afterwards. It writes nothing to the register, and records neither `lost`
+ * nor `releasing`.
  */
 export type PeerNote = Extract<OwnerEvent, { readonly type: 'call' | 'granted' | 'refused' | 'look' | 'released' }>;
 
 /**
- * As what one asks for a path. Readers share it with readers, leases with so many as there are; everybody else has it
- * alone.
+ * The role in which a call uses a path. Readers share it with readers, and as many leases share it as there are; every
+ * other role has it alone.
  */
 export type Role = 'owner' | 'writer' | 'reader' | 'lease';
 
-/** What an owner does; `id` names one acquire, from its call to its end, and is unique in a run. */
+/** An event of an owner. `id` names one acquire, from its call to its end, and is unique in a run. */
 export type OwnerEvent =
   /**
-   * An acquire was called. `flow` is what may re-enter: two ids with one flow are one owner. `role`: where it is left
-   * out, that of a mutex. `weight`: of a lock with weights.
+   * An acquire was called. A `flow` may re-enter: two ids with one flow are one owner. `role`: absent for a mutex.
+   * `weight`: for a lock with weights.
    */
   | {
       readonly type: 'call';
@@ -54,8 +52,8 @@ export type OwnerEvent =
       readonly timeoutMs?: number;
     }
   /**
-   * It yielded a hold: the znode, with `#` and the count of its grant where that is not the first, its token, and
-   * `isValid` right then.
+   * The acquire returned a hold: its znode, followed by `#` and the grant number if that is not the first; its token;
+   * and `isValid` at that moment.
    */
   | {
       readonly type: 'granted';
@@ -64,15 +62,18 @@ export type OwnerEvent =
       readonly token: string;
       readonly valid: boolean;
     }
-  /** It yielded none: `none` for a tryAcquire or a timeout, else the code or the message of what it rejected with. */
+  /**
+   * The acquire returned no hold: `none` for a tryAcquire or a timeout, otherwise the code or the message of the
+   * rejection.
+   */
   | { readonly type: 'refused'; readonly outcome: 'none' | 'aborted' | 'error'; readonly error?: string }
-  /** The job looked at `isValid`. */
+  /** The job read `isValid`. */
   | { readonly type: 'look'; readonly valid: boolean }
   /** The hold's signal aborted. */
   | { readonly type: 'lost'; readonly reason: string }
-  /** A write was sent to the register of the path, with `isValid` right before. */
+  /** A write was sent to the register of the path. `valid` is `isValid` right before. */
   | { readonly type: 'write'; readonly write: string; readonly valid: boolean }
-  /** Its answer came, with `isValid` right after. */
+  /** The register answered. `valid` is `isValid` right after. */
   | { readonly type: 'written'; readonly write: string; readonly accepted: boolean; readonly valid: boolean }
   | { readonly type: 'releasing'; readonly valid: boolean }
   /** The last event of a granted id. */
@@ -82,7 +83,7 @@ export type CallKind = 'plain' | 'long' | 'timed' | 'aborted' | 'try' | 're-entr
 
 export type ClientEvent =
   | ({ readonly client: string; readonly id: string } & OwnerEvent)
-  /** `incarnation` counts the processes of one client: what was under way in an earlier one died with it. */
+  /** `incarnation` counts the processes of one client. The calls of an earlier process died with it. */
   | { readonly client: string; readonly type: 'started'; readonly incarnation: number }
   | { readonly client: string; readonly type: 'session'; readonly sessionId: string }
   | { readonly client: string; readonly type: 'state'; readonly state: string }
@@ -94,7 +95,7 @@ export type ClientEvent =
     }
   | { readonly client: string; readonly type: 'left' };
 
-/** The register of one path accepts a token that is at least the largest it has seen. */
+/** The register of one path accepts a token that is at least the largest it has received. */
 export interface RegisterEvent {
   readonly type: 'register';
   readonly path: string;
@@ -105,7 +106,10 @@ export interface RegisterEvent {
 }
 
 export type NemesisEvent =
-  /** `clients`: whose sessions, processes or znodes it may hurt; `isStopped`: their code does not run meanwhile. */
+  /**
+   * `clients`: the clients whose sessions, processes or znodes the fault may hurt. `isStopped`: their code does not run
+   * during the fault.
+   */
   | {
       readonly type: 'fault';
       readonly fault: string;
@@ -117,13 +121,14 @@ export type NemesisEvent =
   | { readonly type: 'healed'; readonly fault: string };
 
 /**
- * After the last client has left, and all was healed: what is still on the servers, and when each path was seen empty.
+ * Written after the last client has left and every fault is healed: what is left on the servers, and when each path was
+ * empty.
  */
 export interface EndEvent {
   readonly type: 'end';
   readonly left: Readonly<Record<string, readonly string[]>>;
   readonly watches: number;
-  /** Milliseconds after the last client left; absent for a path that was not. */
+  /** Milliseconds after the last client left. Absent for a path that was never empty. */
   readonly emptyAfterMs: Readonly<Record<string, number>>;
 }
 
@@ -131,7 +136,7 @@ export function now(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-/** The znode of a hold. */
+/** The path of a hold's znode. */
 export function znodeOf(hold: string): string {
   return hold.split('#')[0] ?? hold;
 }

@@ -9,7 +9,7 @@ export type JavaPlan = Pick<ClientSetup, 'client' | 'seed' | 'sessionTimeoutMs' 
 
 const source = fileURLToPath(new URL('client/CuratorClient.java', import.meta.url));
 
-/** Java Curator 5.4.0: a source file of ours that runs against Debian's jars. */
+/** Java Curator 5.4.0: a Java source file of this project that runs with Debian's jars. */
 export class JavaProgram implements Program {
   readonly client: string;
   readonly isPeer = true;
@@ -17,8 +17,8 @@ export class JavaProgram implements Program {
   readonly #classes: string;
 
   /**
-   * Compiles it into `classes`, so that each start is quick. Throws, and says why, where there is no Java Curator and
-   * none can be installed.
+   * Compiles it into `classes`, so that each start is quick. Throws an error with the reason if there is no Java
+   * Curator and it cannot be installed.
    */
   static async compile(classes: string): Promise<void> {
     await ensureCurator();
@@ -39,7 +39,7 @@ export class JavaProgram implements Program {
     if (status !== 0) throw new Error(`${source} cannot be compiled: ${error?.message ?? stderr}`);
   }
 
-  /** @param classes where it was compiled to */
+  /** @param classes the folder that {@link compile} wrote to */
   constructor(plan: JavaPlan, classes: string) {
     this.client = plan.client;
     this.#plan = plan;
@@ -57,7 +57,7 @@ export class JavaProgram implements Program {
       ...words.map(String),
     ];
     const child = spawn('java', args, { stdio: ['pipe', 'inherit', 'inherit'] });
-    child.stdin.on('error', () => undefined); // its end is told by 'exit'
+    child.stdin.on('error', () => undefined); // 'exit' reports the end of the process
     return child;
   }
 

@@ -4,16 +4,16 @@ import { listen, onFreshPorts } from '../harness/free-port.ts';
 type Mode =
   | { readonly at: 'open' }
   | { readonly at: 'slow'; readonly delayMs: number }
-  /** Half-open: sockets stay, and nothing goes either way. */
+  /** Half-open: the sockets stay open, but no data passes in either direction. */
   | { readonly at: 'silent' };
 
 interface Lane {
   readonly target: Socket;
-  /** What has arrived, and when it may go on. */
+  /** The chunks that have arrived, with the time at which each is sent on. */
   readonly queue: { readonly chunk: Buffer | 'end'; readonly dueAt: number }[];
 }
 
-/** The way of one client to one server, with the faults of a network. What it carries stays in its order. */
+/** The connection of one client to one server, with the faults of a network. It keeps the order of the data. */
 export class Link implements AsyncDisposable {
   readonly #lanes = new Set<Lane>();
   readonly #sockets = new Set<Socket>();
@@ -64,7 +64,7 @@ export class Link implements AsyncDisposable {
     source.on('error', () => undefined);
     source.on('close', () => {
       this.#sockets.delete(source);
-      // Not even the end of the other side gets through a silent link.
+      // A silent link does not forward the end of the other side either.
       arrived('end');
     });
   }

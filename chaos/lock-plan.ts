@@ -1,4 +1,4 @@
-/** A lock of a run: who takes part in it knows it by this. `withPeers`: Java Curator does, too. */
+/** A lock of a run, as all participants know it. `withPeers`: Java Curator takes part, too. */
 export type LockPlan = { readonly path: string; readonly withPeers: boolean } & (
   { readonly is: 'mutex' | 'weighted' | 'read-write' } | { readonly is: 'semaphore'; readonly maxLeases: number }
 );
@@ -12,12 +12,12 @@ export const lockPlans: readonly LockPlan[] = [
   { is: 'semaphore', path: '/chaos/printers', withPeers: true, maxLeases: 3 },
 ];
 
-/** Where the znodes of its participants are. */
+/** The folders that contain the znodes of its participants. */
 export function foldersOf({ is, path }: LockPlan): string[] {
   return is === 'semaphore' ? [`${path}/leases`, `${path}/locks`] : [path];
 }
 
-/** As a history has it. */
+/** The leases of each semaphore, as the history records them. */
 export function leasesOf(plans: readonly LockPlan[]): Record<string, number> {
   return Object.fromEntries(
     plans.flatMap((plan) => (plan.is === 'semaphore' ? [[plan.path, plan.maxLeases] as const] : [])),

@@ -9,12 +9,12 @@ console.log(
   `chaos: ${options.minutes} minutes, ${options.clients} clients, ${options.java} of Java Curator, sticky ${options.sticky}, seed ${options.seed}`,
 );
 const history = await run(options).catch((error: unknown) => {
-  // 1 is the checker's word for a violation.
+  // Exit code 1 means that the checker found a violation.
   console.error(error);
   process.exit(2);
 });
 console.log(history);
-// Judged by a program of its own, which knows the file alone.
+// A separate program checks the history, so that the file alone decides.
 const checker = spawnSync(
   process.execPath,
   ['--import=tsx', fileURLToPath(new URL('check.ts', import.meta.url)), history],

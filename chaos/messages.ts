@@ -1,6 +1,6 @@
 import type { LockPlan } from './lock-plan.ts';
 
-/** What a client process is started with. */
+/** The settings that a client process starts with. */
 export interface ClientSetup {
   readonly client: string;
   readonly incarnation: number;
@@ -11,25 +11,25 @@ export interface ClientSetup {
   readonly registerPort: number;
   readonly locks: readonly LockPlan[];
   readonly owners: number;
-  /** Its mutexes are kept for so long when nobody asks; undefined for the usual ones. */
+  /** The `idleMs` of its sticky mutexes; undefined for mutexes that are not sticky. */
   readonly stickyIdleMs: number | undefined;
-  /** Of its locks with weights; undefined for the default. */
+  /** For its locks with weights; undefined for the default. */
   readonly overtakesPerWeight: number | undefined;
-  /** Where it writes what it does. */
+  /** The file to which it writes its events. */
   readonly file: string;
 }
 
 export type Order =
-  /** No further calls; when all have settled, close and end. */
+  /** Make no further calls; when all calls have settled, close the client and end. */
   | { readonly is: 'drain' }
   /** Block the event loop, then answer `awake`. */
   | { readonly is: 'stall'; readonly ms: number }
-  /** Who holds, or gets to, goes on holding until then. */
+  /** Each current or next holder keeps its lock until then. */
   | { readonly is: 'keep'; readonly ms: number }
-  /** Answer with the session's identity. */
+  /** Answer with the identity of the session. */
   | { readonly is: 'identify' };
 
-/** A session's identity, in hexadecimal digits. */
+/** The identity of a session, in hexadecimal digits. */
 export interface Identity {
   readonly id: string;
   readonly password: string;

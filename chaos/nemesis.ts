@@ -6,17 +6,14 @@ import { clientWithOneFollower } from './client-with-one-follower.ts';
 import type { Fault, FaultKind, World } from './world.ts';
 
 /**
- * The faults of a client with one follower are drawn twice as often: one in four of them shows a deadline that is too
- * late.
+ * The faults of a client with one follower are drawn twice as often, because only one in four of them reveals a
+ * deadline that is too late.
  */
 const kinds = [serverFaults, clientFaults, clientWithOneFollower, clientWithOneFollower].flatMap((faults) =>
   Object.entries(faults),
 );
 
-/**
- * Breaks something, heals it, and breaks again, with quiet stretches in between. Each kind comes about as often as
- * every other.
- */
+/** Causes a fault, heals it, and causes the next, with quiet times in between. Each kind comes about equally often. */
 export class Nemesis {
   readonly #world: World;
   readonly #record: (event: HistoryEvent) => void;
@@ -28,11 +25,11 @@ export class Nemesis {
     this.#record = record;
   }
 
-  /** Until then; resolves when all is healed. */
+  /** Works until that time; resolves when every fault is healed. */
   async rage(until: number): Promise<void> {
     const { random, sessionTimeoutMs } = this.#world;
     while (now() < until) {
-      // Every third time it is quiet for so long that everything has to be going again.
+      // Every third quiet time is so long that every client must make progress again.
       await delay(this.#count % 3 === 0 ? sessionTimeoutMs + 3_000 : random.between(200, 2_000));
       if (now() >= until) return;
       await this.#strike();
@@ -57,7 +54,7 @@ export class Nemesis {
     }
   }
 
-  /** One of those whom it may hurt gets locks and keeps them, so that there is something to lose. */
+  /** One of the clients that the fault may hurt acquires locks and keeps them, so that it has something to lose. */
   async #haveHolders(names: readonly string[]): Promise<void> {
     const { clients, random, sessionTimeoutMs } = this.#world;
     const victims = clients.filter(({ name }) => names.includes(name));
@@ -70,11 +67,11 @@ export class Nemesis {
     this.#record({ t: now(), type: 'healed', fault: id });
   }
 
-  /** From a bag that is filled anew when it is empty: in a short run, too, everything comes up. */
+  /** Draws from a bag that is filled again when it is empty, so that every kind comes up in a short run, too. */
   #draw(): [string, FaultKind] {
     if (this.#bag.length === 0) this.#bag.push(...kinds);
     const [drawn] = this.#bag.splice(this.#world.random.whole(this.#bag.length), 1);
-    if (drawn === undefined) throw new Error('no kinds of faults');
+    if (drawn === undefined) throw new Error('There are no kinds of faults');
     return drawn;
   }
 }

@@ -5,7 +5,7 @@ import type { Program } from './program.ts';
 
 const script = fileURLToPath(new URL('client/main.ts', import.meta.url));
 
-/** This library. */
+/** A client that uses this library. */
 export class NodeProgram implements Program {
   readonly client: string;
   readonly isPeer = false;

@@ -4,11 +4,11 @@ export interface ChaosOptions {
   readonly minutes: number;
   readonly seed: number;
   readonly clients: number;
-  /** Of Java Curator, beside ours. */
+  /** The number of clients that use Java Curator, besides those of this library. */
   readonly java: number;
-  /** Which clients keep their locks: `mixed`, every second one. */
+  /** Which clients have sticky locks; `mixed`: every second client. */
   readonly sticky: 'off' | 'on' | 'mixed';
-  /** Where the history and its picture are written. */
+  /** The folder for the history and its picture. */
   readonly out: string;
 }
 

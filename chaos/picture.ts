@@ -3,8 +3,8 @@ import type { Fault, Granted, History } from './checks/folded-history.ts';
 import { moment, type Violation } from './checks/violation.ts';
 
 /**
- * From when to when, and how wide. Details have a tooltip for each hold; without them, what falls on one pixel is drawn
- * once.
+ * The time range and the width. With details, each hold has a tooltip; without details, holds that fall on one pixel
+ * are drawn once.
  */
 interface View {
   readonly from: number;
@@ -19,10 +19,10 @@ const laneGap = 8;
 const labelRows = 4;
 const labelHeight = 12;
 const top = labelRows * labelHeight + 16;
-/** Long histories are drawn as a whole, and in detail as far as this goes. */
+/** A long history is drawn as a whole, and in detail up to this number of characters. */
 const maxCharacters = 8_000_000;
 
-/** A page without scripts: the whole run, then what is around each violation, and around the faults. */
+/** A page without scripts: the whole run, then the time around each violation, and around the faults. */
 export function picture(history: History, violations: readonly Violation[]): string {
   const { run, lastAt } = history;
   const durationMs = Math.max(1, lastAt - run.t);
@@ -44,7 +44,7 @@ export function picture(history: History, violations: readonly Violation[]): str
   }
   const verdict = violations.length === 0 ? 'no violations' : `${violations.length} violations`;
   const paths = run.paths.map((path, index) => `<b style="color:${colourOf(index)}">${escaped(path)}</b>`).join(' ');
-  const legend = `Bars are holds: ${paths}. Thin lines wait, × is a loss, grey is a fault (darker for whom it hits), red lines are violations.`;
+  const legend = `Bars are holds: ${paths}. Thin lines are waits, × is a loss, grey is a fault (darker on the clients that it hits), red lines are violations.`;
   const told = violations
     .slice(0, 100)
     .map(({ check, t, text }) => `<li>${moment(history, t)} <b>${check}</b> ${escaped(text)}</li>`);
@@ -53,7 +53,7 @@ export function picture(history: History, violations: readonly Violation[]): str
 ${sections.join('\n')}\n`;
 }
 
-/** Violations first; then the faults, so that each kind comes before any comes twice. */
+/** Violations first, then the faults, ordered so that each kind comes once before any comes twice. */
 function closeUps(history: History, violations: readonly Violation[]): { title: string; from: number; to: number }[] {
   const distinct = violations
     .slice(0, 1_000)
@@ -105,7 +105,7 @@ function bands(history: History, view: View, height: number): string {
       const x = xOf(view, fault.beganAt);
       const width = Math.max(1, rounded(xOf(view, fault.healedAt) - x));
       const label = labelOf(fault);
-      // In the first row that has room for it, else over the last one.
+      // In the first row with enough room, or else over the last label.
       const labelX = Math.max(x, 0) + 2;
       const free = ends.findIndex((end) => end <= labelX);
       const row = free < 0 ? labelRows - 1 : free;
@@ -209,7 +209,7 @@ function span(view: View, from: number, to: number): Span | undefined {
   return { x, width: rounded(Math.max(0.5, xOf(view, to) - x)) };
 }
 
-/** Side by side within a pixel, they are one. */
+/** Spans side by side within one pixel become one. */
 function strokes(spans: readonly (Span | undefined)[], y: number): string {
   let drawnTo = -Infinity;
   let path = '';

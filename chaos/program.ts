@@ -1,13 +1,16 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Order } from './messages.ts';
 
-/** What a client of a run is: how it is started, and how it is told what to do. */
+/** The program of a client: how to start it, and how to send it an order. */
 export interface Program {
-  /** Its name. */
+  /** The name of the client. */
   readonly client: string;
-  /** Not this library: it stands in the same queues, and is not judged. It neither stalls nor tells its session. */
+  /**
+   * True if it is not this library. A peer uses the same queues, but is not checked. It can neither stall nor identify
+   * its session.
+   */
   readonly isPeer: boolean;
-  /** One process of it; `incarnation` counts them. */
+  /** Starts a process of the program. `incarnation` counts these processes. */
   start(incarnation: number, connectString: string): ChildProcess;
   order(child: ChildProcess, order: Order): void;
 }

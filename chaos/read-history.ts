@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fold, type History } from './checks/folded-history.ts';
 import type { CallKind, HistoryEvent, Role } from './history.ts';
 
-/** @throws Error that names the line, the field, and what was expected */
+/** @throws Error with the line, the field, and the value that was expected */
 export function readHistory(file: string): History {
   return parseHistory(readFileSync(file, 'utf8'));
 }
@@ -95,7 +95,7 @@ function parseObject(line: string, at: number): Readonly<Record<string, unknown>
     const value: unknown = JSON.parse(line);
     if (isRecord(value)) return value;
   } catch {
-    // Told below, with the line.
+    // The error below names the line.
   }
   throw new Error(`line ${at}: Expected a JSON object, got ${line.slice(0, 80)}`);
 }

@@ -7,11 +7,14 @@ export interface WriteRequest {
   readonly path: string;
   readonly write: string;
   readonly token: string;
-  /** Judged so much later: it was long under way. */
+  /** The register handles the request only after this delay, as if the message had been under way for long. */
   readonly delayMs: number;
 }
 
-/** What the locks protect: one register a path, which refuses a smaller token than the largest it has seen. */
+/**
+ * The resource that the locks protect: one register per path, which refuses a token smaller than the largest it has
+ * received.
+ */
 export class Register implements AsyncDisposable {
   readonly #largest = new Map<string, bigint>();
   readonly #sockets = new Set<Socket>();

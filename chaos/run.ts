@@ -14,7 +14,10 @@ import type { ChaosOptions } from './options.ts';
 import { Register } from './register.ts';
 
 const sessionTimeoutMs = 4_000;
-/** ZooKeeper's default: the longer it is, the less the leader knows of who was heard from. */
+/**
+ * ZooKeeper's default. The longer the tick, the less the leader knows about which sessions the followers have heard
+ * from.
+ */
 const tickTimeMs = 2_000;
 const syncLimit = 15;
 const ownersOfClient = 6;
@@ -23,7 +26,7 @@ const stickyIdleMs = 200;
 const settleLimitMs = 120_000;
 const peerSettleLimitMs = 30_000;
 
-/** Shakes an ensemble and its clients; resolves with the file of the history. */
+/** Runs an ensemble and its clients, and causes faults; resolves with the file of the history. */
 export async function run(options: ChaosOptions): Promise<string> {
   const { minutes, seed, out } = options;
   const folder = join(out, `${new Date().toISOString().replaceAll(/[:.]/g, '-')}-seed-${seed}`);
@@ -33,7 +36,7 @@ export async function run(options: ChaosOptions): Promise<string> {
   const peers = (await areThereJavas(options, classes)) ? names('j', options.java) : [];
   const fileOf = (name: string): string => join(folder, `${name}.jsonl`);
   const files = ['own', ...ours, ...peers].map(fileOf);
-  // Who is killed at once has none.
+  // A process that is killed at once writes no file.
   for (const file of files) writeFileSync(file, '');
   const record = (event: HistoryEvent): void => appendFileSync(fileOf('own'), `${JSON.stringify(event)}\n`);
   record({
@@ -51,14 +54,14 @@ export async function run(options: ChaosOptions): Promise<string> {
   await using trio = await Trio.start({ tickTimeMs, syncLimit });
   await using register = await Register.start(record);
   await using observer = await connectObserver(trio.connectString);
-  // A container would be removed when it is empty, and its numbers would begin at zero again.
+  // ZooKeeper would remove a container when it is empty, and its sequence numbers would start at zero again.
   for (const path of ['/chaos', ...lockPlans.flatMap(({ is, path }) => (is === 'weighted' ? [path] : []))])
     await observer.create(path);
   const common = { sessionTimeoutMs, registerPort: register.port };
   const programs = [
     ...ours.map((client, index) => {
-      // Half of the clients know the servers' tick, which makes their deadlines later. Half let themselves be overtaken
-      // so seldom that they often keep heavier ones back.
+      // Half of the clients know the servers' tick, which makes their deadlines later. Half have so low an overtaking
+      // limit that they often hold back heavier waiters.
       const plan = {
         client,
         seed: seed + 100 * index,
@@ -122,7 +125,7 @@ function names(letter: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${letter}${index + 1}`);
 }
 
-/** Where there are none, and none can be installed, the run goes on without. */
+/** Resolves with false if there is no Java Curator and it cannot be installed. The run then has no Java clients. */
 async function areThereJavas({ java }: ChaosOptions, classes: string): Promise<boolean> {
   if (java === 0) return false;
   try {
@@ -134,7 +137,7 @@ async function areThereJavas({ java }: ChaosOptions, classes: string): Promise<b
   }
 }
 
-/** Of ours the checker wants to hear that they left; a peer that does not is sent away. */
+/** The checker requires that each client of this library ended by itself. A peer that does not end is killed. */
 async function goodbye(client: ClientProcess): Promise<void> {
   await client.ends(client.isPeer ? peerSettleLimitMs : settleLimitMs);
   if (client.isPeer) await client.kill();
@@ -144,7 +147,7 @@ function isSticky(sticky: ChaosOptions['sticky'], index: number): boolean {
   return sticky === 'on' || (sticky === 'mixed' && index % 2 === 1);
 }
 
-/** Waits a little longer than it may take, so that the checker has something to say. */
+/** Waits a little longer than the limit, so that the checker can report a path that is emptied too late. */
 async function whatIsLeft(observer: Observer, trio: Trio): Promise<EndEvent> {
   const leftAt = now();
   const emptyAfterMs: Record<string, number> = {};
@@ -182,7 +185,7 @@ function merge(folder: string, files: readonly string[]): string {
       .split('\n')
       .filter((line) => line !== ''),
   );
-  // A process that was killed may have been in the middle of its last line.
+  // A process that was killed may have written only a part of its last line.
   const timed = lines
     .filter((line) => line.endsWith('}'))
     .map((line) => ({ line, t: (JSON.parse(line) as { t: number }).t }));

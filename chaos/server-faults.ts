@@ -2,12 +2,12 @@ import type { Cut } from '../harness/firewall.ts';
 import type { ZooKeeperServer } from '../harness/zookeeper-server.ts';
 import type { Fault, FaultKind, World } from './world.ts';
 
-const everybody = ({ clients }: World): string[] => clients.map(({ name }) => name);
+const allClients = ({ clients }: World): string[] => clients.map(({ name }) => name);
 
 function killed(world: World, server: ZooKeeperServer): Fault {
   return {
     target: server.connectString,
-    clients: everybody(world),
+    clients: allClients(world),
     begin: () => server.kill(),
     heal: () => server.start().then(() => world.trio.whole()),
   };
@@ -16,7 +16,7 @@ function killed(world: World, server: ZooKeeperServer): Fault {
 function stopped(world: World, server: ZooKeeperServer): Fault {
   return {
     target: server.connectString,
-    clients: everybody(world),
+    clients: allClients(world),
     begin: () => server.pause(),
     heal: () => {
       server.resume();
@@ -29,7 +29,7 @@ function cutOff(world: World, server: ZooKeeperServer, make: () => Promise<Cut>)
   let cut: Cut | undefined;
   return {
     target: server.connectString,
-    clients: everybody(world),
+    clients: allClients(world),
     begin: async () => {
       cut = await make();
     },
@@ -52,7 +52,7 @@ export const serverFaults: Readonly<Record<string, FaultKind>> = {
   'cut-leader-off': (world, roles) => cutOff(world, roles.leader, () => world.trio.cutLeaderOff(roles)),
   'rolling-restart': (world, { leader, followers }) => ({
     target: 'all servers',
-    clients: everybody(world),
+    clients: allClients(world),
     lastsMs: 0,
     begin: async () => {
       for (const server of [...followers, leader]) await world.trio.restart(server);

@@ -3,31 +3,31 @@ import type { Random } from '../harness/random.ts';
 import type { Observer } from '../harness/observer.ts';
 import type { ClientProcess } from './client-process.ts';
 
-/** What faults are made in. */
+/** The parts of a run that a fault can act on. */
 export interface World {
   readonly trio: Trio;
   readonly clients: readonly ClientProcess[];
-  /** Somebody with a connection of its own, whom no fault of a client's link meets. */
+  /** Has a connection of its own, which no fault of a client's link hits. */
   readonly observer: Observer;
-  /** Where the znodes of the locks are. */
+  /** The folders that contain the znodes of the locks. */
   readonly folders: readonly string[];
   readonly random: Random;
   readonly sessionTimeoutMs: number;
 }
 
 export interface Fault {
-  /** What it hit, for the history. */
+  /** The target of the fault, as the history records it. */
   readonly target: string;
-  /** The names of the clients that may lose something by it. */
+  /** The names of the clients that may lose a hold by it. */
   readonly clients: readonly string[];
-  /** Their code does not run meanwhile. */
+  /** True if the code of these clients does not run during the fault. */
   readonly isStopped?: boolean;
-  /** How long it lasts; drawn by the nemesis where it is left out. */
+  /** The length of the fault; drawn by the nemesis if absent. */
   readonly lastsMs?: number;
   begin(): unknown;
-  /** Resolves, where it is a promise, when all is as it was before. */
+  /** If it is a promise, it resolves when everything is as before. */
   heal(): unknown;
 }
 
-/** Undefined when there is nothing that it could hit. */
+/** Returns undefined if the fault has no possible target. */
 export type FaultKind = (world: World, roles: Roles) => Promise<Fault | undefined> | Fault | undefined;

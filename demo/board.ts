@@ -1,7 +1,7 @@
 import { handOverMs } from './hand-over.ts';
 import { milliseconds, nameOf, type Ask, type Entry, type Visit } from './job.ts';
 
-/** Who waits, who holds and who has been, by what the workers say. */
+/** The workers' queue: which jobs wait, which job holds the lock, and which jobs are done, as the workers report it. */
 export class Board {
   readonly #waiting = new Map<number, Ask>();
   readonly #inside = new Map<number, Entry>();
@@ -34,9 +34,8 @@ export class Board {
   }
 
   /**
-   * A line for each grant that can be told by now. Each worker has a channel of its own, so that a grant may be heard
-   * of before the
-   * release that led to it; it is held back until then.
+   * One line for each grant that can be printed now. Each worker has a channel of its own, so the news of a grant may
+   * arrive before the news of the release that led to it. Such a grant is held back until the release arrives.
    */
   lines(): string[] {
     this.#untold.sort((a, b) => (a.grantedAt < b.grantedAt ? -1 : 1));
@@ -49,7 +48,7 @@ export class Board {
     return lines;
   }
 
-  /** The rest, when nothing more will be heard. */
+  /** The remaining lines, after the last news has arrived. */
   lastLines(): string[] {
     return this.#untold.splice(0).map((entry) => this.#tell(entry));
   }
@@ -67,7 +66,7 @@ export class Board {
     return grantLine(this.#told, entry, handOverMs(previous, entry), this.#queue());
   }
 
-  /** Who has waited longest comes first. */
+  /** The longest waiter comes first. */
   #queue(): Ask[] {
     return [...this.#waiting.values()].sort((a, b) => (a.askedAt < b.askedAt ? -1 : 1));
   }
@@ -82,7 +81,7 @@ function grantLine(count: number, entry: Entry, handOver: number | undefined, qu
     `waited ${milliseconds(entry.askedAt, entry.grantedAt).toFixed(0).padStart(4)} ms`,
     handOver === undefined ? 'no hand-over       ' : `hand-over ${handOver.toFixed(1).padStart(5)} ms`,
     longest === undefined ? 'nobody waits' : `${queue.length} wait, longest ${nameOf(longest)}`,
-    ...(entry.metSomebody ? ['SOMEBODY ELSE IS INSIDE'] : []),
+    ...(entry.metAnotherJob ? ['ANOTHER JOB IS INSIDE'] : []),
   ].join('  ');
 }
 

@@ -5,7 +5,7 @@ import { within } from './within.ts';
 
 export interface CrewListener {
   said(worker: number, news: News): void;
-  /** It ended, and nobody had asked for it. */
+  /** The worker ended, although it had no order to stop. */
   died(worker: number, how: string): void;
 }
 
@@ -32,12 +32,12 @@ export class Crew {
 
   order(orderFor: (worker: number) => Order): void {
     for (const { worker, child } of this.#members) {
-      // Who cannot be told any more is about to be heard of as dead.
+      // If the channel is closed, the worker's 'exit' event follows soon.
       if (child.connected) child.send(orderFor(worker), () => undefined);
     }
   }
 
-  /** Resolves when all have ended. Who does not within some seconds is killed. */
+  /** Resolves when all workers have ended. A worker that does not end within some seconds is killed. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.order(() => ({ is: 'stop' }));

@@ -2,33 +2,33 @@ import type { FoundZooKeeper } from '../harness/find-zookeeper.ts';
 import { givenConnectString } from '../harness/choose-zookeeper.ts';
 import { EmbeddedZooKeeper } from '../src/testing/index.ts';
 
-/** Which ZooKeeper the arguments and the environment ask for. */
+/** The ZooKeeper that the arguments and the environment ask for. */
 export type DemoChoice = 'given' | 'embedded' | 'real';
 
-/** @throws RangeError that names an argument which the demonstration does not take */
+/** @throws RangeError for an argument that the demonstration does not accept */
 export function chooseDemoZooKeeper(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
 ): DemoChoice {
   const unknown = args.find((argument) => argument !== '--real');
   if (unknown !== undefined)
-    throw new RangeError(`Unknown argument ${unknown}: npm start takes none but --real, as in \`npm start -- --real\``);
+    throw new RangeError(`Unknown argument ${unknown}: npm start accepts only --real, as in \`npm start -- --real\``);
   if (givenConnectString(env) !== undefined) return 'given';
   return args.length > 0 ? 'real' : 'embedded';
 }
 
-/** An embedded one needs Node and nothing else. */
+/** An embedded server needs Node and nothing else. */
 export async function startDemoZooKeeper(choice: DemoChoice): Promise<FoundZooKeeper> {
   if (choice === 'embedded') {
     const zk = await EmbeddedZooKeeper.start();
     return { connectString: zk.connectString, how: 'an embedded server in this process', stop: () => zk.stop() };
   }
-  // Loaded where it is needed: it knows Docker and Debian's packages.
+  // Imported only if needed, because it loads the code for Docker and for Debian's packages.
   const { findZooKeeper } = await import('../harness/find-zookeeper.ts');
   return findZooKeeper();
 }
 
-/** Names the other servers that the demonstration can run on. */
+/** The other servers on which the demonstration can run. */
 export function furtherTrials(choice: DemoChoice): string {
   const real = choice === 'embedded' ? ['The same on a real server, from Docker or Debian: npm start -- --real'] : [];
   const three =

@@ -1,9 +1,8 @@
 import { milliseconds, type Entry, type Visit } from './job.ts';
 
 /**
- * From the call of `release()` by one job to the grant of the next. Undefined where nothing was handed over: there was
- * nobody before, the
- * lock was free when the next one asked, or the two do not follow one another.
+ * Milliseconds from one job's call of `release()` to the grant of the next job. Undefined if nothing was handed over:
+ * there was no job before, the lock was free when the next job asked, or the two jobs do not follow one another.
  */
 export function handOverMs(previous: Visit | undefined, next: Entry): number | undefined {
   if (previous === undefined || next.askedAt > previous.leftAt || next.grantedAt < previous.leftAt) return undefined;

@@ -1,7 +1,6 @@
 /**
- * Aborts on Ctrl-C and the like. From then on these signals do nothing: a terminal sends them to the whole process
- * group and npm passes
- * them on once more, while every way out of the demo is bounded in time anyway.
+ * Aborts on Ctrl-C and similar signals. After that, these signals do nothing: a terminal sends them to the whole
+ * process group, and npm sends them once more. The demonstration ends within a limited time in any case.
  */
 export function interruption(): AbortSignal {
   const aborter = new AbortController();

@@ -1,5 +1,6 @@
 /**
- * A job to be: when it asks for the lock, counted from the common start, and how long it works while it holds the lock.
+ * A planned job: the time at which it asks for the lock, counted from the common start, and the time for which it works
+ * while it holds the lock.
  */
 export interface Job {
   readonly number: number;
@@ -7,21 +8,21 @@ export interface Job {
   readonly holdMs: number;
 }
 
-/** A job that asks. All times are nanoseconds of `now()`. */
+/** A job that has asked for the lock. All times are nanoseconds of `now()`. */
 export interface Ask {
   readonly worker: number;
   readonly job: number;
   readonly askedAt: bigint;
 }
 
-/** A job that was let in. */
+/** A job that holds the lock. */
 export interface Entry extends Ask {
   readonly grantedAt: bigint;
   readonly token: bigint;
   /** The znode that stands for the hold. */
   readonly path: string;
-  /** Somebody else's marker lay inside already. */
-  readonly metSomebody: boolean;
+  /** True if the marker of another job was already there. */
+  readonly metAnotherJob: boolean;
 }
 
 /** A job from its ask to the moment when it called `release()`. */
@@ -30,8 +31,8 @@ export interface Visit extends Entry {
 }
 
 /**
- * CLOCK_MONOTONIC is one clock for all processes of a machine, so that their times can be compared.
- * `performance.timeOrigin` is not.
+ * CLOCK_MONOTONIC is the same clock for all processes of a machine, so their times can be compared.
+ * `performance.timeOrigin` differs between processes.
  */
 export function now(): bigint {
   return process.hrtime.bigint();
@@ -42,7 +43,7 @@ export function milliseconds(from: bigint, to: bigint): number {
 }
 
 /**
- * The number that the server appended to the znode's name: the place in the order of creation. NaN if there is none.
+ * The number that the server appended to the znode's name: its place in the order of creation. NaN if there is none.
  */
 export function sequenceOf(path: string): number {
   return Number(/-(\d{10})$/.exec(path)?.[1] ?? NaN);

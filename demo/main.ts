@@ -20,7 +20,7 @@ process.exitCode = await main().catch((error: unknown) => {
   console.error(error instanceof AdviceError ? error.message : error);
   return exitCodes.bad;
 });
-// Nothing should be left that keeps this process alive, but a demo must end.
+// Nothing should keep this process alive after this. If something does, the demonstration ends all the same.
 setTimeout(() => process.exit(), lastLimitMs).unref();
 
 async function main(): Promise<number> {
@@ -28,7 +28,7 @@ async function main(): Promise<number> {
   const finding = startDemoZooKeeper(choice);
   await Promise.race([finding, aborted(interrupt)]);
   if (interrupt.aborted) {
-    screen.print('Interrupted while ZooKeeper was looked for');
+    screen.print('Interrupted during the search for a ZooKeeper');
     await within(
       stopLimitMs,
       finding.then((found) => found.stop()),
@@ -61,8 +61,8 @@ function summary(ending: Ending, verdict: Verdict): string {
   switch (ending.is) {
     case 'complete':
       return isGood(verdict)
-        ? 'Never two at once, and first come, first served.'
-        : 'The lock did NOT keep its promise.';
+        ? 'Never two holders at once, and first come, first served.'
+        : 'The lock did NOT keep its guarantees.';
     case 'interrupted':
       return 'Interrupted. The workers have ended.';
     case 'failed':

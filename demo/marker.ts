@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * A witness that knows neither ZooKeeper nor clocks: a file which only one process at a time can create. Who finds it
- * there is not alone
- * inside the lock.
+ * A check that uses neither ZooKeeper nor clocks: a file that only one process at a time can create. A job that finds
+ * the file is not alone inside the lock.
  */
 export class Marker {
   readonly #path: string;
@@ -14,7 +13,7 @@ export class Marker {
     this.#path = path;
   }
 
-  /** False when somebody else is inside. */
+  /** Returns false if another job is inside. */
   enter(): boolean {
     try {
       closeSync(openSync(this.#path, 'wx'));
@@ -25,13 +24,13 @@ export class Marker {
     }
   }
 
-  /** Only for whom `enter` was true. */
+  /** Call it only if `enter` returned true. */
   leave(): void {
     rmSync(this.#path, { force: true });
   }
 }
 
-/** A path for the marker, outside of the checkout. What is there goes with this process. */
+/** A path for the marker, outside of the checkout. The file there is deleted when this process ends. */
 export function markerPath(): string {
   const directory = mkdtempSync(join(tmpdir(), 'fair-lock-demo-'));
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));

@@ -1,7 +1,7 @@
 import type { ConnectionState } from '../src/index.js';
 import type { Ask, Entry, Job, Visit } from './job.ts';
 
-/** What the main process tells a worker. */
+/** The messages of the main process to a worker. */
 export type Order =
   | {
       readonly is: 'connect';
@@ -11,10 +11,10 @@ export type Order =
       readonly markerPath: string;
     }
   | { readonly is: 'begin'; readonly jobs: readonly Job[] }
-  /** Let go of everything, close the client, and end. */
+  /** Release everything, close the client, and end. */
   | { readonly is: 'stop' };
 
-/** What a worker tells the main process. */
+/** The messages of a worker to the main process. */
 export type News =
   | { readonly is: 'ready' }
   /** A change of the worker's connection to ZooKeeper. */
@@ -26,7 +26,7 @@ export type News =
   | { readonly is: 'done'; readonly job: number }
   | { readonly is: 'failed'; readonly what: string };
 
-/** The channel is not ours alone: tsx uses it to tell a parent which files it loads. */
+/** The channel also carries messages of tsx, which reports to the parent process which files it loads. */
 export function isNews(message: unknown): message is News {
   return typeof message === 'object' && message !== null && 'is' in message;
 }

@@ -11,10 +11,10 @@ const shortestHoldMs = 20;
 const longestHoldMs = 60;
 
 /**
- * Deals the jobs out in turn, one list per worker. They ask faster than they can be served, and jitter mixes the
- * workers in the queue.
+ * Gives the jobs to the workers in turn, one list per worker. The jobs ask faster than they can be served, and random
+ * delays mix the workers in the queue.
  *
- * @param random as `Math.random`
+ * @param random like `Math.random`
  */
 export function planJobs({ workers, jobs }: Size, random: () => number): Job[][] {
   const plan: Job[][] = Array.from({ length: workers }, () => []);

@@ -2,14 +2,14 @@ import type { WriteStream } from 'node:tty';
 
 const clearLine = '\r\u001b[2K';
 
-/** Lines, and on a terminal one more below them that is written anew all the time. */
+/** Prints lines. On a terminal, one more line below them shows the current status. */
 export class Screen {
   readonly #out: WriteStream;
   #status = '';
 
   constructor(out: WriteStream) {
     this.#out = out;
-    // A reader that went away, as in `npm start | head`, is no reason to leave servers behind.
+    // If the reader goes away, as in `npm start | head`, the demonstration must still stop its servers.
     out.on('error', () => undefined);
   }
 
@@ -17,7 +17,7 @@ export class Screen {
     this.#out.write(this.#status === '' ? `${text}\n` : `${clearLine}${text}\n${this.#status}`);
   }
 
-  /** @param text '' for none */
+  /** @param text '' for no status line */
   status(text: string): void {
     if (!this.#out.isTTY) return;
     const status = fit(text, this.#out.columns || 80);
@@ -27,7 +27,7 @@ export class Screen {
   }
 }
 
-/** A line that wraps could not be cleared again. Some terminals say that they have no columns. */
+/** A line that wraps could not be cleared. Some terminals report that they have no columns. */
 function fit(text: string, columns: number): string {
   return text.length < columns ? text : `${text.slice(0, Math.max(0, columns - 2))}…`;
 }

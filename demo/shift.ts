@@ -21,10 +21,10 @@ type State =
   | { at: 'over'; tookMs: number };
 
 const gatherLimitMs = 30_000;
-// Longer than the workers' sessions: a queue behind a session that is gone moves on by itself when it expires.
+// Longer than the workers' session timeout, because a queue behind an expired session moves on by itself.
 const stallLimitMs = 12_000;
 
-/** Workers serve jobs under one lock. */
+/** A run of the workers, which serve their jobs under one lock. */
 export class Shift {
   readonly #size: Size;
   readonly #screen: Screen;
@@ -52,7 +52,7 @@ export class Shift {
     this.#watch();
   }
 
-  /** Resolves when all workers have ended, whatever happened. */
+  /** Resolves when all workers have ended, with success or not. */
   async over(): Promise<{ readonly ending: Ending; readonly verdict: Verdict }> {
     const ending = await this.#ending;
     await this.#crew.stop();
@@ -124,7 +124,7 @@ export class Shift {
     this.#resolve(ending);
   }
 
-  /** From now on something has to happen again within the limit. */
+  /** Starts the limit again: something must happen within it. */
   #watch(): void {
     const limitMs = this.#state.at === 'gathering' ? gatherLimitMs : stallLimitMs;
     clearTimeout(this.#stall);
@@ -133,7 +133,7 @@ export class Shift {
     }, limitMs);
   }
 
-  /** Not before all channels were read, whose order says nothing about that of the events. */
+  /** Runs after all channels were read, because the order in which channels are read is not the order of the events. */
   #refreshSoon(): void {
     if (this.#isRefreshDue) return;
     this.#isRefreshDue = true;

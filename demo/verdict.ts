@@ -6,7 +6,7 @@ export interface Verdict {
   readonly planned: number;
   /** Pairs of jobs that were inside at the same time, by their clock. */
   readonly overlaps: number;
-  /** Jobs that found somebody else's marker inside. */
+  /** Jobs that found the marker of another job inside. */
   readonly meetings: number;
   readonly orderKept: boolean;
   readonly medianWaitMs: number | undefined;
@@ -19,7 +19,7 @@ export function judge(visits: readonly Visit[], planned: number, tookMs: number)
     jobs: visits.length,
     planned,
     overlaps: countOverlaps(visits),
-    meetings: visits.filter(({ metSomebody }) => metSomebody).length,
+    meetings: visits.filter(({ metAnotherJob }) => metAnotherJob).length,
     orderKept: isOrderKept(visits),
     medianWaitMs: median(visits.map(({ askedAt, grantedAt }) => milliseconds(askedAt, grantedAt))),
     medianHandOverMs: median(handOversOf(visits)),
@@ -35,7 +35,7 @@ export function table(verdict: Verdict): string {
   const rows: readonly (readonly [string, string])[] = [
     ['jobs', verdict.jobs === verdict.planned ? `${verdict.jobs}` : `${verdict.jobs} of ${verdict.planned}`],
     ['overlaps', `${verdict.overlaps}`],
-    ['met somebody inside', `${verdict.meetings}`],
+    ['met another job inside', `${verdict.meetings}`],
     ['order kept', verdict.orderKept ? 'yes' : 'no'],
     ['median wait', inMilliseconds(verdict.medianWaitMs, 0)],
     ['median hand-over', inMilliseconds(verdict.medianHandOverMs, 1)],
@@ -46,8 +46,8 @@ export function table(verdict: Verdict): string {
 }
 
 /**
- * Pairs of visits that were inside at the same time. A visit that begins at the very instant in which another ends is
- * none.
+ * Pairs of visits that were inside at the same time. A visit that begins at the instant at which another ends does not
+ * overlap it.
  */
 export function countOverlaps(visits: readonly Visit[]): number {
   return visits.flatMap((a, index) =>
@@ -56,8 +56,8 @@ export function countOverlaps(visits: readonly Visit[]): number {
 }
 
 /**
- * Whether all were let in in the order in which the server created their znodes: its sequence numbers say so, and its
- * transaction ids.
+ * True if all jobs were granted in the order in which the server created their znodes. Their sequence numbers and their
+ * transaction ids show that order.
  */
 export function isOrderKept(visits: readonly Visit[]): boolean {
   return neighbours(inOrderOfGrants(visits)).every(

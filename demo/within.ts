@@ -1,4 +1,4 @@
-/** Waits for `work`, but not longer than `limitMs`. What it fulfils with, or why it rejects, is not asked. */
+/** Waits for `work`, but not longer than `limitMs`. The value or the error of `work` is ignored. */
 export async function within(limitMs: number, work: Promise<unknown>): Promise<'settled' | 'late'> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<'late'>((resolve) => {

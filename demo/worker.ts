@@ -7,7 +7,7 @@ import type { News, Order } from './messages.ts';
 type Connect = Extract<Order, { is: 'connect' }>;
 type State = { at: 'new' } | { at: 'connected'; client: LockClient; work: Work };
 
-/** What every job of this worker needs. */
+/** The parts of this worker that every job needs. */
 interface Work {
   readonly worker: number;
   readonly mutex: InterProcessMutex;
@@ -27,9 +27,9 @@ process.on('message', (order: Order) => {
     if (!stopping.signal.aborted) tell({ is: 'failed', what: messageOf(error) });
   });
 });
-// The main process is gone, or has hung up.
+// The main process has ended or has closed the channel.
 process.once('disconnect', () => void stop());
-// They reach all processes of a terminal, but the main process decides when this one ends.
+// A terminal sends these signals to all processes, but the main process decides when this one ends.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 
 async function obey(order: Order): Promise<void> {
@@ -54,13 +54,13 @@ async function connect({ worker, connectString, lockPath, markerPath }: Connect)
   client.on('state', (connection) => tell({ is: 'connection', state: connection }));
   const mutex = new InterProcessMutex(client, lockPath);
   state = { at: 'connected', client, work: { worker, mutex, marker: new Marker(markerPath) } };
-  // The lock's own znode is created now: whoever does that in the middle of a job is overtaken by those who find it
-  // there.
+  // Creates the lock's own znode before the first job. A worker that had to create it during a job would be overtaken
+  // by workers that find it.
   await mutex.withLock(() => undefined, { timeoutMs: longestWaitMs, signal: stopping.signal });
   tell({ is: 'ready' });
 }
 
-/** Each job asks for the lock on its own behalf, in one queue with those of this process and of all others. */
+/** Each job asks for the lock as a separate owner. All jobs of all processes wait in one queue. */
 function doJob({ worker, mutex, marker }: Work): (job: Job) => Promise<void> {
   return async ({ number: job, startMs, holdMs }) => {
     await delay(startMs, undefined, { signal: stopping.signal });
@@ -77,7 +77,7 @@ function doJob({ worker, mutex, marker }: Work): (job: Job) => Promise<void> {
 async function visit(hold: Hold, ask: Ask, holdMs: number, marker: Marker): Promise<void> {
   const grantedAt = now();
   const isAlone = marker.enter();
-  const entry: Entry = { ...ask, grantedAt, token: hold.fencingToken, path: hold.path, metSomebody: !isAlone };
+  const entry: Entry = { ...ask, grantedAt, token: hold.fencingToken, path: hold.path, metAnotherJob: !isAlone };
   tell({ is: 'granted', entry });
   try {
     await delay(holdMs, undefined, { signal: AbortSignal.any([hold.signal, stopping.signal]) }).catch(() =>
@@ -85,7 +85,7 @@ async function visit(hold: Hold, ask: Ask, holdMs: number, marker: Marker): Prom
     );
   } finally {
     if (isAlone) marker.leave();
-    // The release follows in this tick: what is told here counts as part of the hand-over.
+    // The release follows in this tick, so the time to send this message counts as part of the hand-over.
     tell({ is: 'left', visit: { ...entry, leftAt: now() } });
   }
 }
@@ -96,7 +96,7 @@ async function stop(): Promise<void> {
   process.exit();
 }
 
-/** Without a callback, a channel that is closed would be an uncaught error. */
+/** Without a callback, a closed channel would cause an uncaught error. */
 function tell(news: News): void {
   process.send?.(news, undefined, undefined, () => undefined);
 }

@@ -1,6 +1,6 @@
-// One job at a time, whichever host takes it, and the hosts in the order in which they asked. Start it on each of them:
-//   node fair-job-runner.js <name of the host> <folder that all of them see>
-// The folder stands for your job table: `todo` has a file for each job, `done` gets one for each that was done.
+// Does one job at a time, on any host. The hosts take turns in the order in which they asked. Start it on each host:
+// node fair-job-runner.js <name of the host> <folder that all hosts can see>
+// The folder stands for your job table: `todo` has one file per job, and `done` gets one file for each finished job.
 import assert from 'node:assert/strict';
 import { readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,23 +11,23 @@ const servers = process.env['ZOOKEEPER_CONNECT'] ?? '127.0.0.1:2181';
 
 const client = await LockClient.connect(servers);
 const mutex = new InterProcessMutex(client, '/locks/jobs');
-mutex.on('queued', ({ position }) => console.log(`${host} is in line behind ${position}`));
+mutex.on('queued', ({ position }) => console.log(`${host} is queued behind ${position}`));
 
-// Fair: whoever has had a turn queues up again behind all who wait.
+// Fair: a host that has had its turn queues up again behind all waiting hosts.
 while (await mutex.withLock(takeTurn));
 await client.close();
 
-/** Does the oldest job. Returns false when there is none. */
+/** Does the oldest job. Returns false if there is none. */
 async function takeTurn(hold: Hold): Promise<boolean> {
   const [job] = (await readdir(`${folder}/todo`)).sort();
   if (job === undefined) return false;
 
-  // Nobody else on any host is in here: if somebody were, this file would be there.
+  // No other host can be in here: if one were, the file would exist, and this write would fail.
   await writeFile(`${folder}/working`, host, { flag: 'wx' });
   await work(job, hold.signal);
   await rm(`${folder}/working`);
 
-  // The token of each turn is greater than those of all turns before it.
+  // The token of each turn is greater than the tokens of all earlier turns.
   const turns = (await readdir(`${folder}/done`)).map((name) => BigInt(name.split(' ')[0] ?? ''));
   assert.ok(turns.every((token) => token < hold.fencingToken));
   hold.assertValid();
@@ -36,7 +36,7 @@ async function takeTurn(hold: Hold): Promise<boolean> {
   return true;
 }
 
-/** Stops as soon as the lock is lost: the next host may be at it then. */
+/** Stops as soon as the lock is lost, because the next host may already hold it. */
 async function work(_job: string, signal: AbortSignal): Promise<void> {
   await delay(5, undefined, { signal });
 }

@@ -1,4 +1,4 @@
-// A row that knows the fencing token of whoever holds its lock, and refuses a holder that is late.
+// A database row that stores the fencing token of its lock's holder, and refuses a holder that is late.
 // SQLite in memory stands for any database: the statements run on PostgreSQL as they are, with `token bigint`.
 import assert from 'node:assert/strict';
 import sqlite from 'node-sqlite3-wasm';
@@ -13,7 +13,7 @@ db.exec(`
 `);
 
 /**
- * First of all: from now on nobody who held the lock before can write here. Then what is read stays true until it is
+ * Call it first. From now on no earlier holder can write here, so the value that it reads stays true until it is
  * written.
  */
 function claim(hold: Hold): number {
@@ -21,18 +21,18 @@ function claim(hold: Hold): number {
     $1: hold.fencingToken,
     $2: 'alice',
   });
-  if (!row) throw new Error(`Token ${hold.fencingToken} is too old: a later holder has been here`);
+  if (!row) throw new Error(`Token ${hold.fencingToken} is too old: a later holder has claimed the row`);
   return Number(row['balance']);
 }
 
-/** Each write says whose it is. No row changed: a later holder has claimed it. */
+/** Each write carries its token. If no row changes, a later holder has claimed the row. */
 function write(hold: Hold, balance: number): void {
   const { changes } = db.run('UPDATE account SET balance = $1 WHERE id = $2 AND token = $3', {
     $1: balance,
     $2: 'alice',
     $3: hold.fencingToken,
   });
-  if (changes === 0) throw new Error(`Token ${hold.fencingToken} is too old: a later holder has been here`);
+  if (changes === 0) throw new Error(`Token ${hold.fencingToken} is too old: a later holder has claimed the row`);
 }
 
 const slow = new InterProcessMutex(client, '/locks/accounts/alice');
@@ -41,11 +41,13 @@ const quick = new InterProcessMutex(client, '/locks/accounts/alice');
 const slowHold = await slow.acquire();
 const before = claim(slowHold);
 
-// The slow one stops here: a pause, a blocked loop, a job that ignores its signal. Its lock is taken meanwhile.
+// The slow holder stops here, as it would in a pause, in a blocked loop, or in a job that ignores its signal. Meanwhile
+// another owner takes the lock.
 await forceRelease(client, slowHold.path, { timeoutMs: 0 });
 await quick.withLock((quickHold) => {
   const balance = claim(quickHold);
-  // Between the read and the write of the quick one the slow one goes on. Without the claim it would have got through.
+  // The slow holder goes on between the read and the write of the quick one. Without the claim, its write would
+  // succeed.
   assert.throws(() => write(slowHold, before - 30), /too old/);
   assert.throws(() => claim(slowHold), /too old/);
   write(quickHold, balance - 10);

@@ -1,4 +1,4 @@
-// An HTTP server in which each request is an owner of its own: what a thread is in Java, a lock context is here.
+// An HTTP server in which each request is a separate owner. A lock context is to a request what a thread is in Java.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -6,17 +6,15 @@ import type { AddressInfo } from 'node:net';
 import { InterProcessMutex, LockClient, LockTimeoutError, lockContext } from 'zookeeper-fair-lock';
 
 const client = await LockClient.connect(process.env['ZOOKEEPER_CONNECT'] ?? '127.0.0.1:2181');
-let left = 10; // stands for a table that only the holder of the lock touches
+let left = 10; // stands for a table that only the holder of the lock uses
 
-/**
- * Locks for itself, by the path alone. Within a request that holds the lock already it re-enters, and sends nothing.
- */
+/** Acquires the lock by its path alone. In a request that already holds the lock it re-enters, and sends nothing. */
 async function take(amount: number): Promise<void> {
   await client.withLock(
     '/locks/stock',
     async (hold) => {
       const before = left;
-      await new Promise(setImmediate); // another request would get in between here, if it could
+      await new Promise(setImmediate); // another request would run here if it could
       hold.assertValid();
       left = before - amount;
     },
@@ -26,8 +24,9 @@ async function take(amount: number): Promise<void> {
 
 async function order(response: ServerResponse): Promise<void> {
   const gone = new AbortController();
-  response.once('close', () => gone.abort()); // whoever has hung up need not wait in line
-  const stock = new InterProcessMutex(client, '/locks/stock'); // an object for each request: all of one client and path are one lock
+  response.once('close', () => gone.abort()); // a request whose client has disconnected stops waiting
+  // One object per request is fine: all objects of one client and path are one lock.
+  const stock = new InterProcessMutex(client, '/locks/stock');
   const hold = await stock.acquire({ timeoutMs: 30_000, signal: gone.signal });
   try {
     if (left < 2) return void response.writeHead(409).end();
@@ -47,8 +46,8 @@ async function handle(_request: IncomingMessage, response: ServerResponse): Prom
   }
 }
 
-// A fresh context for each request. It ends when the promise of `handle` settles, so `run` has to see that promise, and
-// `void` stands around it.
+// A new context for each request. It ends when the promise of `handle` settles, so `run` must get that promise; the
+// `void` stands outside.
 const server = createServer((request, response) => void lockContext.run(() => handle(request, response)));
 await once(server.listen(0, '127.0.0.1'), 'listening');
 

@@ -1,11 +1,12 @@
-// What RheaKV's DistributedLock has: a context that others can read, a fencing token, a watchdog if it is wanted, and
-// whether the lock was had already.
+// The features of RheaKV's DistributedLock: a context that others can read, a fencing token, an optional watchdog, and
+// whether the owner already held the lock.
 import assert from 'node:assert/strict';
 import { InterProcessMutex, LockClient, lockContext } from 'zookeeper-fair-lock';
 
 const servers = process.env['ZOOKEEPER_CONNECT'] ?? '127.0.0.1:2181';
 const client = await LockClient.connect(servers);
-const otherHost = await LockClient.connect(servers); // stands for one: objects of one client and path are one lock
+// Stands for another host: objects of one client and path are one lock.
+const otherHost = await LockClient.connect(servers);
 const mutex = new InterProcessMutex(client, '/locks/region-7');
 const elsewhere = new InterProcessMutex(otherHost, '/locks/region-7');
 
@@ -14,12 +15,12 @@ const firstToken = await lockContext.run(async () => {
   const hold = await mutex.acquire({ data: Buffer.from(JSON.stringify(work)), leaseMs: 60_000, renewEveryMs: 40_000 });
   assert.equal(hold.isReentrant, false);
 
-  // Whoever would like to know reads it from the servers.
+  // Any client can read the holder from the servers.
   const holder = await elsewhere.holder();
   assert.deepEqual(JSON.parse(String(holder?.data)), work);
   assert.equal(holder?.path, hold.path);
 
-  // Deeper in the same job: the same lock, the same token, no request.
+  // Deeper in the same job: the same lock and the same token, without a request.
   const again = await mutex.acquire();
   assert.equal(again.isReentrant, true);
   assert.equal(again.fencingToken, hold.fencingToken);
@@ -28,7 +29,7 @@ const firstToken = await lockContext.run(async () => {
   return hold.fencingToken;
 });
 
-// Instead of a text of your own: which process it is.
+// The holder's process, if the application gives no text of its own.
 await elsewhere.withLock(
   async (hold) => {
     assert.deepEqual((await mutex.holder())?.owner, {

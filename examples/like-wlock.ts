@@ -1,4 +1,4 @@
-// What WLock has: weights, events for all that happens to a lock, and whose it is with every result.
+// The features of WLock: weights, events for every change of a lock, and the owner in every result.
 import assert from 'node:assert/strict';
 import { InterProcessMutex, LockClient } from 'zookeeper-fair-lock';
 
@@ -8,7 +8,8 @@ const told: string[] = [];
 for (const event of ['queued', 'acquired', 'renewed', 'expired', 'lost', 'released'] as const)
   mutex.on(event, () => told.push(event));
 
-// Heavier first; within a weight, first come, first served. Nobody is overtaken for ever.
+// Heavier waiters first; equal weights in order of arrival. The number of overtakes is limited, so every waiter gets
+// its turn.
 const hold = await mutex.acquire({ weight: 1 });
 const served: { name: string; token: bigint }[] = [];
 const waiting: Promise<void>[] = [];
@@ -17,9 +18,9 @@ for (const [name, weight] of [
   ['light, later', 1],
   ['heavy', 10],
 ] as const) {
-  const inLine = new Promise((resolve) => mutex.once('queued', resolve));
+  const queued = new Promise((resolve) => mutex.once('queued', resolve));
   waiting.push(mutex.withLock(({ fencingToken }) => void served.push({ name, token: fencingToken }), { weight }));
-  await inLine;
+  await queued;
 }
 await hold.release();
 await Promise.all(waiting);
@@ -27,10 +28,10 @@ assert.deepEqual(
   served.map(({ name }) => name),
   ['heavy', 'light', 'light, later'],
 );
-// The version of WLock's results: it grows from grant to grant, whoever asked first.
+// Like the version in WLock's results, the token grows with every grant, in whatever order the owners asked.
 assert.ok(served.every(({ token }, turn) => token > (served[turn - 1]?.token ?? hold.fencingToken)));
 
-// Expiry, renewal, and who it is: host, process and session.
+// Expiry, renewal, and the owner: host, process and session.
 const leased = await mutex.acquire({ leaseMs: 60_000 });
 assert.equal(leased.owner.pid, process.pid);
 leased.renew(50);
@@ -41,5 +42,5 @@ const first = ['acquired', 'queued', 'queued', 'queued', 'released'];
 const turns = ['acquired', 'released', 'acquired', 'released', 'acquired', 'released'];
 assert.deepEqual(told, [...first, ...turns, 'acquired', 'renewed', 'expired']);
 
-console.log('heavier first, told of everything');
+console.log('heavier first, an event for every change');
 await client.close();

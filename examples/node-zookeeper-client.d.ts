@@ -1,4 +1,4 @@
-// What the examples use of node-zookeeper-client besides: an application has the package's own types.
+// The parts of node-zookeeper-client that the examples also use. In an application, the package's own types serve.
 declare module 'node-zookeeper-client' {
   interface Client {
     close(): void;

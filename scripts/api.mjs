@@ -1,5 +1,5 @@
-// npm run api: writes the public declarations of dist to api/. With --check it writes nothing, and fails where that
-// would change them.
+// npm run api: writes the public declarations of dist to api/. With --check it writes nothing, and fails if the
+// declarations differ.
 import { Extractor, ExtractorConfig } from '@microsoft/api-extractor';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -7,51 +7,58 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from './bootstrap.mjs';
 
-// Stay on 7.x: api-extractor 8.0.0 is older than 7, whatever its number says, and brings TypeScript 3.1.
+// Stay on 7.x: despite its number, api-extractor 8.0.0 is older than 7, and brings TypeScript 3.1.
 const isCheck = process.argv.includes('--check');
 const folder = mkdtempSync(join(tmpdir(), 'api-'));
-const config = ExtractorConfig.prepare({
-  configObject: {
-    projectFolder: root,
-    mainEntryPointFilePath: join(root, 'dist/index.d.ts'),
-    compiler: { tsconfigFilePath: join(root, 'tsconfig.build.json') },
-    apiReport: {
-      enabled: true,
-      reportFolder: join(root, 'api'),
-      reportTempFolder: folder,
-      reportFileName: 'zookeeper-fair-lock.api.md',
-    },
-    newlineKind: 'lf',
-    messages: {
-      compilerMessageReporting: { default: { logLevel: 'error' } },
-      extractorMessageReporting: {
-        default: { logLevel: 'error' },
-        // Whatever is exported is public, and whether it is documented is for typedoc to say: no tags for this tool.
-        'ae-missing-release-tag': { logLevel: 'none' },
-        'ae-undocumented': { logLevel: 'none' },
-      },
-      // TSDoc is stricter than the docstrings here, which are typedoc's: examples without fences, @default.
-      tsdocMessageReporting: { default: { logLevel: 'none' } },
-    },
-  },
-  configObjectFullPath: undefined,
-  packageJsonFullPath: join(root, 'package.json'),
-});
+const reports = { 'zookeeper-fair-lock': 'dist/index.d.ts', testing: 'dist/testing/index.d.ts' };
 
 try {
-  const { apiReportChanged, errorCount } = Extractor.invoke(config, { localBuild: !isCheck, messageCallback: quiet });
-  if (isCheck && apiReportChanged) showDifference();
-  process.exitCode = errorCount > 0 || (isCheck && apiReportChanged) ? 1 : 0;
-  if (process.exitCode === 0)
-    console.log(apiReportChanged ? 'The report in api/ was rewritten.' : 'The report in api/ is what dist declares.');
+  for (const [report, entryPoint] of Object.entries(reports)) write(report, configFor(report, entryPoint));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
-function showDifference() {
+function write(report, config) {
+  const { apiReportChanged, errorCount } = Extractor.invoke(config, { localBuild: !isCheck, messageCallback: quiet });
+  if (isCheck && apiReportChanged) showDifference(config);
+  if (errorCount > 0 || (isCheck && apiReportChanged)) process.exitCode = 1;
+  else console.log(`api/${report}.api.md ${apiReportChanged ? 'was rewritten.' : 'is what dist declares.'}`);
+}
+
+function configFor(report, entryPoint) {
+  return ExtractorConfig.prepare({
+    configObject: {
+      projectFolder: root,
+      mainEntryPointFilePath: join(root, entryPoint),
+      compiler: { tsconfigFilePath: join(root, 'tsconfig.build.json') },
+      apiReport: {
+        enabled: true,
+        reportFolder: join(root, 'api'),
+        reportTempFolder: folder,
+        reportFileName: `${report}.api.md`,
+      },
+      newlineKind: 'lf',
+      messages: {
+        compilerMessageReporting: { default: { logLevel: 'error' } },
+        extractorMessageReporting: {
+          default: { logLevel: 'error' },
+          // Every export is public, and typedoc checks if it is documented. So this tool needs no tags.
+          'ae-missing-release-tag': { logLevel: 'none' },
+          'ae-undocumented': { logLevel: 'none' },
+        },
+        // TSDoc is stricter than typedoc: it refuses examples without fences, and @default.
+        tsdocMessageReporting: { default: { logLevel: 'none' } },
+      },
+    },
+    configObjectFullPath: undefined,
+    packageJsonFullPath: join(root, 'package.json'),
+  });
+}
+
+function showDifference(config) {
   spawnSync('git', ['diff', '--no-index', config.reportFilePath, config.reportTempFilePath], { stdio: 'inherit' });
   console.error(
-    'The public API is not what api/ says. If that is what you want: npm run api, commit it, and tell the CHANGELOG.',
+    'The public API is not what api/ says. If you meant to change it: npm run api, and tell the CHANGELOG.',
   );
 }
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Installs what package-lock.json says, unless it is there. Ends this process where that fails. */
+/** Installs the packages of package-lock.json if they are missing. Ends this process if that fails. */
 export function bootstrap() {
   if (isInstalled()) return;
   console.log('Installing the dependencies: npm ci');
@@ -18,18 +18,18 @@ export function bootstrap() {
   process.exit(npm.status || 1);
 }
 
-/** Compares contents, since a checkout or a copy sets the times of files as it likes. */
+/** Compares contents, because a checkout or a copy can give files any time. */
 function isInstalled() {
   const installed = packagesOf('node_modules/.package-lock.json');
   const wanted = packagesOf('package-lock.json');
   if (installed === undefined || wanted === undefined) return false;
   const names = new Set([...Object.keys(installed), ...Object.keys(wanted)]);
-  names.delete(''); // the project itself, which npm leaves out of what it installed
+  names.delete(''); // the project itself, which npm does not install
   return [...names].every((name) => isSame(installed[name], wanted[name]));
 }
 
 function isSame(installed, wanted) {
-  if (installed === undefined) return wanted.optional === true; // made for another platform
+  if (installed === undefined) return wanted.optional === true; // an optional package for another platform
   return installed.version === wanted?.version && installed.integrity === wanted.integrity;
 }
 

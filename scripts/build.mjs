@@ -1,4 +1,4 @@
-// npm run build: dist, with nothing in it that src has no longer, since all of dist is shipped
+// npm run build: writes dist. Files that src no longer has are deleted, because all of dist is shipped.
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './bootstrap.mjs';
@@ -9,6 +9,6 @@ rmSync(dist, { recursive: true, force: true });
 process.exitCode = await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], {
   cwd: root,
 });
-// The project's own scripts and tests are ES modules; what is shipped is CommonJS, which `import` and `require` share
-// as one copy.
+// The project's own scripts and tests are ES modules. The package is CommonJS, so that `import` and `require` share one
+// copy.
 if (process.exitCode === 0) writeFileSync(join(dist, 'package.json'), '{ "type": "commonjs" }\n');

@@ -1,4 +1,4 @@
-// npm run chaos:broken [-- part of a name]: chaos has to fail every broken build of the lock within ten minutes.
+// npm run chaos:broken [-- part of a name]: checks that chaos fails every broken build of the lock within ten minutes.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ for (const build of builds) if (!(await isCaught(build))) problems += 1;
 console.log(`${builds.length} broken builds, ${problems} not caught`);
 process.exitCode = problems === 0 ? 0 : 1;
 
-/** Runs of two minutes, each with another seed, until one fails for a violation. */
+/** Runs chaos for two minutes at a time, each time with another seed, until one run fails with a violation. */
 async function isCaught({ name, edits, java = 2 }) {
   const stale = edits.filter(({ file, find }) => passages(readFileSync(join(root, file), 'utf8'), find).length !== 1);
   if (stale.length > 0) {
@@ -32,7 +32,7 @@ async function isCaught({ name, edits, java = 2 }) {
   }
   const copy = new Copy(temporary);
   for (const edit of edits) copy.mutate(edit);
-  // What does not even compile breaks every run, and proves nothing.
+  // A build that does not compile breaks every run, which proves nothing.
   const compiled = spawnSync(
     process.execPath,
     [
@@ -54,7 +54,7 @@ async function isCaught({ name, edits, java = 2 }) {
   const startedAt = Date.now();
   while (Date.now() - startedAt < limitMs) {
     const { code, output } = await run(copy.folder, java);
-    // The checker's word. Anything else is a run that could not be made.
+    // The checker's last line. Without it, the run itself has failed.
     const violations = /\d+ violations, seed \d+/.exec(output)?.[0];
     if (code === 1 && violations) {
       console.log(`caught after ${Math.round((Date.now() - startedAt) / 1_000)} s: ${name}: ${violations}`);

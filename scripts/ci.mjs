@@ -1,5 +1,4 @@
-// Everything that must hold on a bare machine. Called by .ci/run. It ends with all that failed, said again, and the
-// sum.
+// Runs every check, on a bare machine. Called by .ci/run. At the end it repeats all failures, and prints the totals.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,9 +11,9 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const limitMs = 15 * 60_000;
 const scratch = mkdtempSync(join(tmpdir(), 'ci-'));
 const sum = { passed: 0, failed: 0, skipped: 0 };
-const minutes = []; // of each step
-const failures = []; // said again at the end: a log of a hundred thousand lines is kept in part
-let running; // the process group of the step at work
+const minutes = []; // one entry per step
+const failures = []; // printed again at the end, because a log of a hundred thousand lines is only kept in part
+let running; // the process group of the running step
 
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 process.once('exit', () => {
@@ -28,6 +27,8 @@ try {
   await step('npm run lint', 'npm', ['run', 'lint']);
   await step('npm run format:check', 'npm', ['run', 'format:check']);
   await step('npm run api -- --check', 'npm', ['run', 'api', '--', '--check']);
+  await step('npm run prose', 'npm', ['run', 'prose']);
+  await step('npm run release -- 0.1.0 --dry-run', 'npm', ['run', 'release', '--', '0.1.0', '--dry-run']);
   await step('npm run docs', 'npm', ['run', 'docs']);
   const coverage = join(scratch, 'coverage');
   await suite('npm test', 'npm', ['test'], { NODE_V8_COVERAGE: coverage });
@@ -38,6 +39,7 @@ try {
     coverage,
   ]);
   await suite('npm run test:embedded', 'npm', ['run', 'test:embedded']);
+  await suite('npm run test:docs', 'npm', ['run', 'test:docs']);
   await suite('npm run test:package', 'npm', ['run', 'test:package']);
   await suite('npm run test:examples', 'npm', ['run', 'test:examples']);
   await suite('the tests on Node 24', process.execPath, ['scripts/node-versions.mjs', '24']);
@@ -57,7 +59,7 @@ for (const failure of failures) console.log(`${failure}\n`);
 for (const { name, took } of minutes) console.log(`${took.toFixed(1).padStart(5)} min  ${name}`);
 console.log(`${sum.passed} passed, ${sum.failed} failed, ${sum.skipped} skipped`);
 
-/** Counts each test, and one failure more where mocha failed without a failed test. */
+/** Counts each test. Counts one more failure if mocha failed without a failed test. */
 async function suite(name, command, args, env = {}) {
   const file = join(scratch, 'totals');
   rmSync(file, { force: true });
@@ -79,14 +81,15 @@ async function suite(name, command, args, env = {}) {
   else if (problem !== undefined && failed === 0) count(name, false, problem);
 }
 
-/** Counts one. */
+/** Counts the step as one test. */
 async function step(name, command, args) {
   const { problem, output } = await execute(name, command, args);
   count(name, problem === undefined, `${problem}\n${output.split('\n').slice(-40).join('\n')}`);
 }
 
 /**
- * What a newcomer does: clone, start. It must end with a table that shows no overlap, and leave the clone as it was.
+ * Does what a new user does: clone and start. The demonstration must end with a table that shows no overlap, and must
+ * leave the clone unchanged.
  */
 async function demonstration() {
   const name = 'npm start in a fresh clone';
@@ -110,7 +113,7 @@ function count(name, passed, problem) {
   console.log(passed ? `ok: ${name}` : failures.at(-1));
 }
 
-/** Runs it in a process group of its own, so that nothing it started outlives the limit. */
+/** Runs the command in a process group of its own, so that none of its children outlives the limit. */
 function execute(name, command, args, options = {}) {
   console.log(`\n== ${name}`);
   const startedAt = performance.now();
@@ -145,6 +148,6 @@ function killGroup(group) {
   try {
     process.kill(-group, 'SIGKILL');
   } catch {
-    // it has just ended
+    // the process has just ended
   }
 }

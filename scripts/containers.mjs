@@ -1,5 +1,5 @@
-// npm run test:containers [-- --keep-engine] [mocha's options]: the tests of the shared ZooKeeper against the real
-// image, one server, then three
+// npm run test:containers [-- --keep-engine] [mocha's options]: tests with the real ZooKeeper image, first one server,
+// then an ensemble of three
 import { bootstrap } from './bootstrap.mjs';
 import { runMocha } from './mocha.mjs';
 
@@ -19,7 +19,7 @@ const args = process.argv.slice(2);
 const keep = args.includes('--keep-engine');
 const options = args.filter((argument) => argument !== '--keep-engine');
 
-// The tests at work end by it. This process goes on to end what it started.
+// The signal also ends the running tests. This process continues, so that it can stop what it has started.
 let isInterrupted = false;
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => (isInterrupted = true));
 
@@ -41,7 +41,7 @@ async function inContainers() {
   }
 }
 
-/** Goes on after a failure, so that one run tells all of them. */
+/** Continues after a failure, so that one run reports all of them. */
 async function allOf(...runs) {
   let exitCode = 0;
   for (const run of runs) {
@@ -66,7 +66,7 @@ async function againstThree() {
   }
 }
 
-/** Which stops them, and so has an ensemble of its own. */
+/** These tests stop servers, and so they use an ensemble of their own. */
 function membersOfThree() {
   return tests('test/containers/members.test.ts');
 }

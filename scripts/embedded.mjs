@@ -1,5 +1,5 @@
-// npm run test:embedded [-- --sequences 20000 --seed 1] [mocha's arguments, or test files]: the embedded ZooKeeper
-// against the real one
+// npm run test:embedded [-- --sequences 20000 --seed 1] [mocha's arguments, or test files]: compares the embedded
+// ZooKeeper with the real one
 import { bootstrap } from './bootstrap.mjs';
 import { runMocha } from './mocha.mjs';
 
@@ -10,7 +10,7 @@ for (const [option, variable] of Object.entries(variables)) {
   if (at === -1) continue;
   const [, value] = args.splice(at, 2);
   if (!/^\d+$/.test(value ?? '')) {
-    console.error(`Expected a whole number behind ${option}, got ${value ?? 'nothing'}`);
+    console.error(`Expected a whole number after ${option}, got ${value ?? 'nothing'}`);
     process.exit(2);
   }
   process.env[variable] = value;

@@ -1,5 +1,5 @@
-// npm run test:examples [-- mocha's arguments, or test files]: the programs of examples/, as users would run them, on
-// the built package
+// npm run test:examples [-- mocha's arguments, or test files]: runs the programs of examples/ with the built package,
+// as users would
 import { bootstrap, root } from './bootstrap.mjs';
 import { runMocha } from './mocha.mjs';
 import { run } from './run.mjs';

@@ -1,5 +1,5 @@
-// npm run test:mutants [-- part of a name]: breaks the lines of src that matter most, one at a time. The tests that
-// guard a line must notice.
+// npm run test:mutants [-- part of a name]: breaks the most important lines of src, one at a time. The tests that guard
+// a line must fail.
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -56,17 +56,17 @@ async function judge() {
   return { killed: mutants.length - problems.length, problems };
 }
 
-/** The line may have been rewritten since: then nobody knows whether it is still guarded. */
+/** If the line has been rewritten, nothing shows whether it is still guarded. */
 function staleness({ name, file, find }) {
   const times = passages(readFileSync(join(root, file), 'utf8'), find).length;
   return times === 1
     ? []
     : [
-        `STALE: ${name}: ${file} has this ${times} times instead of once, so scripts/mutants/list.mjs needs a look:\n${find}`,
+        `STALE: ${name}: ${file} has this ${times} times instead of once, so scripts/mutants/list.mjs must be updated:\n${find}`,
       ];
 }
 
-/** What fails without any mutation, and what is not there to fail, says nothing. */
+/** Tests that fail without a mutation, and tests that do not exist, prove nothing. */
 async function problemsWithout(copy) {
   const startedAt = performance.now();
   const files = [...new Set(mutants.flatMap(({ tests }) => tests.files))];
@@ -85,7 +85,7 @@ async function problemsWithout(copy) {
   );
 }
 
-/** Why it counts as not killed; undefined if it was. */
+/** Returns the reason why the mutant was not killed; undefined if it was killed. */
 async function survival(mutant, copy) {
   const startedAt = performance.now();
   const { files, named } = mutant.tests;
@@ -98,12 +98,12 @@ async function survival(mutant, copy) {
   const tell = (outcome, how) => console.log(`${outcome.padEnd(8)} ${mutant.name} (${since(startedAt)}): ${how}`);
   const [first] = failed;
   if (first) tell('killed', first.failed);
-  else if (isLate) tell('killed', `not over after ${limitMs / 1_000} s`);
+  else if (isLate) tell('killed', `not finished after ${limitMs / 1_000} s`);
   else if (code === 0) {
     tell('SURVIVED', `${passed.length} tests pass`);
     return `SURVIVED: ${mutant.name}: ${mutant.file}\n- ${mutant.find}\n+ ${mutant.replace}`;
   } else {
-    // It may be what kills it, or a mutation that does not even compile.
+    // The mutation may have ended the tests, or it may not even compile.
     tell('UNCLEAR', 'the tests ended without a failed one');
     return `UNCLEAR: ${mutant.name}: exit code ${code} without a failed test\n${output}`;
   }

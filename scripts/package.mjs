@@ -1,5 +1,5 @@
-// npm run test:package [-- mocha's arguments, or test files]: what users install, packed, and used on every supported
-// Node
+// npm run test:package [-- mocha's arguments, or test files]: packs the package as users install it, and tests it with
+// every supported Node
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { bootstrap, root } from './bootstrap.mjs';
 import { runMocha } from './mocha.mjs';
 import { run } from './run.mjs';
 
-// The oldest of each line that package.json's `engines` lets in, and the newest line.
+// The oldest version of each line that `engines` in package.json allows, and the newest line.
 const nodes = ['20.19.0', '22.12.0', '24'];
 const folder = mkdtempSync(join(tmpdir(), 'package-'));
 
@@ -20,7 +20,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** As `npm publish` does it, the build included. */
+/** Packs like `npm publish`, including the build. */
 function pack() {
   const npm = spawnSync('npm', ['pack', '--pack-destination', folder], {
     cwd: root,
@@ -32,7 +32,7 @@ function pack() {
   return join(folder, tarball);
 }
 
-/** Goes on after a failure, so that one run tells all of them. */
+/** Continues after a failure, so that one run reports all of them. */
 async function runTests(args) {
   if (args.length > 0)
     return runMocha(

@@ -2,15 +2,15 @@ import { appendFileSync } from 'node:fs';
 import Mocha from 'mocha';
 
 /**
- * Mocha's usual report. With TEST_TOTALS it also appends the totals, and what failed, to that file, one JSON line a
- * run. An AdviceError ends the run, because every later test
- * would repeat it, and the report ends with its message alone.
+ * Mocha's usual report. With TEST_TOTALS it also appends the totals and the failures to that file, as one JSON line per
+ * run. An AdviceError ends the run, because every later test would repeat it, and the report then ends with its message
+ * alone.
  */
 export default class Reporter extends Mocha.reporters.Spec {
   constructor(runner, options) {
     super(runner, options);
-    // Mocha sets it when all is over. A process that runs out of work before, in a teardown that never settles, has not
-    // passed.
+    // Mocha sets the exit code when all tests have ended. A process that ends earlier, because a teardown never
+    // settles, has not passed.
     process.exitCode = 1;
     runner.on(Mocha.Runner.constants.EVENT_TEST_FAIL, (test, error) => {
       if (isAdvice(error)) runner.abort();

@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 
 /**
- * Runs a command in this terminal, and resolves with its exit code: 128 and the signal's number if a signal ended it.
+ * Runs a command in this terminal, and resolves with its exit code: 128 plus the signal's number if a signal ended it.
  */
 export function run(command, args, options = {}) {
   const child = spawn(command, args, { stdio: 'inherit', ...options });
   const forward = (signal) => child.kill(signal);
-  // Ctrl-C reaches the child by itself. It decides when to end, and this process ends after it.
+  // The terminal also sends Ctrl-C to the child. The child decides when to end, and this process ends after it.
   const wait = () => {};
   process.on('SIGTERM', forward);
   process.on('SIGINT', wait);

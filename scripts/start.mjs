@@ -1,4 +1,4 @@
-// npm start: the demonstration
+// npm start: runs the demonstration
 import { bootstrap, root } from './bootstrap.mjs';
 import { run } from './run.mjs';
 

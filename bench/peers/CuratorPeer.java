@@ -6,7 +6,7 @@ import org.apache.curator.framework.*;
 import org.apache.curator.framework.recipes.locks.*;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
-/** Apache Curator, measured as the other peers are: a line of `name kind owners sessions locks durationMs maxLeases writerPauseMs` in, a line of JSON out. */
+/** Apache Curator, measured like the other peers. Reads lines of `name kind owners sessions locks durationMs maxLeases writerPauseMs`, and prints a line of JSON for each. */
 public class CuratorPeer {
   static final List<CuratorFramework> clients = new ArrayList<>();
 

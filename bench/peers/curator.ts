@@ -21,12 +21,12 @@ const names = [
 const jars = names.map((name) => `/usr/share/java/${name}.jar`);
 const source = fileURLToPath(new URL('CuratorPeer.java', import.meta.url));
 
-/** Java Curator, run from source against Debian's jars, in a process of its own. */
+/** Java Curator, run from source with Debian's jars, in a process of its own. */
 export class Curator implements Peer {
   readonly #java: ChildProcess;
   readonly #lines: Interface;
 
-  /** What is missing, where it cannot run. */
+  /** The names of the missing parts if Curator cannot run here. */
   static missing(): string | undefined {
     const absent = jars.filter((jar) => !existsSync(jar));
     return absent.length === 0 ? undefined : `${absent.join(', ')} (apt-get install libcurator-recipes-java)`;

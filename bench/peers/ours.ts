@@ -7,7 +7,7 @@ interface Lock {
   acquire(): Promise<lib.Hold>;
 }
 
-/** This library. Each owner is outside of every context, and so an owner of its own. */
+/** This library. Each owner acquires outside of every lock context, and is therefore a separate owner. */
 export class Ours implements Peer {
   readonly #connectString: string;
   readonly #clients: lib.LockClient[] = [];
@@ -43,7 +43,7 @@ export class Ours implements Peer {
     await Promise.all(this.#clients.map((client) => client.close()));
   }
 
-  /** How long the writer waited, each time. */
+  /** The waits of the writer. */
   async #write(path: string, durationMs: number): Promise<number[]> {
     const { writeLock } = new InterProcessReadWriteLock(this.#client(0), path);
     const until = performance.now() + durationMs;

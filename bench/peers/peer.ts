@@ -1,25 +1,25 @@
-/** What one run of a scenario came to. */
+/** The result of one run of a scenario. */
 export interface Outcome {
   readonly cycles: number;
-  /** Those included that came before and after the time. @default cycles */
+  /** Includes the cycles before and after the measured time. @default cycles */
   readonly cyclesInAll?: number;
   readonly tookMs: number;
-  /** CPU time of the peer's process, the server's not included. */
+  /** The CPU time of the peer's process, without the server's. */
   readonly cpuMs: number;
-  /** From the call of release to the next holder's first line, where both are in one process; milliseconds. */
+  /** Milliseconds from the call of release to the first line of the next holder. Only if both are in one process. */
   readonly handOversMs?: readonly number[];
-  /** Cycles of each owner. */
+  /** The cycles of each owner. */
   readonly perOwner?: readonly number[];
-  /** How long each time the writer among the readers waited to be let in, in milliseconds. */
+  /** Milliseconds that the writer among the readers waited for each of its grants. */
   readonly writerWaitsMs?: readonly number[];
 }
 
-/** `owners` of `sessions` sessions contend for `locks` locks, spread evenly. */
+/** `owners` owners in `sessions` sessions contend for `locks` locks, spread evenly. */
 export interface Scenario {
   readonly name: string;
   /**
-   * `readers`: all owners read, and one more writes, {@link writerPauseMs} after it wrote. `leases`: of a semaphore of
-   * {@link maxLeases}. @default 'mutex'
+   * `readers`: all owners read, and one more owner writes, {@link writerPauseMs} after its previous write. `leases`:
+   * the permits of a semaphore of {@link maxLeases}. @default 'mutex'
    */
   readonly kind?: 'mutex' | 'readers' | 'leases';
   readonly owners: number;
@@ -28,7 +28,10 @@ export interface Scenario {
 }
 
 export interface Peer {
-  /** Opens what the scenario needs; what it calls is run once untimed, then as often as fits into the time. */
+  /**
+   * Opens the connections and locks that the scenario needs. Runs the cycles once untimed, then as often as they fit
+   * into the time.
+   */
   run(scenario: Scenario, durationMs: number): Promise<Outcome>;
   close(): Promise<void>;
 }
@@ -37,9 +40,9 @@ export const writerPauseMs = 50;
 export const maxLeases = 3;
 
 /**
- * Runs as many loops of cycles as there are owners. What counts begins when each of them has been served once, and ends
- * after that long: with thousands of owners
- * the way there, and the way home, are as long as all between. `cycle` says when it let go and when it was let in.
+ * Runs one loop of cycles per owner. The measured time begins when each owner has been served once, and ends after
+ * `durationMs`: with thousands of owners, the start and the end of a run take as long as the part between. `cycle`
+ * reports when it released the lock and when it was granted.
  */
 export async function timed(
   scenario: Scenario,

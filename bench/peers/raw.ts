@@ -3,7 +3,7 @@ import { timed, type Outcome, type Peer, type Scenario } from './peer.ts';
 
 type Done<T> = (error: (Error & { getCode?: () => number }) | null, value: T) => void;
 
-/** The part of node-zookeeper-client that is measured. */
+/** The part of node-zookeeper-client that this peer uses. */
 interface Client {
   once(event: 'connected', listener: () => void): void;
   connect(): void;
@@ -20,11 +20,10 @@ const { createClient, CreateMode } = zookeeper as unknown as {
 };
 
 /**
- * The requests that any lock has to send, and nothing else, on plain node-zookeeper-client: what the server and the
- * client library allow.
- * With a lock for each owner, or many owners in one process, that is create and delete; with a session for each owner
- * of one lock it is the
- * chain of delete, event, one look and the next delete.
+ * Only the requests that every lock has to send, on plain node-zookeeper-client. This is the limit that the server and
+ * the client library set.
+ * With one lock per owner, or with many owners in one process, these requests are create and delete. With one session
+ * per owner of one lock, they are the chain of delete, event, list and the next delete.
  */
 export class Raw implements Peer {
   readonly #connectString: string;
@@ -56,7 +55,7 @@ export class Raw implements Peer {
     });
   }
 
-  /** The znodes are there before the clock starts, each with a watch on the one before it; every hop has one look. */
+  /** The znodes exist before the clock starts, each with a watch on the one before it. Every hop lists once. */
   async #chain(scenario: Scenario, parent: string, durationMs: number): Promise<Outcome> {
     const hops: Hop[] = [];
     for (const owner of Array.from({ length: Math.ceil((durationMs / 1_000) * hopsPerSecond) }, (_, index) => index)) {
@@ -65,7 +64,7 @@ export class Raw implements Peer {
       const before = hops.at(-1);
       hops.push({ client, path, ready: before && gone(client, before.path) });
     }
-    // One connection answers in order: after this every watch is there.
+    // One connection answers in order, so every watch is planted after this.
     await Promise.all(this.#clients.map((client) => children(client, parent)));
     const cpu = process.cpuUsage();
     const startedAt = performance.now();
@@ -73,7 +72,7 @@ export class Raw implements Peer {
       await ready;
       await children(client, parent);
       const removed = remove(client, path);
-      // The next one hears of it by the event, as a waiter of another process does.
+      // The next client learns of the deletion by its watch event, as a waiter in another process does.
       removed.catch(() => undefined);
     }
     const { user, system } = process.cpuUsage(cpu);
@@ -90,11 +89,11 @@ export class Raw implements Peer {
 interface Hop {
   readonly client: Client;
   readonly path: string;
-  /** Settles when it is first. */
+  /** Settles when this znode is first. */
   readonly ready: Promise<void> | undefined;
 }
 
-/** So many znodes are made that the chain lasts about as long as the other runs. */
+/** The number of znodes is chosen so that the chain lasts about as long as the other runs. */
 const hopsPerSecond = 500;
 
 const data = Buffer.from('127.0.0.1');
@@ -123,7 +122,7 @@ function children(client: Client, path: string): Promise<string[]> {
   return promised((done) => client.getChildren(path, done));
 }
 
-/** Resolves with its deletion, at once where it is gone already. */
+/** Resolves when the znode is deleted, or at once if it does not exist. */
 function gone(client: Client, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     client.getData(

@@ -1,7 +1,10 @@
 import { znodeOf } from '../history.ts';
 import type { Fault, Granted, History } from './folded-history.ts';
 
-/** While an owner's code had every reason to believe that it holds the lock. Empty (`to < from`) when it never had. */
+/**
+ * The time during which an owner's code had every reason to believe that it held the lock. Empty (`to < from`) if it
+ * never had.
+ */
 export interface Claim {
   readonly acquire: Granted;
   readonly from: number;
@@ -15,19 +18,15 @@ export function claimsOf(path: string, history: History): Claim[] {
 }
 
 /**
- * From the grant until it was told otherwise: by its signal, by its own release, or by the first look that said no. Two
- * things end a claim
- * earlier, because nothing can tell in time what they do:
- * - Code that does not run is told nothing. What is stopped or killed claims until then, and for as long as it was seen
- *   to be valid: a first
- *   look after a stop that still says yes is held against it.
- * - A third party that deletes the znode, or closes the session, opens the lock to the next one in the same moment. The
- *   claim ends when that
- *   began, if the loser was told, or let go, within two session timeouts.
+ * Lasts from the grant until the code learned of the end: by its signal, by its own release, or by the first look that
+ * found the hold invalid. A claim ends earlier in two cases, because no client can learn of these in time:
+ * - Code that does not run cannot learn anything. A stopped or killed process claims the lock until the stop, and for
+ *   as long as a later look found the hold valid: such a look is a fault of the library.
+ * - A third party that deletes the znode, or closes the session, frees the lock for the next client in the same moment.
+ *   The claim ends when that began, provided that the loser learned of it, or released, within two session timeouts.
  *
- * A peer's claim is what the servers have confirmed: Curator believes in a lock for seconds after it was lost, which is
- * no fault of ours, and nothing
- * that others have to respect.
+ * A peer's claim is only the time that the servers have confirmed. Curator believes in a lock for seconds after it was
+ * lost: that is not this library's fault, and other clients need not respect it.
  */
 export function claimOf(acquire: Granted, history: History): Claim {
   return acquire.incarnation.isPeer
@@ -46,12 +45,12 @@ function claimOfOurs(acquire: Granted, history: History): Claim {
   return { acquire, from, to: isToldOfIt ? Math.min(to, taken) : to };
 }
 
-/** When it was last seen to be valid. */
+/** The last time at which it was seen to be valid. */
 function seenAt({ observations }: Granted): number {
   return observations.findLast(({ valid }) => valid)?.t ?? -Infinity;
 }
 
-/** Infinity if it never was. */
+/** Infinity if the owner never learned of the end. */
 export function toldAt({ lost, releasingAt, observations }: Granted): number {
   return Math.min(
     lost?.t ?? Infinity,
@@ -60,7 +59,7 @@ export function toldAt({ lost, releasingAt, observations }: Granted): number {
   );
 }
 
-/** When its znode was taken away by a third party. */
+/** When a third party took its znode away. */
 export function takenAt({ granted, incarnation }: Granted, { faults }: History): number | undefined {
   const isTaken = (fault: Fault): boolean =>
     fault.kind === 'delete-znode'
@@ -69,7 +68,7 @@ export function takenAt({ granted, incarnation }: Granted, { faults }: History):
   return faults.find((fault) => isTaken(fault))?.beganAt;
 }
 
-/** When its code was first stopped and did not look afterwards; it may have been told before that. */
+/** When its process was first stopped and never looked again. It may have learned of the end before that. */
 function stoppedAt({ incarnation }: Granted, { faults }: History, seen: number): number {
   const stop = faults.find(
     (fault) => fault.isStopped && fault.clients.includes(incarnation.client) && fault.healedAt >= seen,
@@ -78,8 +77,8 @@ function stoppedAt({ incarnation }: Granted, { faults }: History, seen: number):
 }
 
 /**
- * When its process came to its end, by a fault or by itself; one that died by itself may have done so right after its
- * last sign of life.
+ * When its process ended, by a fault or by itself. A process that ended by itself may have died right after its last
+ * event.
  */
 function diedAt({ incarnation: { killedAt, leftAt, succeededAt } }: Granted, { lastAt }: History): number {
   return killedAt ?? leftAt ?? (succeededAt === undefined ? lastAt : -Infinity);

@@ -12,34 +12,33 @@ export interface Figures {
   readonly reEntries: number;
   readonly refusals: number;
   readonly grantsOfPeers: number;
-  /** From a peer to one of ours, and back. */
+  /** From a peer to this library, and back. */
   readonly handOversWithPeers: number;
-  /** By reason. */
+  /** The number of losses by reason. */
   readonly losses: Readonly<Record<string, number>>;
   readonly writesAccepted: number;
   readonly writesRefused: number;
-  /** The most that were valid at the same moment. */
+  /** The most readers that were valid at the same moment. */
   readonly readersTogether: number;
   readonly leasesTogether: number;
-  /** Reads taken by who was writing. */
+  /** Reads acquired by an owner that was writing. */
   readonly downgrades: number;
-  /** Pairs of calls whose order was judged. */
+  /** The pairs of calls whose order was checked. */
   readonly pairsInOrder: number;
-  /**
-   * Of a waiter by a later one, where there are weights; those of them after which one of that weight must not any
-   * more; and of one waiter at the most.
-   */
+  /** Waiters that a later one overtook because of its weight. */
   readonly overtakes: number;
+  /** The overtakes after which no waiter of that weight may overtake the same waiter again. */
   readonly lastOvertakes: number;
+  /** The most overtakes of a single waiter. */
   readonly mostOvertakes: number;
-  /** From a healed fault to the next grant on a path where somebody waits, while there was peace. */
+  /** From a healed fault to the next grant on a path with a waiter, while no further fault happened. */
   readonly longestStandstillMs: number | undefined;
   /**
-   * From a loss being told to the next grant on its path that had to wait for it: of code that ran, and that nobody
-   * robbed.
+   * From the owner's notice of a loss to the next grant on its path that had to wait for it. Counts only code that was
+   * running and whose znode no third party deleted.
    */
   readonly smallestMarginMs: number | undefined;
-  /** From a third party's deletion to the loser being told. */
+  /** From a third party's deletion to the loser's notice of it. */
   readonly slowestNewsMs: number | undefined;
   readonly faults: Readonly<Record<string, number>>;
 }

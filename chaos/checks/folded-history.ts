@@ -1,12 +1,12 @@
 import type { CallKind, EndEvent, HistoryEvent, Role, RunEvent } from '../history.ts';
 
-/** A history by its nouns: what became of each acquire, each process and each fault. */
+/** The events of a history, folded into acquires, processes and faults. */
 export interface History {
   readonly run: RunEvent & { readonly t: number };
-  /** In the order of time, as everything below. */
+  /** Ordered by time, like every list below. */
   readonly events: readonly HistoryEvent[];
   readonly acquires: readonly Acquire[];
-  /** By path. */
+  /** The grants of each path. */
   readonly grants: ReadonlyMap<string, readonly Granted[]>;
   readonly incarnations: readonly Incarnation[];
   readonly faults: readonly Fault[];
@@ -23,7 +23,7 @@ export interface Acquire {
   readonly kind: CallKind;
   readonly flow: string;
   readonly role: Role;
-  /** Undefined where there are no weights. */
+  /** Undefined if the lock has no weights. */
   readonly weight: number | undefined;
   readonly timeoutMs: number | undefined;
   readonly calledAt: number;
@@ -31,7 +31,7 @@ export interface Acquire {
   refused:
     | { readonly t: number; readonly outcome: 'none' | 'aborted' | 'error'; readonly error: string | undefined }
     | undefined;
-  /** Every time when `isValid` was asked: at the grant, at looks, around writes, at the release. */
+  /** Each value of `isValid` that the client read: at the grant, at looks, around writes, at the release. */
   readonly observations: Observation[];
   lost: { readonly t: number; readonly reason: string } | undefined;
   releasingAt: number | undefined;
@@ -56,16 +56,16 @@ export type Registered = Extract<HistoryEvent, { readonly type: 'register' }>;
 /** One process of a client. */
 export interface Incarnation {
   readonly client: string;
-  /** Not this library. */
+  /** True if the client is not this library. */
   readonly isPeer: boolean;
   readonly number: number;
   readonly startedAt: number;
   leftAt: number | undefined;
-  /** When a fault killed it; it may have gone on for a moment longer. */
+  /** When a fault killed it. It may have run for a moment longer. */
   killedAt: number | undefined;
-  /** When the next one started. */
+  /** When the next process of this client started. */
   succeededAt: number | undefined;
-  /** When its session or its connection changed, or something of it was lost. */
+  /** The times at which its session or its connection changed, or at which it lost a hold. */
   readonly upsets: number[];
 }
 
@@ -76,14 +76,14 @@ export interface Fault {
   readonly clients: readonly string[];
   readonly isStopped: boolean;
   readonly beganAt: number;
-  /** Infinity for one that never was. */
+  /** Infinity if the fault was never healed. */
   healedAt: number;
 }
 
 /**
- * Takes events in the order of time.
+ * Folds events, which must be ordered by time.
  *
- * @throws Error when one of them cannot follow those before it
+ * @throws Error if an event cannot follow those before it
  */
 export function fold(events: readonly HistoryEvent[]): History {
   const [run] = events;
@@ -243,7 +243,7 @@ function grantsOf(acquires: readonly Acquire[]): Map<string, Granted[]> {
   );
 }
 
-/** Map.groupBy, which Node 20 has not. */
+/** Map.groupBy, which Node 20 lacks. */
 export function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const item of items) {

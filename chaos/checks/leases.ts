@@ -3,7 +3,10 @@ import type { History } from './folded-history.ts';
 import { arePeers, nameOf } from './owner.ts';
 import { moment, type Violation } from './violation.ts';
 
-/** More leases of one semaphore claimed at the same moment than there are. Each is counted, also those of one flow. */
+/**
+ * More leases of one semaphore are claimed at the same moment than it has. Every lease counts, also several of one
+ * flow.
+ */
 export function leases(history: History): Violation[] {
   return Object.entries(history.run.leases ?? {}).flatMap(([path, max]) =>
     crowds(path, history)
@@ -12,7 +15,7 @@ export function leases(history: History): Violation[] {
   );
 }
 
-/** At each grant, who has a claim then: its own is the last. */
+/** For each grant, the claims that exist at that moment. The grant's own claim is the last. */
 export function crowds(path: string, history: History): Claim[][] {
   let open: Claim[] = [];
   return claimsOf(path, history).map((claim) => (open = [...open.filter(({ to }) => to > claim.from), claim]));
@@ -26,7 +29,7 @@ function tell(history: History, crowd: readonly Claim[], max: number): Violation
   return {
     check: 'leases',
     t,
-    text: `${name} is one of ${crowd.length} leases where there are ${max}: ${earlier}`,
+    text: `${name} is one of ${crowd.length} leases, but there are only ${max}: ${earlier}`,
     ids: crowd.map(({ acquire }) => acquire.id),
   };
 }

@@ -1,10 +1,13 @@
 import type { History } from './folded-history.ts';
 import { seconds, type Violation } from './violation.ts';
 
-/** Znodes and watches that outlive the last client, and paths that were not empty two session timeouts after it. */
+/**
+ * Znodes and watches that outlive the last client, and paths that were not empty two session timeouts after it had
+ * left.
+ */
 export function leftovers({ end, run, lastAt }: History): Violation[] {
   const tell = (text: string): Violation => ({ check: 'leftovers', t: end?.t ?? lastAt, text, ids: [] });
-  if (end === undefined) return [tell('the history has no `end`: what is left is unknown')];
+  if (end === undefined) return [tell('the history has no `end`: it is unknown what is left')];
   const limitMs = 2 * run.sessionTimeoutMs;
   const late = run.paths.flatMap((path) => {
     const emptyAfterMs = end.emptyAfterMs[path];

@@ -3,9 +3,8 @@ import type { Acquire, Fault, History } from './folded-history.ts';
 import type { Violation } from './violation.ts';
 
 /**
- * A loss, or an acquire that failed, with no fault near that could have caused it; and a loss that was not told by the
- * signal, or not by the
- * outcome of the release.
+ * A loss, or a failed acquire, without a fault nearby that could have caused it. Also a loss that the signal did not
+ * report, or that the outcome of the release did not report.
  */
 export function losses(history: History): Violation[] {
   const flowHolds = holdsByFlow(history);
@@ -28,18 +27,18 @@ export function losses(history: History): Violation[] {
 
 function untold({ lost, released, releasingAt }: Acquire): { readonly t: number; readonly what: string }[] {
   if (released?.outcome === 'lost' && lost === undefined)
-    return [{ t: released.t, what: 'was lost by its release, and its signal never said so' }];
+    return [{ t: released.t, what: 'was lost by its release, but its signal never aborted' }];
   if (released?.outcome === 'released' && lost && lost.t < (releasingAt ?? Infinity))
-    return [{ t: released.t, what: 'was released as if it had not been lost before' }];
+    return [{ t: released.t, what: 'was released as `released`, although it had been lost before' }];
   return [];
 }
 
-/** A fault's consequences may show for two session timeouts. */
+/** The consequences of a fault may show for two session timeouts. */
 function faultsNear(t: number, { faults, run }: History): Fault[] {
   return faults.filter(({ beganAt, healedAt }) => beganAt <= t && healedAt >= t - 2 * run.sessionTimeoutMs - 2_000);
 }
 
-/** A deleted znode hurts those who held by it, no matter how many it might have hit. */
+/** A deleted znode concerns only the acquires that held by this znode, although the fault names more clients. */
 function touches(
   { kind, target, clients }: Fault,
   { incarnation, flow }: Acquire,

@@ -3,14 +3,14 @@ import { nameOf } from './owner.ts';
 import { moment, type Violation } from './violation.ts';
 
 /**
- * Two calls of one process for one path, made one after the other and waiting at the same time, were granted the other
- * way round.
+ * One process called two acquires for one path, one after the other. Both waited at the same time, and the second was
+ * granted first.
  */
 export function order(history: History): Violation[] {
   return pairsInOrder(history)
     .filter(([first, second]) => second.granted.t < first.granted.t)
     .map(([first, second]) => {
-      const overtaken = `which was called before it, at ${moment(history, first.calledAt)}, and got it at ${moment(history, first.granted.t)}`;
+      const overtaken = `which was called before it, at ${moment(history, first.calledAt)}, and was granted at ${moment(history, first.granted.t)}`;
       return {
         check: 'order',
         t: second.granted.t,
@@ -21,19 +21,18 @@ export function order(history: History): Violation[] {
 }
 
 /**
- * The pairs whose order is certain. Calls create their znodes in the order in which they were made, as long as nothing
- * happens to their
- * session, to its connection, or to a znode of theirs: what is created anew goes to the back of the queue. A tryAcquire
- * does not queue up, and may be overtaken; that
- * of a semaphore must not overtake those who wait. A call for several leases may give way to Java's, and go to the back
- * of the queue;
- * who re-enters does not either, and who waits in memory for another acquire of its own flow may create later than it
- * called. Readers that are
- * let in together may come to their code in any order; leases are given one after another, like a mutex. The threads of
- * a peer call at the same time.
- * Where there are weights, `weights` asks who may overtake whom.
- * Who calls before anything was ever granted on a path may have to create it first, while those who call later find it
- * there.
+ * The pairs of calls whose order is certain. Calls create their znodes in call order as long as nothing happens to
+ * their session, to its connection, or to their znodes: a znode that is created again goes to the back of the queue.
+ * The exceptions:
+ * - A tryAcquire does not queue up, and may be overtaken. A tryAcquire of a semaphore must not overtake waiters.
+ * - A call for several leases may give way to a Java client, and go to the back of the queue.
+ * - A re-entry does not queue up. A call that waits in memory for another acquire of its own flow may create its znode
+ *   later than it called.
+ * - Readers that are granted together may reach their code in any order. Leases are granted one after another, like a
+ *   mutex.
+ * - The threads of a peer call at the same time.
+ * - With weights, the check `weights` decides who may overtake.
+ * - A call before the first grant on a path may have to create the path, while later calls find it.
  */
 export function pairsInOrder(history: History): [Granted, Granted][] {
   return [...grouped(queuers(history), ({ incarnation, path }) => `${incarnation.client} ${path}`).values()].flatMap(
@@ -51,7 +50,7 @@ export function pairsInOrder(history: History): [Granted, Granted][] {
   );
 }
 
-/** In the order of their calls. */
+/** Ordered by the time of their calls. */
 function queuers({ acquires, run }: History): Granted[] {
   const busy = new Map<string, number>();
   return acquires.filter((acquire): acquire is Granted => {

@@ -4,8 +4,8 @@ import { arePeers, isOneOwner, mayMeet, nameOf } from './owner.ts';
 import { moment, seconds, type Violation } from './violation.ts';
 
 /**
- * Two owners of one path whose claims have a moment in common: of a mutex, or one of them a writer. Ends that meet are
- * none.
+ * Two owners of one path whose claims overlap: two owners of a mutex, or two of which one is a writer. Claims that only
+ * touch at their ends do not overlap.
  */
 export function overlaps(history: History): Violation[] {
   return history.run.paths.flatMap((path) => {
@@ -28,6 +28,6 @@ function mustNotMeet(a: Granted, b: Granted): boolean {
 function tell(history: History, earlier: Claim, later: Claim): Violation {
   const both = Math.min(earlier.to, later.to) - later.from;
   const until = `${nameOf(earlier.acquire)} claims the lock until ${moment(history, earlier.to)}`;
-  const text = `${until}, but ${nameOf(later.acquire)} has it since ${moment(history, later.from)}: ${seconds(both)} together`;
+  const text = `${until}, but ${nameOf(later.acquire)} has held it since ${moment(history, later.from)}: ${seconds(both)} together`;
   return { check: 'overlaps', t: later.from, text, ids: [earlier.acquire.id, later.acquire.id] };
 }

@@ -1,19 +1,19 @@
 import type { Granted } from './folded-history.ts';
 
 /**
- * Whether two grants are one hold: of one flow, or of one znode. Whether the znode's flows may share it, `strangers`
- * asks.
+ * True if two grants are one hold: they have one flow, or one znode. The check `foreign-reentry` decides if several
+ * flows may share the znode.
  */
 export function isOneOwner(a: Granted, b: Granted): boolean {
   return a.flow === b.flow || a.granted.hold === b.granted.hold;
 }
 
-/** Whether two owners may have their path at the same time. How many leases may, `leases` asks. */
+/** True if two owners may have their path at the same time. The check `leases` decides how many leases may. */
 export function mayMeet(a: Granted, b: Granted): boolean {
   return a.role === b.role && (a.role === 'reader' || a.role === 'lease');
 }
 
-/** What peers do to each other is theirs. */
+/** Overlaps between two peers are not this library's concern. */
 export function arePeers(...owners: readonly Granted[]): boolean {
   return owners.every(({ incarnation }) => incarnation.isPeer);
 }

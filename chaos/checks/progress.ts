@@ -2,35 +2,35 @@ import { claimsOf, type Claim } from './claim.ts';
 import { grouped, type Acquire, type History, type Incarnation } from './folded-history.ts';
 import { moment, seconds, type Violation } from './violation.ts';
 
-/** From a healed fault, or from the end of the holds that outlasted it, to the next grant. */
+/** From a healed fault, or from the end of the holds that outlasted the fault, to the next grant. */
 export interface Standstill {
   readonly path: string;
   readonly fault: string;
   readonly from: number;
-  /** Infinity when there was none any more. */
+  /** Infinity if no grant followed. */
   readonly grantedAt: number;
-  /** Who waited all the time. */
+  /** The acquires that waited all the time. */
   readonly waiters: readonly Acquire[];
-  /** When the next fault began, or the run ended: what comes later is not comparable. */
+  /** When the next fault began, or the run ended. Later times cannot be compared. */
   readonly quietUntil: number;
 }
 
 /**
- * A path with waiters and room for them, and without a grant, for a session timeout and two seconds of peace after a
- * fault was healed.
+ * A path that has waiters and room for them, but no grant, for one session timeout plus two seconds without a fault
+ * after a fault was healed.
  */
 export function progress(history: History): Violation[] {
   const windowMs = history.run.sessionTimeoutMs + 2_000;
   return standstills(history).flatMap(({ path, fault, from, grantedAt, waiters, quietUntil }) => {
     const until = from + windowMs;
-    const patient = waiters.filter((waiter) => settledAt(waiter) > until);
-    if (grantedAt <= until || quietUntil < until || patient.length === 0) return [];
-    const text = `nothing was granted on ${path} for ${seconds(windowMs)} after ${moment(history, from)}, ${fault} being healed, with ${patient.length} waiting`;
-    return [{ check: 'progress', t: until, text, ids: patient.slice(0, 3).map(({ id }) => id) }];
+    const stillWaiting = waiters.filter((waiter) => settledAt(waiter) > until);
+    if (grantedAt <= until || quietUntil < until || stillWaiting.length === 0) return [];
+    const text = `nothing was granted on ${path} for ${seconds(windowMs)} from ${moment(history, from)} on, after ${fault} was healed, with ${stillWaiting.length} waiting`;
+    return [{ check: 'progress', t: until, text, ids: stillWaiting.slice(0, 3).map(({ id }) => id) }];
   });
 }
 
-/** One for each fault after which there was peace, and each path on which somebody waited then. */
+/** One for each fault that was followed by a quiet time, and for each path that then had a waiter. */
 export function standstills(history: History): Standstill[] {
   const { run, faults, acquires, grants, lastAt } = history;
   const calls = grouped(acquires, ({ path }) => path);
@@ -55,8 +55,8 @@ export function standstills(history: History): Standstill[] {
 }
 
 /**
- * What keeps others waiting: of ours, their claims; of a peer, also what it goes on with, told or not. In the order of
- * time.
+ * The times during which other clients have to wait: the claims of this library's clients; for a peer also the time
+ * during which it goes on although it has lost the lock. Ordered by time.
  */
 function occupations(path: string, history: History): Claim[] {
   return claimsOf(path, history).map((claim) => {
@@ -67,15 +67,18 @@ function occupations(path: string, history: History): Claim[] {
   });
 }
 
-/** Who wants the most leases of a semaphore wants two. */
+/** No call asks a semaphore for more than two leases. */
 const mostWanted = 2;
 
-/** Beside how many holds there is room for whoever waits. */
+/** The number of holds that may exist while there is still room for every waiter. */
 function roomBeside(path: string, { run }: History): number {
   return Math.max(0, (run.leases?.[path] ?? 0) - mostWanted);
 }
 
-/** When enough of the holds that were there at the time were over, with whoever re-entered them or came meanwhile. */
+/**
+ * The time at which enough of the holds that existed at `t` had ended, together with re-entries and holds that began
+ * meanwhile.
+ */
 function freeAt(claims: readonly Claim[], t: number, room: number): number {
   let free = t;
   let open: Claim[] = [];
@@ -94,7 +97,7 @@ function freeAt(claims: readonly Claim[], t: number, room: number): number {
   return free;
 }
 
-/** Who is killed waits no longer. */
+/** A killed process waits no longer. */
 function settledAt({ granted, refused, incarnation }: Acquire): number {
   return granted?.t ?? refused?.t ?? goneAt(incarnation) ?? Infinity;
 }

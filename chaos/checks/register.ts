@@ -4,19 +4,18 @@ import { isOneOwner } from './owner.ts';
 import { moment, type Violation } from './violation.ts';
 
 /**
- * What the lock protects, by its own account. It is a violation when
- * - the register took a token that is smaller than one that it took before, or refused one that is not;
- * - it was sent another token than the hold's, or answered otherwise than it recorded;
- * - a write was accepted whose hold was not valid when it was sent;
- * - a write was accepted after somebody else's grant with a larger token, and its own hold still said afterwards that
- *   it is valid;
- * - a write was refused, and its own hold still said afterwards that it is valid.
+ * Checks the resource that the lock protects, by its own record. These are violations:
+ * - the register accepted a token smaller than one that it had accepted before, or refused one that is not smaller;
+ * - it received another token than the hold's, or answered otherwise than it recorded;
+ * - it accepted a write whose hold was not valid when the write was sent;
+ * - it accepted a write after another owner's grant with a larger token, and the write's own hold still said afterwards
+ *   that it was valid;
+ * - it refused a write, and the write's own hold still said afterwards that it was valid.
  *
- * None is a write that was sent while its hold was valid, and accepted after the hold's end and the next grant, but
- * before the next holder's
- * first write: a message may be under way for any time, and a token fences from the next holder's first write on. Nor
- * is what a hold did
- * whose znode a third party deleted, until it was told.
+ * Not a violation: a write that was sent while its hold was valid, and that was accepted after the hold's end and the
+ * next grant, but before the next holder's first write. A message may be under way for any time, and a token fences
+ * only from the next holder's first write on. Not a violation either: the writes of a hold whose znode a third party
+ * deleted, until the holder learned of it.
  */
 export function register(history: History): Violation[] {
   const largest = new Map<string, bigint>();
@@ -48,7 +47,7 @@ function bySender(history: History, entry: Registered, { acquire, sent, answered
   const hold: Granted = { ...acquire, granted };
   if (BigInt(entry.token) !== granted.token) return `was sent by ${acquire.id}, whose token is ${granted.token}`;
   if (answered && answered.accepted !== entry.accepted)
-    return `was ${said(entry.accepted)}, and its sender was told that it was ${said(answered.accepted)}`;
+    return `was ${said(entry.accepted)}, but its sender was told that it was ${said(answered.accepted)}`;
   if (entry.accepted && !sent.valid)
     return `was accepted, although its hold was not valid when it was sent at ${moment(history, sent.t)}`;
   if (!answered?.valid || answered.t > claimOf(hold, history).to) return undefined;
@@ -62,7 +61,10 @@ function said(accepted: boolean): string {
   return accepted ? 'accepted' : 'refused';
 }
 
-/** The first one to be granted a larger token; what comes later with a smaller one comes late to its code. */
+/**
+ * The first owner that is granted a larger token. A grant with a smaller token that is recorded later only reached its
+ * code late.
+ */
 function nextOwner({ grants }: History, hold: Granted): Granted | undefined {
   return firstAfter(
     grants.get(hold.path) ?? [],
@@ -71,7 +73,7 @@ function nextOwner({ grants }: History, hold: Granted): Granted | undefined {
   );
 }
 
-/** Among grants in the order of time. */
+/** `grants` are ordered by time. */
 function firstAfter(grants: readonly Granted[], t: number, is: (grant: Granted) => boolean): Granted | undefined {
   let [low, high] = [0, grants.length];
   while (low < high) {

@@ -3,7 +3,7 @@ import type { Figures } from './figures.ts';
 import type { History } from './folded-history.ts';
 import { moment, seconds, type Violation } from './violation.ts';
 
-/** Each check tells so many with what happened around them, and so many more with a line. */
+/** Each check prints this many violations with the surrounding events, and this many more with one line each. */
 const told = { inFull: 5, inShort: 45 };
 const eventsEachSide = 20;
 
@@ -32,14 +32,14 @@ export function table({ faults, losses, ...figures }: Figures): string {
     ['writes refused', `${figures.writesRefused}`],
     ['readers together', `${figures.readersTogether}`],
     ['leases together', `${figures.leasesTogether}`],
-    ['of writers that went over to reading', `${figures.downgrades}`],
-    ['pairs of calls in order', `${figures.pairsInOrder}`],
+    ['writers that downgraded to reading', `${figures.downgrades}`],
+    ['pairs of calls checked for order', `${figures.pairsInOrder}`],
     ['overtakes by weight', `${figures.overtakes}`],
-    ['of them the last that was allowed', `${figures.lastOvertakes}`],
-    ['of one waiter at the most', `${figures.mostOvertakes}`],
+    ['of them at the limit', `${figures.lastOvertakes}`],
+    ['most overtakes of one waiter', `${figures.mostOvertakes}`],
     ['longest time without progress', duration(figures.longestStandstillMs)],
     ['smallest margin, loss to grant', duration(figures.smallestMarginMs)],
-    ['slowest news of a deletion', duration(figures.slowestNewsMs)],
+    ['slowest notice of a deletion', duration(figures.slowestNewsMs)],
     ...Object.entries(losses).map(([reason, count]) => [`lost by ${reason}`, `${count}`] as const),
     ...Object.entries(faults).map(([kind, count]) => [kind, `${count}`] as const),
   ];
@@ -64,7 +64,10 @@ function line({ check, t, text }: Violation, history: History): string {
   return `seed ${history.run.seed}: ${check} at ${moment(history, t)}: ${text}`;
 }
 
-/** What happened before and after it, to its clients and on its paths; everything, when it is about no acquire. */
+/**
+ * The events before and after the violation, of its clients and on its paths. All events if the violation concerns no
+ * acquire.
+ */
 export function surroundings({ t, ids }: Violation, history: History): string[] {
   const involved = history.acquires.filter(({ id }) => ids.includes(id));
   const paths = new Set(involved.map(({ path }) => path));

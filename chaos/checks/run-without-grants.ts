@@ -1,7 +1,10 @@
 import type { History } from './folded-history.ts';
 import type { Violation } from './violation.ts';
 
-/** A run in which nothing was granted, or nothing to one of the clients, or on one of the paths: nothing was tested. */
+/**
+ * A run in which nothing was granted, or nothing to one of the clients, or nothing on one of the paths: such a run
+ * tests nothing.
+ */
 export function runWithoutGrants({ acquires, grants, run }: History): Violation[] {
   const granted = new Set(acquires.filter((acquire) => acquire.granted).map(({ incarnation }) => incarnation.client));
   const idle = run.clients.filter((client) => !granted.has(client));

@@ -2,9 +2,8 @@ import type { Acquire, History, Incarnation } from './folded-history.ts';
 import { moment, seconds, type Violation } from './violation.ts';
 
 /**
- * Promises that never settled, or long after their deadline, in a process that nobody killed; and a process that ended
- * by itself, or not at
- * all.
+ * Promises that never settled, or settled long after their deadline, in a process that no fault killed. Also a process
+ * that ended by itself, or that never ended.
  */
 export function settled(history: History): Violation[] {
   const { acquires, incarnations } = history;
@@ -18,7 +17,10 @@ export function settled(history: History): Violation[] {
   ];
 }
 
-/** One that died is told once, not for each of its promises. For peers, nobody here can answer. */
+/**
+ * False for a killed process, which cannot settle its promises. False for a process that died by itself, because its
+ * death is reported once and not for each of its promises. False for peers, because this library cannot answer for them.
+ */
 function isAccountable({ isPeer, killedAt, leftAt, succeededAt }: Incarnation): boolean {
   return !isPeer && killedAt === undefined && (leftAt !== undefined || succeededAt === undefined);
 }
@@ -33,7 +35,7 @@ function unsettled({ id, path, kind, calledAt, granted, refused, released }: Acq
   return [];
 }
 
-/** A timer of a busy process may be late, but not by a session timeout; a stopped one has none. */
+/** A timer of a busy process may be late, but not by a session timeout. A stopped process has no timers. */
 function late(
   { id, path, incarnation, calledAt, timeoutMs, granted, refused }: Acquire,
   { faults, run }: History,
@@ -66,6 +68,6 @@ function unfinished(
   { lastAt }: History,
 ): Violation[] {
   if (isPeer || killedAt !== undefined || leftAt !== undefined) return [];
-  const what = succeededAt === undefined ? 'never left' : 'died, and nobody had killed it';
+  const what = succeededAt === undefined ? 'never left' : 'died, although no fault had killed it';
   return [{ check: 'settled', t: succeededAt ?? lastAt, text: `process ${number} of ${client} ${what}`, ids: [] }];
 }

@@ -4,13 +4,15 @@ import { arePeers, nameOf } from './owner.ts';
 import { moment, type Violation } from './violation.ts';
 
 /**
- * On each path a znode has one token, and
- * - that of a mutex's owner, or of a writer, is larger than all that were granted before it;
- * - a reader's is larger than those of all writers before it; but who goes over from writing to reading keeps the
- *   writer's;
- * - readers' among themselves, and leases', are identifiers: no two are the same, and their order says nothing.
+ * On each path, a znode has one token. In addition:
+ * - the token of a mutex's owner, or of a writer, is larger than all tokens granted before it;
+ * - a reader's token is larger than those of all writers before it, except that a writer that downgrades to reading
+ *   keeps its token;
+ * - the tokens of readers among themselves, and of leases, are identifiers: no two are equal, and their order means
+ *   nothing.
  *
- * A grant that was not valid any more when its code came to it may be late: a process can be stopped between the two.
+ * A grant that was no longer valid when its code received it may be recorded late, because a process can be stopped in
+ * between.
  */
 export function tokens(history: History): Violation[] {
   return [...history.grants.values()].flatMap((grants) => onPath(grants, history));
@@ -40,7 +42,7 @@ function onPath(grants: readonly Granted[], history: History): Violation[] {
       const twin = isShared ? sharers.get(token) : undefined;
       if (kept) {
         if (kept.granted.token !== token)
-          violations.push(tell(history, grant, 'has not the token of its writer,', kept));
+          violations.push(tell(history, grant, 'does not have the token of its writer,', kept));
       } else if (bound && token <= bound.granted.token && !arePeers(bound, grant) && isInTime(grant, history)) {
         violations.push(tell(history, grant, 'comes after', bound));
       } else if (twin) {
@@ -62,7 +64,7 @@ function isDowngrade(writer: Granted, reader: Granted): boolean {
   );
 }
 
-/** Also one whose znode a third party had deleted, or whose session it had closed, when it came. */
+/** False also if a third party had deleted its znode, or closed its session, before the code received the grant. */
 function isInTime(grant: Granted, history: History): boolean {
   const { from, to } = claimOf(grant, history);
   return grant.granted.valid && from <= to;

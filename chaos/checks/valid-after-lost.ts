@@ -1,7 +1,7 @@
 import type { Acquire, History } from './folded-history.ts';
 import { moment, type Violation } from './violation.ts';
 
-/** A hold that was said to be valid after it had been lost, or not valid, before: once false is always false. */
+/** A hold that was reported valid after it had been lost or invalid: `isValid` must stay false once it is false. */
 export function validAfterLost(history: History): Violation[] {
   return history.acquires.flatMap((acquire) => {
     const shutAt = Math.min(
@@ -17,7 +17,7 @@ function tell(history: History, { id, path }: Acquire, shutAt: number, t: number
   return {
     check: 'valid-after-lost',
     t,
-    text: `${id} (${path}) was not valid at ${moment(history, shutAt)}, and said later that it is`,
+    text: `${id} (${path}) was not valid at ${moment(history, shutAt)}, and was reported valid later`,
     ids: [id],
   };
 }

@@ -1,11 +1,11 @@
 import type { History } from './folded-history.ts';
 
 export interface Violation {
-  /** The noun that judged. */
+  /** The name of the check. */
   readonly check: string;
   readonly t: number;
   readonly text: string;
-  /** The acquires that it is about; empty when it is about something else. */
+  /** The acquires that it concerns. Empty if it concerns something else. */
   readonly ids: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 import type { History } from './folded-history.ts';
 import type { Violation } from './violation.ts';
 
-/** What a client process should never hear of: unhandled rejections, uncaught exceptions, warnings. */
+/** Unhandled rejections, uncaught exceptions and warnings of a client process: there must be none. */
 export function warnings({ events }: History): Violation[] {
   return events.flatMap((event) =>
     event.type === 'warning'

@@ -3,37 +3,34 @@ import { grouped, type Granted, type History } from './folded-history.ts';
 import { nameOf } from './owner.ts';
 import type { Violation } from './violation.ts';
 
-/** One that came later was let in before one that waited. */
+/** A waiter that came later was granted before one that waited. */
 export interface Overtake {
   readonly waiter: Place;
   readonly by: Place;
-  /** How many others had done so before. */
+  /** How many waiters had overtaken it before. */
   readonly timesBefore: number;
-  /** How many of them there may be before one of that weight must not. */
+  /** How many waiters of this weight may overtake it. */
   readonly allowed: number;
 }
 
-/** What a znode's name says of the grant. */
+/** The parts of a znode's name that concern its place in the queue. */
 interface Place {
   readonly grant: Granted;
   readonly weight: number;
   readonly overtakesPerWeight: number;
-  /** In the order in which the servers created the znodes. */
+  /** Grows in the order in which the servers created the znodes. */
   readonly sequence: number;
 }
 
 /**
- * A znode that has not the weight that was asked for; and one that was overtaken by one that is no heavier, or once
- * more than its name allows for the
- * difference.
+ * A znode that does not have the weight that the call asked for. Also a znode that was overtaken by one that is no
+ * heavier, or that was overtaken once more than its name allows for the difference.
  *
- * Names and tokens say all of it, and no fault excuses anything. The znode of a path with weights is there for the
- * whole run: whoever has the smaller
- * sequence number was created first. If it was granted later, it has waited all the time, because a znode that was lost
- * does not come back, and the next
- * one stands at the back. Who claimed the lock and died before its code heard of it has overtaken others, too, and is
- * not known here: there may have been
- * more overtakes than are counted, never fewer.
+ * Names and tokens contain all that is needed, and no fault excuses a violation. The znode of a path with weights
+ * exists for the whole run, so the smaller sequence number was created first. If the older znode was granted later, it
+ * waited all the time, because a lost znode does not come back, and the next one stands at the back. An owner that
+ * claimed the lock and died before its code learned of the grant has also overtaken others, but the history does not
+ * contain it. So there may be more overtakes than this check counts, never fewer.
  */
 export function weights(history: History): Violation[] {
   const unnamed = waiters(history)
@@ -46,7 +43,7 @@ export function overtakes(history: History): Overtake[] {
   return [...grouped(waiters(history), ({ path }) => path).values()].flatMap(onPath);
 }
 
-/** One for each znode: who re-enters does not wait. */
+/** One acquire per znode, because a re-entry does not wait. */
 function waiters({ grants }: History): Granted[] {
   return [...grouped([...grants.values()].flat(), ({ granted }) => granted.hold).values()].flatMap(
     ([first]) => first ?? [],
@@ -86,12 +83,12 @@ function placeOf(grant: Granted): Place | undefined {
 }
 
 function tellWeight(grant: Granted): Violation {
-  const text = `${nameOf(grant)} asked for ${grant.weight === undefined ? 'no weight' : `weight ${grant.weight}`} and got it by ${grant.granted.hold}`;
+  const text = `${nameOf(grant)} asked for ${grant.weight === undefined ? 'no weight' : `weight ${grant.weight}`} and was granted ${grant.granted.hold}`;
   return { check: 'weights', t: grant.granted.t, text, ids: [grant.id] };
 }
 
 function tellOvertake({ waiter, by, timesBefore }: Overtake): Violation {
   const limit = `${waiter.overtakesPerWeight} times for each step`;
-  const text = `${nameOf(by.grant)} of weight ${by.weight} overtook ${nameOf(waiter.grant)} of weight ${waiter.weight}, which may be overtaken ${limit} and had been ${timesBefore} times before`;
+  const text = `${nameOf(by.grant)} of weight ${by.weight} overtook ${nameOf(waiter.grant)} of weight ${waiter.weight}, which may be overtaken ${limit} and had already been overtaken ${timesBefore} times`;
   return { check: 'weights', t: by.grant.granted.t, text, ids: [waiter.grant.id, by.grant.id] };
 }

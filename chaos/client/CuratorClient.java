@@ -11,11 +11,12 @@ import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.data.Stat;
 
 /**
- * Java Curator as a client of a run: threads that take locks until they are told to stop, each with a session of its own. What went wrong
- * ends that session: nothing of it may stay in a queue.
+ * Java Curator as a client of a run: threads that take locks until an order stops them, each with a session of its own. An error ends
+ * that session, because none of its znodes may stay in a queue.
  *
- * Curator does not know whether a lock is valid, and is told late that it is not. So a look here asks the servers: `valid` is true if the
- * znode was there at some moment after `t`, by a transaction, which no server answers from what it remembers. It was there at `t`, then.
+ * Curator does not know if a lock is valid, and learns late that it is not. So a look here asks the servers: `valid` is true if the znode
+ * existed at some moment after `t`. The question is a transaction, which no server answers from its own copy alone. So the znode existed
+ * at `t`, too.
  */
 public class CuratorClient {
   static final long LOOK_EVERY_MS = 50;
@@ -30,7 +31,7 @@ public class CuratorClient {
   static volatile boolean isDraining;
   static volatile double keepUntil;
 
-  /** `client incarnation seed connectString sessionTimeoutMs file owners kind:path…`, where `semaphore-3:path` has three leases. */
+  /** Arguments: `client incarnation seed connectString sessionTimeoutMs file owners kind:path…`; `semaphore-3:path` has three leases. */
   public static void main(String[] args) throws Exception {
     client = args[0];
     incarnation = Integer.parseInt(args[1]);
@@ -54,7 +55,7 @@ public class CuratorClient {
     System.exit(0);
   }
 
-  /** A line each: `drain`, or `keep` and for how many milliseconds. Who gave them may die. */
+  /** Reads one order per line: `drain`, or `keep` with a number of milliseconds. The process that sends the orders may die. */
   static void obey() {
     Scanner in = new Scanner(System.in);
     while (in.hasNextLine()) {
@@ -78,14 +79,14 @@ public class CuratorClient {
           Thread.sleep(random.nextInt(20));
         }
       } catch (Exception error) {
-        // Told where it happened.
+        // The event was recorded where the error happened.
       } finally {
         framework.close();
       }
     }
   }
 
-  /** Throws what Curator throws, when its session is over and that is written down. */
+  /** Throws Curator's exception after its session has ended and the event is recorded. */
   static void once(CuratorFramework framework, Side side, Random random) throws Exception {
     String id = client + "." + incarnation + "-" + ids.incrementAndGet();
     long timeoutMs = 500 + random.nextInt(4_000);
@@ -101,7 +102,7 @@ public class CuratorClient {
       }
       double grantedAt = now();
       double lookedAt = now();
-      // Its session may have been over when Curator said yes.
+      // The session may have ended before Curator returned.
       Stat stat = isThere(framework, node) ? framework.checkExists().forPath(node) : null;
       if (stat == null) throw new IllegalStateException("gone");
       isGranted = true;
@@ -142,7 +143,7 @@ public class CuratorClient {
 
   // --- locks
 
-  /** A lock in one role, of one thread. */
+  /** A lock in one role, for one thread. */
   static abstract class Side {
     final String path;
     final String role;
@@ -152,7 +153,7 @@ public class CuratorClient {
       this.role = role;
     }
 
-    /** The znode's path, or null if it was not to be had in time. */
+    /** Returns the znode's path, or null if the lock was not granted in time. */
     abstract String acquire(long timeoutMs) throws Exception;
 
     abstract void release() throws Exception;
@@ -170,7 +171,7 @@ public class CuratorClient {
   }
 
   static Side sideOf(InterProcessMutex mutex, String path, String role) throws Exception {
-    // Not public, and there is no other word of it.
+    // The method is not public, but nothing else returns the path.
     Method node = InterProcessMutex.class.getDeclaredMethod("getLockPath");
     node.setAccessible(true);
     return new Side(path, role) {
@@ -211,7 +212,7 @@ public class CuratorClient {
     say(t, "\"id\":\"" + id + "\",\"type\":\"" + type + "\"," + fields);
   }
 
-  /** A line at a time, written at once: a process that is killed has told it all. */
+  /** Writes one line at once, so that nothing is missing when the process is killed. */
   static synchronized void say(double t, String fields) {
     try {
       file.write(("{\"t\":" + t + ",\"client\":\"" + client + "\"," + fields + "}\n").getBytes(StandardCharsets.UTF_8));

@@ -9,19 +9,19 @@ export interface Job {
   readonly lengthMs: number;
   readonly writes: number;
   /**
-   * How long its writes are under way: they may come when the lock is somebody else's, and be refused for their token.
+   * How long its writes are under way. They may arrive when another owner holds the lock, and be refused for their
+   * token.
    */
   readonly delayMs: number;
-  /** No job of this process ends before that, unless it loses its lock: faults meet holders then. */
+  /** No job of this process ends before that time unless it loses its lock, so that faults hit holders. */
   readonly keeping: { readonly until: number };
 }
 
 const lookEveryMs = 20;
 
 /**
- * What a careful owner does while it holds the lock: it writes with its token, never without a look at `isValid`, and
- * ends at the first look
- * that says no. Who shares the lock writes nothing, and looks.
+ * The job of a careful owner: it writes with its token, reads `isValid` before each write, and ends when `isValid` is
+ * false. An owner that shares the lock only reads `isValid`.
  */
 export async function work(
   { id, path, lengthMs, writes, delayMs, keeping }: Job,
@@ -48,7 +48,7 @@ export async function work(
   }
 }
 
-/** Records the grant, and its loss when that comes. */
+/** Records the grant now, and the loss if it happens. */
 export function recordGrant(hold: Hold, path: string, record: RecordOwner): void {
   const t = now();
   record({ type: 'granted', path, hold: nameOf(hold), token: tokenOf(hold), valid: hold.isValid }, t);
@@ -59,7 +59,7 @@ export function recordGrant(hold: Hold, path: string, record: RecordOwner): void
   else signal.addEventListener('abort', lost, { once: true });
 }
 
-/** The grants of one znode of a sticky lock share its czxid, and are told apart by their count. */
+/** All grants of one znode of a sticky lock have the same czxid. Their grant numbers differ. */
 function tokenOf({ fencingToken, grantNumber }: Hold): string {
   return String((fencingToken << 40n) | grantNumber);
 }

@@ -8,13 +8,13 @@ import {
 import type { CallKind, Role } from '../history.ts';
 import type { LockPlan } from '../lock-plan.ts';
 
-/** What of a call the history knows. */
+/** The options of a call that the history records. */
 export interface CallOptions {
   readonly timeoutMs?: number;
   readonly weight?: number;
 }
 
-/** What can be asked for, in one role. */
+/** The kinds of calls on one lock in one role. */
 export interface Side {
   readonly path: string;
   readonly role: Role;
@@ -25,14 +25,14 @@ export interface Side {
   readonly hasWeights?: true;
 }
 
-/** A lock, and what an owner can do with it. */
+/** A lock and the roles that it offers. */
 export type Lock = { readonly kinds: readonly [CallKind, ...CallKind[]] } & (
   | { readonly is: 'mutex' | 'weighted'; readonly owner: Side }
   | { readonly is: 'read-write'; readonly reader: Side; readonly writer: Side }
   | { readonly is: 'semaphore'; readonly lease: Side; readonly semaphore: InterProcessSemaphore }
 );
 
-/** How the mutexes of one client are set up. */
+/** The settings for the mutexes of one client. */
 export interface MutexSetup {
   readonly sticky: { readonly idleMs: number } | undefined;
   readonly overtakesPerWeight: number | undefined;

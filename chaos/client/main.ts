@@ -1,4 +1,4 @@
-// One client process of a run: owners that take locks until they are told to stop.
+// One client process of a run. Its owners take locks until the run tells them to stop.
 import { LockClient } from '../../src/index.ts';
 import { Random } from '../../harness/random.ts';
 import type { ClientSetup, Order } from '../messages.ts';
@@ -46,7 +46,7 @@ const run = async (index: number): Promise<void> => {
     sessionTimeoutMs: setup.sessionTimeoutMs,
     random: new Random(setup.seed, 1_000 * setup.incarnation + index),
   });
-  // A turn of the loop between, also after calls that fail at once.
+  // One event-loop turn between calls, because a call may also fail at once.
   while (!isDraining)
     await owner.once().then(() => new Promise((resolve) => setTimeout(resolve, random.between(0, 10))));
 };
@@ -57,7 +57,7 @@ recorder.record({ type: 'left' });
 register.close();
 process.disconnect();
 
-/** However long the servers are away. */
+/** Tries again without a limit while the servers are away. */
 async function connect(): Promise<LockClient> {
   for (;;) {
     try {
@@ -84,7 +84,7 @@ function obey(order: Order): void {
       return;
     case 'stall': {
       const until = performance.now() + order.ms;
-      while (performance.now() < until); // the event loop is blocked
+      while (performance.now() < until); // blocks the event loop
       process.send?.('awake');
       return;
     }

@@ -56,7 +56,7 @@ export class Owner {
       case 're-entrant':
         return this.#nest(kind, side, side);
       case 'handler':
-        // Three handlers of one flow are three owners.
+        // Three handlers of one flow are three separate owners.
         await Promise.all(
           [1, 2, 3].map(() => this.#hold(side, kind, this.#weight(side), (call) => lock.acquire(call))),
         );
@@ -73,7 +73,7 @@ export class Owner {
 
   async #aborted({ lock }: Side, call: CallOptions): Promise<Hold> {
     const aborter = new AbortController();
-    const timer = setTimeout(() => aborter.abort(new Error('changed its mind')), this.#tools.random.between(0, 800));
+    const timer = setTimeout(() => aborter.abort(new Error('the owner gave up')), this.#tools.random.between(0, 800));
     try {
       return await lock.acquire({ ...call, signal: aborter.signal });
     } finally {
@@ -94,7 +94,7 @@ export class Owner {
     if (hold) await this.#use(id, { path, role }, kind, hold, record);
   }
 
-  /** Two leases of one call: each has a job of its own, which may be longer than the other's. */
+  /** One call acquires two leases. Each lease has its own job, and either job may be the longer one. */
   async #many({ path, role }: Side, semaphore: InterProcessSemaphore): Promise<void> {
     const { recorder, nextId } = this.#tools;
     const calls = [nextId(), nextId()].map((id) => ({ id, record: recorder.of(id) }));
@@ -109,8 +109,8 @@ export class Owner {
   }
 
   /**
-   * The inner acquire outlives the outer one: the lock is held until both are over. A writer that goes over to reading
-   * lets readers in meanwhile.
+   * The inner acquire outlives the outer one: the lock is held until both have ended. A writer that downgrades to
+   * reading lets other readers in meanwhile.
    */
   async #nest(kind: CallKind, outer: Side, inner: Side): Promise<void> {
     const { recorder, nextId } = this.#tools;
@@ -141,7 +141,7 @@ export class Owner {
     } catch (error) {
       const { code, message } = error as { code?: string; message: string };
       if (code === 'ERR_LOCK_TIMEOUT') record({ type: 'refused', outcome: 'none', error: code });
-      else if (message === 'changed its mind') record({ type: 'refused', outcome: 'aborted' });
+      else if (message === 'the owner gave up') record({ type: 'refused', outcome: 'aborted' });
       else record({ type: 'refused', outcome: 'error', error: `${code ?? ''} ${message}` });
       return undefined;
     }

@@ -3,10 +3,10 @@ import { now, type ClientEvent, type OwnerEvent } from '../history.ts';
 
 type Untimed<T> = T extends { readonly client: string } ? Omit<T, 'client'> : never;
 
-/** `t`: taken before a look at `isValid`, because the process may be stopped between the two. */
+/** `t` is read before `isValid`, because the process may be stopped between the two. */
 export type RecordOwner = (event: OwnerEvent, t?: number) => void;
 
-/** Writes at once what happened: a process that is killed has told it all. */
+/** Writes each event at once, so that nothing is missing when the process is killed. */
 export class Recorder {
   readonly #client: string;
   readonly #file: number;
@@ -20,7 +20,7 @@ export class Recorder {
     writeSync(this.#file, `${JSON.stringify({ t, client: this.#client, ...event })}\n`);
   }
 
-  /** Of one acquire. */
+  /** Records the events of one acquire. */
   of(id: string): RecordOwner {
     return (event, t) => this.record({ id, ...event }, t);
   }

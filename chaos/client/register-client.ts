@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { WriteRequest } from '../register.ts';
 
-/** One connection to the register for all jobs of a process. */
+/** One connection to the register, for all jobs of a process. */
 export class RegisterClient {
   readonly #socket: Socket;
   readonly #waiting = new Map<string, (accepted: boolean) => void>();
@@ -16,7 +16,7 @@ export class RegisterClient {
     });
   }
 
-  /** Whether it was accepted. */
+  /** Resolves with true if the register accepted the write. */
   write(request: WriteRequest): Promise<boolean> {
     return new Promise((resolve) => {
       this.#waiting.set(request.write, resolve);

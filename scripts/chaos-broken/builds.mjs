@@ -1,5 +1,5 @@
 /**
- * The lock, broken in the ways that tempt: a run of chaos has to notice each. `find` must be there exactly once.
+ * Builds of the lock that are broken in plausible ways. A run of chaos must find each. `find` must occur exactly once.
  */
 export const builds = [
   {
@@ -49,9 +49,9 @@ export const builds = [
     ],
   },
   {
-    name: 'a deadline that counts from the last answer',
-    // It takes a rival of ours at just that moment: Java's clients, whose belief is not judged, would often be the
-    // ones.
+    name: 'a deadline that counts from the newest answer',
+    // The fault must hit while another client of this library waits. With Java clients it would often be Java's turn,
+    // and the checker does not check their validity.
     java: 0,
     edits: [
       edit(
@@ -72,13 +72,13 @@ export const builds = [
       ),
       edit(
         'src/internals/lock-node.ts',
-        '  /** Deletes it in the background;',
-        '  resolveLink(): void {\n    const next = this.#follower;\n    if (next) next.#wake("handed-over");\n  }\n\n  /** Deletes it in the background;',
+        '  /** Deletes the znode in the background. Resolves',
+        '  resolveLink(): void {\n    const next = this.#follower;\n    if (next) next.#wake("handed-over");\n  }\n\n  /** Deletes the znode in the background. Resolves',
       ),
     ],
   },
   {
-    name: 'a delete that is not tried again',
+    name: 'a delete that is not retried',
     edits: [
       edit(
         'src/internals/lock-node.ts',
@@ -88,7 +88,7 @@ export const builds = [
     ],
   },
   {
-    name: 'a reader that joins whoever reads, past a writer who waits',
+    name: 'a reader that joins the active readers, past a waiting writer',
     edits: [
       edit(
         'src/read-write/read-write-driver.ts',
@@ -98,7 +98,7 @@ export const builds = [
     ],
   },
   {
-    name: 'one lease more than there are',
+    name: 'one lease too many',
     edits: [
       edit(
         'src/semaphore/lease-driver.ts',
@@ -108,15 +108,15 @@ export const builds = [
     ],
   },
   {
-    name: 'weights: the token of when it queued up',
+    name: 'weights: the token of the time when the holder queued up',
     edits: [edit('src/internals/attempt.ts', 'this.#grant(claimed.fencingToken)', 'this.#grant()')],
   },
   {
-    name: 'weights: a claim that takes no notice of another one',
+    name: 'weights: a claim that ignores another claim',
     edits: [edit('src/weighted/weighted-kind.ts', 'data, this.#look.version)', 'data, -1)')],
   },
   {
-    name: 'weights: the heaviest first, however often others were overtaken',
+    name: 'weights: the heaviest first, without a limit of overtakes',
     edits: [
       edit(
         'src/weighted/weighted-queue.ts',

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { root } from '../bootstrap.mjs';
 import { replacePassage } from './passage.mjs';
 
-/** A copy of the working tree, what is not committed yet included, in which one mutation at a time can be made. */
+/** A copy of the working tree, including uncommitted changes, in which one mutation at a time can be made. */
 export class Copy {
   #folder;
 
@@ -21,7 +21,7 @@ export class Copy {
     return this.#folder;
   }
 
-  /** Makes the mutation; returns what takes it back. */
+  /** Makes the mutation; returns a function that reverts it. */
   mutate({ file, find, replace }) {
     const path = join(this.#folder, file);
     const text = readFileSync(path, 'utf8');
@@ -36,6 +36,6 @@ function filesOfTree() {
     encoding: 'utf8',
   });
   if (git.status !== 0) throw new Error(`git ls-files failed: ${git.stderr ?? git.error?.message}`);
-  // A file that was deleted and not committed is still listed.
+  // Git still lists a file that was deleted but not committed.
   return git.stdout.split('\0').filter((file) => file !== '' && existsSync(join(root, file)));
 }

@@ -3,7 +3,10 @@ import Mocha from 'mocha';
 
 const { EVENT_TEST_PASS, EVENT_TEST_FAIL } = Mocha.Runner.constants;
 
-/** A JSON line for each test as soon as it has ended: a run that is killed has told what came before. */
+/**
+ * Prints a JSON line for each test as soon as it has ended, so that a run that is killed has reported its earlier
+ * tests.
+ */
 export default class Reporter {
   constructor(runner) {
     const tell = (result) => appendFileSync(process.env.MUTANT_RESULTS, `${JSON.stringify(result)}\n`);

@@ -9,9 +9,8 @@ const groups = new Set();
 process.once('exit', () => groups.forEach(killGroup));
 
 /**
- * Runs tests in a process group of its own, which is killed at the limit: a mutant may spin. Resolves with the tests
- * that passed and failed, and
- * with how the run ended.
+ * Runs tests in a process group of its own, which is killed at the limit because a mutant may loop without end.
+ * Resolves with the passed and the failed tests, and with the end of the run.
  */
 export function runTests({ files, grep, bail = false }, { folder, temporary, limitMs }) {
   const results = join(mkdtempSync(join(temporary, 'run-')), 'results');
@@ -50,7 +49,7 @@ export function runTests({ files, grep, bail = false }, { folder, temporary, lim
   });
 }
 
-/** What mocha's --grep takes: tests whose full title contains one of these texts. */
+/** Returns a value for mocha's --grep: tests whose full title contains one of these texts. */
 export function anyOf(texts) {
   return `/${texts.map((text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')).join('|')}/`;
 }
@@ -70,6 +69,6 @@ function killGroup(group) {
   try {
     process.kill(-group, 'SIGKILL');
   } catch {
-    // it has ended
+    // the process has ended
   }
 }

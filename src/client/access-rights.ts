@@ -7,22 +7,24 @@ import type { AclEntry } from '../zookeeper/operations.js';
 import { validatePath } from '../zookeeper/path.js';
 
 /**
- * Access rights for the znodes that locks create: the same for all, or by path. The path is below the chroot, as every
- * path of this library is. The function is asked for `/` where
- * znodes of the chroot itself are missing.
+ * Access rights for the znodes that locks create: one list for all znodes, or a function of the path. The path is below
+ * the chroot, as every path of this library. The function is called with `/` if znodes of the chroot itself are
+ * missing.
  *
  * An ACL without the permissions that the lock itself needs is refused: this client must be allowed to create (4),
- * delete (8) and read (1) on the znode of a lock, and to create on those above it.
+ * delete (8) and read (1) on the znode of a lock, and to create on the znodes above it.
  *
  * @example
  * const acl: AclProvider = (path) => (path.startsWith('/locks/payments') ? creatorOnly : readableByAll);
  */
 export type AclProvider = readonly AclEntry[] | ((path: string) => readonly AclEntry[]);
 
-/** The ACL of a new znode, by its path below the chroot; `/` stands for all znodes of the chroot itself. */
+/** The ACL of a new znode, by its path below the chroot. `/` stands for all znodes of the chroot itself. */
 export type AclFor = (path: string) => readonly AclEntry[];
 
-/** @throws TypeError for credentials that no server can check. The value is never shown: it is a secret */
+/**
+ * @throws TypeError for credentials that no server can check. The message never shows the value, because it is a secret
+ */
 export function checkAuth(auth: unknown): readonly Credential[] {
   const entries: unknown[] = Array.isArray(auth) ? auth : [undefined];
   return Array.from(entries, (entry) => {
@@ -43,15 +45,13 @@ export function checkAuth(auth: unknown): readonly Credential[] {
 
 export interface CheckedAcl {
   readonly aclFor: AclFor;
-  /** The same for the znode of a `lock`, and for those above it. */
+  /** The same for the own znode of `lock`, and for the znodes above it. */
   readonly aclForParents: (path: string, lock: string) => readonly AclEntry[];
-  /** All that were given so far, for the text of an error. */
+  /** All schemes of the ACLs so far, for the text of an error. */
   readonly aclSchemes: ReadonlySet<string>;
 }
 
-/**
- * What an `acl` says of each znode, checked as soon as it is known: a list at once, a function whenever it is asked.
- */
+/** Checks the option `acl` as soon as its entries are known: a list at once, the result of a function at each call. */
 export function checkedAcl(acl: AclProvider, auth: readonly Credential[]): CheckedAcl {
   if (typeof acl !== 'function') {
     const entries = checkAcl('acl', acl, auth);
@@ -81,20 +81,20 @@ export function checkedAcl(acl: AclProvider, auth: readonly Credential[]): Check
   };
 }
 
-/** Who a client is to the servers, for the text of an error: scheme and user name, never a password. */
+/** The account of a client on the servers, for the text of an error: scheme and user name, never a password. */
 export function accountText(auth: readonly Credential[]): string {
   if (auth.length === 0) return 'a client without the option `auth`';
-  // Only of `digest` is it known which part of the credentials is no secret.
+  // The public part of the credentials is known only for `digest`.
   const names = auth.map(({ scheme, credentials }) =>
     scheme === 'digest' ? `${scheme} ${JSON.stringify(credentials.slice(0, credentials.indexOf(':')))}` : scheme,
   );
   return `the account ${names.join(' and ')}`;
 }
 
-/** Which permissions of the lock's own znode a client needs: to list the queue, to stand in it, and to leave it. */
+/** The permissions that a client needs on the lock's own znode: to list the queue, to join it, and to leave it. */
 const neededBelowLock = { read: 1, create: 4, delete: 8 };
 
-/** Of the znodes above that one. */
+/** The permissions that a client needs on the znodes above the lock's own znode. */
 const neededAboveLock = { create: 4 };
 
 function checkAcl(option: string, acl: unknown, auth: readonly Credential[]): readonly AclEntry[] {
@@ -113,19 +113,19 @@ function checkAcl(option: string, acl: unknown, auth: readonly Credential[]): re
     }
     const fault = faultOf(scheme, id, auth);
     if (fault !== undefined)
-      throw new TypeError(`Expected each entry of \`${option}\` to be one that the servers take: ${fault}`);
+      throw new TypeError(`Expected each entry of \`${option}\` to be one that the servers accept: ${fault}`);
     return { permissions: Number(permissions), scheme, id };
   });
 }
 
 /**
- * Why the servers would answer INVALID_ACL, or would write down somebody who cannot exist. An id is not shown: a
- * password may stand there by mistake.
+ * The reason why the servers would answer INVALID_ACL, or would store an account that cannot exist. The message does
+ * not show an id, because it may be a password by mistake.
  */
 function faultOf(scheme: string, id: string, auth: readonly Credential[]): string | undefined {
   switch (scheme) {
     case 'world':
-      return id === 'anyone' ? undefined : `the id of scheme 'world' is 'anyone', got another one`;
+      return id === 'anyone' ? undefined : `the id of scheme 'world' is 'anyone', got another id`;
     case 'auth':
       return auth.length > 0
         ? undefined
@@ -143,7 +143,7 @@ function faultOf(scheme: string, id: string, auth: readonly Credential[]): strin
   }
 }
 
-/** Of SHA-1, or of a longer hash that the servers may be configured for. */
+/** The hash is SHA-1, or a longer one that the servers may be configured for. */
 function isDigestId(id: string): boolean {
   return /^[^:]+:[A-Za-z0-9+/]{27,}={0,2}$/.test(id);
 }
@@ -154,7 +154,10 @@ function isAddressRange(id: string): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (isIPv4(address) ? 32 : 128));
 }
 
-/** A parent that its own creator cannot use is there for good, and shuts everybody out. */
+/**
+ * Refuses an ACL that its own client cannot use. A parent with such an ACL would exist permanently, and would lock out
+ * every client.
+ */
 function refuseLockout(
   option: string,
   entries: readonly AclEntry[],
@@ -172,8 +175,8 @@ function refuseLockout(
 }
 
 /**
- * Whether an entry gives its permissions to this client, as far as can be known here: of an address, and of schemes
- * that only the servers know, it may.
+ * True if an entry gives its permissions to this client, or may give them. Addresses, and schemes that only the servers
+ * know, cannot be checked here.
  */
 function mayBe({ scheme, id }: AclEntry, auth: readonly Credential[]): boolean {
   if (scheme !== 'digest') return true;
@@ -182,7 +185,10 @@ function mayBe({ scheme, id }: AclEntry, auth: readonly Credential[]): boolean {
   );
 }
 
-/** How the servers write down an account of scheme `digest`, unless they are configured for another hash than SHA-1. */
+/**
+ * True if `id` may be the servers' form of a `digest` account. The servers may be configured for another hash than
+ * SHA-1.
+ */
 function mayBeDigestOf(credentials: string, id: string): boolean {
   const user = credentials.slice(0, credentials.indexOf(':') + 1);
   const hash = createHash('sha1').update(credentials).digest('base64');

@@ -1,11 +1,10 @@
 /**
- * What a client does by itself, for logs and metrics; see {@link LockClient.on}. Session ids are written as the
- * servers' logs write them, paths as
- * the servers know them, chroot included.
+ * An action that a client takes by itself, for logs and metrics; see {@link LockClient.on}. Session ids are written as
+ * in the servers' logs. Paths include the chroot, as the servers know them.
  */
 export type BackgroundEvent =
   | {
-      /** A server accepted the session, at first or again. */
+      /** A server accepted the session, for the first time or again. */
       readonly type: 'connected';
       /** The session. */
       readonly sessionId: string;
@@ -13,58 +12,55 @@ export type BackgroundEvent =
       readonly server: string;
     }
   | {
-      /** The connection ended; the next server is tried at once. */
+      /** The connection ended. The client tries the next server at once. */
       readonly type: 'disconnected';
       /** The session. */
       readonly sessionId: string;
-      /** Why. */
+      /** The reason. */
       readonly error: unknown;
     }
   | {
-      /** The session is over; the next one is opened by itself. */
+      /** The session has ended. The client opens the next one by itself. */
       readonly type: 'session-ended';
       /** The session. */
       readonly sessionId: string;
       /**
-       * `expired`: the servers said so. `lost`: its deadline passed while something was held. `replaced`: nothing was
-       * held, and the servers came
-       * back with data older than what it had seen, so that they would never have answered it. `auth-failed`: they
-       * refused the credentials.
+       * `expired`: the servers said so. `lost`: the session's deadline passed while something was held. `replaced`:
+       * nothing was held, and the servers came back with older data than the session had seen, so that they would never
+       * have answered it. `auth-failed`: the servers refused the credentials.
        */
       readonly why: 'expired' | 'lost' | 'replaced' | 'auth-failed';
     }
   | {
       /**
-       * A session that was lost or replaced here may have lived on at the servers, with its znodes. They say that it is
-       * over.
+       * A session that was lost or replaced in this process may have lived on at the servers, with its znodes. The
+       * servers now say that it has ended.
        */
       readonly type: 'lost-session-closed';
       /** The session. */
       readonly sessionId: string;
     }
   | {
-      /** The answer to a create was lost, so its znode was searched for. */
+      /** The answer to a create was lost, so the client searched for the znode. */
       readonly type: 'create-searched';
-      /** What it was to be created under, without the number that the server appends. */
+      /** The name that was to be created, without the number that the server appends. */
       readonly path: string;
-      /** Whether it was there. */
+      /** True if the znode existed. */
       readonly found: boolean;
     }
   | {
-      /** A znode could not be deleted, and is tried again. */
+      /** A znode could not be deleted. The client will try again. */
       readonly type: 'delete-retried';
       /** The znode. */
       readonly path: string;
-      /** Why it could not. */
+      /** The reason. */
       readonly error: unknown;
     }
   | {
-      /**
-       * Something went wrong that no call can report. The `logger` hears of it, too, and of changes of the connection.
-       */
+      /** An error that no call can report. The `logger` gets it too, and also gets changes of the connection. */
       readonly type: 'warning';
-      /** The text, without that of `error`. */
+      /** The text, without the text of `error`. */
       readonly message: string;
-      /** What was behind it, if anything. */
+      /** The error that caused the warning, if any. */
       readonly error: unknown;
     };

@@ -2,18 +2,15 @@ import { errorText } from '../support/error-text.js';
 import { LockError } from '../support/lock-error.js';
 
 /**
- * No server answered within `connectionTimeoutMs`; the text says why for each of them. `cause` is the last socket
- * error, if there was one.
+ * No server answered within `connectionTimeoutMs`. The message names the reason for each server. `cause` is the last
+ * socket error, if any.
  */
 export class ConnectionTimeoutError extends LockError {
   static {
     this.prototype.name = 'ConnectionTimeoutError';
   }
 
-  /**
-   * @param failures why each of the servers could not be used, by `host:port`; undefined for one that has not answered
-   * yet
-   */
+  /** @param failures the error of each server by `host:port`; undefined for a server that has not answered yet */
   constructor(hosts: string, timeoutMs: number, cause: unknown, failures: ReadonlyMap<string, unknown> = new Map()) {
     super(
       'ERR_LOCK_CONNECTION_TIMEOUT',
@@ -24,7 +21,7 @@ export class ConnectionTimeoutError extends LockError {
   }
 }
 
-/** Why each of several servers could not be used; undefined where there is one at most. */
+/** The error of each server, as one text. Undefined for less than two servers. */
 export function failuresText(failures: ReadonlyMap<string, unknown>): string | undefined {
   if (failures.size < 2) return undefined;
   return Array.from(
@@ -39,7 +36,7 @@ export class AuthFailedError extends LockError {
     this.prototype.name = 'AuthFailedError';
   }
 
-  /** @param schemes of the credentials that were given */
+  /** @param schemes the schemes of the given credentials */
   constructor(hosts: string, schemes: readonly string[] = []) {
     const of =
       schemes.length > 0
@@ -52,7 +49,7 @@ export class AuthFailedError extends LockError {
   }
 }
 
-/** The client was closed, before the call or during it. */
+/** The client was closed before the call, or during it. */
 export class ClientClosedError extends LockError {
   static {
     this.prototype.name = 'ClientClosedError';
@@ -63,13 +60,13 @@ export class ClientClosedError extends LockError {
   }
 }
 
-/** The cause of a LockLostError: which session it was that ended, on the server's word or at its deadline. */
+/** The cause of a LockLostError: the session that has ended, on the server's answer or at its deadline. */
 export class SessionExpiredError extends LockError {
   static {
     this.prototype.name = 'SessionExpiredError';
   }
 
   constructor(sessionId: string) {
-    super('ERR_LOCK_SESSION_EXPIRED', `The ZooKeeper session ${sessionId} has ended, or may have`);
+    super('ERR_LOCK_SESSION_EXPIRED', `The ZooKeeper session ${sessionId} has ended, or may have ended`);
   }
 }

@@ -15,47 +15,47 @@ import {
 
 /**
  * Options of {@link LockClient.connect}: a plain object, which is read once, at the call. A bad option is a TypeError
- * or a RangeError that names it, before anything is sent.
+ * or a RangeError that names the option, before any request is sent.
  */
 export interface LockClientOptions {
   /**
-   * The session timeout to ask for, in milliseconds. The servers may grant less or more, by default 2 to 20 times their
-   * `tickTime`; the `logger` hears of that.
+   * The session timeout that the client requests, in milliseconds. The servers may grant less or more, by default 2 to
+   * 20 times their `tickTime`. The `logger` reports a different grant.
    * @default 30000
    */
   readonly sessionTimeoutMs?: number | undefined;
   /**
-   * How long the first connection may take, in milliseconds; then ConnectionTimeoutError.
+   * The time limit for the first connection, in milliseconds. After it, `connect` rejects with a
+   * ConnectionTimeoutError.
    * @default 15000
    */
   readonly connectionTimeoutMs?: number | undefined;
   /**
-   * Whether and when an acquire whose znode vanished starts over at the back of the queue.
+   * Decides whether and when an acquire whose znode was deleted starts over at the back of the queue.
    * @default exponentialBackoff({ baseSleepMs: 100, maxSleepMs: 5000 })
    */
   readonly retryPolicy?: RetryPolicy | undefined;
   /**
-   * The servers' `tickTime` in milliseconds, if it is known: the shorter it is, the sooner a session counts as proven,
-   * and the later
-   * its deadline lies.
+   * The servers' `tickTime` in milliseconds, if known. The shorter it is, the sooner a session counts as proven, and
+   * the later its deadline is.
    * @default a third of the session timeout is assumed to be long enough
    */
   readonly tickTimeMs?: number | undefined;
-  /** Sent on every new connection before anything else. */
+  /** Credentials that the client sends first on every new connection. */
   readonly auth?: readonly Credential[] | undefined;
   /**
-   * Access rights of lock znodes and of the parents created for them.
+   * Access rights of lock znodes, and of the parents created for them.
    * @default world:anyone may do everything, as in Curator
    */
   readonly acl?: AclProvider | undefined;
-  /** Ends the first connection attempt; `connect` rejects with its reason. */
+  /** Ends the first connection attempt. `connect` then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Hears of what happens in the background. @default silent */
+  /** Reports events in the background. @default silent */
   readonly logger?: Logger | undefined;
   /**
-   * Remembers where each acquire was called, so that warnings can name it: a hold that was garbage-collected without a
-   * release, and an acquire that waits for another one of its own process.
-   * For development: each acquire takes some microseconds longer, and more memory.
+   * Remembers the place of each acquire in the application's code, so that warnings can name it: for a hold that was
+   * garbage-collected without a release, and for an acquire that waits for another acquire of its own process. For
+   * development: each acquire takes some microseconds longer, and more memory.
    * @default false
    */
   readonly debug?: boolean | undefined;
@@ -123,10 +123,10 @@ function checkSessionTimeout(value: unknown): asserts value is number {
   if (!(value > 0 && value <= longestTimeoutMs)) throw new RangeError(expected('sessionTimeoutMs', accepted, value));
 }
 
-/** The protocol has 32 bits for it. */
+/** The protocol has 32 bits for the timeout. */
 const longestTimeoutMs = 2 ** 31 - 1;
 
-/** A promise, or nothing, would be taken for a refusal. */
+/** Refuses a promise, or no value, because both would count as a refusal to retry. */
 function checkDecision(decision: unknown): RetryDecision {
   const { retry, sleepMs } = (typeof decision === 'object' ? (decision ?? {}) : {}) as {
     retry?: unknown;
@@ -135,7 +135,11 @@ function checkDecision(decision: unknown): RetryDecision {
   if (retry === false) return { retry };
   if (retry !== true)
     throw new TypeError(
-      expected('what retryPolicy.allowRetry returns', '{ retry: false } or { retry: true, sleepMs: number }', decision),
+      expected(
+        'the result of retryPolicy.allowRetry',
+        '{ retry: false } or { retry: true, sleepMs: number }',
+        decision,
+      ),
     );
   expectDuration('sleepMs of the retry policy', sleepMs);
   return { retry, sleepMs };

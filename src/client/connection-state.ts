@@ -1,16 +1,16 @@
 /**
- * What an application sees of its connection, as Curator's ConnectionState:
- * - `connected`: for the first time;
- * - `suspended`: the connection was lost, the session may live on; holds stay valid until the session's deadline;
- * - `reconnected`: a connection again, to the same session or, after `lost`, perhaps to a new one;
- * - `lost`: the session is over, or nobody can say that it lives; every hold of it is lost;
- * - `closed`: by `close()`; final.
+ * The state of a client's connection, as Curator's ConnectionState:
+ * - `connected`: connected for the first time;
+ * - `suspended`: the connection was lost, but the session may live on; holds stay valid until the session's deadline;
+ * - `reconnected`: connected again, to the same session or, after `lost`, perhaps to a new one;
+ * - `lost`: the session has ended, or may have ended; all its holds are lost;
+ * - `closed`: closed by `close()`; final.
  */
 export type ConnectionState = 'connected' | 'suspended' | 'reconnected' | 'lost' | 'closed';
 
 export type ConnectionChange = 'up' | 'down' | 'lost' | 'closed';
 
-/** The state after a change; the same state when there is nothing new to tell. */
+/** The state after a change. The same state if nothing new must be reported. */
 export function nextState(state: ConnectionState | undefined, change: ConnectionChange): ConnectionState | undefined {
   if (state === 'closed') return state;
   switch (change) {

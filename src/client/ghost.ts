@@ -3,15 +3,16 @@ import type { SessionIdentity } from '../zookeeper/connection.js';
 import type { Session, SessionOwner } from '../zookeeper/session.js';
 
 /**
- * A session that the client has given up lives on at the servers until it expires, and its znodes block the queue. It
- * is attached to once
- * more, only to be closed (CURATOR-595): while the client's own session is connected, with longer and longer pauses,
- * until a server has
- * closed it or no server can know it any more.
+ * A session that the client has given up. It lives on at the servers until it expires, and its znodes block the queue.
+ * So the client attaches to it once more, only to close it (CURATOR-595). It does so while its own session is
+ * connected, with longer and longer pauses, until a server has closed the ghost or no server can know it any more.
  */
 export class Ghost {
   readonly #options: GhostOptions;
-  /** A server that accepts its ConnectRequest gives it one more timeout. */
+  /**
+   * The time when a server last may have extended the session. A server that accepts its ConnectRequest gives it one
+   * more timeout.
+   */
   #touchedAt: number;
   #rounds = 0;
   #attempt: Session | undefined;
@@ -25,7 +26,7 @@ export class Ghost {
     this.#touchedAt = options.clock.now();
   }
 
-  /** Dials if the time for it has come: called when it begins, and when the client's session has changed. */
+  /** Dials if it is time to. Called at the beginning, and when the client's session has changed. */
   look(): void {
     if (this.#isOver || this.#attempt || this.#pause) return;
     const health = this.#options.health();
@@ -35,7 +36,10 @@ export class Ghost {
     else this.#dial();
   }
 
-  /** The client closes: from now on it is dialled whether the client is connected or not, for this long at most. */
+  /**
+   * The client closes. From now on the ghost dials whether the client is connected or not, for at most `timeoutMs`
+   * milliseconds.
+   */
   close(timeoutMs: number): Promise<void> {
     if (this.#isOver) return Promise.resolve();
     const closed = new Promise<void>((resolve) => this.#whenOver.push(resolve));
@@ -69,9 +73,9 @@ export class Ghost {
         else this.#unanswered();
       },
     };
-    // Servers with older data refuse its zxid in silence. Nothing is read here that could be too old, so the next
-    // rounds show none. The first one shows it: a server that was cut
-    // off before the session began would say that it is over.
+    // Servers with older data refuse the ghost's zxid without a reply. The ghost reads nothing that could be too old,
+    // so it shows no zxid from the second round on. The first round shows it, because a server that was cut off before
+    // the session began would otherwise say that the session has ended.
     const lastZxid = this.#rounds === 0 ? identity.lastZxid : 0n;
     const attempt = this.#options.open(
       { resume: { ...identity, lastZxid }, sessionTimeoutMs: timeoutMs, unansweredRounds: this.#rounds },
@@ -100,33 +104,33 @@ export class Ghost {
   }
 }
 
-/** How a ghost is dialled: once over the hosts. */
+/** The options of one attempt to close the ghost. It dials each host once. */
 export interface GhostAttempt {
   readonly resume: SessionIdentity;
   readonly sessionTimeoutMs: number;
   readonly unansweredRounds: number;
 }
 
-/** What the client's present session says of the servers. Monotonic milliseconds. */
+/** The state of the client's present connection. Monotonic milliseconds. */
 export interface ServerHealth {
-  /** When its present connection was made. */
+  /** The time when the present connection was made. */
   readonly connectedAt: number;
-  /** When a request on it was answered the last time. */
+  /** The time of the last answer on it. */
   readonly heardAt: number;
 }
 
 export interface GhostOptions {
   readonly identity: SessionIdentity;
-  /** What was granted to it. */
+  /** The session timeout that was granted to the session, in milliseconds. */
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly random: () => number;
   open(attempt: GhostAttempt, owner: SessionOwner): Session;
   /** Undefined while the client has no connection. */
   health(): ServerHealth | undefined;
-  /** The servers have closed it, or said that it is over. */
+  /** The servers have closed the session, or said that it has ended. */
   closed(): void;
-  /** Nothing is left to do, whatever the servers said. */
+  /** Nothing is left to do, whatever the servers answered. */
   over(ghost: Ghost): void;
   warn(message: string, error: unknown): void;
 }
@@ -134,21 +138,19 @@ export interface GhostOptions {
 const firstPauseMs = 250;
 
 /**
- * Whether no server can know a session any more that was touched the last time at `touchedAt`. It ends after its
- * timeout of time in which a
- * leader leads, rounded up to a tick, which is half of the timeout at most. A new leader begins its time anew, so only
- * the present
- * connection counts.
+ * True if no server can know a session any more that was last touched at `touchedAt`. A session expires when a leader
+ * has led for the session's timeout, rounded up to a tick, which is at most half of the timeout. A new leader starts
+ * that time again, so only the present connection counts.
  */
 export function isForgotten({ connectedAt, heardAt }: ServerHealth, touchedAt: number, timeoutMs: number): boolean {
   return heardAt - Math.max(connectedAt, touchedAt) >= timeoutMs * 1.5;
 }
 
-/** After so many rounds without an answer. */
+/** The pause after this number of rounds without an answer, in milliseconds. */
 export function pauseMs(rounds: number, timeoutMs: number): number {
   return Math.max(firstPauseMs, Math.min(firstPauseMs * 2 ** (rounds - 1), timeoutMs / 3));
 }
 
 function ignore(): void {
-  // The session is only closed.
+  // The ghost's session is opened only to be closed.
 }

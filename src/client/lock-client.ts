@@ -24,9 +24,8 @@ import { untilAnswered, type Question } from '../zookeeper/until-answered.js';
 import { expectDuration, expectOptions } from '../support/validate.js';
 
 /**
- * A connection to ZooKeeper for any number of locks: one session after another, each replaced by itself when the
- * servers
- * have expired it.
+ * A connection to ZooKeeper for any number of locks. It keeps one session after another, and opens a new session by
+ * itself when the servers have expired the old one.
  *
  * @example
  * const client = await LockClient.connect('zk1:2181,zk2:2181,zk3:2181/app', { sessionTimeoutMs: 30_000 });
@@ -51,20 +50,19 @@ export class LockClient implements AsyncDisposable {
   readonly clock: Clock;
   /** @internal */
   readonly parents: Parents;
-  /** @internal Of the calls that wait. */
+  /** @internal The deadlines of the waiting calls. */
   readonly deadlines = new Set<Deadline>();
-  /** @internal What locks keep for this client. */
+  /** @internal The objects that locks keep for this client. */
   readonly companions = new Companions<LockClient>(this);
 
   /**
    * Resolves with a connected client.
    *
-   * @param connectString `host:port,host:port/chroot`; the port is 2181 where it is left out, IPv6 addresses stand in
-   * brackets
+   * @param connectString `host:port,host:port/chroot`. The default port is 2181. IPv6 addresses need brackets
    * @throws TypeError or RangeError for a bad connect string or option
-   * @throws ConnectionTimeoutError when no server answers within `connectionTimeoutMs`
-   * @throws AuthFailedError when the servers refuse the credentials
-   * @throws the reason of `signal` when that aborts first
+   * @throws ConnectionTimeoutError if no server answers within `connectionTimeoutMs`
+   * @throws AuthFailedError if the servers refuse the credentials
+   * @throws the reason of `signal` if it aborts first
    * @example
    * await using client = await LockClient.connect('127.0.0.1:2181');
    */
@@ -84,7 +82,7 @@ export class LockClient implements AsyncDisposable {
   }
 
   private constructor(target: ConnectString, options: CheckedClientOptions, clock: Clock, caller: typeof fromConnect) {
-    // JavaScript knows no private constructors.
+    // In JavaScript, a private constructor can be called.
     if ((caller as unknown) !== fromConnect)
       throw new TypeError(
         "LockClient cannot be constructed: use `await LockClient.connect('host:2181', options)`, which resolves with a connected client",
@@ -105,26 +103,25 @@ export class LockClient implements AsyncDisposable {
     this.#session = this.#openSession();
   }
 
-  /** What the connection is like now; see {@link ConnectionState}. */
+  /** The state of the connection now; see {@link ConnectionState}. */
   get state(): ConnectionState {
     return this.#state ?? 'suspended';
   }
 
-  /** The session timeout that was negotiated, in milliseconds. */
+  /** The negotiated session timeout, in milliseconds. */
   get sessionTimeoutMs(): number {
     return Number.isFinite(this.#session.timeoutMs) ? this.#session.timeoutMs : this.#options.sessionTimeoutMs;
   }
 
   /**
-   * Calls `listener` at every change of `state` from now on, with everything that happens in the `background`, or with
-   * what happens to every `lock` of this client. The first change, to
-   * `connected`, is over when `connect` resolves. What a listener throws is reported as a process warning, and stops
-   * nothing.
+   * Calls `listener` at every later event: at every change of `state`, at everything that happens in the `background`,
+   * or at every event of every `lock` of this client. The first change, to `connected`, has happened when `connect`
+   * resolves. An error that a listener throws becomes a process warning, and stops nothing.
    *
    * @throws TypeError for another event, or a listener that is not a function
    * @example
-   * client.on('state', (state) => metrics.gauge('zookeeper_up', state === 'connected' || state === 'reconnected' ? 1 :
-   * 0));
+   * const isUp = (state: ConnectionState) => state === 'connected' || state === 'reconnected';
+   * client.on('state', (state) => metrics.gauge('zookeeper_up', isUp(state) ? 1 : 0));
    * client.on('background', (event) => log.debug(event));
    * client.on('lock', (event) => event.type === 'acquired' && metrics.observe('lock_wait_ms', event.waitedMs));
    */
@@ -133,13 +130,13 @@ export class LockClient implements AsyncDisposable {
     return this;
   }
 
-  /** As `on`, for the next time only. */
+  /** As `on`, but only for the next event. */
   once<Name extends keyof LockClientEvents>(event: Name, listener: (value: LockClientEvents[Name]) => void): this {
     this.#events.once(event, listener);
     return this;
   }
 
-  /** Takes back what `on` or `once` was given; of several equal listeners the latest. */
+  /** Removes a listener of `on` or `once`. If it was added several times, removes the latest. */
   off<Name extends keyof LockClientEvents>(event: Name, listener: (value: LockClientEvents[Name]) => void): this {
     this.#events.off(event, listener);
     return this;
@@ -147,17 +144,15 @@ export class LockClient implements AsyncDisposable {
 
   /**
    * Ends everything: waiting acquires reject with ClientClosedError, holds are lost with reason `client-closed` (their
-   * signals
-   * abort first), the server deletes the znodes. So let the jobs end first. Never rejects for a dead server: after
-   * `timeoutMs` the session is left to
-   * expire. Resolves at once where there is no connection and no znode of this client. Calling it again returns the
-   * same promise.
+   * signals abort first), and the server deletes the znodes. So let the jobs end first. Never rejects because of a dead
+   * server: after `timeoutMs` the session is left to expire. Resolves at once if the client has no connection and no
+   * znode. A second call returns the same promise.
    *
-   * @param options `timeoutMs`: milliseconds to wait for the servers; 5000 by default
+   * @param options `timeoutMs`: how long to wait for the servers, in milliseconds; 5000 by default
    * @throws TypeError or RangeError for a bad option
    * @example
    * const stop = new AbortController();
-   * const running = new Set<Promise<unknown>>(); // what withLock returned, and has not settled yet
+   * const running = new Set<Promise<unknown>>(); // results of withLock that have not settled yet
    * process.once('SIGTERM', async () => {
    *   stop.abort();                                // acquires that wait with { signal: stop.signal } give up
    *   await Promise.allSettled(running);           // the jobs end, and release their locks
@@ -174,7 +169,7 @@ export class LockClient implements AsyncDisposable {
     }
   }
 
-  /** `close()` with its default timeout: what `await using` calls. */
+  /** Calls `close()` with its default timeout, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -189,7 +184,7 @@ export class LockClient implements AsyncDisposable {
     return this.#closing !== undefined;
   }
 
-  /** @internal The same text for every client of the same hosts and chroot, in whatever order they were given. */
+  /** @internal The same text for every client with the same hosts and chroot, whatever the order of the hosts. */
   get address(): string {
     const { hosts, chroot } = this.#target;
     return `${describeHosts({ hosts: hosts.toSorted((a, b) => (a.host < b.host ? -1 : Number(a.host > b.host)) || a.port - b.port) })}${chroot}`;
@@ -200,7 +195,7 @@ export class LockClient implements AsyncDisposable {
     return this.#options;
   }
 
-  /** @internal The session, as soon as it is connected: this one or a later one. */
+  /** @internal Resolves with the session as soon as it is connected: the present session or a later one. */
   async whenConnected(deadline: Deadline): Promise<Session> {
     deadline.check();
     if (this.#session.isConnected) return this.#session;
@@ -208,10 +203,10 @@ export class LockClient implements AsyncDisposable {
   }
 
   /**
-   * @internal What a question comes to that may be asked again. Where its answer is lost, it is asked again on the next
-   * connection, of this session or the next.
+   * @internal Asks a question that may be repeated. If the answer is lost, asks again on the next connection, of this
+   * session or the next.
    *
-   * @throws ZooKeeperError for what a server refuses
+   * @throws ZooKeeperError if a server refuses the request
    */
   ask<T>(question: Question<T, Session>, deadline: Deadline): Promise<T> {
     return deadline.limit(
@@ -220,22 +215,24 @@ export class LockClient implements AsyncDisposable {
     );
   }
 
-  /** @internal Told when the session changes its state or is replaced, and when the client begins to close. */
+  /**
+   * @internal Calls `listener` when the session changes its state or is replaced, and when the client begins to close.
+   */
   onChange(listener: () => void): () => void {
     return this.#changes.add(listener);
   }
 
-  /** @internal Tells the listeners of the background, which are given the paths of the servers. */
+  /** @internal Emits a `background` event, with its path as the servers know it. */
   report(event: BackgroundEvent): void {
     this.#events.tell('background', 'path' in event ? { ...event, path: this.onServers(event.path) } : event);
   }
 
-  /** @internal A path as the servers know it, for logs. */
+  /** @internal The path with the chroot, as the servers know it, for logs. */
   onServers(path: string): string {
     return `${this.#target.chroot}${path}`;
   }
 
-  /** @internal Whether anybody listens to `lock`: else the events are not made. */
+  /** @internal True if `lock` has a listener. Otherwise the events are not created. */
   get hearsLocks(): boolean {
     return this.#events.isHeard('lock');
   }
@@ -245,7 +242,7 @@ export class LockClient implements AsyncDisposable {
     this.#events.tell('lock', event);
   }
 
-  /** What `console.log` and `JSON.stringify` show: the servers, the state and the session. No credentials. */
+  /** The form for `console.log` and `JSON.stringify`: the servers, the state and the session. No credentials. */
   toJSON(): object {
     const { id } = this.#session;
     return {
@@ -261,19 +258,19 @@ export class LockClient implements AsyncDisposable {
     showByJson(this, 'LockClient');
   }
 
-  /** @internal Something went wrong that no call can report. */
+  /** @internal Reports an error that no call can report. */
   warn(message: string, error: unknown): void {
     this.report({ type: 'warning', message, error });
     this.#options.log.warn(error === undefined ? message : `${message}: ${errorText(error)}`, error);
   }
 
-  /** @internal Since when no server answers, and why; undefined while no answer is owed. */
+  /** @internal The time without an answer from the servers, and the reason. Undefined while no answer is owed. */
   get silence(): Silence | undefined {
     return this.#outages.silence(this.#session);
   }
 
   async #close(timeoutMs: number): Promise<void> {
-    // The promise must be there before anyone is told: who is told asks isClosing.
+    // The promise must exist before any listener is called, because a listener may read isClosing.
     await Promise.resolve();
     this.#cancelNextSession();
     for (const each of [...this.deadlines]) each.closing();
@@ -289,7 +286,7 @@ export class LockClient implements AsyncDisposable {
     return new Promise((resolve, reject) => {
       const look = (): void => {
         const { state } = this.#session;
-        // The credentials are judged before the first answer, not before the connection.
+        // The servers check the credentials before the first answer, but not before the connection.
         if (state.at === 'connected' && this.#session.isProven) settle(resolve);
         else if (state.at === 'ended' && state.why === 'auth-failed') settle(() => reject(this.#authFailed()));
       };
@@ -325,7 +322,7 @@ export class LockClient implements AsyncDisposable {
     );
   }
 
-  /** Of each server, in the order of the connect string. */
+  /** The last error of each server, in the order of the connect string. */
   #failures(): Map<string, unknown> {
     const servers = this.#target.hosts.map((host) => describeHosts({ hosts: [host] }));
     return new Map(servers.map((server) => [server, this.#session.failures.get(server)]));
@@ -353,7 +350,7 @@ export class LockClient implements AsyncDisposable {
 
   #sessionOptions() {
     return {
-      // Clients that all take the servers in one order would all sit on the first.
+      // If all clients tried the servers in the same order, all would connect to the first one.
       hosts: shuffled(this.#target.hosts, Math.random),
       chroot: this.#target.chroot,
       sessionTimeoutMs: this.#options.sessionTimeoutMs,
@@ -399,7 +396,7 @@ export class LockClient implements AsyncDisposable {
     this.#change('lost');
     if (why === 'replaced') return;
     if (why === 'auth-failed') this.warn(this.#authFailed().message, undefined);
-    // A server that ends every session at once must not be asked for the next one without a pause.
+    // The pause protects a server that ends every session at once from a stream of new sessions.
     this.#unprovenSessions = session.isProven ? 0 : this.#unprovenSessions + 1;
     this.#cancelNextSession = this.clock.after(roundDelayMs(this.#unprovenSessions, Math.random()), () => {
       this.#session = this.#openSession();
@@ -407,7 +404,7 @@ export class LockClient implements AsyncDisposable {
     });
   }
 
-  /** Of servers with older data: they will never know the old session, and have accepted the other one. */
+  /** The servers have older data: they will never know the old session, and have accepted the new one. */
   #replaceSession(old: Session, by: Session): void {
     const owner = this.#owner();
     by.adopt(owner);
@@ -419,8 +416,8 @@ export class LockClient implements AsyncDisposable {
   }
 
   /**
-   * No server has answered it for its timeout. Servers with older data never will; as a ghost it is closed by them,
-   * too.
+   * No server has answered this session for its timeout. If the servers have older data, they never will. As a ghost,
+   * the session is closed on them too.
    */
   #closeUnanswered(session: Session): void {
     session.abandon();
@@ -429,7 +426,10 @@ export class LockClient implements AsyncDisposable {
     this.#closeGhost(session);
   }
 
-  /** A session that was given up here lives on at the servers until it expires, and its znodes block the queue. */
+  /**
+   * Closes a session that was given up in this process. It lives on at the servers until it expires, and its znodes
+   * block the queue.
+   */
   #closeGhost(lost: Session): void {
     if (!this.#lostSessions.delete(lost) || this.#state === 'closed') return;
     const ghost = new Ghost({
@@ -449,7 +449,7 @@ export class LockClient implements AsyncDisposable {
       warn: (message, error) => this.warn(message, error),
     });
     this.#ghosts.add(ghost);
-    // Whoever let go of the last lost hold must not live on in it.
+    // The ghost must not keep the context of the job that released the last lost hold.
     inNoContext(() => ghost.look());
   }
 
@@ -463,16 +463,16 @@ export class LockClient implements AsyncDisposable {
 
 const defaultCloseTimeoutMs = 5_000;
 
-/** Known to `connect` alone. */
+/** Only `connect` has this symbol. */
 const fromConnect = Symbol('LockClient.connect');
 
-/** What {@link LockClient.on} tells, by event. */
+/** The events of {@link LockClient.on} and the values that they pass. */
 export interface LockClientEvents {
   /** The new `state`. */
   state: ConnectionState;
-  /** What the client did by itself. */
+  /** An action that the client took by itself. */
   background: BackgroundEvent;
-  /** What happened to one of its locks. Nothing is computed for it while nobody listens. */
+  /** An event of one of the client's locks. It is created only if there is a listener. */
   lock: LockEvent;
 }
 
@@ -488,5 +488,5 @@ export function requireOpen(client: LockClient, what: string): void {
 }
 
 function ignore(): void {
-  // The answer came after the call had settled.
+  // The answer arrived after the call had settled.
 }

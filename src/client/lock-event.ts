@@ -1,51 +1,50 @@
 import { jsonOf, showByJson } from '../support/shown.js';
 
 /**
- * What happens to a lock of a client, whichever object it is used by, for logs and metrics; see {@link LockClient.on}.
- * `JSON.stringify` takes it, with bigints as text.
+ * An event of one of a client's locks, whichever object uses the lock, for logs and metrics; see {@link LockClient.on}.
+ * `JSON.stringify` accepts it, and shows bigints as text.
  *
  * Each acquire ends in one of four ways: `acquired`, `timed-out`, `aborted` or `failed`. Each hold that was acquired
- * ends in one of three: `released`, `expired` or `lost`.
+ * ends in one of three ways: `released`, `expired` or `lost`.
  */
 export type LockEvent = LockEventBase &
   (
     | {
-        /** The acquire has to wait. Told once for each znode that it waits with. */
+        /** The acquire has to wait. Emitted once for each znode that the acquire waits with. */
         readonly type: 'queued';
-        /** The znode that it waits with. */
+        /** The znode that the acquire waits with. */
         readonly znode: string;
         /**
-         * Its place among the waiters, 1 is next, as far as it is known without a request of its own: a waiter right
-         * behind another one of this process does not know it. A listener for
-         * `queued` of the lock itself is always told.
+         * Its place among the waiters (1 is next), if known without an extra request: a waiter right behind another
+         * waiter of this process does not know it. A listener for `queued` of the lock itself always gets the position.
          */
         readonly position: number | undefined;
       }
     | (LockEventOfHold & {
-        /** The lock is held. Told before the acquire resolves, for a re-entrant acquire, too. */
+        /** The lock is held. Emitted before the acquire resolves, also for a re-entrant acquire. */
         readonly type: 'acquired';
-        /** How long the acquire has taken, in milliseconds. */
+        /** The duration of the acquire, in milliseconds. */
         readonly waitedMs: number;
       })
     | (LockEventOfHold & {
-        /** A lease begins anew. */
+        /** A lease was renewed. */
         readonly type: 'renewed';
-        /** As `hold.remainingMs`. */
+        /** See `hold.remainingMs`. */
         readonly remainingMs: number;
       })
     | (LockEventOfHold & {
         /** The hold was released while it was valid. */
         readonly type: 'released';
         /**
-         * For how long it was held, in milliseconds; undefined for a hold that was acquired before anybody listened.
+         * The duration of the hold, in milliseconds; undefined if the hold was acquired before there was a listener.
          */
         readonly heldMs: number | undefined;
       })
     | (LockEventOfHold & {
-        /** `expired`: its lease has passed unrenewed. `lost`: it was lost for any other reason. */
+        /** `expired`: its lease passed without a renewal. `lost`: it was lost for any other reason. */
         readonly type: 'expired' | 'lost';
         /**
-         * For how long it was held, in milliseconds; undefined for a hold that was acquired before anybody listened.
+         * The duration of the hold, in milliseconds; undefined if the hold was acquired before there was a listener.
          */
         readonly heldMs: number | undefined;
         /** The LockLostError that its signal aborts with. */
@@ -53,23 +52,22 @@ export type LockEvent = LockEventBase &
       })
     | {
         /**
-         * The acquire has come to nothing. `timed-out`: its `timeoutMs` is over, or a try has found the lock taken.
-         * `aborted`: its signal has aborted. `failed`: for any other reason. There is no
-         * event for a bad option.
+         * The acquire ended without the lock. `timed-out`: its `timeoutMs` has passed, or a try found the lock taken.
+         * `aborted`: its signal aborted. `failed`: any other reason. A bad option causes no event.
          */
         readonly type: 'timed-out' | 'aborted' | 'failed';
-        /** How long it has taken, in milliseconds. */
+        /** The duration of the acquire, in milliseconds. */
         readonly waitedMs: number;
-        /** What it rejects with; undefined for a try, which gets undefined. */
+        /** The error that the acquire rejects with; undefined for a try, which resolves with undefined. */
         readonly error: unknown;
       }
   );
 
 /** The lock that a {@link LockEvent} is about. */
 export interface LockEventBase {
-  /** The lock's path, as it was given. */
+  /** The lock's path, as the application gave it. */
   readonly path: string;
-  /** What kind of lock it is. */
+  /** The kind of the lock. */
   readonly kind: LockKind;
   /** The event for `JSON.stringify`: bigints as text, errors by their code and message. */
   toJSON(): object;
@@ -79,13 +77,13 @@ export interface LockEventBase {
 export interface LockEventOfHold {
   /** The hold's znode, as `hold.path`. */
   readonly znode: string;
-  /** As `hold.fencingToken`. */
+  /** See `hold.fencingToken`. */
   readonly fencingToken: bigint;
-  /** As `hold.isReentrant`. */
+  /** See `hold.isReentrant`. */
   readonly isReentrant: boolean;
 }
 
-/** The kinds of locks. The events of a multi-lock are those of its parts. */
+/** The kinds of locks. A multi-lock emits the events of its parts. */
 export type LockKind = 'mutex' | 'read' | 'write' | 'semaphore' | 'semaphore-mutex';
 
 type WithoutJson<Event> = Event extends unknown ? Omit<Event, 'toJSON'> : never;

@@ -2,36 +2,36 @@ import { tellApplication } from '../support/no-context.js';
 import { expected, expectMethod } from '../support/validate.js';
 
 /**
- * Hears of what no call can report: `console`, pino and winston fit as they are. Each text is complete by itself,
- * because pino drops what follows a text; what was behind it
- * comes along for loggers that show it. No text contains a password.
+ * Receives the events that no call can report: `console`, pino and winston can be passed as they are. Each text is
+ * complete without its second argument, because pino drops arguments after the text. The second argument contains the
+ * error, for loggers that show it. No text contains a password.
  *
- * A connection is told of once for each change: `warn` when it is lost, when a session that held nothing is lost, and
- * when the servers grant another session timeout than was asked for;
- * `error` when locks are lost with their session; `info` when there is a connection again.
+ * A change of the connection is logged once: `warn` when the connection is lost, when a session that held nothing is
+ * lost, and when the servers grant another session timeout than the requested one; `error` when locks are lost with
+ * their session; `info` when the client is connected again.
  *
  * @example
  * const client = await LockClient.connect(hosts, { logger: pino() });
  */
 export interface Logger {
-  /** What may need a look. */
+  /** Reports a problem that may need attention. */
   warn(message: string, details?: LogDetails): void;
-  /** What has become well again. @default `warn` is called */
+  /** Reports the end of a problem. @default `warn` is called */
   info?(message: string, details?: LogDetails): void;
-  /** Locks are lost. @default `warn` is called */
+  /** Reports that locks are lost. @default `warn` is called */
   error?(message: string, details?: LogDetails): void;
 }
 
-/** What comes along with a text; left out where there is nothing. */
+/** The second argument of the logger's methods; left out if there is no error. */
 export interface LogDetails {
-  /** The error behind it, whose message the text contains. */
+  /** The error that caused the message. The text contains its message. */
   readonly error: unknown;
 }
 
-/** A logger, or none, that can be told everything. */
+/** A log with all three levels, whether or not the application gave a logger. */
 export type ClientLog = Readonly<Record<'info' | 'warn' | 'error', (message: string, error?: unknown) => void>>;
 
-/** @throws TypeError for something that is no logger */
+/** @throws TypeError if `logger` has no method `warn`, or a level that is not a function */
 export function checkedLog(logger: Logger | undefined): ClientLog {
   if (logger === undefined) return { info: silent, warn: silent, error: silent };
   expectMethod('logger', logger, 'warn');
@@ -53,5 +53,5 @@ export function checkedLog(logger: Logger | undefined): ClientLog {
 }
 
 function silent(): void {
-  // Nobody listens.
+  // The application gave no logger.
 }

@@ -5,10 +5,7 @@ import { sessionName, type Session, type SessionEnd } from '../zookeeper/session
 import { failuresText } from './client-errors.js';
 import type { ClientLog } from './logger.js';
 
-/**
- * Tells the logger how the connection of a client changes, each change once, and knows at any moment since when and why
- * no server answers.
- */
+/** Logs each change of a client's connection once. Knows at any moment since when no server has answered, and why. */
 export class OutageLog {
   readonly #log: ClientLog;
   readonly #clock: Pick<Clock, 'now'>;
@@ -51,7 +48,7 @@ export class OutageLog {
     );
   }
 
-  /** Its deadline has passed, and nothing was held. */
+  /** The session's deadline has passed, and nothing was held. */
   overdue(session: Session): void {
     const { lastAnswer, cause } = this.#known(session);
     this.#log.warn(
@@ -60,9 +57,9 @@ export class OutageLog {
     );
   }
 
-  /** @param lost how many holds it has taken along */
+  /** @param lost the number of holds that were lost with the session */
   ended(session: Session, why: Exclude<SessionEnd, 'closed'>, lost: number): void {
-    // A session whose server has fallen silent loses its connection first.
+    // If a server stops answering, its session loses the connection first, so the outage is known here.
     const { lastAnswer, cause } = this.#outage
       ? this.#known(session)
       : { lastAnswer: 'the servers answer, but confirm no write', cause: undefined };
@@ -79,12 +76,12 @@ export class OutageLog {
     this.#log[lost === 0 ? 'warn' : 'error'](text, why === 'lost' ? cause : undefined);
   }
 
-  /** A session that was given up is over on the servers, too. */
+  /** A session that was given up has ended on the servers too. */
   closed(sessionId: string): void {
     this.#log.info(`Session ${sessionId}, which was given up, has ended on the servers: its znodes are gone`);
   }
 
-  /** Since when no server answers, and why; undefined while no answer is owed. */
+  /** The time since the last answer, and the reason. Undefined while no answer is owed. */
   silence(session: Session): Silence | undefined {
     if (session.isConnected) {
       const since = session.unansweredSince;
@@ -110,7 +107,7 @@ export class OutageLog {
     this.#outage = { answeredAt, sessionId, beganAt, failures: new Map(failures), lastError };
   }
 
-  /** What the session knows; of a new one, which knows nothing yet, what the one before knew. */
+  /** The values of the session, or those of the session before, if the new session has no error yet. */
   #newest(session: Session): Pick<Outage, 'answeredAt' | 'failures' | 'lastError'> {
     const before = this.#outage;
     const answeredAt = before?.answeredAt ?? Math.max(session.heardAt, session.connectedAt);
@@ -127,16 +124,16 @@ export class OutageLog {
     if (grantedMs === this.#grantedTimeoutMs) return;
     this.#grantedTimeoutMs = grantedMs;
     this.#log.warn(
-      `The servers granted a session timeout of ${grantedMs} ms, and ${this.#askedTimeoutMs} ms was asked for (sessionTimeoutMs): ` +
-        'they allow from minSessionTimeout to maxSessionTimeout, by default 2 to 20 times their tickTime',
+      `The servers granted a session timeout of ${grantedMs} ms, but ${this.#askedTimeoutMs} ms was requested (sessionTimeoutMs): ` +
+        'the servers allow from minSessionTimeout to maxSessionTimeout, by default 2 to 20 times their tickTime',
     );
   }
 }
 
-/** The time in which no server answers. */
+/** A time in which no server has answered. */
 export interface Silence {
   readonly forMs: number;
-  /** The last errors, for a reader. */
+  /** The last errors, as text for a reader. */
   readonly why: string;
   readonly cause: unknown;
 }
@@ -144,9 +141,9 @@ export interface Silence {
 interface Outage {
   /** The session that lost its connection first. */
   readonly sessionId: string;
-  /** When the connection was lost; monotonic milliseconds, as `answeredAt`. */
+  /** The time when the connection was lost; monotonic milliseconds, as `answeredAt`. */
   readonly beganAt: number;
-  /** When a server answered the last time. */
+  /** The time of a server's last answer. */
   readonly answeredAt: number;
   readonly failures: ReadonlyMap<string, unknown>;
   readonly lastError: unknown;

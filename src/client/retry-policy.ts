@@ -2,29 +2,30 @@ import { inspect } from 'node:util';
 import { expectOptions } from '../support/validate.js';
 
 /**
- * Whether and when to try again: a pure function of the attempt, so one policy serves any number of operations.
- * Curator's RetryPolicy, with the sleeping left to the caller, who alone knows its deadline and its signal.
+ * Decides whether and when to try again. It is a pure function of the attempt, so one policy serves any number of
+ * operations. It is Curator's RetryPolicy, except that the caller does the sleeping, because only the caller knows its
+ * deadline and its signal.
  *
  * @example
  * const decision = policy.allowRetry({ retryCount: 0, elapsedMs: 12, random: Math.random });
  * if (decision.retry) await setTimeout(decision.sleepMs);
  */
 export interface RetryPolicy {
-  /** Asked after every failed attempt. Must not throw, wait, or remember: its argument is all there is to know. */
+  /** Called after every failed attempt. It must not throw, wait, or keep state: all it needs is in its argument. */
   allowRetry(attempt: RetryAttempt): RetryDecision;
 }
 
-/** One failed attempt, as a policy is asked about it. */
+/** One failed attempt, the argument of a policy. */
 export interface RetryAttempt {
-  /** How many retries have been made before: 0 after the first failure. */
+  /** The number of retries so far: 0 after the first failure. */
   readonly retryCount: number;
-  /** Milliseconds since the operation began, its waits included. */
+  /** Milliseconds since the operation began, including its waits. */
   readonly elapsedMs: number;
   /** Uniform in [0, 1), such as Math.random. */
   readonly random: () => number;
 }
 
-/** Give up, or try again after `sleepMs` milliseconds. */
+/** The decision to give up, or to try again after `sleepMs` milliseconds. */
 export type RetryDecision =
   | {
       /** Give up. */
@@ -33,32 +34,33 @@ export type RetryDecision =
   | {
       /** Try again. */
       retry: true;
-      /** How long to wait before, in milliseconds. */
+      /** The wait before the retry, in milliseconds. */
       sleepMs: number;
     };
 
 /** Options of {@link exponentialBackoff}. */
 export interface ExponentialBackoffOptions {
-  /** The shortest sleep and the unit of all others, in milliseconds: finite, ≥ 0. */
+  /** The shortest sleep, and the unit of all others, in milliseconds: finite, ≥ 0. */
   baseSleepMs: number;
   /**
-   * The longest sleep, in milliseconds: finite, ≥ 0. Wins over `baseSleepMs` if it is the smaller one.
+   * The longest sleep, in milliseconds: finite, ≥ 0. If it is less than `baseSleepMs`, it wins.
    * @default 2147483647
    */
   maxSleepMs?: number;
   /**
-   * How many retries there may be: an integer ≥ 0, or Infinity.
+   * The largest number of retries: an integer ≥ 0, or Infinity.
    * @default Infinity
    */
   maxRetries?: number;
 }
 
 /**
- * Random sleeps from a range that doubles with each retry, so that clients cut off together do not come back together:
- * `baseSleepMs × max(1, random integer in [0, 2^(n+1)))` milliseconds at retry n, capped by `maxSleepMs`.
+ * Sleeps for random times from a range that doubles with each retry, so that clients that were cut off together do not
+ * come back together: `baseSleepMs × max(1, random integer in [0, 2^(n+1)))` milliseconds at retry n, limited by
+ * `maxSleepMs`.
  *
- * The arithmetic of Curator's ExponentialBackoffRetry, and of its BoundedExponentialBackoffRetry, which differs only in
- * how the cap is passed. Curator allows at most 29 retries; here the range stops growing at n = 29 instead.
+ * The arithmetic is that of Curator's ExponentialBackoffRetry, and of its BoundedExponentialBackoffRetry, which differs
+ * only in how the limit is passed. Curator allows at most 29 retries; here the range stops growing at n = 29 instead.
  *
  * @throws TypeError if an option is unknown or not a number, RangeError if it is out of its range
  * @example
@@ -111,9 +113,9 @@ export function retryOnce(sleepMs: number): RetryPolicy {
 }
 
 /**
- * Retries without end, `intervalMs` milliseconds apart. Curator's RetryForever.
+ * Retries without a limit, `intervalMs` milliseconds apart. Curator's RetryForever.
  *
- * @param intervalMs finite, > 0: without a pause, retrying for ever is a busy loop
+ * @param intervalMs finite, > 0, because endless retries without a pause are a busy loop
  * @throws TypeError if it is not a number, RangeError if it is out of its range
  * @example
  * retryForever(1_000);
@@ -139,7 +141,7 @@ export function retryUntilElapsed(maxElapsedMs: number, sleepMs: number): RetryP
   return { allowRetry: ({ elapsedMs }) => (elapsedMs < maxElapsedMs ? { retry: true, sleepMs } : { retry: false }) };
 }
 
-/** What a client does unless it is told otherwise: 100 ms to 5 s between tries, without a limit of tries. */
+/** The default policy of a client: 100 ms to 5 s between tries, without a limit of tries. */
 export const defaultRetryPolicy: RetryPolicy = exponentialBackoff({ baseSleepMs: 100, maxSleepMs: 5_000 });
 
 function requireDuration(option: string, value: unknown): void {

@@ -3,12 +3,10 @@ import type { Session, SessionOwner } from '../zookeeper/session.js';
 
 /**
  * Finds out why no server answers a session any more. A server that was wiped, or restored from an older backup,
- * refuses a client whose
- * zxid is newer than its own: it closes the connection and says nothing, for ever. A server in an election refuses in
- * the same silence,
- * and knows the session afterwards. So a new session is opened beside the old one, and replaces it only if the servers'
- * own zxid is below
- * what the old one has seen.
+ * refuses a client whose zxid is newer than its own: it closes the connection without a reply, at every attempt. A
+ * server in an election refuses without a reply too, but knows the session afterwards. So a new session is opened
+ * beside the old one, and replaces it only if the servers' own zxid is below the newest zxid that the old session has
+ * seen.
  */
 export class Successor {
   readonly #options: SuccessorOptions;
@@ -22,7 +20,7 @@ export class Successor {
     this.#options = options;
   }
 
-  /** Every host was tried, and none answered `old`, though nobody can presume any more that it is alive. */
+  /** Every host was tried, and none answered `old`, which is presumed to be over. */
   refused(old: Session): void {
     if (this.#isClosed || this.#candidate || this.#options.clock.now() < this.#notBefore) return;
     const candidate = this.#options.open(this.#fruitless, {
@@ -51,7 +49,7 @@ export class Successor {
     this.#notBefore = -Infinity;
   }
 
-  /** Leaves no session behind, unless the servers do not answer in time. */
+  /** Closes all sessions that were opened here, unless the servers do not answer in time. */
   async close(timeoutMs: number): Promise<void> {
     this.#isClosed = true;
     const candidate = this.#candidate;
@@ -62,9 +60,8 @@ export class Successor {
   }
 
   /**
-   * Judged by the first answer, which is that of a quorum write: a follower that lags behind shows an old zxid in a
-   * read, and a leader
-   * that was deposed answers no write.
+   * Judged by the first answer, which is the answer to a quorum write. A read may show an old zxid, because a follower
+   * may lag behind. A deposed leader answers no write.
    */
   #judge(old: Session, candidate: Session): void {
     if (old.isConnected || old.isEnded || candidate.lastZxid >= old.lastZxid) {
@@ -101,25 +98,27 @@ export class Successor {
 
 export interface SuccessorOptions {
   readonly clock: Clock;
-  /** What the client asks the servers for. */
+  /** The session timeout that the client requests from the servers, in milliseconds. */
   readonly sessionTimeoutMs: number;
-  /** Opens a new session, which nobody else hears of. */
+  /** Opens a new session that no other object uses. */
   open(unansweredRounds: number, owner: SessionOwner): Session;
-  /** The servers have older data than `old` has seen: `by` is connected, and takes its place. */
+  /** The servers have older data than `old` has seen. `by` is connected, and takes the place of `old`. */
   replace(old: Session, by: Session): void;
   warn(message: string, error: unknown): void;
 }
 
 const firstPauseMs = 1_000;
 
-/** How long `close()` waits for a session that a server may be granting at this moment. */
+/** How long `close()` waits for a session that a server may be granting at this moment, in milliseconds. */
 const grantMs = 250;
 
-/** After so many new sessions that came to nothing: each costs the servers three transactions. */
+/**
+ * The pause after this number of new sessions that led to nothing, because each costs the servers three transactions.
+ */
 export function probePauseMs(fruitless: number, sessionTimeoutMs: number): number {
   return Math.min(firstPauseMs * 2 ** fruitless, sessionTimeoutMs);
 }
 
 function ignore(): void {
-  // It is only a candidate.
+  // The session is only a candidate.
 }

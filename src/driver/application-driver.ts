@@ -2,8 +2,8 @@ import { askApplication } from '../support/no-context.js';
 import type { LockDecision, LockDriver } from './lock-driver.js';
 
 /**
- * An application's driver, asked outside of every lock context: it is application code, which must not act as the owner
- * of a lock.
+ * Calls an application's driver outside of every lock context, because application code must not act as the owner of a
+ * lock.
  */
 export class ApplicationDriver implements LockDriver {
   readonly original: LockDriver;
@@ -27,7 +27,7 @@ export class ApplicationDriver implements LockDriver {
   }
 }
 
-/** Whether two locks are decided by one driver, though each of them may have wrapped it. */
+/** True if both drivers are the same application driver, even if each lock has wrapped it. */
 export function isSameDriver(one: LockDriver, other: LockDriver): boolean {
   return originalOf(one) === originalOf(other);
 }

@@ -1,6 +1,6 @@
 /**
- * Who holds the lock, decided from the names of the lock's children alone: no I/O, no clock, no state. The one
- * extension point of a lock. After Curator's LockInternalsDriver.
+ * Decides from the names of the lock's children alone which child holds the lock: no I/O, no clock, no state. It is the
+ * only extension point of a lock, modelled on Curator's LockInternalsDriver.
  *
  * @example
  * const sorted = driver.sort(children);
@@ -8,46 +8,43 @@
  * if (!decision.held) await gone(decision.watch);
  */
 export interface LockDriver {
-  /** What stands in front of the sequence number in the names that this driver's lock creates, such as `lock-`. */
+  /** The text before the sequence number in the names that this driver's lock creates, such as `lock-`. */
   readonly lockName: string;
 
   /**
-   * Every lock name in the queue, `lockName` among them, where several kinds of locks share one, as readers and writers
-   * do.
-   * @default `lockName` alone: all others are foreign
+   * Every lock name in the queue, including `lockName`, if several kinds of locks share one queue, as readers and
+   * writers do.
+   * @default `lockName` alone: all other names are foreign
    */
   readonly lockNames?: readonly string[] | undefined;
 
   /**
-   * True when no newcomer can sort before a child that is there already. Only then does "the predecessor of index 1 is
-   * gone" mean "held" without another list; read/write and priority locks must say false.
+   * True if a new child never sorts before an existing child. Only then does "the predecessor at index 1 is gone" mean
+   * "held" without another list. Read/write locks and priority locks must return false.
    */
   readonly appendOnly: boolean;
 
-  /** A sorted copy of `children`, first in line first. The argument is left as it is. */
+  /** Returns a sorted copy of `children`, the first in the queue first. Must not change its argument. */
   sort(children: readonly string[]): string[];
 
   /**
-   * Decides for `ours`, given what `sort` returned.
+   * Decides about the child `ours`, from the result of `sort`.
    *
-   * @throws RangeError if `ours` is not in `sorted`: the engine looks before it asks, because the retry policy decides
-   * what
-   *   happens to an acquire whose znode is gone
+   * @throws RangeError if `ours` is not in `sorted`. The engine checks that before the call, because the retry policy
+   * decides what happens to an acquire whose znode is gone
    */
   decide(sorted: readonly string[], ours: string): LockDecision;
 }
 
-/**
- * What a sorted list of children says about one of them: it holds the lock, or it waits for the child named by `watch`.
- */
+/** The decision about one child in a sorted list: it holds the lock, or it waits for the child named by `watch`. */
 export type LockDecision =
   | {
-      /** It holds the lock. */
+      /** The child holds the lock. */
       held: true;
     }
   | {
-      /** It waits. */
+      /** The child waits. */
       held: false;
-      /** The name of the child whose end is the first event that can let it in. */
+      /** The name of the child whose deletion is the first event after which this child can be granted the lock. */
       watch: string;
     };

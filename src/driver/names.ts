@@ -2,8 +2,8 @@
 export const SEQUENCE_MAX = 2 ** 31 - 1;
 
 /**
- * What to create a znode under, so that it can be found by its uuid if the server's answer is lost. The server appends
- * the sequence number. The form is Curator's withProtection().
+ * The name to create a znode with, so that its uuid finds it if the server's answer is lost. The server appends the
+ * sequence number. The form is Curator's withProtection().
  *
  * @example
  * protectedPrefix('0b7e…', 'lock-'); // '_c_0b7e…-lock-'
@@ -13,8 +13,8 @@ export function protectedPrefix(uuid: string, lockName: string): string {
 }
 
 /**
- * The uuid in a protected name, as it is written there: with dashes by Curator and by us, 32 digits without by
- * go-zookeeper. Undefined for a name that is not protected.
+ * The uuid in a protected name, in the form in which it is written there: Curator and this library write dashes,
+ * go-zookeeper writes 32 digits without dashes. Undefined for a name that is not protected.
  *
  * @example
  * uuidOf('_c_6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a-lock-0000000004'); // '6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a'
@@ -24,8 +24,8 @@ export function uuidOf(name: string): string | undefined {
 }
 
 /**
- * The child that was created with {@link protectedPrefix} and this uuid, or undefined. Whether it is still ours is
- * for its ephemeralOwner to say.
+ * The child that was created with {@link protectedPrefix} and this uuid, or undefined. Only its ephemeralOwner shows
+ * whether it belongs to the present session.
  *
  * @example
  * const ghost = findProtected(children, uuid);
@@ -36,9 +36,9 @@ export function findProtected(children: readonly string[], uuid: string): string
 }
 
 /**
- * The uuid of a znode that may stay when nobody uses its lock: version 8 of RFC 9562, free for such uses. Everybody who
- * lists the names sees
- * by them whom it is worth while to ask, and other clients see a uuid.
+ * Marks the uuid of a znode that may stay while no caller uses its lock. The mark is version 8 of RFC 9562, which is
+ * free for such uses. A client of this library sees from the names which holders may give the lock up when asked. Other
+ * clients see an ordinary uuid.
  *
  * @example
  * stickyUuid('6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a'); // '6f1c2f7e-8a1e-8a53-9d7e-2b1f0c9d8e7a'
@@ -48,9 +48,9 @@ export function stickyUuid(uuid: string): string {
 }
 
 /**
- * Whether a name was made with {@link stickyUuid}: of a mutex, one that may stay when nobody uses it; of a semaphore, a
- * lease that was taken together with all others of its call, as
- * this library takes them. Java's leases are not marked: the owner of one may be waiting for more.
+ * True if the name was made with {@link stickyUuid}. For a mutex: the znode may stay while no caller uses it. For a
+ * semaphore: the lease was taken together with all other leases of its call, as this library does. Java's leases are
+ * not marked, and the owner of such a lease may be waiting for more.
  */
 export function hasMarkedUuid(name: string): boolean {
   return uuidOf(name)?.[versionAt] === '8';
@@ -59,8 +59,8 @@ export function hasMarkedUuid(name: string): boolean {
 const versionAt = 14;
 
 /**
- * The sequence number that the server appended to `lockName`: an int32, below zero once the counter has overflowed.
- * Undefined if the name does not end in `lockName` and a number as the server prints it, which is `%010d`.
+ * The sequence number that the server appended to `lockName`: an int32, negative once the counter has overflowed.
+ * Undefined if the name does not end in `lockName` and a number in the server's format, `%010d`.
  *
  * @example
  * sequenceOf('_c_0b7e…-lock-0000000042', 'lock-'); // 42
@@ -74,8 +74,8 @@ export function sequenceOf(name: string, lockName: string): number | undefined {
 }
 
 /**
- * What a name is sorted by: the text after the **last** `lockName`, the whole name if it is not in there. Uuids and
- * prefixes have no say. The rule is Curator's standardFixForSorting.
+ * The part of a name by which it is sorted: the text after the **last** `lockName`, or the whole name if it does not
+ * contain `lockName`. Uuids and prefixes do not count. The rule is Curator's standardFixForSorting.
  *
  * @example
  * sortKey('_c_0b7e…-lock-0000000042', 'lock-'); // '0000000042'
@@ -85,16 +85,16 @@ export function sortKey(name: string, lockName: string): string {
 }
 
 /**
- * The order of two sort keys. Not localeCompare, and not the numbers: Java compares UTF-16 code units, as < does here.
- * Any other order, also a
- * better one (numbers after an overflow), would name another holder than the Java clients of the same queue do.
+ * Compares two sort keys. It uses neither localeCompare nor the numbers, because Java compares UTF-16 code units, as <
+ * does here. Any other order, even a better one (numbers after an overflow), would name another holder than the Java
+ * clients of the same queue do.
  */
 export function compareKeys(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
 }
 
-/** A sorted copy, by {@link sortKey}: first in line first. */
+/** Returns a copy sorted by {@link sortKey}, the first in the queue first. */
 export function sortedByKey(children: readonly string[], lockName: string): string[] {
   return children
     .map((name) => ({ name, key: sortKey(name, lockName) }))
@@ -110,15 +110,15 @@ export function placeOf(sorted: readonly string[], ours: string): number {
 }
 
 /**
- * The children that no client of this kind of lock created, so that nobody can say who goes first. A child is native
- * if it is, from end to start:
- * - the sequence number as the server prints it (see {@link sequenceOf}),
+ * The children that no client of this kind of lock created, so that their order is unknown. A child is native if it
+ * consists of, from end to start:
+ * - the sequence number in the server's format (see {@link sequenceOf}),
  * - one of `lockNames`,
- * - then nothing; or a uuid and a dash, as in the lock recipe of ZooKeeper's documentation (`guid-lock-`); or the same
+ * - nothing more; or a uuid and a dash, as in the lock recipe of ZooKeeper's documentation (`guid-lock-`); or the same
  *   behind `_c_`, as Curator, go-zookeeper and this library write it. A uuid is 32 hexadecimal digits, in Curator's
  *   groups of 8-4-4-4-12 or without dashes.
  *
- * All else is foreign: `__READ__`, `__WRIT__` and `lease-` of other recipes, kazoo's `…__lock__`, and also
+ * All other names are foreign: `__READ__`, `__WRIT__` and `lease-` of other recipes, kazoo's `…__lock__`, and also
  * `my-lock-0000000001`, because a client that calls its lock `my-lock-` sorts our names after all of its own.
  *
  * @example
@@ -129,9 +129,8 @@ export function foreignNames(children: readonly string[], ...lockNames: readonly
 }
 
 /**
- * The sequence number in a name of kazoo's locks: `__lock__` behind 32 hexadecimal digits, or `__rlock__` for its read
- * locks. Undefined for
- * all other names. go-zookeeper's names are native, see {@link foreignNames}.
+ * The sequence number in a name of kazoo's locks: 32 hexadecimal digits followed by `__lock__`, or by `__rlock__` for
+ * its read locks. Undefined for all other names. go-zookeeper's names are native, see {@link foreignNames}.
  *
  * @example
  * kazooSequenceOf('9d3a40af0a1b4c2d8e3f405162738495__lock__0000000001'); // 1
@@ -142,8 +141,9 @@ export function kazooSequenceOf(name: string): number | undefined {
 }
 
 /**
- * True for the last million sequence numbers before the overflow and for all that follow it, where order is no longer
- * what the names say: each newcomer would sort before the holder. Time to warn, and to list again before any grant.
+ * True for the last million sequence numbers before the overflow, and for all numbers after it. There the names no
+ * longer show the order, because each new child would sort before the holder. The lock must warn, and must list again
+ * before any grant.
  *
  * @example
  * if (isSequenceNearOverflow(sequence)) logger.warn(`${path}: recreate this node while nobody uses it`);
@@ -162,21 +162,24 @@ function protectionOf(uuid: string): string {
 }
 
 function isNative(name: string, lockName: string): boolean {
-  return isUsual(name, lockName) || isNativeAnyhow(name, lockName);
+  return hasCommonForm(name, lockName) || isNativeByPattern(name, lockName);
 }
 
 const headLength = '_c_'.length + 36 + '-'.length;
 const numberLength = 10;
 
-/** What nearly all names are, told without taking them apart: long queues are listed often. False says nothing. */
-function isUsual(name: string, lockName: string): boolean {
+/**
+ * A fast check for the form that nearly all native names have, because long queues are listed often. False proves
+ * nothing.
+ */
+function hasCommonForm(name: string, lockName: string): boolean {
   if (
     name.length !== headLength + lockName.length + numberLength ||
     !name.startsWith('_c_') ||
     !name.startsWith(lockName, headLength)
   )
     return false;
-  // Where the name of the lock ended in a digit, it might stand once more in the number.
+  // If the lock's name ends in a digit, it may occur once more inside the number.
   if (isDigit(lockName.charCodeAt(lockName.length - 1))) return false;
   for (let at = 3; at < headLength; at += 1) {
     const code = name.charCodeAt(at);
@@ -184,7 +187,7 @@ function isUsual(name: string, lockName: string): boolean {
     if (isDash ? code !== 45 : !isDigit(code) && !(code >= 97 && code <= 102)) return false;
   }
   const numberAt = headLength + lockName.length;
-  // Numbers from 2,000,000,000 on may be too large for the server.
+  // Numbers from 2,000,000,000 may be too large for the server.
   if (name.charCodeAt(numberAt) > 49) return false;
   for (let at = numberAt; at < name.length; at += 1) if (!isDigit(name.charCodeAt(at))) return false;
   return true;
@@ -194,7 +197,7 @@ function isDigit(code: number): boolean {
   return code >= 48 && code <= 57;
 }
 
-function isNativeAnyhow(name: string, lockName: string): boolean {
+function isNativeByPattern(name: string, lockName: string): boolean {
   return sequenceOf(name, lockName) !== undefined && nativeHead.test(cutAt(name, lockName).head);
 }
 

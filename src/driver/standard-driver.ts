@@ -2,10 +2,10 @@ import type { LockDecision, LockDriver } from './lock-driver.js';
 import { placeOf, sortedByKey } from './names.js';
 
 /**
- * First come, first served, in the order in which the server created the znodes: the rule of Curator's
- * StandardLockInternalsDriver, name by name, so that Java clients in the same queue agree on who is next.
+ * First come, first served, in the order in which the server created the znodes. This is the rule of Curator's
+ * StandardLockInternalsDriver, name by name, so that Java clients in the same queue name the same next holder.
  *
- * A child holds if and only if it is the first. Otherwise it waits for the one right before it.
+ * A child holds the lock if and only if it is the first. Otherwise it waits for the child right before it.
  *
  * @example
  * const sorted = standardDriver.sort(['lock-0000000008', '_c_0f…-lock-0000000007']);
@@ -14,10 +14,10 @@ import { placeOf, sortedByKey } from './names.js';
 export class StandardDriver implements LockDriver {
   /** Curator's LOCK_NAME of InterProcessMutex. */
   readonly lockName = 'lock-';
-  /** The server counts upwards, so newcomers are last. */
+  /** The server counts upwards, so new children are last. */
   readonly appendOnly = true;
 
-  /** By what stands behind the last `lock-` in each name, compared as Java compares strings. */
+  /** Sorts by the text after the last `lock-` in each name, compared as Java compares strings. */
   sort(children: readonly string[]): string[] {
     return sortedByKey(children, this.lockName);
   }
@@ -29,5 +29,5 @@ export class StandardDriver implements LockDriver {
   }
 }
 
-/** The driver of every lock that names no other: it has no state, so one instance serves all. */
+/** The driver of every lock that names no other driver. It has no state, so one instance serves all locks. */
 export const standardDriver = new StandardDriver();

@@ -11,9 +11,8 @@ import type { Behind, ZnodeQueue } from './znode-queue.js';
 import type { Deadline, Wait } from '../support/deadline.js';
 
 /**
- * One znode's way through the queue, in one session, step by step. A znode that is not granted in the end is deleted in
- * the background. Ten thousand attempts may wait between two steps, so
- * each is small.
+ * The path of one znode through the queue, in one session, step by step. An attempt deletes its znode in the background
+ * if the znode is not granted. An attempt is small because ten thousand attempts may wait between two steps.
  */
 export class Attempt {
   readonly #queue: ZnodeQueue;
@@ -26,7 +25,7 @@ export class Attempt {
     this.#deadline = deadline;
   }
 
-  /** `begin`, for no longer than the deadline lasts. */
+  /** `begin`, limited by the deadline. */
   beginInTime(options: AttemptOptions): Promise<Step> {
     return this.#deadline.limit(
       () => this.begin(options),
@@ -34,7 +33,7 @@ export class Attempt {
     );
   }
 
-  /** `goOn`, for no longer than the deadline lasts. */
+  /** `goOn`, limited by the deadline. */
   goOnInTime(waiting: Waiting, reason: WakeReason): Promise<Step> {
     return this.#deadline.limit(
       () => this.goOn(waiting, reason),
@@ -42,21 +41,21 @@ export class Attempt {
     );
   }
 
-  /** Creates the znode, and finds its place. */
+  /** Creates the znode, and finds its place in the queue. */
   begin({ data, downgradeOf }: AttemptOptions): Promise<Step> {
     return this.#stepped(downgradeOf ? this.#downgrade(downgradeOf, data) : this.#queueUp(data));
   }
 
   /**
-   * Resolves when the predecessor is gone, or when there is another reason to look again: the znode itself, the
-   * session, the lock's own znode. Rejects as soon as the
-   * deadline is over.
+   * Resolves when the predecessor is gone, or when the waiter must look at the queue again because its own znode, its
+   * session or the lock's own znode has changed. Rejects as soon as the deadline expires.
    */
   waitForPredecessor({ predecessor, isAdjacent, position, lockData }: Waiting): Promise<WakeReason> {
     const node = this.#node;
     const local = nodesOf(node.session).get(predecessor);
     node.hasWaited = local === undefined;
-    // A waiter that is granted only after another look learns by that look whether its znode is there.
+    // A waiter that needs another list before its grant learns from that list whether its znode still exists. Its watch
+    // can wait.
     if (lockData === undefined && (local || (position !== undefined && position > 1))) node.watch.plantForWaiter();
     else node.watch.plant();
     return this.#deadline.waitAs<WakeReason>((waiter) => {
@@ -79,12 +78,12 @@ export class Attempt {
   }
 
   /**
-   * The grant, if the reason says enough by itself and nothing else is needed: for most waiters, this is the whole way
-   * from being woken to the lock.
+   * Returns the grant if the wake reason alone proves that the znode is first, and no request is needed. Most waiters
+   * get the lock this way, without a list. Returns undefined otherwise.
    */
   tryGrantWithoutList(waiting: Waiting, reason: WakeReason): Outcome | undefined {
     if (
-      !this.#isNow(waiting, reason) ||
+      !this.#isFirst(waiting, reason) ||
       this.#needsProof() ||
       this.#deadline.isExpired ||
       !this.#node.session.isAlive()
@@ -93,9 +92,9 @@ export class Attempt {
     return this.#mayBeGranted ? this.#granted() : undefined;
   }
 
-  /** The next step after it was woken. */
+  /** Takes the next step after the waiter was woken. */
   goOn(waiting: Waiting, reason: WakeReason): Promise<Step> {
-    return this.#stepped(this.#isNow(waiting, reason) ? this.#grant() : this.#place(undefined, { wasQueued: true }));
+    return this.#stepped(this.#isFirst(waiting, reason) ? this.#grant() : this.#place(undefined, { wasQueued: true }));
   }
 
   /** Deletes the znode. @returns the error in the words of the lock */
@@ -109,8 +108,8 @@ export class Attempt {
   }
 
   /**
-   * As it was told; else how many of this process's own are before it, where the first of them holds the lock;
-   * undefined where others may stand between.
+   * The position that the queue showed. If no position was read: the number of this process's znodes before this znode,
+   * provided that the first of them holds the lock. Undefined if znodes of other processes may stand between.
    */
   #positionAt(step: Step | undefined): number | undefined {
     if (step?.is === 'waiting' && step.position !== undefined) return step.position;
@@ -121,7 +120,7 @@ export class Attempt {
     return undefined;
   }
 
-  /** Deletes the znode in the background; resolves when it is gone, or its session is over. */
+  /** Deletes the znode in the background. Resolves when the znode is gone, or when its session has ended. */
   delete(): Promise<void> {
     return this.#node.delete();
   }
@@ -141,7 +140,7 @@ export class Attempt {
     };
   }
 
-  /** Wakes the waiter when a transaction after `mzxid` has written the lock's data, or may have. */
+  /** Wakes the waiter when a transaction after `mzxid` has written the lock's data, or may have written it. */
   #watchLockData(mzxid: bigint, waiter: { wake(reason: WakeReason): void; fail(error: unknown): void }): () => void {
     const recheck = (): void => waiter.wake('recheck');
     return watchZnode(this.#node.session, this.#queue.path, 'data', {
@@ -155,14 +154,15 @@ export class Attempt {
   }
 
   /**
-   * Without a list, "gone" means "we are next" in two cases, since nothing can have been inserted before the waiter.
-   * The predecessor was the first of
-   * the list; or it was a holder in this process: then it was the first when it was granted, whenever the list was. The
-   * waiter's own znode has to be there: the
-   * hand-over checks that, or else a watch has to look after it, on this connection, since after a reconnect the events
-   * are replayed in no order.
+   * The wake reason alone, without a list, proves that the waiter is first in two cases, because no znode can have been
+   * inserted before the waiter. In the first case the predecessor was the first of the list. In the second case the
+   * predecessor was a holder in this process: it was first when it was granted, whenever the list was read.
+   *
+   * In both cases the waiter's own znode must still exist. The hand-over checks that. Without a hand-over, a watch on
+   * the znode must have been planted on this connection, because after a reconnect the server replays the events in no
+   * order.
    */
-  #isNow({ isAdjacent, position }: Waiting, reason: WakeReason): boolean {
+  #isFirst({ isAdjacent, position }: Waiting, reason: WakeReason): boolean {
     if (!isAdjacent || reason === 'recheck') return false;
     if (reason === 'handed-over') return true;
     return (
@@ -181,7 +181,9 @@ export class Attempt {
     }
   }
 
-  /** The create alone decides: its transaction has seen the held znode, so no other znode can be in front of it. */
+  /**
+   * The create alone decides. Its transaction has checked the held znode, so no other znode can be before the new one.
+   */
   async #downgrade(held: Grant, data = this.#queue.options.data()): Promise<Step> {
     try {
       if (!(await this.#node.createAtPlaceOf(held.node, data, this.#queue.client.options.aclFor)))
@@ -200,7 +202,7 @@ export class Attempt {
     this.#queue.refuseOverflow(node);
     if (joined.is === 'created') return this.#place(joined.view, { wasQueued: false });
     const { before } = joined;
-    // If that one had the lock and has released it, no znode was before it.
+    // If the predecessor held the lock and has released it, no znode is before this one.
     if (before.isGone) return before.wasGranted ? this.#grant() : this.#place(undefined, { wasQueued: false });
     this.#tellQueued(undefined, undefined);
     return { is: 'waiting', predecessor: before.path, isAdjacent: true, position: undefined };
@@ -221,7 +223,7 @@ export class Attempt {
       this.#deadline.check();
       if (session.isEnded) return { is: 'over' };
       if (!this.#mayBeGranted) return { is: 'absent' };
-      // A server that lags behind the create cannot say who is before it.
+      // A server that lags behind the create cannot say which znodes are before this one.
       if (view && view.zxid < node.czxid) {
         view = undefined;
         behind = 'sync';
@@ -246,8 +248,8 @@ export class Attempt {
           const claimed = await standing.claim(session, node.path);
           if (claimed.is === 'holder') return this.#grant(claimed.fencingToken);
           if (claimed.is === 'absent') return { is: 'absent' };
-          // A session that moved to another server may be shown an older tree: only a view behind a quorum write says
-          // whether the claim was done.
+          // A session that moved to another server may be shown an older tree. Only a view that is read behind a quorum
+          // write shows whether the claim was executed.
           behind = claimed.is === 'unknown' ? 'write' : 'nothing';
           view = undefined;
         }
@@ -257,7 +259,8 @@ export class Attempt {
 
   #waiting({ position, watch, isAdjacent, lockData, children }: Queued): Waiting {
     const path = join(this.#queue.path, watch);
-    // The same string, not another one, for each of ten thousand.
+    // Reuses the string that the predecessor's node holds, because ten thousand waiters would otherwise hold ten
+    // thousand copies.
     const predecessor = nodesOf(this.#node.session).get(path)?.path ?? path;
     const waiting = {
       is: 'waiting',
@@ -270,9 +273,9 @@ export class Attempt {
 
   async #grant(fencingToken = this.#node.czxid): Promise<Step> {
     const { session } = this.#node;
-    // A hold that is about to expire would be lost as soon as it is granted: the session proves first that it lives.
-    // Its znode may be
-    // deleted meanwhile, and the lock be another client's: the watch's answer, or its event, comes before the proof.
+    // A hold that is about to expire would be lost as soon as it is granted. So the session first proves that it is
+    // alive. The znode may be deleted meanwhile, and the lock granted to another client. The watch detects that: its
+    // answer, or its event, arrives before the proof.
     if (this.#needsProof()) this.#node.watch.plant();
     while (!session.isEnded && this.#needsProof()) {
       if (!this.#deadline.mayWait && !session.isConnected) return { is: 'taken' };
@@ -297,32 +300,38 @@ export class Attempt {
   }
 }
 
-/** How one attempt differs from others of its lock. */
+/** The options of one attempt, in which it differs from other attempts on the same lock. */
 export interface AttemptOptions {
-  /** What is written into the znode instead of the lock's usual data. */
+  /** The data to write into the znode instead of the lock's default data. */
   readonly data?: Uint8Array | undefined;
-  /** The write lock that the same owner holds: its read lock is created at that one's place, and granted at once. */
+  /**
+   * The grant of the write lock that the same owner holds. The read lock is created at the writer's place, and granted
+   * at once.
+   */
   readonly downgradeOf?: Grant | undefined;
 }
 
 export type Outcome =
   | { readonly is: 'granted'; readonly grant: Grant }
-  /** Another znode is before it, and the attempt may not wait. */
+  /** Another znode is before this one, and the attempt may not wait. */
   | { readonly is: 'taken' }
-  /** The znode is not in the queue: the retry policy decides. */
+  /** The znode is not in the queue. The retry policy decides. */
   | { readonly is: 'absent' }
-  /** The session ended, or the create was never executed: nothing is lost by starting over. */
+  /** The session ended, or the create was never executed. Starting over loses nothing. */
   | { readonly is: 'over' };
 
 export interface Waiting {
   readonly is: 'waiting';
-  /** The path of the znode whose end is waited for. */
+  /** The path of the znode that the waiter waits for. */
   readonly predecessor: string;
-  /** It comes right behind its predecessor, and nothing can be inserted between. */
+  /** True if the znode stands right behind its predecessor, and no znode can be inserted between them. */
   readonly isAdjacent: boolean;
-  /** How many znodes were before it when it looked, as far as known. 1: the predecessor is the first. */
+  /**
+   * The number of znodes before this one when the queue was read; undefined if unknown. 1: the predecessor is the
+   * first.
+   */
   readonly position: number | undefined;
-  /** As of {@link Queued}. */
+  /** See {@link Queued}. */
   readonly lockData?: bigint | undefined;
   readonly children?: readonly string[] | undefined;
 }
@@ -330,5 +339,5 @@ export interface Waiting {
 export type Step = Outcome | Waiting;
 
 function ignore(): void {
-  // What failed here shows again as a change of state.
+  // A failed proof also shows as a change of the session's state.
 }

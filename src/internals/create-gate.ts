@@ -1,14 +1,16 @@
 import type { Deadline } from '../support/deadline.js';
 
 /**
- * Keeps the acquires of one process in the order of their calls while the parents of a path are created. Closed by the
- * first that finds them
- * missing; those who come meanwhile stand in line. Then each sends its create and passes the turn on, so that nobody
- * who comes in between
- * overtakes one who was told to go but has not gone yet.
+ * Keeps the acquires of one process in the order of their calls while the missing parents of a path are created. The
+ * first acquire that finds the parents missing closes the gate. Later acquires wait at the gate. Each acquire that is
+ * let through sends its create, and then lets the next one through. So a new caller cannot overtake an acquire that was
+ * let through and has not sent its create yet.
  */
 export class CreateGate {
-  /** Whose create was refused: it was sent before this was closed, and so it was called before all newcomers. */
+  /**
+   * Acquires whose create was refused because the parents were missing. They sent it before the gate was closed, so
+   * they were called before all newcomers.
+   */
   readonly #refused: (() => void)[] = [];
   readonly #newcomers: (() => void)[] = [];
   readonly #open: () => void;
@@ -18,16 +20,16 @@ export class CreateGate {
     this.#open = open;
   }
 
-  /** Waits for the turn; who has it calls `letNextGo`. */
-  turn(deadline: Deadline, who: 'refused' | 'newcomer' = 'newcomer'): Promise<void> {
-    const line = who === 'refused' ? this.#refused : this.#newcomers;
+  /** Waits at the gate. The caller must call `letNextGo` once it has sent its create. */
+  wait(deadline: Deadline, caller: 'refused' | 'newcomer' = 'newcomer'): Promise<void> {
+    const waiters = caller === 'refused' ? this.#refused : this.#newcomers;
     return deadline.wait((wake) => {
       const go = (): void => wake(undefined);
-      line.push(go);
+      waiters.push(go);
       if (this.#state === 'listening') this.letNextGo();
       return () => {
-        const index = line.indexOf(go);
-        if (index >= 0) line.splice(index, 1);
+        const index = waiters.indexOf(go);
+        if (index >= 0) waiters.splice(index, 1);
       };
     });
   }
@@ -41,8 +43,8 @@ export class CreateGate {
   }
 
   /**
-   * The first create behind the parents was answered, and so were all that were sent before this was closed: one
-   * connection answers in order.
+   * Called when the first create behind the parents was answered. Every create that was sent before the gate was closed
+   * has then been answered too, because one connection answers in order.
    */
   settle(): void {
     const wasListening = this.#state === 'listening';
@@ -52,23 +54,27 @@ export class CreateGate {
 }
 
 type GateState =
-  /** Somebody has the turn, and a create that was sent before may still be refused: newcomers wait. */
+  /**
+   * One acquire is about to send its create, and a create that was sent earlier may still be refused. Newcomers wait.
+   */
   | 'going'
-  /** As `going`, and nobody has the turn: who is refused goes at once. */
+  /** As `going`, but no acquire is about to send its create. An acquire whose create is refused goes at once. */
   | 'listening'
-  /** Nobody can be refused any more: newcomers go, too, and behind the last of them it opens. */
+  /** No create can be refused any more. Newcomers go too, and the gate opens behind the last of them. */
   | 'emptying';
 
-/** The gates of one client. Only the closed ones are kept: a client may see more paths than it has memory for. */
+/**
+ * The gates of one client. Only the closed gates are kept, because a client may use more paths than it has memory for.
+ */
 export class CreateGates {
   readonly #closed = new Map<string, CreateGate>();
 
-  /** The one that stands in the way of the client's acquires of a path; undefined while it is open. */
+  /** The closed gate that the client's acquires of a path must wait at; undefined while the gate is open. */
   closedAt(path: string): CreateGate | undefined {
     return this.#closed.get(path);
   }
 
-  /** Closes it, until the last of its line has passed on. */
+  /** Closes the gate until the last waiting acquire has gone through. */
   close(path: string): CreateGate {
     const gate = new CreateGate(() => void this.#closed.delete(path));
     this.#closed.set(path, gate);

@@ -4,9 +4,9 @@ import type { Session } from '../zookeeper/session.js';
 import { findProtected } from '../driver/names.js';
 
 /**
- * The znode under `parent` that carries `uuid`, after the answer to its create was lost. Only a list behind an answered
- * quorum write can say that there is
- * none; a session that moved to another server may be shown an older tree.
+ * Finds the znode under `parent` whose name carries `uuid`, after the answer to its create was lost. Only a list that
+ * is read behind an answered quorum write proves that the znode does not exist, because a session that moved to another
+ * server may be shown an older tree.
  */
 export async function findCreated(
   session: Session,
@@ -25,5 +25,5 @@ export async function findCreated(
 }
 
 function ignore(): void {
-  // Awaited further down.
+  // The promise is awaited below, and fails there.
 }

@@ -5,15 +5,21 @@ import { Listeners } from '../support/listeners.js';
 import { sessionName, type Holding } from '../zookeeper/session.js';
 import type { LockNode } from './lock-node.js';
 
-/** A lock held by one znode, shared by all handles of one owner; it ends with the last of them, or by loss. */
+/**
+ * A lock held by one znode, shared by all handles of one owner. It ends with the release of the last handle, or by
+ * loss.
+ */
 export class Grant implements Holding {
   readonly path: string;
   readonly fencingToken: bigint;
-  /** Counts the grants of one znode. */
+  /** The number of this grant among the grants of its znode. */
   readonly number: bigint;
   readonly node: LockNode;
   readonly heldSince = Date.now();
-  /** What becomes of the znode when the holder lets go; undefined when nothing has to be waited for. */
+  /**
+   * Ends the use of the znode at release, for example by a deletion. Returns undefined if the release has nothing to
+   * wait for.
+   */
   onRelease: () => Promise<void> | undefined;
   readonly #stops: readonly (() => void)[];
   readonly #losses = new Listeners<LockLostError>();
@@ -35,7 +41,10 @@ export class Grant implements Holding {
     ];
   }
 
-  /** Why it is lost, judged now against the session's clock; undefined while it is held or after its release. */
+  /**
+   * The error of the loss, judged now against the session's clock. Undefined while the lock is held, and after its
+   * release.
+   */
   get loss(): LockLostError | undefined {
     if (this.#state.at === 'held') this.node.session.isAlive();
     return this.#state.at === 'lost' ? this.#state.error : undefined;
@@ -45,7 +54,7 @@ export class Grant implements Holding {
     return this.#state.at === 'held' && this.node.session.isAlive();
   }
 
-  /** Until when it is certainly held if nothing is heard any more; monotonic milliseconds. */
+  /** The lock is certainly held until this time if no server answers any more; monotonic milliseconds. */
   get deadline(): number {
     return this.node.session.deadline;
   }
@@ -54,7 +63,7 @@ export class Grant implements Holding {
     return this.#losses.add(listener);
   }
 
-  /** Told each time that somebody asks its holder to let go. */
+  /** Calls `listener` each time that another process asks the holder to release. */
   onRevoke(listener: () => void): void {
     this.#revocations.add(listener);
   }
@@ -71,7 +80,8 @@ export class Grant implements Holding {
     const { error } = this.#state;
     this.#state = { at: 'lost', error, isTold: true };
     this.#losses.tell(error);
-    // The session lives on without it; after the end of the session, its jobs are waited for.
+    // In these cases the session stays alive without this grant. After the end of the session, the jobs of its lost
+    // holds must end first.
     if (error.reason === 'node-deleted' || error.reason === 'forced' || error.reason === 'lease-expired')
       this.node.session.settle(this);
   }
@@ -81,30 +91,34 @@ export class Grant implements Holding {
     this.tellLost();
   }
 
-  /** The leases of all who held by it have ended: who is next need not wait for their jobs, which may hang. */
+  /**
+   * Called when the leases of all handles have expired. The next waiter need not wait for the holder's jobs, because
+   * they may hang.
+   */
   expire(): void {
     if (this.#state.at !== 'held') return;
     this.#lose('lease-expired');
     void this.node.handOverOrDelete();
   }
 
-  /** The outcome is decided now; the promise settles on the server's word or at the session's deadline. */
+  /** The outcome is decided now. The promise settles when the server has answered, or at the session's deadline. */
   release(): Promise<ReleaseOutcome> {
     const isValid = this.isValid;
     this.node.session.settle(this);
     for (const stop of this.#stops) stop();
     if (!isValid) {
-      // Its job has stopped, and who forced it to waits for that.
+      // `forceRelease` is waiting for the znode to disappear: delete it now.
       if (this.loss?.reason === 'forced') void this.node.delete();
       return Promise.resolve('lost');
     }
     this.#state = { at: 'released' };
-    const left = this.onRelease();
-    // In an outage it is pending until the deadline, also where the caller does not wait for it.
-    return left ? inNoContext(() => this.#until(left)) : released;
+    const ended = this.onRelease();
+    // In an outage the promise is pending until the deadline, even if the caller does not await it. So it runs outside
+    // of the caller's context.
+    return ended ? inNoContext(() => this.#until(ended)) : released;
   }
 
-  #until(left: Promise<void>): Promise<ReleaseOutcome> {
+  #until(ended: Promise<void>): Promise<ReleaseOutcome> {
     const { session } = this.node;
     return new Promise((resolve) => {
       const done = (): void => {
@@ -114,15 +128,14 @@ export class Grant implements Holding {
       };
       const stop = session.onChange(() => session.isEnded && done());
       const cancel = session.afterDeadline(done);
-      void left.then(done);
+      void ended.then(done);
     });
   }
 }
 
 /**
- * How a hold ended, decided when `release()` was called: `released` if the hold was valid until then, `lost` if
- * somebody else may have held
- * the lock meanwhile.
+ * The outcome of a hold, decided when `release()` was called: `released` if the hold was valid until then, `lost` if
+ * another client may have held the lock meanwhile.
  */
 export type ReleaseOutcome = 'released' | 'lost';
 

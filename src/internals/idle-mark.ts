@@ -1,8 +1,8 @@
 const mark = Buffer.from('\0idle');
 
 /**
- * The data of a sticky lock's znode while nobody uses it: those of its holder, and a mark that no text has at its end
- * by chance.
+ * The data of a sticky lock's znode while the lock is idle: the holder's data, followed by a mark. No text ends with
+ * this mark by chance.
  */
 export function markIdle(data: Uint8Array): Buffer {
   return Buffer.concat([data, mark]);

@@ -5,18 +5,21 @@ import { withoutMark } from './idle-mark.js';
 import { ownerIn } from './lock-owner.js';
 import type { KnownHolder } from './timeout-text.js';
 
-/** Keeps in mind who holds a lock, when a waiter that is next has read the holder's znode to watch it. */
+/** Remembers the holder of a lock. Called when the next waiter has read the holder's znode in order to watch it. */
 export function rememberHolder(session: Session, path: string, { data, stat }: Watched['data']): void {
   const { byLock } = session.companions.of(SeenHolders);
   const lock = path.slice(0, path.lastIndexOf('/'));
-  // The newest is last.
+  // Deleted first, so that the newest entry is the last of the map.
   byLock.delete(lock);
   byLock.set(lock, { path, said: whoSays(data), sessionId: stat.ephemeralOwner, createdAtMs: stat.createdAtMs });
   const [oldest] = byLock.keys();
   if (byLock.size > mostHolders && oldest !== undefined) byLock.delete(oldest);
 }
 
-/** Who holds a lock, as long as a waiter of this session watches that znode: else it may have gone since. */
+/**
+ * The holder of a lock as this session saw it. Undefined if no waiter of this session watches the holder's znode,
+ * because then the holder may have left since.
+ */
 export function knownHolder(session: Session, lock: string): KnownHolder | undefined {
   const holder = session.companions.of(SeenHolders).byLock.get(lock);
   if (holder === undefined || !session.isWatching(holder.path)) return undefined;
@@ -29,7 +32,7 @@ export function knownHolder(session: Session, lock: string): KnownHolder | undef
   };
 }
 
-/** What this process holds itself. */
+/** A holder of this process. */
 export function ownHolder(session: Session, { path, heldSince }: Holding): KnownHolder {
   return {
     path,
@@ -48,21 +51,25 @@ interface SeenHolder {
   readonly createdAtMs: number;
 }
 
-/** What one session has seen. */
+/** The holders that one session has seen. */
 class SeenHolders {
-  /** One for each lock that is waited for; a client may see more locks than it has memory for. */
+  /**
+   * One entry for each lock with a waiter, up to a limit, because a client may see more locks than it has memory for.
+   */
   readonly byLock = new Map<string, SeenHolder>();
 }
 
 const mostHolders = 1_000;
 
-/** A server may send any number. The text of a date that there is not would throw, in the timer that ends a wait. */
+/** A server may send any number. `toISOString` of an invalid date would throw, in the timer that ends a wait. */
 function dateOf(ms: number): Date | undefined {
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? undefined : date;
 }
 
-/** By `data: 'owner'`, or by the address that is written there by default, by Curator too. */
+/**
+ * Reads the owner from `data: 'owner'`. Without that, reads the address that this library and Curator write by default.
+ */
 function whoSays(data: Buffer): SeenHolder['said'] {
   const said = withoutMark(data);
   const owner = ownerIn(said, '');
@@ -71,5 +78,5 @@ function whoSays(data: Buffer): SeenHolder['said'] {
   return { host: /^[\w.:%-]+$/.test(text) ? text : undefined, pid: undefined };
 }
 
-/** A host's name has 253 characters at most. */
+/** A host name has at most 253 characters. */
 const longestHost = 253;

@@ -6,7 +6,7 @@ import type { LockDriver } from '../driver/lock-driver.js';
 import { foreignNames } from '../driver/names.js';
 import { OnceATick } from '../zookeeper/once-a-tick.js';
 
-/** What the lock's children were, after which transaction. */
+/** The names of a lock's children, and the zxid of the answer that listed them. */
 export class Listing {
   readonly zxid: bigint;
   readonly names: readonly string[];
@@ -27,8 +27,8 @@ export class Listing {
   }
 
   /**
-   * Sorted and sifted once for all who share it: a thousand waiters would otherwise sort a thousand names a thousand
-   * times.
+   * The children sorted and filtered, once for all callers that share the list. Otherwise a thousand waiters would sort
+   * a thousand names a thousand times.
    */
   queue(driver: LockDriver): { readonly sorted: readonly string[]; readonly foreign: readonly string[] } {
     if (this.#queue === undefined || (this.#queue.driver !== driver && !isSameDriver(this.#queue.driver, driver))) {
@@ -42,12 +42,12 @@ export class Listing {
   }
 }
 
-/** Lists a lock's children, once for all who ask in one tick. */
+/** Lists a lock's children, once for all callers in the same tick. */
 export function listChildren(session: Session, path: string): Promise<Listing> {
   return session.companions.of(Lists).ask(path);
 }
 
-/** The lists that one session has asked for. */
+/** The pending lists of one session. */
 class Lists extends OnceATick<Listing> {
   constructor(session: Session) {
     super((path) => list(session, path));
@@ -59,7 +59,8 @@ async function list(session: Session, path: string): Promise<Listing> {
     const { value, zxid } = await session.request(getChildren(path));
     return new Listing(value, zxid);
   } catch (error) {
-    // Without the lock's znode there is no child: a znode that was created there has been deleted with it.
+    // If the lock's own znode does not exist, it has no children: a child that was created there has been deleted with
+    // it.
     if (isZooKeeperError(error, 'NO_NODE')) return new Listing([], session.lastZxid);
     throw error;
   }

@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os';
 
-/** What Curator writes into a lock's znode: the host's address as text. */
+/** The host's address as text, which Curator writes into a lock's znode. */
 export function localAddress(): string {
   const addresses = Object.values(networkInterfaces()).flatMap((interfaces) => interfaces ?? []);
   const outer =

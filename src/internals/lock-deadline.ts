@@ -4,7 +4,7 @@ import { Deadline, type DeadlineErrors, type DeadlineOptions } from '../support/
 import { timeoutError } from './timeout-error.js';
 import type { TimedOut } from './timeout-text.js';
 
-/** The deadline of a call about the lock at a path: it says in the lock's words that it is over. */
+/** The deadline of a call about the lock at a path. Its timeout error names the lock. */
 export function lockDeadline(
   client: LockClient,
   path: string,
@@ -13,7 +13,7 @@ export function lockDeadline(
   return new Deadline(client, path, errors[what], options);
 }
 
-/** The deadline of an acquire: with a timeout of 0 it tries once. */
+/** The deadline of an acquire. With a timeout of 0 the acquire tries once. */
 export function acquireDeadline(client: LockClient, path: string, { timeoutMs, signal }: DeadlineOptions): Deadline {
   return new Deadline(
     client,
@@ -24,7 +24,7 @@ export function acquireDeadline(client: LockClient, path: string, { timeoutMs, s
 }
 
 export interface LockDeadlineOptions extends DeadlineOptions {
-  /** What the call waits for. @default 'acquired' */
+  /** The operation that the call waits for. @default 'acquired' */
   readonly what?: TimedOut;
 }
 

@@ -10,29 +10,27 @@ import {
 
 /**
  * The call did not finish within `timeoutMs`: the lock was not acquired, or not released by force, or the servers did
- * not answer the question. The
- * znode of an acquire is deleted in the background. What it says of the reason is what this process knew at that
- * moment: nobody was asked.
+ * not answer. The znode of an acquire is deleted in the background. The reason in the error is what this process knew
+ * at that moment: no server was asked.
  *
  * @example
- * if (error instanceof LockTimeoutError && error.reason === 'no-answer') alarm(error.message, error.cause); // an
- * outage, and no contention
+ * if (error instanceof LockTimeoutError && error.reason === 'no-answer') alarm(error.message, error.cause); // an outage
  */
 export class LockTimeoutError extends LockError {
-  /** What was waited for: the lock's path, or the participant's. */
+  /** The path of the lock, or of the participant, that the call waited for. */
   readonly path: string;
-  /** How long, in milliseconds. */
+  /** The timeout of the call, in milliseconds. */
   readonly timeoutMs: number;
-  /** See {@link TimeoutReason}; undefined where nothing is known, as of a lock of your own. */
+  /** See {@link TimeoutReason}; undefined where no reason is known, for example for a lock of your own. */
   readonly reason: TimeoutReason | undefined;
   /**
-   * How many were before it, the holder included, when its place was looked at last. Undefined where it never was: it
-   * had none, or needed no list of the queue.
+   * The number of participants before this waiter, the holder included, when its place was read last. Undefined if its
+   * place was never read, because the acquire had no place or needed no list of the queue.
    */
   readonly position: number | undefined;
-  /** Who holds the lock, as far as this process knew. */
+  /** The holder of the lock, as far as this process knew. */
   readonly holder: KnownHolder | undefined;
-  /** What `client.state` was. */
+  /** The value of `client.state` at that moment. */
   readonly connectionState: ConnectionState | undefined;
   readonly #what: TimedOut;
   readonly #known: KnownAtTimeout;
@@ -60,14 +58,17 @@ export class LockTimeoutError extends LockError {
     this.#known = known;
   }
 
-  /** @internal The same, where more is known; thrown where the caller waits, so that its stack leads there. */
+  /**
+   * @internal Returns the same error with more details. It is created where the caller waits, so that its stack leads
+   * there.
+   */
   with(more: KnownAtTimeout, timeoutMs = this.timeoutMs): LockTimeoutError {
     return new LockTimeoutError(this.path, timeoutMs, this.#what, { ...this.#known, ...more });
   }
 }
 
 /**
- * The hold is no longer valid: somebody else may hold the lock by now. Stop what it protects.
+ * The hold is no longer valid, and another client may hold the lock now. Stop the work that the lock protects.
  *
  * @example
  * hold.signal.addEventListener('abort', () => console.error(hold.signal.reason.reason)); // 'session-deadline'
@@ -75,7 +76,7 @@ export class LockTimeoutError extends LockError {
 export class LockLostError extends LockError {
   /** See {@link LossReason}. */
   readonly reason: LossReason;
-  /** The znode that stood for the hold. */
+  /** The path of the hold's znode. */
   readonly path: string;
 
   static {
@@ -87,15 +88,20 @@ export class LockLostError extends LockError {
     this.path = path;
     this.reason = reason;
   }
+
+  /** @internal */
+  protected override get docsSection(): string {
+    return this.reason;
+  }
 }
 
 /**
- * Why a hold ended before it was released:
- * - `session-deadline`: the servers were not heard from in time, so they may have given the lock to somebody else;
- * - `session-expired`: the servers said that the session is over;
- * - `node-deleted`: somebody else deleted the hold's znode;
- * - `forced`: somebody else called `forceRelease`, and will delete the hold's znode unless it is released in time;
- * - `lease-expired`: its `leaseMs` passed unrenewed;
+ * The reason why a hold ended before it was released:
+ * - `session-deadline`: no server answered in time, so the servers may have granted the lock to another client;
+ * - `session-expired`: the servers said that the session has ended;
+ * - `node-deleted`: another client deleted the hold's znode;
+ * - `forced`: another client called `forceRelease`, and will delete the hold's znode unless it is released in time;
+ * - `lease-expired`: its `leaseMs` passed without a renewal;
  * - `client-closed`: this process closed its client.
  */
 export type LossReason =
@@ -103,14 +109,15 @@ export type LossReason =
 
 const lossTexts: Record<LossReason, string> = {
   'session-expired': 'the server expired its session',
-  'session-deadline': 'its session was not heard from in time, so the server may have given the lock away',
-  'node-deleted': 'its znode was deleted by somebody else',
-  forced: 'somebody released it by force',
-  'lease-expired': 'its lease passed unrenewed',
+  'session-deadline':
+    'no server answered its session in time, so the servers may have granted the lock to another client',
+  'node-deleted': 'another client deleted its znode',
+  forced: 'another client released it by force',
+  'lease-expired': 'its lease ended without a renewal',
   'client-closed': 'its client was closed',
 };
 
-/** `release()` was called by somebody who does not hold the lock; the message is Curator's. */
+/** `release()` was called by a caller that does not hold the lock. The message is Curator's. */
 export class NotOwnedError extends LockError {
   static {
     this.prototype.name = 'NotOwnedError';
@@ -122,11 +129,10 @@ export class NotOwnedError extends LockError {
 }
 
 /**
- * Waiting without a timeout and a signal for a lock that a live function around this one holds as another owner; or for
- * a write lock whose read lock this flow holds: there is no
- * upgrade. If that function waits for this one, the wait would never end, and nobody can know whether it does. A
- * handler that `lockContext.bind` has made never gets it: the code
- * that calls a handler does not wait for it.
+ * A caller waits, without a timeout and without a signal, for a lock that a live function around it holds as another
+ * owner, or for a write lock whose read lock this flow holds: a read lock cannot be upgraded. If that function waits
+ * for this caller, the wait would never end, and the library cannot know whether it does. A handler made by
+ * `lockContext.bind` never gets this error, because the code that calls a handler does not wait for it.
  */
 export class DeadlockError extends LockError {
   static {
@@ -137,18 +143,18 @@ export class DeadlockError extends LockError {
     super(
       'ERR_LOCK_DEADLOCK',
       wanted === 'an upgrade'
-        ? `The lock ${path} is held for reading in this flow: it cannot be acquired for writing before that is released, and waiting without a timeout would never end. ` +
-            'Release the read lock first; or acquire the write lock from the start, and the read lock inside of it'
-        : `The lock ${path} is held by a function around this one, as another owner: if that function waits for this one, waiting without a timeout would never end. ` +
-            'Acquire it in the lock context that holds it, which re-enters (a lockContext.run inside of it is another owner); or release that hold first. ' +
-            'Where nobody waits for this call, give timeoutMs or a signal, or start it by lockContext.bind',
+        ? `The lock ${path} is held for reading in this flow. It cannot be acquired for writing before the read lock is released, so a wait without a timeout would never end. ` +
+            'Release the read lock first, or acquire the write lock from the start and the read lock inside it'
+        : `The lock ${path} is held by a function around this call, as another owner. If that function waits for this call, a wait without a timeout would never end. ` +
+            'Acquire the lock in the lock context that holds it, which re-enters (a nested lockContext.run is another owner), or release that hold first. ' +
+            'If that function does not wait for this call, give timeoutMs or a signal, or start the call with lockContext.bind',
     );
   }
 }
 
-/** A child of the lock's znode that no lock of this kind created: nobody can say who goes first. */
+/** The lock's znode has a child that no lock of this kind created, so the order of the queue is unknown. */
 export class ForeignNodeError extends LockError {
-  /** The children that are foreign here. */
+  /** The names of the foreign children. */
   readonly foreign: readonly string[];
 
   static {
@@ -160,14 +166,14 @@ export class ForeignNodeError extends LockError {
       'ERR_LOCK_FOREIGN_NODE',
       `The lock ${path} has children that this kind of lock did not create: ${foreign.slice(0, 5).join(', ')}` +
         `${foreign.length > 5 ? ` and ${foreign.length - 5} more` : ''}. They may be another lock, which may be held: ` +
-        `a lock's path must not be the parent of another lock, nor be shared by locks of two kinds. Use another path; ` +
-        `only for another client library's nodes on the same lock, such as kazoo's, there is the mutex option foreignNodes: 'wait'`,
+        `a lock's path must not be the parent of another lock, and locks of two kinds must not share a path. Use another path. ` +
+        `Only if the children belong to another client library on the same lock, such as kazoo, set the mutex option foreignNodes: 'wait'`,
     );
     this.foreign = foreign;
   }
 }
 
-/** Every znode name of this lock was used up: 2^31 sequence numbers. */
+/** The lock has used up its 2^31 sequence numbers. */
 export class SequenceOverflowError extends LockError {
   static {
     this.prototype.name = 'SequenceOverflowError';
@@ -176,18 +182,18 @@ export class SequenceOverflowError extends LockError {
   constructor(path: string, znode: string) {
     super(
       'ERR_LOCK_SEQUENCE_OVERFLOW',
-      `The sequence numbers of ${path} are used up (${znode}), so the order is lost. Delete ${path} while nobody uses it`,
+      `The sequence numbers of ${path} are used up (${znode}), so the order of the queue is lost. Delete ${path} while no process uses the lock`,
     );
   }
 }
 
-/** ZooKeeper refused a request for a reason that trying again does not mend. `cause` is the ZooKeeperError. */
+/** ZooKeeper refused a request for a reason that a retry does not remove. `cause` is the ZooKeeperError. */
 export class RequestFailedError extends LockError {
   static {
     this.prototype.name = 'RequestFailedError';
   }
 
-  /** @param advice what it means, and what to do about it */
+  /** @param advice the meaning of the refusal, and what to do about it */
   constructor(what: string, cause: Error, advice?: string) {
     super('ERR_LOCK_REQUEST_FAILED', `${what}: ${cause.message}${advice === undefined ? '' : `: ${advice}`}`, {
       cause,

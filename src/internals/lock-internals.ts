@@ -7,7 +7,7 @@ import type { WakeReason } from './lock-node.js';
 import type { QueueView } from './queue-view.js';
 import { ZnodeQueue, type LockInternalsOptions } from './znode-queue.js';
 import type { Deadline } from '../support/deadline.js';
-import { vanished } from './refusal.js';
+import { znodeDeleted } from './refusal.js';
 import { Retries } from './retries.js';
 
 /** The wait for a lock: queue up, watch the predecessor, clean up. */
@@ -19,17 +19,17 @@ export class LockInternals {
   }
 
   /**
-   * A grant; undefined where the deadline may not wait and another znode is before it. Settles the moment the deadline
-   * expires; what was begun by
-   * then is cleaned up in the background, and a grant that comes later is released.
+   * Resolves with the grant, or with undefined if the deadline may not wait and another znode is before this one.
+   * Settles as soon as the deadline expires. Steps that have begun by then are cleaned up in the background, and a
+   * grant that arrives later is released.
    */
-  acquire(deadline: Deadline, options: AcquireOptions = usual): Promise<Grant | undefined> {
+  acquire(deadline: Deadline, options: AcquireOptions = noOptions): Promise<Grant | undefined> {
     if (deadline.mayWait) return this.#queueUp(deadline, options);
     return this.tryAcquire(deadline, options).then((tried) => (tried.is === 'granted' ? tried.grant : undefined));
   }
 
-  /** As `acquire`, for a deadline that may not wait: looks before it writes. */
-  async tryAcquire(deadline: Deadline, options: AcquireOptions = usual): Promise<Tried> {
+  /** As `acquire`, for a deadline that may not wait: reads the queue before it creates a znode. */
+  async tryAcquire(deadline: Deadline, options: AcquireOptions = noOptions): Promise<Tried> {
     const { client } = this.#queue;
     const { data, heldForWriting } = options;
     let retries: Retries | undefined;
@@ -49,14 +49,14 @@ export class LockInternals {
     }
   }
 
-  /** One try in one session, for a caller that waits in its own way. */
+  /** One attempt in one session, for a caller that implements its own wait. */
   newAttempt(session: Session, deadline: Deadline): Attempt {
     return new Attempt(this.#queue, session, deadline);
   }
 
-  /** The error of an acquire that does not try again after its znode vanished. */
+  /** The error of an acquire that does not try again after its znode was deleted. */
   absentError(): RequestFailedError {
-    return vanished(this.#queue.path);
+    return znodeDeleted(this.#queue.path);
   }
 
   async #queueUp(deadline: Deadline, { data, heldForWriting }: AcquireOptions): Promise<Grant> {
@@ -66,13 +66,14 @@ export class LockInternals {
       const session = await client.whenConnected(deadline);
       const downgradeOf = heldForWriting?.();
       const attempt = new Attempt(this.#queue, session, deadline);
-      let step = await attempt.beginInTime(data || downgradeOf ? { data, downgradeOf } : usual);
+      let step = await attempt.beginInTime(data || downgradeOf ? { data, downgradeOf } : noOptions);
       while (step.is === 'waiting') {
         try {
           const reason: WakeReason = await attempt.waitForPredecessor(step);
           step = attempt.tryGrantWithoutList(step, reason) ?? (await attempt.goOnInTime(step, reason));
         } catch (error) {
-          // Also when the deadline ends between the two: then it never goes on, and nothing else deletes its znode.
+          // Also reached when the deadline expires between the two calls. Then no later step runs, and nothing else
+          // deletes the znode.
           throw attempt.failed(error, step);
         }
       }
@@ -81,7 +82,7 @@ export class LockInternals {
     }
   }
 
-  /** The queue where the lock is not free; undefined where no server could say. */
+  /** Returns 'free', or the view of a queue that is not free, or undefined if no server answered. */
   async #look(session: Session): Promise<'free' | QueueView | undefined> {
     session.catchUp(this.#queue.path);
     try {
@@ -93,13 +94,13 @@ export class LockInternals {
   }
 }
 
-/** How one acquire differs from others of its lock. */
+/** The options of one acquire, in which it differs from other acquires of the same lock. */
 export interface AcquireOptions {
-  /** What is written into the znode instead of the lock's usual data. */
+  /** The data to write into the znode instead of the lock's default data. */
   readonly data?: Uint8Array | undefined;
   /**
-   * For a read lock: the write lock that the same owner holds now, which lets it in at once. May throw what the acquire
-   * rejects with.
+   * For a read lock: returns the write lock that the same owner holds now, which grants the read lock at once. An error
+   * that this function throws rejects the acquire.
    */
   readonly heldForWriting?: (() => Grant | undefined) | undefined;
 }
@@ -107,13 +108,13 @@ export interface AcquireOptions {
 /** The outcome of one try. */
 export type Tried =
   | { readonly is: 'granted'; readonly grant: Grant }
-  /** The view is undefined where the lock was taken in the same moment, or no server could say. */
+  /** The view is undefined if the lock was taken at the same moment, or if no server answered. */
   | { readonly is: 'taken'; readonly session?: Session; readonly view?: QueueView | undefined };
 
 const taken: Tried = { is: 'taken' };
 
-const usual: AcquireOptions & AttemptOptions = {};
+const noOptions: AcquireOptions & AttemptOptions = {};
 
 function ignore(): void {
-  // What was seen too late is of no use.
+  // A view that arrives after the deadline is not needed.
 }

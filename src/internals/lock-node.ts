@@ -23,20 +23,19 @@ import type { QueueKind } from './queue-view.js';
 import { SelfWatch, type Watched } from './self-watch.js';
 
 /**
- * One znode of ours, from its create until it is gone or its session is over: whatever happens, somebody knows it by
- * its
- * uuid and deletes it.
+ * One znode of this client, from its create until it is gone or its session has ended. The node knows the znode by its
+ * uuid, so it can delete the znode whatever happens.
  */
 export class LockNode implements Watched {
   readonly session: Session;
   readonly #place: NodePlace;
-  /** Until its name is known, which has it. */
+  /** The uuid for the znode's name; '' once the name is known, because the name contains it. */
   #uuid: string;
-  // What few znodes have is made when it is needed: ten thousand may wait.
+  // Fields that few znodes need are created on demand, because ten thousand znodes may wait.
   #gones: Listeners<void> | undefined;
   #watch: SelfWatch | undefined;
   #state: NodeState = unsent;
-  #leaving: Promise<void> | undefined;
+  #deletion: Promise<void> | undefined;
   #role: NodeRole = 'none';
   #follower: LockNode | undefined;
 
@@ -46,16 +45,16 @@ export class LockNode implements Watched {
     this.#place = place;
   }
 
-  /** What it was created with. */
+  /** The data that the znode was created with. */
   data: Uint8Array | undefined;
-  /** Whether it was somebody of another process whom it waited for last. */
+  /** True if the last predecessor that the znode waited for belongs to another process. */
   hasWaited = false;
 
   get tools(): NodeTools {
     return this.#place.tools;
   }
 
-  /** It has the lock, or had it: the znode right behind it is next when it is gone. */
+  /** True if the znode holds the lock, or held it. When such a znode is gone, the znode right behind it is first. */
   get wasGranted(): boolean {
     return this.#role === 'granted';
   }
@@ -72,12 +71,15 @@ export class LockNode implements Watched {
     return this.#state.at === 'gone';
   }
 
-  /** Whether both are let in by the same rules: only then does one's grant say anything of who is before the other. */
+  /**
+   * True if both znodes are granted by the same rule. Only then does the grant of one say anything about its place
+   * before the other.
+   */
   isOfOneKindWith(other: LockNode): boolean {
     return this.#place.kind.hasRuleOf(other.#place.kind);
   }
 
-  /** The name under the lock's znode; '' while it is not known. */
+  /** The name under the lock's znode; '' while unknown. */
   get name(): string {
     return this.#state.at === 'there' ? this.#state.path.slice(this.#state.path.lastIndexOf('/') + 1) : '';
   }
@@ -86,7 +88,7 @@ export class LockNode implements Watched {
     return this.#state.at === 'there' ? this.#state.path : join(this.#place.path, '');
   }
 
-  /** The number that the server has given it; undefined while it is not known. */
+  /** The sequence number that the server appended to the name; undefined while unknown. */
   get sequence(): number | undefined {
     return this.#state.at === 'there' ? this.#state.sequence : undefined;
   }
@@ -96,15 +98,14 @@ export class LockNode implements Watched {
   }
 
   /**
-   * Sends the create in this tick. Resolves with the znode of ours that it comes right behind, if that can be proven.
-   * Rejects with a ZooKeeperError; only
-   * a refusal says that nothing was created.
+   * Sends the create in this tick. Resolves with the znode of this client that the new znode stands right behind, if
+   * that can be proven. Rejects with a ZooKeeperError. Only a refusal proves that no znode was created.
    */
   create(data: Uint8Array, aclFor: (path: string) => readonly AclEntry[]): Promise<LockNode | undefined> {
     const path = join(this.#place.path, protectedPrefix(this.#uuid, this.#place.kind.lockName));
     const creation = createSequential(path, data, aclFor(path));
     this.data = data;
-    // Counted while the answer is read: by the time that the promise resolves, further answers may have been read.
+    // Counted while the answer is read, because further answers may have been read before the promise resolves.
     const counted = {
       ...creation,
       read: (from: Reader) => ({ created: creation.read(from), writes: this.session.writesAnswered }),
@@ -120,11 +121,10 @@ export class LockNode implements Watched {
   }
 
   /**
-   * As `create`, in another znode's place of the queue instead of the last one: plain ephemeral, named with its
-   * sequence, as Curator does since
-   * CURATOR-621. Only if that znode is there, in one transaction: it stands in front of all others, so from its place
-   * nobody else can have been let
-   * in. Answers false when it is gone.
+   * As `create`, but at another znode's place in the queue instead of the last one. The new znode is plain ephemeral
+   * and is named with the other znode's sequence number, as Curator does since CURATOR-621. One transaction checks that
+   * the other znode exists and creates the new one. The other znode stands before all others, so no other client can
+   * have been granted the lock from behind it. Resolves with false if the other znode is gone.
    */
   async createAtPlaceOf(
     other: LockNode,
@@ -134,7 +134,7 @@ export class LockNode implements Watched {
     const name = `${protectedPrefix(this.#uuid, this.#place.kind.lockName)}${sortKey(other.name, other.#place.kind.lockName)}`;
     const path = join(this.#place.path, name);
     this.data = data;
-    // A transaction's create is answered without its Stat, so the answer's zxid has to do: it is the czxid, or a later
+    // The answer to a transaction's create has no Stat. So the zxid of the answer is used: it is the czxid or a later
     // one.
     const downgrade = multi(checkExists(other.path), createEphemeral(path, data, aclFor(path)));
     this.#become(unknown);
@@ -155,7 +155,10 @@ export class LockNode implements Watched {
     throw error;
   }
 
-  /** After a lost answer: was it created, and is it ours to hold? */
+  /**
+   * Searches for the znode after the answer to its create was lost. Resolves with true if the znode exists and belongs
+   * to this session.
+   */
   async find(): Promise<boolean> {
     const path = join(this.#place.path, protectedPrefix(this.#uuid, this.#place.kind.lockName));
     const found = await findCreated(this.session, this.#place.path, this.#uuid);
@@ -166,7 +169,7 @@ export class LockNode implements Watched {
       this.markDeleted();
     }
     this.tools.report({ type: 'create-searched', path, found: found !== undefined });
-    // CURATOR-604: what another session created is not ours to hold, only to delete.
+    // CURATOR-604: a znode that another session created must be deleted, never held.
     return found?.stat.ephemeralOwner === this.session.id;
   }
 
@@ -174,22 +177,25 @@ export class LockNode implements Watched {
     return this.session.companions.of(SessionNodes);
   }
 
-  /** Hears of its own deletion, by whomever, within one event; and of who asks for it. */
+  /**
+   * Reports the znode's own deletion within one event, whichever client deleted it, and the marks that others write
+   * into it.
+   */
   get watch(): SelfWatch {
     return (this.#watch ??= new SelfWatch(this));
   }
 
-  /** Whether nobody can have deleted it without a word to us. */
+  /** True if the znode cannot have been deleted without an event to this process. */
   get isDeletionWatched(): boolean {
     return this.#watch?.isDeletionWatched ?? false;
   }
 
-  /** What was asked of it last, as far as was heard; it is watched for that. */
+  /** The last mark that was read from the znode. The watch reads the marks. */
   get mark(): Mark | undefined {
     return this.#watch?.mark;
   }
 
-  /** Somebody takes the lock by force. */
+  /** Another client takes the lock by force. */
   forced(): void {
     this.#wake('recheck');
   }
@@ -201,23 +207,22 @@ export class LockNode implements Watched {
   }
 
   /**
-   * Wakes `waiter` once, when there may be something to do: the znode is gone, or it is to be given up, or its session
-   * is over; or the predecessor that
-   * it follows has gone, or has handed over.
+   * Wakes `waiter` once, when it may have something to do: the znode is gone or must be given up, or its session has
+   * ended, or the predecessor that it follows is gone or has handed the lock over.
    */
   wait(waiter: { wake(reason: WakeReason): void }): void {
     this.#role = waiter;
     if (this.isGone || this.session.isEnded) this.#wake('recheck');
   }
 
-  /** Nobody waits with it any more. */
+  /** Removes the waiter. */
   waitNoMore(): void {
     if (typeof this.#role === 'object') this.#role = 'none';
   }
 
   /**
-   * Links it behind the one right before it, a znode of the same session: it takes the lock over when that one's holder
-   * lets go.
+   * Links this znode behind its predecessor, a znode of the same session. This znode takes over the lock when the
+   * holder releases.
    */
   follow(predecessor: LockNode): void {
     if (predecessor.isGone) this.#wake(predecessor.wasGranted ? 'holder-deleted' : 'predecessor-deleted');
@@ -225,8 +230,8 @@ export class LockNode implements Watched {
   }
 
   /**
-   * How many steps it is from one of this process's znodes to the next until `node`; undefined where the line ends
-   * before, or is very long.
+   * The number of steps from this znode to `node`, each step from a znode of this process to its follower. Undefined if
+   * the chain ends before `node`, or is very long.
    */
   stepsTo(node: LockNode): number | undefined {
     let steps = 0;
@@ -237,7 +242,7 @@ export class LockNode implements Watched {
     return undefined;
   }
 
-  /** The session has ended: who waits has to start over. */
+  /** The session has ended: the waiter must start over. */
   sessionEnded(): void {
     this.#wake('recheck');
   }
@@ -250,32 +255,32 @@ export class LockNode implements Watched {
   }
 
   /**
-   * The holder lets go. Who waits right behind it in this process has the lock at once: this znode stands for it until
-   * the servers have
-   * answered one transaction that deletes it and checks that the successor's is there. Resolves as `delete` does.
+   * Releases the lock. If the znode right behind belongs to a waiter of this process, that waiter gets the lock at
+   * once. This znode stands for that lock until the servers have answered one transaction, which deletes this znode and
+   * checks that the successor's znode exists. Resolves as `delete` does.
    */
   handOverOrDelete(): Promise<void> {
     const next = this.#follower;
     if (
       next === undefined ||
       typeof next.#role !== 'object' ||
-      this.#leaving ||
+      this.#deletion ||
       this.#state.at !== 'there' ||
       !this.session.isConnected
     )
       return this.delete();
     this.#watch?.cancel();
-    this.#leaving = inNoContext(() => this.#handOverTo(next));
+    this.#deletion = inNoContext(() => this.#handOverTo(next));
     next.#wake('handed-over');
-    return this.#leaving;
+    return this.#deletion;
   }
 
-  /** Deletes it in the background; resolves when it is gone or its session is over. Never rejects. */
+  /** Deletes the znode in the background. Resolves when the znode is gone or its session has ended. Never rejects. */
   delete(): Promise<void> {
     this.#watch?.cancel();
-    // It may take as long as an outage does: whoever let go must not be kept alive by it.
-    this.#leaving ??= inNoContext(() => this.#deleteUntilGone());
-    return this.#leaving;
+    // The deletion may take as long as an outage. So it must not keep the caller's context alive.
+    this.#deletion ??= inNoContext(() => this.#deleteUntilGone());
+    return this.#deletion;
   }
 
   async #handOverTo(next: LockNode): Promise<void> {
@@ -285,7 +290,7 @@ export class LockNode implements Watched {
       if (ofNext?.is('NO_NODE')) next.markDeleted();
       else if (value.is === 'done' || ofThis?.is('NO_NODE')) this.markDeleted();
     } catch {
-      // As after any other failed delete: tried again until it is gone.
+      // `#deleteUntilGone` tries again, as after any other failed delete.
     }
     await this.#deleteUntilGone();
   }
@@ -337,7 +342,7 @@ export class LockNode implements Watched {
     this.#state = state;
   }
 
-  /** It is gone, whoever has deleted it; or it was never created. */
+  /** The znode is gone, whichever client deleted it, or it was never created. */
   markDeleted(): void {
     if (this.#state.at === 'gone') return;
     this.#watch?.end();
@@ -351,12 +356,12 @@ export class LockNode implements Watched {
   }
 }
 
-/** What it does in the queue: its waiter can be woken; once granted, it stays so. */
+/** The znode's role in the queue. An object is a waiter that can be woken. Once 'granted', the role stays 'granted'. */
 type NodeRole = 'none' | { wake(reason: WakeReason): void } | 'granted';
 
 type NodeState =
   | { readonly at: 'unsent' }
-  /** The create was sent, and its answer is outstanding or lost. */
+  /** The create was sent. Its answer is outstanding or lost. */
   | { readonly at: 'unknown' }
   | There
   | { readonly at: 'gone' };
@@ -368,7 +373,7 @@ interface There {
   readonly sequence: number | undefined;
 }
 
-/** It is there, or may be. */
+/** True if the znode exists, or may exist. */
 function isOnServers({ at }: NodeState): boolean {
   return at === 'there' || at === 'unknown';
 }
@@ -379,37 +384,37 @@ const unknown: NodeState = { at: 'unknown' };
 
 const gone: NodeState = { at: 'gone' };
 
-/** What a znode needs of its client. */
+/** The parts of the client that a znode needs. */
 export interface NodeTools {
   warn(message: string, error: unknown): void;
   report(event: BackgroundEvent): void;
-  /** A path as the servers know it, for logs. */
+  /** The path with the chroot, as the servers know it, for logs. */
   onServers(path: string): string;
   readonly clock: Pick<Clock, 'after' | 'now'>;
 }
 
 /**
- * Why a waiter is woken. `recheck`: look again. `predecessor-deleted`, `holder-deleted`: its predecessor is gone; the
- * second had the lock. `handed-over`: it has the lock,
- * by a transaction that checks that its znode is there.
+ * The reason why a waiter is woken. `recheck`: the waiter must read the queue again. `predecessor-deleted`: its
+ * predecessor is gone. `holder-deleted`: its predecessor is gone and held the lock. `handed-over`: the waiter has the
+ * lock, by a transaction that checks that its znode exists.
  */
 export type WakeReason = 'recheck' | 'predecessor-deleted' | 'holder-deleted' | 'handed-over';
 
-/** What all znodes of one lock in one client have in common. */
+/** The properties that all znodes of one lock in one client share. */
 export interface NodePlace {
   readonly path: string;
   readonly kind: QueueKind;
-  /** The names of its znodes tell other clients of this library what {@link stickyUuid} marks. */
+  /** True if the znodes' names carry the mark of {@link stickyUuid} for other clients of this library. */
   readonly hasMarkedUuid: boolean;
   readonly tools: NodeTools;
 }
 
 const slowestRetryMs = 5_000;
 
-/** Ten thousand waiters may give up in one moment. */
+/** A limit, because ten thousand waiters may give up at the same moment. */
 const mostSteps = 1_000;
 
-/** The znodes of one session that are there. */
+/** The existing znodes of one session. */
 class SessionNodes {
   readonly byPath = new Map<string, LockNode>();
   readonly newest = new Newest<LockNode>();
@@ -421,7 +426,7 @@ class SessionNodes {
   }
 }
 
-/** This process's znodes of one session, by path: a waiter for one of them needs no watch. */
+/** This process's znodes of one session, by path. A waiter for one of them needs no watch. */
 export function nodesOf(session: Session): Map<string, LockNode> {
   return session.companions.of(SessionNodes).byPath;
 }

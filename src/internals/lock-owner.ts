@@ -1,12 +1,12 @@
 import { hostname } from 'node:os';
 
-/** Which process holds a lock, or waits for it. */
+/** The process that holds a lock, or waits for it. */
 export interface LockOwner {
-  /** The host's name. */
+  /** The host name. */
   readonly host: string;
-  /** The number of the process there. */
+  /** The process id on that host. */
   readonly pid: number;
-  /** Its ZooKeeper session, as the servers' logs write it: `0x100000a2b3c0001`. */
+  /** The ZooKeeper session, written as in the servers' logs: `0x100000a2b3c0001`. */
   readonly sessionId: string;
 }
 
@@ -15,12 +15,12 @@ export function thisOwner(sessionId: string): LockOwner {
   return { host: hostname(), pid: process.pid, sessionId };
 }
 
-/** What a znode carries that says whose it is: readable for everybody, whatever their language. */
+/** The data that names the owner of a znode. It is JSON, so that programs in every language can read it. */
 export function ownerData(): Buffer {
   return Buffer.from(JSON.stringify({ host: hostname(), pid: process.pid }));
 }
 
-/** Who wrote this, if it was written by {@link ownerData}. */
+/** The owner in the data, if {@link ownerData} wrote the data; else undefined. */
 export function ownerIn(data: Buffer, sessionId: string): LockOwner | undefined {
   if (data.length > mostBytes || data[0] !== openingBrace) return undefined;
   try {
@@ -32,5 +32,5 @@ export function ownerIn(data: Buffer, sessionId: string): LockOwner | undefined 
 }
 
 const openingBrace = 0x7b;
-/** A host's name has 253 characters at most. */
+/** A host name has at most 253 characters. */
 const mostBytes = 512;

@@ -9,8 +9,8 @@ import { ForeignNodeError } from './lock-errors.js';
 import type { ParticipantName, QueueKind, QueueView, Standing } from './queue-view.js';
 
 /**
- * A queue whose order a driver decides from the names of the lock's children: that of a mutex, of readers and writers,
- * of leases.
+ * A queue whose order a driver decides from the names of the lock's children: the queue of a mutex, of readers and
+ * writers, or of a semaphore.
  */
 export class OrderedQueue implements QueueKind {
   readonly driver: LockDriver;
@@ -66,7 +66,8 @@ export class OrderedQueue implements QueueKind {
   }
 
   /**
-   * The children whose order is unknown: those that other clients created, kazoo's excepted where they are waited for.
+   * The children whose order is unknown: the children that other clients created. Kazoo's children are excepted if the
+   * lock waits for them.
    */
   unknownIn(names: readonly string[], ...lockNames: readonly string[]): Set<string> {
     const foreign = foreignNames(names, ...lockNames);
@@ -80,12 +81,15 @@ export class OrderedQueue implements QueueKind {
   }
 }
 
-/** Which lock it is the queue of. */
+/** The lock that the queue belongs to. */
 export interface OrderedLock {
   readonly path: string;
-  /** What a child does that this kind of lock did not create: fail the acquire, or stand in the queue by its name. */
+  /**
+   * What happens to a child that this kind of lock did not create: the acquire fails, or the child has a place in the
+   * queue by its name.
+   */
   readonly foreignNodes: 'reject' | 'wait';
-  /** The end of any child that is before may let a waiter in. @default false */
+  /** True if the deletion of any earlier child may let a waiter be granted. @default false */
   readonly watchesChildren?: boolean;
 }
 
@@ -120,7 +124,7 @@ class OrderedView implements QueueView {
     return this.#queue.isFree(this.#sorted());
   }
 
-  /** Those of this kind alone, where several kinds share a queue: readers ask for the readers, as in Curator. */
+  /** Only the participants of this kind, if several kinds share a queue: readers list the readers, as in Curator. */
   get order(): readonly string[] {
     const { driver } = this.#queue;
     const hidden = this.#queue.unknownIn(this.#listing.names, driver.lockName);
@@ -131,7 +135,7 @@ class OrderedView implements QueueView {
     const { driver } = this.#queue;
     const { names } = this.#listing;
     const unknown = this.#queue.unknownIn(names, ...(driver.lockNames ?? [driver.lockName]));
-    // All kinds of locks in the queue have a say, and the holder is one of this kind.
+    // The order of all kinds in the queue decides. The holder to return is one of this kind.
     const sorted = driver.sort(names.filter((name) => !unknown.has(name)));
     const first = this.order.find((name) => driver.decide(sorted, name).held);
     if (first === undefined) this.#queue.refuseForeign([...unknown]);
@@ -161,8 +165,8 @@ class OrderedView implements QueueView {
 const absent: Standing = { is: 'absent' };
 const holder: Standing = { is: 'holder' };
 
-/** A driver that names a child behind the waiter would have it wait for nothing, or look again without end. */
+/** A driver that names a child behind the waiter would let the waiter wait for no reason, or list again without end. */
 function refuseWatch(before: readonly string[], watch: string): void {
   if (!before.includes(watch))
-    throw new TypeError(expected('what driver.decide says to watch', 'a child that is before the waiter', watch));
+    throw new TypeError(expected('the watch of driver.decide', 'a child that is before the waiter', watch));
 }

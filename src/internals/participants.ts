@@ -11,31 +11,33 @@ import type { ParticipantName, QueueKind } from './queue-view.js';
 import { shownData } from './shown-data.js';
 import { shownParticipant } from './shown-participant.js';
 
-/** Somebody in a lock's queue: the holder is the first, the waiters follow. */
+/** A participant of a lock's queue. The holder is the first, and the waiters follow. */
 export interface Participant {
-  /** Its znode, below the client's chroot. */
+  /** The path of its znode, below the client's chroot. */
   readonly path: string;
-  /** The place in the order in which the server created the znodes. */
+  /** Its place in the order in which the server created the znodes. */
   readonly sequence: number;
-  /** The ZooKeeper session behind it, as the servers' logs write it: `0x100000a2b3c0001`. */
+  /** Its ZooKeeper session, written as in the servers' logs: `0x100000a2b3c0001`. */
   readonly sessionId: string;
   /**
-   * What it wrote into its znode: the host's address by default. Where `revoke` or `forceRelease` has written over it,
-   * and this client had not read it before,
-   * `__REVOKE__` or `__FORCE__`.
+   * The data that it wrote into its znode: by default the host's address. If `revoke` or `forceRelease` has overwritten
+   * the data and this client had not read it before, the mark `__REVOKE__` or `__FORCE__`.
    */
   readonly data: Buffer;
-  /** Which process it is, where it has said so by `data: 'owner'`. */
+  /** Its process, if the participant wrote it with `data: 'owner'`. */
   readonly owner: LockOwner | undefined;
-  /** It keeps a sticky lock that nobody uses at the moment, as far as it has told: whoever asks is served at once. */
+  /**
+   * True if the participant keeps a sticky lock that no caller uses now, according to its znode. Another client that
+   * asks for the lock gets it at once.
+   */
   readonly isIdle: boolean;
-  /** When it queued up, by the clock of the server that led then. */
+  /** The time at which it joined the queue, by the clock of the server that led then. */
   readonly createdAt: Date;
   /** Its weight, in a lock with weights; else undefined. */
   readonly weight?: number;
 }
 
-/** The queue as it is now, in order; empty when nobody was ever there. */
+/** The queue as it is now, in order. Empty if the lock has no participants. */
 export function readParticipants(
   client: LockClient,
   path: string,
@@ -46,15 +48,15 @@ export function readParticipants(
     session.catchUp(path);
     const { order } = await kind.read(session);
     const read = order.map((name) => readParticipant(client, session, path, name, kind.describe(name)));
-    // A participant that left between the list and the look is not there any more.
+    // A participant that left between the list and this read is no longer in the queue.
     return (await Promise.all(read)).filter((participant) => participant !== undefined);
   };
   return client.ask(question, deadline).catch(refused(client, `The participants of ${path} cannot be read`));
 }
 
 /**
- * The first of those who hold the lock; undefined when nobody does. Nothing that was written before is missed, through
- * whichever server.
+ * The first of the participants that hold the lock; undefined if there is no holder. Every earlier write is seen,
+ * through whichever server.
  */
 export function readHolder(
   client: LockClient,
@@ -70,14 +72,14 @@ export function readHolder(
       if (holder === undefined) return undefined;
       const participant = await readParticipant(client, session, path, holder, kind.describe(holder));
       if (participant) return participant;
-      // It has left since: another one of the queue holds by now.
+      // This holder has left since the list, so another participant of the queue may hold the lock now.
       view = view.without(holder);
     }
   };
   return client.ask(question, deadline).catch(refused(client, `The holder of ${path} cannot be read`));
 }
 
-/** Undefined when it has left. */
+/** Resolves with undefined if the participant has left. */
 export async function readParticipant(
   client: LockClient,
   session: Session,
@@ -89,7 +91,7 @@ export async function readParticipant(
   const read = await session.find(getData(znode, false));
   if (read === undefined) return undefined;
   const { stat } = read;
-  // Elsewhere the mark is what somebody has written.
+  // Without a marked uuid in the name, the same bytes are the participant's own data.
   const isIdle = hasMarkedUuid(name) && isMarkedIdle(read.data);
   const shown = shownData(client, session, { path: znode, ...read });
   const data = hasMarkedUuid(name) ? withoutMark(shown) : shown;

@@ -1,101 +1,102 @@
 import type { Session } from '../zookeeper/session.js';
 
 /**
- * One kind of lock: the names of its znodes, and how its queue is read from the servers. The engine asks it, and never
- * which kind it is.
+ * One kind of lock: the names of its znodes, and the way to read its queue from the servers. The engine calls these
+ * members, and never asks for the kind.
  */
 export interface QueueKind {
-  /** The text before the sequence number in the names of the znodes that it creates. */
+  /** The text before the sequence number in the names of the znodes that this kind creates. */
   readonly lockName: string;
   /**
-   * A newcomer never stands before a znode that is already there. Only then can the deletion of a predecessor stand for
-   * a list.
+   * True if a new znode never stands before an existing one. Only then can the deletion of a predecessor replace a
+   * list.
    */
   readonly appendOnly: boolean;
   /**
-   * The first holds the lock, and each other znode waits for the one right before it. Only then can a place behind a
-   * known znode stand for a list.
+   * True if the first znode holds the lock, and each other znode waits for the one right before it. Only then can a
+   * place behind a known znode replace a list.
    */
   readonly isFirstComeFirstServed: boolean;
   /**
-   * The queue now, asked once for all callers of one tick. A lock's znode that is not there is an empty queue. Rejects
-   * with a ZooKeeperError.
+   * Reads the queue, once for all callers in the same tick. If the lock's own znode does not exist, the queue is empty.
+   * Rejects with a ZooKeeperError.
    */
   read(session: Session): Promise<QueueView>;
-  /** Whether both grant by the same rule. Only then does one znode's grant say who stands before the other. */
+  /**
+   * True if both kinds grant by the same rule. Only then does one znode's grant say anything about its place before the
+   * other.
+   */
   hasRuleOf(other: QueueKind): boolean;
-  /** What the name of a participant says. */
+  /** Decodes the name of a participant. */
   describe(name: string): ParticipantName;
 }
 
-/** What the name of a participant says. */
+/** The information in the name of a participant. */
 export interface ParticipantName {
   /** The place in the order in which the server created the znodes. */
   readonly sequence: number;
-  /** In a lock with weights. */
+  /** The weight, in a lock with weights. */
   readonly weight?: number;
 }
 
-/** A lock's queue as one answer of the servers has shown it. */
+/** A lock's queue as one answer of the servers showed it. */
 export interface QueueView {
   /** The server's newest transaction when it answered. */
   readonly zxid: bigint;
-  /** The name of the only child; undefined where there are more, or none. */
+  /** The name of the only child; undefined if there are more children, or none. */
   readonly only: string | undefined;
   /** The names of the participants in the order in which they are served, the holder first. */
   readonly order: readonly string[];
   /**
    * The first of the names that hold the lock.
    *
-   * @throws LockError where nobody holds it as far as this kind can see, and somebody may
+   * @throws LockError if no znode of this kind holds the lock, but a foreign one may
    */
   readonly holder: string | undefined;
   /**
-   * Whether a znode that is created next would hold the lock.
+   * True if a znode that is created next would hold the lock.
    *
-   * @throws as `standingOf`
+   * @throws LockError as `standingOf`
    */
   readonly isFree: boolean;
   /**
-   * Where the child of this name stands.
+   * The standing of the child with this name.
    *
-   * @throws LockError where this kind cannot tell who goes first
+   * @throws LockError if this kind cannot tell the order
    */
   standingOf(name: string): Standing;
-  /** How many participants are served before the child of this name. */
+  /** The number of participants that are served before the child with this name. */
   positionOf(name: string): number;
-  /** As it is once this child has gone. */
+  /** The view after this child is gone. */
   without(name: string): QueueView;
 }
 
-/** Where a znode stands in its queue. */
+/** The standing of a znode in its queue. */
 export type Standing =
   | { readonly is: 'absent' }
-  /** Without a token of its own, the znode's czxid is the fencing token. */
+  /** Without a token here, the fencing token is the znode's czxid. */
   | { readonly is: 'holder'; readonly fencingToken?: bigint }
-  /** Nobody holds the lock, and this znode may take it by a transaction. */
+  /** The lock has no holder, and this znode may take it by a transaction. */
   | { readonly is: 'next'; claim(session: Session, path: string): Promise<Claimed> }
   | Queued;
 
-/** A znode that has to wait. */
+/** A znode that must wait. */
 export interface Queued {
   readonly is: 'waiting';
-  /** How many znodes are before it, 1 is next; undefined where only `positionOf` says it, which costs more. */
+  /** The number of znodes before it; 1 is next. Undefined if only `positionOf` knows it, which costs more. */
   readonly position: number | undefined;
-  /** The name of the child whose end is waited for. */
+  /** The name of the child that the znode waits for. */
   readonly watch: string;
-  /** That child stands right before it. */
+  /** True if that child stands right before the znode. */
   readonly isAdjacent: boolean;
-  /**
-   * The transaction that wrote the data of the lock's own znode last, where the next write may let the waiter in, too.
-   */
+  /** The zxid of the last write to the lock's own znode, if the next write there may let the waiter be granted too. */
   readonly lockData?: bigint;
-  /** All children in order, where the end of any of them may let the waiter in. */
+  /** All children in order, if the deletion of any of them may let the waiter be granted. */
   readonly children?: readonly string[];
 }
 
 /**
- * The outcome of a claim. `late`: another znode took the lock. `absent`: the claiming znode is not there. `unknown`:
+ * The outcome of a claim. `late`: another znode took the lock. `absent`: the claiming znode does not exist. `unknown`:
  * the answer was lost.
  */
 export type Claimed =

@@ -1,13 +1,13 @@
 /**
- * The data of the znodes that one client has read last, and of those that it was asked for since: these are kept apart,
- * so that a long queue that is read does not
- * push them out. The oldest are forgotten, so that neither grows with every lock that was ever looked at.
+ * The data of the znodes that one client has read last. Data that was recalled since is kept apart, so that reading a
+ * long queue does not push it out. Both parts forget the oldest entries, so that neither grows with the number of locks
+ * that were ever read.
  */
 export class RecentData {
   readonly #read = new NewestData();
   readonly #recalled = new NewestData();
 
-  /** @param czxid tells the znode from others that had its path before */
+  /** @param czxid distinguishes the znode from earlier znodes at the same path */
   remember(path: string, czxid: bigint, data: Buffer): void {
     const key = keyOf(path, czxid);
     this.#recalled.forget(key);

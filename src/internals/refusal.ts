@@ -3,25 +3,25 @@ import type { LockClient } from '../client/lock-client.js';
 import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { RequestFailedError } from './lock-errors.js';
 
-/** What cannot be done because a server refused it, and what to do about that. */
+/** The error of a request that a server refused, with advice. */
 export function requestFailed(client: LockClient, what: string, error: ZooKeeperError): RequestFailedError {
   return new RequestFailedError(what, error, adviceOn(client, error));
 }
 
-/** For `catch`: says in the words of the call what ZooKeeper has refused. */
+/** For `catch`: rethrows a ZooKeeperError with a message that names the call. */
 export function refused(client: LockClient, what: string): (error: unknown) => never {
   return (error) => {
     throw error instanceof ZooKeeperError ? requestFailed(client, what, error) : error;
   };
 }
 
-/** The error of an acquire whose znode was not in the list, where the retry policy allows no further try. */
-export function vanished(path: string): RequestFailedError {
+/** The error of an acquire whose znode was not in the list, if the retry policy allows no further try. */
+export function znodeDeleted(path: string): RequestFailedError {
   const cause = new ZooKeeperError(noNode, 'getChildren2', path);
   return new RequestFailedError(
     `The lock ${path} cannot be acquired`,
     cause,
-    'the znode of this waiter was deleted by somebody else, and the retryPolicy allows no further try',
+    'another client deleted the znode of this waiter, and the retryPolicy allows no further try',
   );
 }
 
@@ -48,7 +48,7 @@ function adviceOn({ options }: LockClient, error: ZooKeeperError): string | unde
   return undefined;
 }
 
-/** Which permission was missing, and of which znode. */
+/** The permission that was missing, and the znode. */
 function rightsOf({ operation, path }: ZooKeeperError): { verb: string; path: string } {
   const parent = path.slice(0, path.lastIndexOf('/')) || '/';
   if (operation.startsWith('create')) return { verb: 'create below', path: parent };

@@ -1,9 +1,7 @@
 import type { LockClient } from '../client/lock-client.js';
 import type { Deadline } from '../support/deadline.js';
 
-/**
- * How often one step of an acquire was tried again: the retry policy decides whether and when it is tried once more.
- */
+/** The number of retries of one step of an acquire. The retry policy decides whether and when to try again. */
 export class Retries {
   readonly #client: LockClient;
   #count = 0;
@@ -12,7 +10,7 @@ export class Retries {
     this.#client = client;
   }
 
-  /** Sleeps as the policy says. Rejects with `error` when the policy gives up. */
+  /** Sleeps for the time that the policy returns. Rejects with `error` when the policy gives up. */
   async pause(deadline: Deadline, error: unknown, retryCount = this.#count++): Promise<void> {
     const { clock, options } = this.#client;
     const decision = options.retryPolicy.allowRetry({

@@ -6,11 +6,14 @@ import type { Session } from '../zookeeper/session.js';
 import type { WatchListener } from '../zookeeper/watches.js';
 import { markIn, type Mark } from './mark.js';
 
-/** A znode of this process that hears of itself: its deletion, by whomever, and the marks that others write into it. */
+/**
+ * The watch of a process on its own znode. It reports the znode's deletion, whichever client deleted it, and the marks
+ * that others write into the znode.
+ */
 export class SelfWatch {
   readonly #watched: Watched;
   #state: SelfWatchState = off;
-  // What few znodes have is made when it is needed: ten thousand may wait.
+  // Fields that few znodes need are created on demand, because ten thousand znodes may wait.
   #marks: Listeners<Mark> | undefined;
   #mark: { readonly is: Mark | undefined; readonly mzxid: bigint } | undefined;
 
@@ -18,13 +21,13 @@ export class SelfWatch {
     this.#watched = watched;
   }
 
-  /** Plants the watch in a moment, if the lock is still held by then. */
+  /** Plants the watch after a short delay, if the lock is still held by then. */
   plantForHolder(): void {
     this.#plantIn(holderWatchMs, 'holder');
   }
 
   /**
-   * Plants the watch in a while, if the znode still waits then. Its deletion in the meantime is found out before its
+   * Plants the watch after a delay, if the znode still waits then. A deletion during the delay is detected before the
    * grant.
    */
   plantForWaiter(): void {
@@ -44,7 +47,7 @@ export class SelfWatch {
     void inNoContext(() => this.#look(listener));
   }
 
-  /** Takes back a watch that is due. */
+  /** Cancels a watch that is due but not planted yet. */
   cancel(): void {
     if (this.#state.at !== 'due') return;
     this.#state.cancelTimer();
@@ -59,9 +62,9 @@ export class SelfWatch {
   }
 
   /**
-   * Whether the znode cannot have been deleted without a word: the server has promised an event on this connection
-   * (after a reconnect events come in no order); or the znode waits
-   * for so short a time that a holder would have no watch yet, either.
+   * True if the znode cannot have been deleted without an event: the server has promised the event on this connection
+   * (after a reconnect, events arrive in no order), or the znode has waited for so short a time that a holder would
+   * have no watch yet either.
    */
   get isDeletionWatched(): boolean {
     switch (this.#state.at) {
@@ -74,12 +77,12 @@ export class SelfWatch {
     }
   }
 
-  /** What was asked of the owner last, as far as was heard. */
+  /** The last mark that was read from the znode. */
   get mark(): Mark | undefined {
     return this.#mark?.is;
   }
 
-  /** Calls `listener` each time that somebody asks. */
+  /** Calls `listener` each time that another client writes a mark. */
   onMark(listener: (mark: Mark) => void): () => void {
     this.#marks ??= new Listeners();
     return this.#marks.add(listener);
@@ -89,8 +92,8 @@ export class SelfWatch {
     if (this.#state.at === 'planted') return;
     const since = this.#watched.tools.clock.now();
     const dueAt = since + delayMs;
-    // The earliest one counts: a sticky lock's grants, each shorter than the delay, would put the watch off without
-    // end.
+    // The earliest time counts. Otherwise the grants of a sticky lock, each shorter than the delay, would postpone the
+    // watch without end.
     if (this.#state.at === 'due' && dueAt >= this.#state.dueAt) return;
     this.cancel();
     this.#state = {
@@ -105,8 +108,8 @@ export class SelfWatch {
   async #look(listener: WatchListener): Promise<void> {
     const { session, path } = this.#watched;
     try {
-      // Asked until it is answered: the next connection watches again, but tells only of what happens from then on, and
-      // the lost answer may have said more.
+      // Asked until it is answered. The next connection plants the watch again, but reports only later changes, and the
+      // lost answer may have contained an earlier one.
       const found = await session.ask(async () =>
         this.#watched.isThere ? ((await session.watch(path, 'data', listener)) ?? 'gone') : 'gone',
       );
@@ -121,7 +124,7 @@ export class SelfWatch {
   }
 
   #read(data: Buffer, { czxid, mzxid }: Stat): void {
-    // The data of its creation are its owner's, whatever they say.
+    // Data that the znode was created with belongs to its owner, even if it looks like a mark.
     if (mzxid <= (this.#mark?.mzxid ?? czxid)) return;
     const mark = markIn(data);
     this.#mark = { is: mark, mzxid };
@@ -130,15 +133,15 @@ export class SelfWatch {
   }
 }
 
-/** What is watched: a znode of this process, while it is there. */
+/** The watched znode of this process. */
 export interface Watched {
   readonly session: Session;
   readonly path: string;
   readonly isThere: boolean;
   readonly tools: WatchTools;
-  /** Somebody has deleted it. */
+  /** The znode was deleted. */
   markDeleted(): void;
-  /** Somebody takes the lock by force. */
+  /** Another client takes the lock by force. */
   forced(): void;
 }
 
@@ -157,12 +160,15 @@ type SelfWatchState =
       readonly dueAt: number;
       readonly cancelTimer: CancelTimer;
     }
-  /** `promisedOn`: the connection on which the server's answer came; undefined until then. */
+  /** `promisedOn`: the connection on which the server's answer arrived; undefined until then. */
   | { readonly at: 'planted'; readonly listener: WatchListener; readonly promisedOn: number | undefined };
 
 const off: SelfWatchState = { at: 'off' };
 
-/** A lock that is held for less needs no watch of its znode. The watch would cost as much as half of all the rest. */
+/**
+ * A lock that is held for a shorter time needs no watch on its znode, because the watch would cost half as much as
+ * everything else.
+ */
 const holderWatchMs = 10;
-/** Of a znode that waits for less, the list or the hand-over before its grant finds out whether it is there. */
+/** If a znode waits for a shorter time, the list or the hand-over before its grant detects whether it still exists. */
 const waiterWatchMs = 1_000;

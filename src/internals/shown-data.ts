@@ -6,9 +6,8 @@ import { markIn } from './mark.js';
 import { RecentData } from './recent-data.js';
 
 /**
- * What a participant has written into its znode. Where somebody has written a mark over it, what this client wrote
- * there itself or read before; the mark where it
- * never did.
+ * The data that a participant wrote into its znode. If another client has overwritten it with a mark: the data that
+ * this client wrote or read before. If this client never did: the mark.
  */
 export function shownData(client: LockClient, session: Session, znode: ReadZnode): Buffer {
   const { path, data, stat } = znode;
@@ -20,14 +19,14 @@ export function shownData(client: LockClient, session: Session, znode: ReadZnode
   return own ? Buffer.from(own) : (client.companions.of(RecentData).recall(path, stat.czxid) ?? data);
 }
 
-/** A participant's znode as a server has just answered it. */
+/** A participant's znode, as a server has just answered. */
 export interface ReadZnode {
   readonly path: string;
   readonly data: Buffer;
   readonly stat: Stat;
 }
 
-/** What it was created with is its owner's, whatever it says. */
+/** Data that the znode was created with belongs to its owner, even if it looks like a mark. */
 function isMarked({ data, stat }: ReadZnode): boolean {
   return stat.mzxid > stat.czxid && markIn(data) !== undefined;
 }

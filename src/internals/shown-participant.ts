@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { showByJson } from '../support/shown.js';
 
-/** The same participant, which `console.log` and `JSON.stringify` show with its data as text. */
+/** The same participant, with a `toJSON` by which `console.log` and `JSON.stringify` show its data as text. */
 export function shownParticipant<T extends DatedData>(participant: T): T {
   return Object.assign(new ShownParticipant(), participant);
 }

@@ -6,8 +6,8 @@ import { LockTimeoutError } from './lock-errors.js';
 import type { KnownAtTimeout, TimedOut } from './timeout-text.js';
 
 /**
- * The error of a call whose time is over, with all that this process knows of the reason. Asks nobody: the call settles
- * at once.
+ * The error of a call whose timeout has passed, with everything that this process knows about the reason. No server is
+ * asked, because the call settles at once.
  */
 export function timeoutError(
   client: LockClient,
@@ -23,7 +23,7 @@ export function timeoutError(
   });
 }
 
-/** The call, as far as its error tells of it. */
+/** The parts of the call that its error mentions. */
 interface TimedOutCall {
   readonly timeoutMs: number;
   readonly what: TimedOut;
@@ -31,8 +31,8 @@ interface TimedOutCall {
 }
 
 /**
- * On a connection that works an answer may be due for a moment at any time: that is not the reason, unless nothing that
- * the call has asked was answered.
+ * On a working connection, an answer may be outstanding for a moment at any time. That is not the reason of the
+ * timeout, unless the silence began with the call or has lasted long.
  */
 function isTheReason(
   { session }: LockClient,
@@ -53,7 +53,10 @@ function whoHolds({ session }: LockClient, path: string): KnownAtTimeout {
   return { reason: 'contention', holder: knownHolder(session, path) };
 }
 
-/** Of a mutex below its znode, of a semaphore among its leases; the oldest first. */
+/**
+ * The holds of this session on the lock, the oldest first. A mutex has its holds below its own znode, a semaphore below
+ * `leases`.
+ */
 function ownHoldings(session: Session, path: string): Holding[] {
   const own: Holding[] = [];
   for (const holding of session.holdings) {

@@ -1,55 +1,58 @@
 import type { ConnectionState } from '../client/connection-state.js';
 import { durationText } from '../support/duration-text.js';
 
-/** What did not happen within `timeoutMs`; what {@link LockTimeoutError} says of it. */
+/** The operation that did not finish within `timeoutMs`, for the text of a {@link LockTimeoutError}. */
 export type TimedOut = 'acquired' | 'released' | 'revoked' | 'participants' | 'holder';
 
 /**
- * Why a call did not finish in time:
- * - `contention`: others hold the lock, or are before it in the queue;
- * - `no-answer`: no server answered, be it for an outage or because the time was too short for an answer; `cause` is
- *   the last error of the connection;
+ * The reason why a call did not finish in time:
+ * - `contention`: other participants hold the lock, or are before this waiter in the queue;
+ * - `no-answer`: no server answered, because of an outage or because the timeout was too short for an answer; `cause`
+ *   is the last error of the connection;
  * - `held-by-this-process`: this process itself holds the lock, by the same client;
- * - `held-by-this-flow`: a function around the call holds the lock as another owner, so that it cannot have been
- *   released in time.
+ * - `held-by-this-flow`: a function around the call holds the lock as another owner, so that it cannot have released
+ *   the lock in time.
  */
 export type TimeoutReason = 'contention' | 'no-answer' | 'held-by-this-process' | 'held-by-this-flow';
 
-/** Who holds a lock, as far as a process knows that waits for it. */
+/** The holder of a lock, as far as a waiting process knows. */
 export interface KnownHolder {
-  /** Its znode, below the client's chroot. */
+  /** The path of its znode, below the client's chroot. */
   readonly path: string;
-  /** Its ZooKeeper session, as the servers' logs write it. */
+  /** Its ZooKeeper session, written as in the servers' logs. */
   readonly sessionId: string;
   /**
-   * Its host's name where it has said so by `data: 'owner'`, else its address; undefined where its znode says neither.
+   * Its host name if the holder wrote it with `data: 'owner'`, else its address. Undefined if its znode contains
+   * neither.
    */
   readonly host: string | undefined;
-  /** Its process, where it has said so by `data: 'owner'`, or is this one. */
+  /** Its process id, if the holder wrote it with `data: 'owner'` or is this process; else undefined. */
   readonly pid: number | undefined;
-  /** When it was granted the lock. Known of this process alone. */
+  /** The time of the grant. Known only for a holder in this process. */
   readonly heldSince: Date | undefined;
-  /** When it queued up, by the servers' clock. Known of others alone. */
+  /** The time at which it joined the queue, by the servers' clock. Known only for a holder in another process. */
   readonly queuedSince: Date | undefined;
 }
 
-/** What was known when the time of a call was over; all of it may be missing. */
+/** The information that this process has when the timeout of a call passes. Every field may be missing. */
 export interface KnownAtTimeout {
   readonly reason?: TimeoutReason | undefined;
-  /** How many were before it, the holder included. */
+  /** The number of participants before this waiter, the holder included. */
   readonly position?: number | undefined;
   readonly holder?: KnownHolder | undefined;
-  /** How many holds of the lock this process has: several of a semaphore, or of readers. */
+  /** The number of holds that this process has of the lock: more than one for a semaphore, or for readers. */
   readonly ownHolds?: number | undefined;
-  /** What the flow holds in the way of the call: the lock itself, or the read lock where the write lock is wanted. */
+  /**
+   * The hold of this flow that prevents the acquire: the lock itself, or the read lock where the write lock is wanted.
+   */
   readonly inFlow?: 'the same' | 'an upgrade' | undefined;
   readonly connectionState?: ConnectionState | undefined;
-  /** For how many milliseconds no server had answered, and what was the last that was heard. */
+  /** `forMs`: milliseconds since a server answered last. `why`: the last error. */
   readonly silence?: { readonly forMs: number; readonly why: string } | undefined;
   readonly cause?: unknown;
 }
 
-/** The text of a {@link LockTimeoutError}: what did not happen, why, and what to do. */
+/** The text of a {@link LockTimeoutError}: the operation that did not finish, the reason, and what to do. */
 export function timeoutText(path: string, timeoutMs: number, what: TimedOut, known: KnownAtTimeout): string {
   const why = reasonText(what, known);
   return `${timedOutTexts[what](path)} within ${timeoutMs} ms${why === undefined ? '' : `: ${why}`}`;
@@ -64,10 +67,10 @@ function reasonText(what: TimedOut, known: KnownAtTimeout): string | undefined {
       return silenceText(what, known);
     case 'held-by-this-flow':
       return known.inFlow === 'an upgrade'
-        ? `this flow holds the lock for reading${since(holder)}, and a reader is never granted the write lock. Release the read lock first; or acquire the write lock from the start`
-        : `a function around this call holds it${since(holder)}, as another owner, so that both may wait for each other. Acquire it in the lock context that holds it, which re-enters; or release that hold first`;
+        ? `this flow holds the lock for reading${since(holder)}, and a reader is never granted the write lock. Release the read lock first, or acquire the write lock from the start`
+        : `a function around this call holds the lock${since(holder)}, as another owner, so that both may wait for each other. Acquire the lock in the lock context that holds it, which re-enters, or release that hold first`;
     case 'held-by-this-process':
-      return `${heldHere(known)}. Was \`release()\` forgotten? Use withLock or await using, which release by themselves, or give the acquire a leaseMs`;
+      return `${heldHere(known)}. Was \`release()\` forgotten? Use withLock or await using, which release the lock by themselves, or give the acquire a leaseMs`;
     case 'contention':
       return contentionText(known);
   }
@@ -83,22 +86,22 @@ function silenceText(
   const advice =
     isConnected && silence.forMs < mostForAnAnswerMs
       ? 'Give the call more time than an answer takes'
-      : 'Check that the servers run, and can be reached from here';
+      : 'Check that the servers run, and that this host can reach them';
   return what === 'acquired' ? `${text}${place}. ${advice}` : `${text}. ${advice}`;
 }
 
-/** Servers that need longer for an answer are in trouble. */
+/** A server that needs longer than this for an answer is in trouble. */
 const mostForAnAnswerMs = 1_000;
 
 function heldHere({ holder, ownHolds = 1, position }: KnownAtTimeout): string {
   const times = ownHolds > 1 ? ` ${ownHolds} times, the longest${since(holder)}` : since(holder);
-  return `held by this process${times}${holder ? ` with ${holder.path}` : ''}${position !== undefined && position > 1 ? `; ${before(position)}` : ''}`;
+  return `the lock is held by this process${times}${holder ? ` with ${holder.path}` : ''}${position !== undefined && position > 1 ? `; ${before(position)}` : ''}`;
 }
 
 function contentionText({ holder, position }: KnownAtTimeout): string {
-  const parts = [position === undefined ? 'others hold it, or are before it in the queue' : before(position)];
-  if (holder) parts.push(`held by ${holderText(holder)}`);
-  return `${parts.join('; ')}. Wait longer, or ask who it is by holder() and participants()`;
+  const parts = [position === undefined ? 'others hold the lock, or are ahead in the queue' : before(position)];
+  if (holder) parts.push(`the lock is held by ${holderText(holder)}`);
+  return `${parts.join('; ')}. Wait longer, or find the holder with holder() and participants()`;
 }
 
 function holderText({ host, pid, sessionId, queuedSince }: KnownHolder): string {
@@ -114,8 +117,8 @@ function since(holder: KnownHolder | undefined): string {
 }
 
 function before(position: number, verb?: 'were'): string {
-  if (position === 1) return `1 ${verb ? 'was' : 'is'} before it`;
-  return `${position} ${verb ?? 'are'} before it`;
+  if (position === 1) return `1 participant ${verb ? 'was' : 'is'} ahead in the queue`;
+  return `${position} participants ${verb ?? 'are'} ahead in the queue`;
 }
 
 const timedOutTexts: Record<TimedOut, (path: string) => string> = {

@@ -11,17 +11,17 @@ import type { Deadline } from '../support/deadline.js';
 import { CreateGates, type CreateGate } from './create-gate.js';
 import { Retries } from './retries.js';
 
-/** A lock's children on the servers: to create a znode among them, and to read the queue. */
+/** The queue of one lock on the servers: creates znodes below the lock's znode, and reads the queue. */
 export class ZnodeQueue {
   readonly client: LockClient;
   readonly path: string;
   readonly options: LockInternalsOptions;
   readonly #place: NodePlace;
   /**
-   * The last znode came right behind another one of ours: then the next one may do without a list, too, and none is
-   * sent along.
+   * True if the last znode was created right behind another znode of this client. Then the next znode probably needs no
+   * list either, and no list is sent with its create.
    */
-  #isOursAlone = false;
+  #canSkipList = false;
   #hasWarnedOfOverflow = false;
 
   constructor(client: LockClient, path: string, options: LockInternalsOptions) {
@@ -36,10 +36,10 @@ export class ZnodeQueue {
   }
 
   /**
-   * Creates the znode, with its parents where they are missing, and, in the same flush, asks for the view of the queue
-   * that shows where it stands, if that is needed.
+   * Creates the znode, and its parents if they are missing. In the same flush, reads the queue if the znode's place
+   * cannot be known without that.
    *
-   * @param data what is written into it instead of the lock's usual data
+   * @param data the data to write into the znode instead of the lock's default data
    */
   async join(node: LockNode, deadline: Deadline, data?: Uint8Array): Promise<Joined> {
     const { session } = node;
@@ -48,7 +48,7 @@ export class ZnodeQueue {
     let ownSteps = 0;
     const gates = this.client.companions.of(CreateGates);
     let gate = gates.closedAt(this.path);
-    if (gate) await gate.turn(deadline);
+    if (gate) await gate.wait(deadline);
     let own: CreateGate | undefined;
     try {
       for (;;) {
@@ -66,17 +66,19 @@ export class ZnodeQueue {
               : { is: 'not created' };
           }
           if (!isZooKeeperError(error, 'NO_NODE')) throw error;
-          // Told apart from a parent that was reaped between its creation and ours (CURATOR-180), which is tried again.
+          // A parent that the servers deleted between its creation and this create is not an error: the create is tried
+          // again (CURATOR-180).
           const [why] = await parents.errors;
           if (why instanceof Error) throw why;
           if (ownSteps > 0) await (retries ??= new Retries(this.client)).pause(deadline, error, ownSteps - 1);
           deadline.check();
           const inTheWay = gates.closedAt(this.path);
           if (inTheWay) {
-            await inTheWay.turn(deadline, 'refused');
+            await inTheWay.wait(deadline, 'refused');
             gate = inTheWay;
           } else {
-            // Closed in the same step that found it open: the answers to others come right behind ours.
+            // Closed in the same step in which it was found open. The answers to the other creates arrive right behind
+            // the answer to this one.
             own = gates.close(this.path);
             gate = own;
             ownSteps += 1;
@@ -90,13 +92,13 @@ export class ZnodeQueue {
     }
   }
 
-  /** A turn later: what was read in one go with this answer is acted on first. */
+  /** Deferred by one event-loop turn, so that answers from the same socket read are processed first. */
   #settleBehind(sent: Promise<unknown>, gate: CreateGate): void {
     const settle = (): void => this.client.clock.afterPoll(() => gate.settle());
     sent.then(settle, settle);
   }
 
-  /** After a create whose answer was lost: does the znode exist? */
+  /** Resolves with true if the znode exists, after the answer to its create was lost. */
   async findAgain(session: Session, node: LockNode, deadline: Deadline): Promise<boolean> {
     const retries = new Retries(this.client);
     for (;;) {
@@ -112,10 +114,10 @@ export class ZnodeQueue {
   }
 
   /**
-   * The queue now, on the next connection of this session where there is none. Undefined when the session has ended, or
-   * the answer was lost.
+   * Reads the queue. If there is no connection, waits for the next connection of this session. Resolves with undefined
+   * if the session has ended, or the answer was lost.
    *
-   * @param behind what the answer must have seen
+   * @param behind the request that is sent before the read, so that the answer has seen it
    */
   async readAgain(session: Session, deadline: Deadline, behind: Behind): Promise<QueueView | undefined> {
     if (!(await session.whenConnected(deadline))) return undefined;
@@ -126,24 +128,24 @@ export class ZnodeQueue {
     return written ? written.then(() => view, unlessRetryable) : view;
   }
 
-  /** The queue now; undefined when the answer was lost. */
+  /** Reads the queue. Resolves with undefined if the answer was lost. */
   async read(session: Session): Promise<QueueView | undefined> {
     return this.options.kind.read(session).catch(unlessRetryable);
   }
 
-  /** A newcomer stands behind all others: one that was created later is never before it. */
+  /** True if a new znode stands behind all others, so that a znode that is created later is never before this one. */
   isAppendOnly({ sequence }: LockNode): boolean {
     return this.options.kind.appendOnly && sequence !== undefined && !isSequenceNearOverflow(sequence);
   }
 
-  /** After 2^31 znodes the numbers turn negative, and each newcomer would stand before the holder. */
+  /** After 2^31 znodes the sequence numbers become negative, and each new znode would stand before the holder. */
   refuseOverflow({ name, sequence }: LockNode): void {
     if (sequence === undefined || !isSequenceNearOverflow(sequence)) return;
     if (sequence < 0) throw new SequenceOverflowError(this.path, name);
     if (this.#hasWarnedOfOverflow) return;
     this.#hasWarnedOfOverflow = true;
     this.client.warn(
-      `${this.path} is close to its last sequence number (${name}): delete it while nobody uses it`,
+      `The lock ${this.path} is close to its last sequence number (${name}): delete ${this.path} while no process uses the lock`,
       undefined,
     );
   }
@@ -159,20 +161,20 @@ export class ZnodeQueue {
   async #createAndRead(node: LockNode, deadline: Deadline, data = this.options.data()): Promise<Joined> {
     const { session } = node;
     const created = node.create(data, this.client.options.aclFor);
-    const asked = this.#isOursAlone && deadline.mayWait ? undefined : this.read(session);
+    const asked = this.#canSkipList && deadline.mayWait ? undefined : this.read(session);
     asked?.catch(ignore);
     const right = await created;
-    // A try that may not wait needs the view all the same: it says whether the lock is free.
+    // A try that may not wait always needs the view, because the view shows whether the lock is free.
     const before = deadline.mayWait ? this.#usable(right, node) : undefined;
-    this.#isOursAlone = before !== undefined;
+    this.#canSkipList = before !== undefined;
     if (before && !(asked && before.isGone)) return { is: 'right behind', before };
     return { is: 'created', view: await (asked ?? this.read(session)) };
   }
 
-  /** The znode of this process right before, if its place says something about the place of `node`. */
+  /** Returns the znode of this process right before `node`, if its place proves the place of `node`. */
   #usable(before: LockNode | undefined, node: LockNode): LockNode | undefined {
     const { kind, queued } = this.options;
-    // Only the view of the queue says a position.
+    // Only a view of the queue contains the position.
     if (
       before === undefined ||
       !kind.isFirstComeFirstServed ||
@@ -190,7 +192,8 @@ export class ZnodeQueue {
         this.client.options.aclForParents(path, this.path),
       );
     } catch (error) {
-      // The server that knows no containers has closed the connection; the create that follows will find out.
+      // A server that does not support containers has closed the connection. The create that follows fails, and is
+      // tried again.
       if (isZooKeeperError(error, 'UNIMPLEMENTED')) return { errors: Promise.resolve([]) };
       throw error;
     }
@@ -199,35 +202,38 @@ export class ZnodeQueue {
 
 export interface LockInternalsOptions {
   readonly kind: QueueKind;
-  /** What is written into the next znode. */
+  /** Returns the data for the next znode. */
   readonly data: () => Uint8Array;
   /**
-   * Its znodes are told from those of other clients by their uuid: those of a sticky lock, which may stay, and leases.
+   * True if the znodes' names carry a marked uuid, which distinguishes them from the znodes of other clients: those of
+   * a sticky lock, which may stay, and those of a semaphore's leases.
    * @default false
    */
   readonly hasMarkedUuid?: boolean;
-  /** Told once for each znode that has to wait. Undefined while nobody listens. */
+  /** Called once for each znode that has to wait. Undefined while there is no listener. */
   readonly queued?: QueuedListener | undefined;
 }
 
 export interface QueuedListener {
-  /** Whether the position is wanted also where only a view of the queue says it, which is a request more. */
+  /**
+   * True if the position is wanted even where it costs one more request, because only a view of the queue contains it.
+   */
   readonly wantsPosition: boolean;
-  /** How many znodes are before it, as far as known, and its path. */
+  /** Reports the number of znodes before the waiter's znode, as far as known, and the path of that znode. */
   tell(position: number | undefined, path: string): void;
 }
 
-/** What is known of a znode's place once it is created. */
+/** The known place of a znode after its create. */
 export type Joined =
   | { readonly is: 'not created' }
-  /** The view is undefined when its answer was lost. */
+  /** The view is undefined if its answer was lost. */
   | { readonly is: 'created'; readonly view: QueueView | undefined }
-  /** No other znode is between it and this one of the same process. */
+  /** No other znode is between this one and `before`, a znode of the same process. */
   | { readonly is: 'right behind'; readonly before: LockNode };
 
 /**
- * What goes out in front of a read, so that its answer has seen it: a `sync` makes a lagging server catch up; only a
- * quorum `write` shows what became of a lost one.
+ * The request that is sent before a read, so that the answer has seen it. A `sync` makes a lagging server catch up.
+ * Only a quorum `write` shows what happened to a write whose answer was lost.
  */
 export type Behind = 'nothing' | 'sync' | 'write';
 
@@ -236,5 +242,5 @@ function unlessRetryable(error: unknown): undefined {
 }
 
 function ignore(): void {
-  // What failed here fails again where it is awaited.
+  // The same error is thrown where the promise is awaited.
 }

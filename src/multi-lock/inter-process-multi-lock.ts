@@ -11,15 +11,15 @@ import type { PartHold, PartOfMultiLock } from './part-of-multi-lock.js';
 import { untilReleased } from '../mutex/with-hold.js';
 
 /**
- * Several locks as one: all or none, one deadline, and one hold that is lost when any of them is. They are acquired in
- * the order of their paths, whatever
- * order they are given in, so that two who want the same ones never wait for each other for ever. Java's
- * InterProcessMultiLock takes them as they are given: give it
- * the same order.
+ * Several locks as one: all or none, one deadline, and one hold, which is lost when any of them is lost. The locks are
+ * acquired in the order of their paths, whatever order the application passes, so that two callers of the same locks
+ * never wait for each other forever. Java's InterProcessMultiLock acquires its locks in the order given: pass them in
+ * the order of their paths there.
  *
  * @example
- * const both = new InterProcessMultiLock([new InterProcessMutex(client, '/accounts/7'), new InterProcessMutex(client,
- * '/accounts/3')]);
+ * const from = new InterProcessMutex(client, '/accounts/7');
+ * const to = new InterProcessMutex(client, '/accounts/3');
+ * const both = new InterProcessMultiLock([from, to]);
  * await both.withLock((hold) => transfer(hold.signal), { timeoutMs: 5_000 });
  */
 export class InterProcessMultiLock<Part extends PartHold = PartHold> {
@@ -29,12 +29,11 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
   /**
    * Sends nothing.
    *
-   * @param locks at least one, and no path of one client twice. Two clients of different ensembles may have the same
-   * path; two clients of one ensemble would
-   *   wait for each other
-   * @throws TypeError for something that is no lock
-   * @throws RangeError for no lock at all, or a path of one client that is there twice: the second would wait for the
-   * first for ever
+   * @param locks at least one, and each path of one client only once. Clients of different ensembles may use the same
+   * path; two clients of one ensemble would wait for each other
+   * @throws TypeError for an object that is not a lock
+   * @throws RangeError for an empty list, or for a path of one client that occurs twice: the second lock would wait for
+   * the first forever
    * @example
    * const both = new InterProcessMultiLock([mutexA, mutexB]);
    */
@@ -58,13 +57,12 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
   }
 
   /**
-   * Waits for all locks, one after the other, with one deadline. If one cannot be had, those before it are released in
-   * reverse. If one was lost while
-   * another was waited for, it starts over. A lease begins when all are held, and is one for all; `data` are written
-   * into the znodes of each.
+   * Waits for all locks, one after the other, with one deadline. If one cannot be acquired, the locks before it are
+   * released in reverse order. If one was lost while the call waited for another, the call starts over. A lease begins
+   * when all locks are held, and covers all of them; `data` are written into the znode of each.
    *
-   * @throws LockTimeoutError after `timeoutMs`, naming the lock that was waited for
-   * @throws what else the `acquire` of one of them throws
+   * @throws LockTimeoutError after `timeoutMs`, with the name of the lock for which the call waited
+   * @throws any other error of the `acquire` of one lock
    * @example
    * await using hold = await both.acquire({ timeoutMs: 5_000 });
    */
@@ -78,7 +76,7 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
   }
 
   /**
-   * Like `acquire`, but undefined instead of LockTimeoutError.
+   * Like `acquire`, but resolves with undefined instead of rejecting with LockTimeoutError.
    *
    * @param options the longest wait in milliseconds, or options; 0, the default, tries each lock once
    * @throws as {@link InterProcessMultiLock.acquire}, except LockTimeoutError
@@ -96,16 +94,15 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
   }
 
   /**
-   * Runs `job` while holding all locks, in a lock context of its own: inside, those of them that are re-entrant are.
-   * Releases when the job
-   * settles, whatever happens. A job that fulfils after a hold was lost rejects all the same. A job whose lease ends is
-   * not waited for: it may hang.
+   * Runs `job` while holding all locks, in a lock context of its own: inside, code can re-enter those of the locks that
+   * are re-entrant. The locks are released when the job settles, whatever the outcome. If a hold was lost, the call
+   * rejects even though the job fulfilled. A job whose lease ends is not waited for, because it may hang.
    *
    * @returns what `job` returned
    * @throws what `job` throws
-   * @throws LockLostError when one was lost before the job fulfilled
-   * @throws TypeError when the job returns a stream or an iterator, which would outlive the locks
-   * @throws as {@link InterProcessMultiLock.acquire}; `job` is not called then
+   * @throws LockLostError when a lock was lost before the job fulfilled
+   * @throws TypeError when the job returns a stream or an iterator, because it would be read after the release
+   * @throws as {@link InterProcessMultiLock.acquire}; then `job` was not called
    * @example
    * await both.withLock((hold) => transfer(hold.signal), { timeoutMs: 5_000 });
    */
@@ -116,7 +113,7 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
     return new Promise((resolve, reject) => {
       const done = context.run(async () => {
         const hold = await this.acquire(checked);
-        // Past the context, which lives until the job settles, and knows by then that the hold is lost.
+        // Bypasses the context, which lives until the job settles, and in which the hold is known to be lost by then.
         hold.onExpired(reject);
         return untilReleased(hold, this.paths.join(', '), () => job(hold));
       });
@@ -124,14 +121,14 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
     });
   }
 
-  /** Whether anybody holds all the locks by this object. Asks no server. */
+  /** True while this object holds all locks. Asks no server. */
   get isAcquiredInThisProcess(): boolean {
     return [...this.#holds].some((hold) => hold.isValid);
   }
 
   /**
-   * What `console.log` and `JSON.stringify` show: the paths, and what this object holds, tokens as text. At most ten
-   * holds are shown.
+   * Returns what `console.log` and `JSON.stringify` show: the paths, and at most ten holds of this object, with tokens
+   * as text.
    */
   toJSON(): object {
     const holds = [...this.#holds].slice(0, mostShown).map((hold) => hold.toJSON());
@@ -153,7 +150,7 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
     return hold;
   }
 
-  /** Undefined when one was lost while another was waited for. */
+  /** Resolves with undefined when one lock was lost during the wait for another. */
   async #acquireAll(options: AcquireOptions, deadline: number): Promise<Part[] | undefined> {
     const holds: Part[] = [];
     try {
@@ -171,7 +168,10 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
 /** How many holds `toJSON` shows. */
 const mostShown = 10;
 
-/** By the path; of one path, by the servers of the client, which each process knows by the same text. */
+/**
+ * Compares by path. Locks of one path are compared by the servers of their clients, whose text is the same in each
+ * process.
+ */
 function byPlace(a: PartOfMultiLock, b: PartOfMultiLock): number {
   return compare(a.path, b.path) || compare(clientOf(a)?.address ?? '', clientOf(b)?.address ?? '');
 }
@@ -180,7 +180,10 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
 }
 
-/** One path of two clients may be two locks of two ensembles. Of a lock of another make nobody knows its client. */
+/**
+ * True for two locks that may be the same. One path of two clients may be two locks of two ensembles. The client of a
+ * lock from elsewhere is unknown.
+ */
 function isSame(a: PartOfMultiLock, b: PartOfMultiLock): boolean {
   const [ofA, ofB] = [clientOf(a), clientOf(b)];
   return a.path === b.path && (ofA === undefined || ofB === undefined || ofA === ofB);
@@ -203,12 +206,12 @@ async function acquireOne<Part extends PartHold>(
   try {
     return await lock.acquire({ ...common, timeoutMs: leftMs });
   } catch (error) {
-    // What was left for this one is not what the caller has waited.
+    // The time left for this lock is not the time that the caller waited.
     throw error instanceof LockTimeoutError ? error.with({}, timeoutMs) : error;
   }
 }
 
-/** In the background: the call settles at once, and a release that fails is not why. */
+/** Releases in the background, because the call settles at once, and a failed release is not its reason. */
 function giveBack(holds: readonly PartHold[]): void {
   releaseAll(holds).catch(() => undefined);
 }

@@ -10,14 +10,14 @@ import { Hold } from '../mutex/hold.js';
 import type { PartHold } from './part-of-multi-lock.js';
 
 /**
- * Several holds as one: valid as long as all of them are, lost when any is.
+ * Several holds as one: valid while all of them are valid, lost when any is lost.
  *
  * @example
  * await using hold = await new InterProcessMultiLock([from, to]).acquire({ timeoutMs: 5_000 });
  * await transfer(hold.signal);
  */
 export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposable {
-  /** All of them, in the order in which they were acquired. */
+  /** The holds, in the order in which they were acquired. */
   readonly holds: readonly Part[];
   readonly #paths: string;
   readonly #released: () => void;
@@ -35,14 +35,17 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   }
 
   /**
-   * Whether all locks are certainly still held, judged now. Once false, it is always false. It is false after a
-   * release, too.
+   * True while all locks are certainly still held, judged now. Once false, it stays false. It is false after a release,
+   * too.
    */
   get isValid(): boolean {
     return this.#state.at === 'open' && !this.#lease?.isOver && this.holds.every((hold) => hold.isValid);
   }
 
-  /** As of a {@link Hold}: of the lock that ends first. Locks of your own count if their holds have it, too. */
+  /**
+   * Like {@link Hold.remainingMs}, for the lock that ends first. Locks of your own count if their holds have this
+   * property, too.
+   */
   get remainingMs(): number {
     if (!this.isValid) return 0;
     const parts = this.holds.map((hold) => (hold as { remainingMs?: number }).remainingMs ?? Infinity);
@@ -50,12 +53,12 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   }
 
   /**
-   * Aborts with the LockLostError of the first hold that is lost before they are released. A normal release does not
-   * abort it.
+   * Aborts with the LockLostError of the first hold that is lost before the release. A normal release does not abort
+   * it.
    */
   get signal(): AbortSignal {
     const aborter = (this.#aborter ??= this.#newAborter());
-    // A listener of one of the holds may look before this one is told.
+    // A listener of one of the holds may read this signal before this object has learned of the loss.
     const { loss } = this;
     if (loss && !aborter.signal.aborted) abort(aborter, loss);
     return aborter.signal;
@@ -65,7 +68,7 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
    * Throws unless all holds are valid.
    *
    * @throws LockLostError when one is lost
-   * @throws NotOwnedError when they were released before
+   * @throws NotOwnedError when this hold was released before
    * @example
    * hold.assertValid();
    */
@@ -81,11 +84,11 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   }
 
   /**
-   * As of a {@link Hold}: the lease of all of them lasts `leaseMs` from now on.
+   * Like {@link Hold.renew}: sets the end of the lease of all holds to `leaseMs` from now.
    *
    * @param leaseMs milliseconds ≥ 1
-   * @throws LockLostError or NotOwnedError when they have ended
-   * @throws TypeError or RangeError when `leaseMs` is no such number, or not longer than `renewEveryMs`
+   * @throws LockLostError or NotOwnedError when the holds have ended
+   * @throws TypeError or RangeError when `leaseMs` is not such a number, or not longer than `renewEveryMs`
    * @example
    * hold.renew(30_000);
    */
@@ -97,17 +100,18 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   }
 
   /**
-   * Lets go of all, in the reverse of the order in which they were acquired, past those that fail. The outcome is
-   * decided when it is called: `lost`
-   * if one was not certainly held any more. Calling it again returns the same promise.
+   * Releases all holds in the reverse of the order in which they were acquired, and goes on if one fails. The outcome
+   * is decided when the function is called: `lost` if one lock was not certainly held any more. A second call returns
+   * the same promise.
    *
-   * @throws what the release of a lock of your own throws, when all are released; those of this library never do
+   * @throws the error of a lock of your own, after all holds were released; the locks of this library never fail to
+   * release
    * @example
    * if ((await hold.release()) === 'lost') await checkWhatWasWritten();
    */
   release(): Promise<ReleaseOutcome> {
-    // Judged while they are open: a loss that is noticed only now still aborts the signal, and who hears of that may
-    // release it as well.
+    // Judged while the holds are open, so that a loss which is noticed only now still aborts the signal. A listener of
+    // that signal may release this hold as well.
     const { loss } = this;
     if (this.#state.at === 'released') return this.#state.outcome;
     const outcome = this.#state.at === 'expired' ? releaseAll(this.#ours).then(() => lost) : releaseAll(this.holds);
@@ -117,19 +121,19 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
     return outcome;
   }
 
-  /** `release()`: what `await using` calls. */
+  /** Calls `release()`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.release().then(() => undefined);
   }
 
   /**
-   * What `console.log` and `JSON.stringify` show: whether all locks are still held, and the hold of each, tokens as
-   * text.
+   * Returns what `console.log` and `JSON.stringify` show: whether all locks are still held, and the hold of each, with
+   * tokens as text.
    */
   toJSON(): object {
     const { isValid, loss } = this;
     const state = isValid ? { state: 'held' } : loss ? { state: 'lost', reason: loss.reason } : { state: 'released' };
-    // The hold of a lock of another make may have anything in it.
+    // The hold of a lock from elsewhere may contain anything.
     return {
       ...state,
       holds: this.holds.map((hold) => (hold instanceof Hold ? hold.toJSON() : { isValid: hold.isValid })),
@@ -140,7 +144,7 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
     showByJson(this, 'MultiHold');
   }
 
-  /** @internal Why it was lost, if that was before it was released. */
+  /** @internal Why this hold was lost, if that happened before its release. */
   get loss(): LockLostError | undefined {
     if (this.#lease?.isOver) this.leaseEnded(this.#lease);
     if (this.#state.at !== 'open') return this.#state.loss;
@@ -160,18 +164,23 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   /** @internal */
   leaseEnded({ leaseMs }: HoldLease): void {
     if (this.#state.at !== 'open') return;
-    const loss = new LockLostError(this.#paths, 'lease-expired', {}, `its lease of ${leaseMs} ms passed unrenewed`);
+    const loss = new LockLostError(
+      this.#paths,
+      'lease-expired',
+      {},
+      `its lease of ${leaseMs} ms ended without a renewal`,
+    );
     this.#state = { at: 'expired', loss };
     for (const stop of this.#stops.splice(0)) stop();
     if (this.#aborter) abort(this.#aborter, loss);
-    // Ours end by the same lease; those of locks of another make know nothing of it, and need not bear to be released
-    // twice.
+    // The holds of this library end with the same lease. The holds of other locks do not know of it, and may not accept
+    // a second release.
     releaseAll(this.holds.filter((hold) => !(hold instanceof Hold))).catch(() => undefined);
   }
 
   /** @internal */
   leaseRenewed(): void {
-    // Nobody listens.
+    // Nothing listens.
   }
 
   get #releasedAgo(): string {
@@ -190,7 +199,7 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   #comeUnder(lease: HoldLease): void {
     this.#lease = lease;
     const ours = this.#ours;
-    // Ours leave it when they are lost; of the others nobody knows.
+    // Our holds leave the lease when they are lost. For the holds of other locks that is unknown.
     this.#stops.push(lease.join(this, { keeps: ours.length < this.holds.length }));
     for (const hold of ours) hold.comeUnder(lease);
   }
@@ -212,7 +221,7 @@ type MultiHoldState =
 
 const lost: ReleaseOutcome = 'lost';
 
-/** In reverse, each asked in this very step; rejects with the first error when all have settled. */
+/** Releases in reverse order, all in this step. Rejects with the first error after all have settled. */
 export async function releaseAll(holds: readonly PartHold[]): Promise<ReleaseOutcome> {
   const releases = [...holds].reverse().map(async (hold) => hold.release());
   const settled = await Promise.allSettled(releases);

@@ -5,55 +5,52 @@ import { ownerData } from '../internals/lock-owner.js';
 import { checkRenewal, type LeaseTerms } from './hold-lease.js';
 
 /**
- * How long to wait for a lock, and how long to hold it at most: a plain object, which is read once, at the call. A bad
- * option is a TypeError or a RangeError that
- * names it, before anything is sent.
+ * How long to wait for a lock, and how long to hold it at most. A plain object, which is read once, at the call. A bad
+ * option is a TypeError or a RangeError that names the option, before anything is sent.
  */
 export interface AcquireOptions {
   /**
-   * The longest wait in milliseconds, connecting and retrying included; 0 tries once, for as long as an answer takes.
-   * Then LockTimeoutError.
-   * @default as long as it takes
+   * The longest wait in milliseconds, connecting and retrying included. Afterwards the acquire rejects with
+   * LockTimeoutError. With 0 the acquire tries once, for as long as the servers' answer takes.
+   * @default no limit
    */
   readonly timeoutMs?: number | undefined;
-  /** Ends the wait; the acquire rejects with its reason. */
+  /** Ends the wait: the acquire rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * How long the lock may be held unless the hold is renewed, in milliseconds ≥ 1, by this process's clock. Then the
-   * hold is lost, with reason `lease-expired`: its
-   * signal aborts, and the lock passes on, also if the job hangs. The hold of a re-entrant acquire is under the leases
-   * of the hold that it re-enters, too, and
-   * its own lease ends no other hold.
-   * @default as long as the session lives
+   * The longest time that the lock may be held without a renewal, in milliseconds ≥ 1, by this process's clock.
+   * Afterwards the hold is lost with reason `lease-expired`: its signal aborts, and the next waiter gets the lock, even
+   * if the job hangs. A re-entrant hold also ends with the leases of the hold that it re-enters; its own lease ends no
+   * other hold.
+   * @default no limit but the life of the session
    */
   readonly leaseMs?: number | undefined;
   /**
-   * Renews the lease by itself, every so many milliseconds ≥ 1, as long as this process runs; needs a longer `leaseMs`.
-   * Then the lease does not end a job that
-   * hangs, only one whose process does not run.
-   * @default renewed by `hold.renew` alone
+   * Renews the lease automatically, at this interval in milliseconds ≥ 1, while this process runs. `leaseMs` must be
+   * longer. The lease then no longer ends a job that hangs: it ends only a job whose process does not run.
+   * @default only `hold.renew` renews the lease
    */
   readonly renewEveryMs?: number | undefined;
   /**
-   * What others read about this participant: bytes, at most 512 KiB, that `participants()` and `holder()` show as
-   * `data`; or `'owner'`, which they show as `owner`. A
-   * re-entrant acquire writes nothing. Not for a sticky lock, whose holders share a znode.
+   * The data of this participant's znode, for other clients to read: at most 512 KiB of bytes, which `participants()`
+   * and `holder()` return as `data`; or `'owner'`, which they return as `owner`. A re-entrant acquire writes nothing. A
+   * sticky lock does not take this option, because its holders share one znode.
    * @default the host's address, as in Curator
    */
   readonly data?: Uint8Array | 'owner' | undefined;
 }
 
-/** How long to wait for something. */
+/** How long to wait. */
 export interface WaitOptions {
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** As {@link AcquireOptions}, and where in the queue. */
+/** {@link AcquireOptions}, and the weight of the waiter. */
 export interface MutexAcquireOptions extends AcquireOptions {
   /**
-   * A whole number from 1 to 10: the heavier ones are let in first. Only with the option `weights` of the mutex.
-   * Whoever re-enters does not wait, whatever its weight.
+   * A whole number from 1 to 10: heavier waiters are granted first. Only for a mutex with the option `weights`. A
+   * re-entrant acquire does not wait, so its weight does not matter.
    * @default 1
    */
   readonly weight?: number | undefined;
@@ -66,8 +63,8 @@ const leaseNames = ['leaseMs', 'renewEveryMs'];
 export const weightNames = ['weight'];
 
 /**
- * Of calls that wait, and acquire nothing. As of all checks, what is returned is a copy: the caller may change its own
- * while the call waits.
+ * Checks the options of a call that waits and acquires nothing. Like every check, it returns a copy: the caller may
+ * change its own object while the call waits.
  */
 export function checkWaitOptions(what: string, options: WaitOptions): WaitOptions {
   const checked = expectOptions(what, options, waitNames);
@@ -91,7 +88,7 @@ export function checkAcquireOptions(
   return data === undefined || data === 'owner' ? checked : { ...checked, data: copyOfData(data, bytesOrOwner) };
 }
 
-/** Of a mutex, which has weights or has not. */
+/** Checks the options for an acquire of a mutex. */
 export function checkMutexOptions(
   what: string,
   options: MutexAcquireOptions,
@@ -107,7 +104,7 @@ export function checkMutexOptions(
   return checked;
 }
 
-/** tryAcquire takes a number of milliseconds, too, and waits for none where none is given. */
+/** Checks the argument of tryAcquire: options, or a number of milliseconds. Without a number the call does not wait. */
 export function checkTryOptions(
   options: number | AcquireOptions = {},
   alsoKnown: readonly string[] = [],
@@ -120,21 +117,22 @@ export function checkTryOptions(
   return { timeoutMs, ...others };
 }
 
-/** The lease that was asked for, if any. */
+/** The lease that the options ask for, if any. */
 export function leaseTermsOf({ leaseMs, renewEveryMs }: AcquireOptions): LeaseTerms | undefined {
   return leaseMs === undefined ? undefined : { leaseMs, renewEveryMs };
 }
 
-/** What to write into the znode, if that was asked for. */
+/** The bytes to write into the znode, if the options name any. */
 export function dataOfOptions({ data }: AcquireOptions): Uint8Array | undefined {
   return data === 'owner' ? ownerData() : data;
 }
 
 /** @throws TypeError or RangeError for data that no znode can have */
 export function copyOfData(data: unknown, accepted = bytes): Buffer {
-  // Of whatever realm: in Jest's, a Buffer is no instance of the global Uint8Array.
+  // isUint8Array works across realms: in Jest's realm a Buffer is not an instance of the global Uint8Array.
   if (!isUint8Array(data)) throw new TypeError(expected('data', accepted, data));
-  // A server closes the connection that a larger request comes on: to all who use it, and again at every try.
+  // A server closes the connection on which a larger request arrives. That would hit every user of the client, again at
+  // each retry.
   if (data.length > mostDataBytes)
     throw new RangeError(expected('data', `at most ${mostDataBytes} bytes`, data.length));
   return Buffer.from(data);
@@ -146,7 +144,7 @@ const bytes = 'a Uint8Array, such as a Buffer';
 
 const bytesOrOwner = `${bytes}, or 'owner'`;
 
-/** @throws TypeError or RangeError unless a lease may last that long */
+/** @throws TypeError or RangeError unless `value` is a possible length of a lease */
 export function checkLeaseMs(option: string, value: unknown): asserts value is number {
   if (typeof value !== 'number') throw new TypeError(expected(option, 'a number of milliseconds ≥ 1', value));
   if (!Number.isFinite(value) || value < 1)
@@ -168,7 +166,7 @@ function checkLease({ leaseMs, renewEveryMs }: AcquireOptions): void {
   checkLeaseMs('renewEveryMs', renewEveryMs);
   if (leaseMs === undefined)
     throw new TypeError(
-      `Expected \`leaseMs\` beside \`renewEveryMs\`, which is ${renewEveryMs}: there is no lease to renew`,
+      `Expected \`leaseMs\` together with \`renewEveryMs\`, which is ${renewEveryMs}: without \`leaseMs\` there is no lease to renew`,
     );
   checkRenewal(leaseMs, renewEveryMs);
 }

@@ -5,8 +5,8 @@ import { lockDeadline } from '../internals/lock-deadline.js';
 import { checkWaitOptions } from './acquire-options.js';
 
 /**
- * What `answer` resolves to, which asks by the client: so it settles at the deadline, when the signal aborts, or when
- * the client closes, even if no server ever answers.
+ * Runs `answer`, which asks the servers through the client, with a deadline. The promise settles at the deadline, when
+ * the signal aborts, or when the client closes, even if no server ever answers.
  */
 export async function ask<T>(
   client: LockClient,
@@ -23,20 +23,21 @@ export async function ask<T>(
   }
 }
 
-/** How long to wait for what the servers answer. */
+/** How long to wait for the servers' answer. */
 export interface AskOptions {
   /**
-   * The longest wait in milliseconds, connecting and asking again included. Then LockTimeoutError.
+   * The longest wait in milliseconds, connecting and asking again included. Afterwards the call rejects with
+   * LockTimeoutError.
    * @default the session timeout, `client.sessionTimeoutMs`
    */
   readonly timeoutMs?: number | undefined;
-  /** Ends the wait; the call rejects with its reason. */
+  /** Ends the wait: the call rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What is asked, for the texts of errors. */
+/** The question, for the texts of errors. */
 interface Question {
-  /** The name of the function that the application has called. */
+  /** The name of the function that the application called. */
   readonly call: string;
   readonly what: TimedOut;
   readonly path: string;

@@ -3,106 +3,125 @@ import type { Events } from '../support/events.js';
 import type { Deadline } from '../support/deadline.js';
 import { LockTimeoutError, type LockLostError } from '../internals/lock-errors.js';
 import type { QueuedListener } from '../internals/znode-queue.js';
-import type { HeldLock, Hold, HoldNews } from './hold.js';
+import type { HeldLock, Hold, HoldEventName } from './hold.js';
 
 /**
- * What becomes of each hold of a mutex, re-entrant ones included: `acquired`, then `renewed` any number of times, then
+ * The events of each hold of a mutex, re-entrant holds included: `acquired`, then `renewed` any number of times, then
  * one of the other three.
  */
 export interface HoldEvents {
-  /** Told before the acquire resolves. */
+  /** Emitted before the acquire resolves. */
   acquired: {
-    /** Which one. */
+    /** The hold. */
     readonly hold: Hold;
   };
-  /** Its lease begins anew, by `renew` or by `renewEveryMs`; of several holds under one lease, this one is told of. */
+  /**
+   * The lease of the hold begins again, by `renew` or by `renewEveryMs`. If several holds share the lease, one of them
+   * gets the event.
+   */
   renewed: {
-    /** Which one. */
+    /** The hold. */
     readonly hold: Hold;
-    /** What it has from now on, at most; see {@link Hold.remainingMs}. */
+    /** The time that the hold has from now on, at most; see {@link Hold.remainingMs}. */
     readonly remainingMs: number;
   };
-  /** Its lease has passed unrenewed. Its signal has aborted, its znode is still there. */
+  /** The lease of the hold ended without a renewal. The hold's signal has aborted; its znode still exists. */
   expired: {
-    /** Which one. */
+    /** The hold. */
     readonly hold: Hold;
-    /** What its signal aborted with. */
+    /** The reason with which its signal aborted. */
     readonly error: LockLostError;
   };
-  /** It was lost for any other reason. Its signal has aborted. */
+  /** The hold was lost for any other reason. Its signal has aborted. */
   lost: {
-    /** Which one. */
+    /** The hold. */
     readonly hold: Hold;
-    /** What its signal aborted with. */
+    /** The reason with which its signal aborted. */
     readonly error: LockLostError;
   };
   /**
-   * It was released while it was valid. Told when `release` is called; the znode is deleted, or given away, in the same
-   * step.
+   * The hold was released while it was valid. Emitted when `release` is called; the deletion or the hand-over of the
+   * znode begins in the same step.
    */
   released: {
-    /** Which one. */
+    /** The hold. */
     readonly hold: Hold;
   };
 }
 
-/** As {@link HoldEvents}, and how an acquire comes to wait. */
+/** {@link HoldEvents}, and `queued`. */
 export interface LockObjectEvents extends HoldEvents {
-  /** An acquire of this object has to wait. Told once for each znode that it waits with. */
+  /** An acquire of this object has to wait. Emitted once for each znode with which the acquire waits. */
   queued: {
-    /** Its place among the waiters: 1 is next. Of a mutex that is how many are before it, the holder included. */
+    /**
+     * The place among the waiters: 1 is next. For a mutex it is the number of participants before this one, the holder
+     * included.
+     */
     readonly position: number;
-    /** The znode that it waits with: of a mutex, the path of its hold later. */
+    /** The znode with which the acquire waits. For a mutex it is later the path of the hold. */
     readonly path: string;
   };
 }
 
-/** Their names. */
-export const holdEvents = ['acquired', 'renewed', 'expired', 'lost', 'released'] as const satisfies readonly HoldNews[];
+/** The names of the events of {@link HoldEvents}. */
+export const holdEvents = [
+  'acquired',
+  'renewed',
+  'expired',
+  'lost',
+  'released',
+] as const satisfies readonly HoldEventName[];
 
-/** Tells the listeners of the object that has acquired the hold, and those of its client, if there are any. */
-export function tellNews(events: Pick<Events<HoldEvents>, 'tell' | 'isHeard'>, news: HoldNews, hold: Hold): void {
-  if (events.isHeard(news)) tell(events, news, hold);
-  if (hold.keeper.lock.client.hearsLocks) tellClient(hold.keeper.lock, news, hold);
+/**
+ * Emits an event to the listeners of the object that acquired the hold, and to the listeners of its client, if there
+ * are any.
+ */
+export function emitHoldEvent(
+  events: Pick<Events<HoldEvents>, 'tell' | 'isHeard'>,
+  event: HoldEventName,
+  hold: Hold,
+): void {
+  if (events.isHeard(event)) tell(events, event, hold);
+  if (hold.keeper.lock.client.hearsLocks) tellClient(hold.keeper.lock, event, hold);
 }
 
-function tell(events: Pick<Events<HoldEvents>, 'tell'>, news: HoldNews, hold: Hold): void {
+function tell(events: Pick<Events<HoldEvents>, 'tell'>, event: HoldEventName, hold: Hold): void {
   const { handle } = hold;
-  switch (news) {
+  switch (event) {
     case 'acquired':
     case 'released':
-      events.tell(news, { hold: handle });
+      events.tell(event, { hold: handle });
       break;
     case 'renewed':
-      events.tell(news, { hold: handle, remainingMs: hold.remainingMs });
+      events.tell(event, { hold: handle, remainingMs: hold.remainingMs });
       break;
     case 'expired':
     case 'lost':
-      if (hold.loss) events.tell(news, { hold: handle, error: hold.loss });
+      if (hold.loss) events.tell(event, { hold: handle, error: hold.loss });
   }
 }
 
-function tellClient({ client, path, kind }: HeldLock, news: HoldNews, hold: Hold): void {
+function tellClient({ client, path, kind }: HeldLock, event: HoldEventName, hold: Hold): void {
   const { path: znode, fencingToken, isReentrant, loss } = hold;
   const common = { path, kind, znode, fencingToken, isReentrant };
-  switch (news) {
+  switch (event) {
     case 'acquired':
-      client.tellLock(lockEvent({ type: news, ...common, waitedMs: hold.waitedMs }));
+      client.tellLock(lockEvent({ type: event, ...common, waitedMs: hold.waitedMs }));
       break;
     case 'released':
-      client.tellLock(lockEvent({ type: news, ...common, heldMs: hold.heldMs }));
+      client.tellLock(lockEvent({ type: event, ...common, heldMs: hold.heldMs }));
       break;
     case 'renewed':
-      client.tellLock(lockEvent({ type: news, ...common, remainingMs: hold.remainingMs }));
+      client.tellLock(lockEvent({ type: event, ...common, remainingMs: hold.remainingMs }));
       break;
     case 'expired':
     case 'lost':
-      if (loss) client.tellLock(lockEvent({ type: news, ...common, heldMs: hold.heldMs, error: loss }));
+      if (loss) client.tellLock(lockEvent({ type: event, ...common, heldMs: hold.heldMs, error: loss }));
   }
 }
 
 /**
- * Tells the listeners of the client, if there are any, that an acquire came to nothing. Without an `error` a try has
+ * Emits to the listeners of the client, if there are any, that an acquire failed. Without an `error`, a single try
  * found the lock taken.
  */
 export function tellFailure(
@@ -125,16 +144,14 @@ export function tellFailure(
   );
 }
 
-/** How the call was made that came to nothing. */
+/** The kind of call that failed. */
 interface FailedCall {
   readonly signal?: AbortSignal | undefined;
-  /** It resolves with undefined where others reject with LockTimeoutError. */
+  /** The call resolves with undefined where other calls reject with LockTimeoutError. */
   readonly isTry?: boolean;
 }
 
-/**
- * Tells the listeners of an object, and those of its client, that a call has to wait. Undefined while there are none.
- */
+/** Emits `queued` to the listeners of an object and of its client. Returns undefined while there are none. */
 export function queuedListener(
   { client, path, kind }: HeldLock,
   events: Pick<Events<LockObjectEvents>, 'tell' | 'isHeard'>,

@@ -2,14 +2,14 @@ import type { CancelTimer, Clock } from '../support/clock.js';
 import { expected } from '../support/validate.js';
 
 /**
- * The time that a job has, unless it is renewed: counted by the holder's own clock, without a word to the servers.
- * Several holds of one owner may share it.
+ * A limit on the time that a job may hold a lock, counted by the holder's own clock. It sends nothing to the servers.
+ * Several holds of one owner may share a lease.
  */
 export class HoldLease {
   readonly #clock: Clock;
   readonly #renewEveryMs: number | undefined;
   readonly #holders = new Set<Leaseholder>();
-  /** Those for whose sake it runs. */
+  /** The holders that keep the lease running. */
   readonly #keepers = new Set<Leaseholder>();
   #leaseMs: number;
   #endsAt: number;
@@ -17,7 +17,7 @@ export class HoldLease {
   #isOver = false;
   #cancelLook: CancelTimer = nothing;
 
-  /** It runs from now on. */
+  /** The lease begins at once. */
   constructor(clock: Clock, { leaseMs, renewEveryMs }: LeaseTerms) {
     this.#clock = clock;
     this.#leaseMs = leaseMs;
@@ -31,20 +31,20 @@ export class HoldLease {
     return this.#leaseMs;
   }
 
-  /** When it ends, or has ended; monotonic milliseconds. */
+  /** The time at which the lease ends or ended, in monotonic milliseconds. */
   get endsAt(): number {
     return this.#endsAt;
   }
 
-  /** Judged now: a timer that never ran cannot make it last longer. */
+  /** Compares the clock when asked, so a timer that never ran cannot make the lease last longer. */
   get isOver(): boolean {
     if (!this.#isOver && this.#clock.now() >= this.#endsAt) this.#end();
     return this.#isOver;
   }
 
   /**
-   * Returns what takes the holder out again. Without one that `keeps` it going nothing runs any more: who is made of
-   * others ends with them.
+   * Returns a function that removes the holder. When no holder with `keeps` is left, the timer stops. A hold that
+   * consists of other holds joins without `keeps`, because it ends with them.
    */
   join(holder: Leaseholder, { keeps = true } = {}): () => void {
     this.#holders.add(holder);
@@ -57,9 +57,9 @@ export class HoldLease {
   }
 
   /**
-   * From now on it lasts `leaseMs`. Not to be called when it is over.
+   * The lease lasts `leaseMs` from now on. Must not be called after the lease is over.
    *
-   * @throws RangeError when it is renewed by itself, and that would be too seldom
+   * @throws RangeError when the lease renews itself, at an interval that would be too long
    */
   renew(leaseMs: number): void {
     checkRenewal(leaseMs, this.#renewEveryMs);
@@ -96,7 +96,7 @@ export class HoldLease {
   }
 }
 
-/** How long a job may hold a lock, and how often that is prolonged while its process runs. */
+/** The length of a lease, and the interval at which it renews itself while its process runs. */
 export interface LeaseTerms {
   readonly leaseMs: number;
   readonly renewEveryMs?: number | undefined;
@@ -108,13 +108,10 @@ export interface Leaseholder {
   leaseRenewed(): void;
 }
 
-/**
- * A timer of the system stands still while the machine sleeps: the clock is looked at again after this time at the
- * latest.
- */
+/** A system timer stands still while the machine sleeps, so the lease compares the clock at least this often. */
 const longestLookMs = 1_000;
 
-/** @throws RangeError that names both figures when a lease would end before it is renewed */
+/** @throws RangeError that names both numbers when the lease would end before it is renewed */
 export function checkRenewal(leaseMs: number, renewEveryMs: number | undefined): void {
   if (renewEveryMs !== undefined && renewEveryMs >= leaseMs) {
     throw new RangeError(expected('renewEveryMs', `less than \`leaseMs\`, which is ${leaseMs}`, renewEveryMs));

@@ -12,47 +12,45 @@ import { HoldLease, type LeaseTerms } from './hold-lease.js';
 import type { LockRules } from './lock-rules.js';
 
 /**
- * One acquire's handle on a lock. Everything that the lock protects should ask `isValid` or pass `fencingToken` on, and
- * stop when
- * `signal` aborts.
+ * The handle that one acquire has on a lock. Code that the lock protects should check `isValid` or pass `fencingToken`
+ * on, and stop when `signal` aborts.
  *
  * @example
  * await using hold = await mutex.acquire({ timeoutMs: 5_000 });
- * await db.query('UPDATE account SET balance = $1, token = $2 WHERE id = $3 AND token <= $2', [balance,
- * hold.fencingToken, id]);
+ * const { fencingToken: token } = hold;
+ * await db.query('UPDATE account SET balance = $1, token = $2 WHERE id = $3 AND token <= $2', [balance, token, id]);
  */
 export class Hold implements AsyncDisposable {
-  /** The znode that stands for this hold, such as `/locks/orders/42/_c_<uuid>-lock-0000000007`. */
+  /** The znode of this hold, such as `/locks/orders/42/_c_<uuid>-lock-0000000007`. */
   readonly path: string;
   /**
-   * The czxid of the znode: greater than that of every earlier holder of this lock on this ensemble. Not comparable
-   * across ensembles, nor
-   * after a backup was restored. Of a lock with weights it is the transaction that claimed the lock, and grows in the
-   * same way. Readers hold
-   * together, so that several tokens are good at once; a reader who was the writer has its writer's token.
+   * The czxid of the znode: greater than that of every earlier holder of this lock on this ensemble. Tokens of
+   * different ensembles, or from before and after a restored backup, must not be compared. For a lock with weights the
+   * token is the transaction that claimed the lock; it grows in the same way. Several readers hold a lock together, so
+   * several of their tokens are valid at once; a reader that was downgraded from a writer has the writer's token.
    */
   readonly fencingToken: bigint;
-  /** Counts the grants of one znode, where a sticky lock has several: they share one `fencingToken`. Else 0n. */
+  /** Counts the grants of one znode of a sticky lock, which share one `fencingToken`. 0n for all other locks. */
   readonly grantNumber: bigint;
-  /** Whether its owner had the lock already when it was acquired. */
+  /** True if its owner already had the lock when this hold was acquired. */
   readonly isReentrant: boolean;
   /** @internal */
   readonly keeper: HoldKeeper;
   /** @internal */
   readonly shared: SharedGrant;
-  /** @internal Whose hold it is; undefined when it was acquired outside of every context. */
+  /** @internal The context that owns the hold; undefined for a hold that was acquired outside of every context. */
   readonly context: HoldContext | undefined;
-  /** @internal Where its acquire was called, if the client has `debug`. */
+  /** @internal The place where its acquire was called, if the client has `debug`. */
   readonly calledAt: string | undefined;
-  /** Monotonic milliseconds, where somebody listens who wants to know. */
+  /** When its acquire was called, in monotonic milliseconds; undefined unless a listener needs it. */
   readonly #askedAt: number | undefined;
   readonly #since: number | undefined;
-  /** What the application has in its place, if the client has `debug`. */
+  /** The proxy that the application has instead, if the client has `debug`. */
   #handle: WeakRef<Hold> | undefined;
   #state: HoldState = { at: 'open' };
   #aborter: AbortController | undefined;
   #onExpired: ((error: LockLostError) => void) | undefined;
-  /** Whichever ends first ends it; its own is the last. */
+  /** The first lease to end ends the hold. Its own lease is the last in the list. */
   #leases: readonly HoldLease[] = noLeases;
   #stops: (() => void)[] = [];
 
@@ -72,10 +70,10 @@ export class Hold implements AsyncDisposable {
   }
 
   /**
-   * From now on it can be lost, which may have happened already.
+   * Begins to watch for a loss, which may have happened already.
    *
    * @internal
-   * @param around the leases of the hold that it re-enters
+   * @param around the leases of the hold that this one re-enters
    */
   begin(terms: LeaseTerms | undefined, around = noLeases): this {
     this.#stops.push(this.shared.grant.onLost((error) => this.#lost(error)));
@@ -86,39 +84,42 @@ export class Hold implements AsyncDisposable {
     return this;
   }
 
-  /** @internal From now on it ends with this lease, too. */
+  /** @internal From now on the hold ends with this lease, too. */
   comeUnder(lease: HoldLease): void {
     this.#leases = [...this.#leases, lease];
     this.#stops.push(lease.join(this));
   }
 
-  /** @internal What the application gets in its place. */
+  /** @internal The application gets `handle` instead of this object. */
   handOut(handle: Hold): void {
     this.#handle = new WeakRef(handle);
   }
 
-  /** @internal What the application knows it by. */
+  /** @internal The object that the application has. */
   get handle(): Hold {
     return this.#handle?.deref() ?? this;
   }
 
-  /** @internal Whether it was neither released nor lost, as far as it was told. */
+  /** @internal True until a release or a loss was noticed. */
   get isOpen(): boolean {
     return this.#state.at === 'open';
   }
 
-  /** @internal How long its acquire has taken, in milliseconds, if that was to be remembered. */
+  /** @internal How long its acquire took, in milliseconds; 0 if nobody asked for that. */
   get waitedMs(): number {
     return this.#since === undefined || this.#askedAt === undefined ? 0 : this.#since - this.#askedAt;
   }
 
-  /** @internal For how many milliseconds it is, or was, held, if its beginning was to be remembered. */
+  /** @internal How many milliseconds the hold is, or was, held; undefined if its beginning was not recorded. */
   get heldMs(): number | undefined {
     if (this.#since === undefined) return undefined;
     return (this.#state.at === 'open' ? this.#clock.now() : this.#state.since) - this.#since;
   }
 
-  /** What `console.log` and `JSON.stringify` show: the znode, the token as text, and whether it is still held. */
+  /**
+   * Returns what `console.log` and `JSON.stringify` show: the znode, the token as text, and whether the hold is still
+   * held.
+   */
   toJSON(): object {
     const { path, fencingToken, grantNumber, isReentrant, isValid, loss } = this;
     const state = isValid ? { state: 'held' } : loss ? { state: 'lost', reason: loss.reason } : { state: 'released' };
@@ -129,7 +130,7 @@ export class Hold implements AsyncDisposable {
     showByJson(this, 'Hold');
   }
 
-  /** @internal Calls it when its lease ends, or has ended. */
+  /** @internal Calls `listener` when the hold's lease ends, or at once if it has ended. */
   onExpired(listener: (error: LockLostError) => void): void {
     this.#onExpired = listener;
     if (this.#state.at === 'expired') listener(this.#state.loss);
@@ -141,9 +142,8 @@ export class Hold implements AsyncDisposable {
   }
 
   /**
-   * Whether the lock is certainly still held, judged now against the session's clock, and the lease's where it has one.
-   * Once false, it is always false.
-   * It is false after a release, too.
+   * True while the lock is certainly still held, judged now by the session's clock, and by the clock of its lease if it
+   * has one. Once false, it stays false. It is false after a release, too.
    */
   get isValid(): boolean {
     this.#judge();
@@ -151,9 +151,9 @@ export class Hold implements AsyncDisposable {
   }
 
   /**
-   * For how many milliseconds it is certainly still held, if neither the servers are heard from nor its lease is
-   * renewed: until the session's deadline, which
-   * every answer moves, or the end of its lease, whichever comes first. 0 once it has ended.
+   * How many milliseconds the lock is certainly still held if no server is heard from and its lease is not renewed:
+   * until the session's deadline, which every answer moves, or until the end of its lease, whichever comes first. 0
+   * once the hold has ended.
    */
   get remainingMs(): number {
     if (!this.isValid) return 0;
@@ -161,7 +161,10 @@ export class Hold implements AsyncDisposable {
     return Math.max(0, end - this.#clock.now());
   }
 
-  /** Which process it belongs to, this one. What others can read of it is up to the `data` of the acquire. */
+  /**
+   * The process that owns the hold: this one. The option `data` of the acquire decides what other clients can read of
+   * it.
+   */
   get owner(): LockOwner {
     return thisOwner(sessionName(this.shared.grant.node.session.id));
   }
@@ -182,7 +185,7 @@ export class Hold implements AsyncDisposable {
   }
 
   /**
-   * Throws unless the hold is valid: to be called right before each step that must not run without the lock.
+   * Throws unless the hold is valid. Call it right before each step that must not run without the lock.
    *
    * @throws LockLostError when the lock is lost
    * @throws NotOwnedError when this handle was released before
@@ -197,15 +200,14 @@ export class Hold implements AsyncDisposable {
   }
 
   /**
-   * Lets its lease last `leaseMs` from now on, instead of what was left; sends nothing. A re-entrant hold without a
-   * lease of its own renews that of the hold
-   * which it re-entered. Where there is no lease at all, one begins, of this hold alone.
+   * Sets the end of the lease to `leaseMs` from now; sends nothing. A re-entrant hold without a lease of its own renews
+   * the lease of the hold that it re-entered. If there is no lease at all, one begins, for this hold alone.
    *
    * @param leaseMs milliseconds ≥ 1
-   * @throws LockLostError when the hold has ended by a loss, its lease's end included; names `leaseMs`, and how long
+   * @throws LockLostError when the hold was lost, also by the end of its lease; the text says `leaseMs`, and how long
    * ago that was
-   * @throws NotOwnedError when this handle was released before, likewise
-   * @throws TypeError or RangeError when `leaseMs` is no such number, or not longer than `renewEveryMs`
+   * @throws NotOwnedError when this handle was released before; the text says the same
+   * @throws TypeError or RangeError when `leaseMs` is not such a number, or not longer than `renewEveryMs`
    * @example
    * for await (const page of pages) {
    *   hold.renew(30_000); // each page has this long
@@ -222,35 +224,34 @@ export class Hold implements AsyncDisposable {
   }
 
   /**
-   * Lets go. The outcome is decided when it is called: `lost` if the lock was not certainly held any more. The promise
-   * settles when the
-   * server has deleted the znode, or at the session's deadline, and never rejects; a deletion that fails is repeated in
-   * the background.
-   * The znode goes with the last handle of the same owner. Calling it again returns the same promise.
+   * Releases this hold. The outcome is decided when the function is called: `lost` if the lock was not certainly held
+   * any more. The promise settles when the server has deleted the znode, or at the session's deadline, and never
+   * rejects; a deletion that fails is repeated in the background. The znode is deleted with the last hold of the same
+   * owner. A second call returns the same promise.
    *
    * @example
    * if ((await hold.release()) === 'lost') await checkWhatWasWritten();
    */
   release(): Promise<ReleaseOutcome> {
-    // Judged while it is open: a loss that is noticed only now still aborts its signal, and who hears of that may
-    // release it as well.
+    // Judged while the hold is open, so that a loss which is noticed only now still aborts the signal. A listener of
+    // that signal may release the hold as well.
     this.#judge();
     if (this.#state.at === 'released') return this.#state.outcome;
-    const outcome = this.#letGo();
+    const outcome = this.#releaseGrant();
     const { loss } = this;
-    this.#leave();
+    this.#stopListening();
     this.#state = { at: 'released', outcome, loss, since: this.#clock.now() };
     this.keeper.released(this);
     if (!loss) this.keeper.tell('released', this);
     return outcome;
   }
 
-  /** `release()`: what `await using` calls. */
+  /** Calls `release()`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.release().then(() => undefined);
   }
 
-  /** @internal Why it was lost, if that was before it was released. */
+  /** @internal Why the hold was lost, if that happened before its release. */
   get loss(): LockLostError | undefined {
     this.#judge();
     return this.#state.at === 'open' ? undefined : this.#state.loss;
@@ -261,10 +262,10 @@ export class Hold implements AsyncDisposable {
     if (this.#state.at !== 'open') return;
     this.#ended(
       'expired',
-      new LockLostError(this.path, 'lease-expired', {}, `its lease of ${lease.leaseMs} ms passed unrenewed`),
+      new LockLostError(this.path, 'lease-expired', {}, `its lease of ${lease.leaseMs} ms ended without a renewal`),
       lease.endsAt,
     );
-    // The last one's signal has aborted by then: others may be let in.
+    // The signal of the owner's last hold has aborted by now, so others may be granted the lock.
     this.shared.handles -= 1;
     if (this.shared.handles === 0) this.shared.grant.expire();
   }
@@ -274,7 +275,9 @@ export class Hold implements AsyncDisposable {
     this.keeper.tell('renewed', this);
   }
 
-  /** By the clocks, now: who hears of another hold's loss may look at this one before it is told. */
+  /**
+   * Judges by the clocks, now: a listener of another hold's loss may look at this hold before its own loss was noticed.
+   */
   #judge(): void {
     if (this.#state.at !== 'open') return;
     const lease = this.#leases.find(({ isOver }) => isOver);
@@ -283,7 +286,7 @@ export class Hold implements AsyncDisposable {
     if (loss) this.#lost(loss);
   }
 
-  #letGo(): Promise<ReleaseOutcome> {
+  #releaseGrant(): Promise<ReleaseOutcome> {
     if (this.#state.at === 'expired') return lost;
     this.shared.handles -= 1;
     const { grant } = this.shared;
@@ -298,13 +301,13 @@ export class Hold implements AsyncDisposable {
 
   #ended(at: 'lost' | 'expired', loss: LockLostError, since: number): void {
     this.#state = { at, loss, since };
-    this.#leave();
+    this.#stopListening();
     if (this.#aborter) abort(this.#aborter, loss);
     if (at === 'expired') this.#onExpired?.(loss);
     this.keeper.tell(at, this);
   }
 
-  #leave(): void {
+  #stopListening(): void {
     for (const stop of this.#stops.splice(0)) stop();
   }
 
@@ -330,46 +333,46 @@ export class Hold implements AsyncDisposable {
   }
 }
 
-/** Several handles of one owner share one grant; the znode goes with the last of them. */
+/** The grant that several holds of one owner share. The znode is deleted with the last of them. */
 export interface SharedGrant {
   readonly grant: Grant;
-  /** Those that were not released, and whose lease has not ended. */
+  /** How many of the holds were not released and have a lease that has not ended. */
   handles: number;
 }
 
-/** What happens to a hold, in this order: it ends in one of the last three ways. */
-export type HoldNews = 'acquired' | 'renewed' | 'expired' | 'lost' | 'released';
+/** The events of a hold, in this order. A hold ends with one of the last three. */
+export type HoldEventName = 'acquired' | 'renewed' | 'expired' | 'lost' | 'released';
 
-/** Who is told when a handle is released, and of all that happens to it: the object that has acquired it. */
+/** The object that acquired a hold. It is called when the hold is released, and at every event of the hold. */
 export interface HoldKeeper {
   readonly lock: HeldLock;
   released(hold: Hold): void;
-  tell(news: HoldNews, hold: Hold): void;
-  /** Somebody asks for the lock. */
+  tell(event: HoldEventName, hold: Hold): void;
+  /** Another client asks for the lock. */
   askToRelease(hold: Hold): void;
 }
 
-/** Which lock is held. */
+/** The lock of a hold. */
 export interface HeldLock {
   readonly client: LockClient;
   readonly path: string;
   readonly kind: LockKind;
   readonly lockName: string;
-  /** Of a mutex. */
+  /** The rules of a mutex; undefined for other locks. */
   readonly rules?: LockRules;
 }
 
-/** Whose hold it is, and what is to be remembered of its acquire. */
+/** The owner of a hold, and what is recorded of its acquire. */
 export interface HoldOrigin {
   /** Undefined outside of every lock context. */
   readonly context: HoldContext | undefined;
-  /** When the acquire was called, in monotonic milliseconds, if anybody wants to know how long it waits and is held. */
+  /** When the acquire was called, in monotonic milliseconds; undefined unless a listener needs it. */
   readonly askedAt: number | undefined;
-  /** Where its acquire was called, if the client has `debug`. */
+  /** The place where the acquire was called, if the client has `debug`. */
   readonly calledAt: string | undefined;
 }
 
-/** Where holds belong: a lock context. */
+/** The owner of holds: a lock context. */
 export interface HoldContext {
   readonly isLive: boolean;
   add(key: string, hold: Hold): void;
@@ -378,9 +381,12 @@ export interface HoldContext {
 
 type HoldState =
   | { readonly at: 'open' }
-  /** The job was told, and is waited for, so that its session is not touched before it has stopped. */
+  /**
+   * The job's signal has aborted. The client waits for the release, so that it does not touch the session before the
+   * job has stopped.
+   */
   | { readonly at: 'lost'; readonly loss: LockLostError; readonly since: number }
-  /** The job was told, and nobody waits for it. */
+  /** The job's signal has aborted. The client does not wait for the release. */
   | { readonly at: 'expired'; readonly loss: LockLostError; readonly since: number }
   | {
       readonly at: 'released';

@@ -20,9 +20,9 @@ import { checkedMutexOptions, type InterProcessMutexOptions } from './mutex-opti
 import { withHold } from './with-hold.js';
 
 /**
- * A fair, re-entrant lock between processes, in one queue with Apache Curator's InterProcessMutex on the same path. All
- * objects of one client and path are one lock; see docs/ownership.md. Their
- * options must be the same while one of them is used.
+ * A fair, re-entrant lock between processes. It uses the znode format of Apache Curator's InterProcessMutex, so Java
+ * and Node.js clients of the same path share one lock and one queue. All objects of one client and path are one lock;
+ * see docs/ownership.md. Their options must be the same while any of them is used.
  *
  * @example
  * const mutex = new InterProcessMutex(client, '/locks/orders/42');
@@ -38,7 +38,7 @@ export class InterProcessMutex {
    * Sends nothing.
    *
    * @param path the lock's znode, below the client's chroot; it is created when it is first needed
-   * @throws InvalidPathError for a path that ZooKeeper does not take
+   * @throws InvalidPathError for a path that ZooKeeper does not accept
    * @throws TypeError for a bad option
    * @example
    * const mutex = new InterProcessMutex(client, '/locks/orders/42', { foreignNodes: 'wait' });
@@ -59,7 +59,7 @@ export class InterProcessMutex {
     });
   }
 
-  /** The lock's znode, as it was given. */
+  /** The lock's znode, as the application passed it. */
   get path(): string {
     return this.#path;
   }
@@ -70,19 +70,20 @@ export class InterProcessMutex {
   }
 
   /**
-   * Waits for the lock; in a lock context that holds it already, counts up and sends nothing. Outside of every lock
-   * context each call is an
-   * owner of its own, and waits its turn.
+   * Waits for the lock. In a lock context that already holds the lock, it re-enters: it counts up and sends nothing.
+   * Outside of every lock context each call is an owner of its own, and waits behind the others.
    *
    * @throws LockTimeoutError after `timeoutMs`
    * @throws the reason of `signal` when that aborts first
-   * @throws LockLostError in a context whose hold was lost: what it protects has to stop, not to go on with a new hold
-   * @throws DeadlockError when it would wait without end for what its own flow holds
-   * @throws ForeignNodeError when nobody can say who goes first, unless `foreignNodes` is `wait`
-   * @throws SequenceOverflowError when all names of this lock are used up
+   * @throws LockLostError in a context whose hold was lost: the protected code has to stop, not to go on with a new
+   * hold
+   * @throws DeadlockError when the call would wait, without a timeout and a signal, for a hold of its own flow
+   * @throws ForeignNodeError when the lock's znode has children of another kind, so that the order is unknown, unless
+   * `foreignNodes` is `wait`
+   * @throws SequenceOverflowError when all sequence numbers of this lock are used up
    * @throws RequestFailedError when ZooKeeper refuses, or the retry policy gives up
-   * @throws ClientClosedError when the client is closed, before or meanwhile
-   * @throws TypeError or RangeError for a bad option; RangeError where another object of this client uses the path with
+   * @throws ClientClosedError when the client is closed before or during the call
+   * @throws TypeError or RangeError for a bad option; RangeError if another object of this client uses the path with
    * other options
    * @example
    * const hold = await mutex.acquire({ timeoutMs: 5_000 });
@@ -97,10 +98,10 @@ export class InterProcessMutex {
   }
 
   /**
-   * The lock if it can be had within `timeoutMs`, else undefined. Without a timeout it looks first, and writes nothing
-   * when somebody is there.
+   * Returns the lock if it can be acquired within `timeoutMs`, else undefined. Without a timeout it looks first, and
+   * writes nothing if another client holds the lock or waits for it.
    *
-   * @param options the longest wait in milliseconds, or options; 0, the default, tries once, for as long as an answer
+   * @param options the longest wait in milliseconds, or options; 0, the default, tries once, for as long as the answer
    * takes
    * @throws as {@link InterProcessMutex.acquire}, except LockTimeoutError
    * @example
@@ -118,16 +119,15 @@ export class InterProcessMutex {
   }
 
   /**
-   * Runs `job` while holding the lock, in a lock context of its own: inside, this mutex is re-entrant. Releases when
-   * the job settles, whatever
-   * happens. A job that fulfils after its hold was lost rejects all the same. A job whose lease ends is not waited for:
-   * it may hang.
+   * Runs `job` while holding the lock, in a lock context of its own: inside, this mutex is re-entrant. The lock is
+   * released when the job settles, whatever the outcome. If the hold was lost, the call rejects even though the job
+   * fulfilled. A job whose lease ends is not waited for, because it may hang.
    *
    * @returns what `job` returned
    * @throws what `job` throws
-   * @throws LockLostError when the lock was lost before the job fulfilled, at once when its lease has ended
-   * @throws TypeError when the job returns a stream or an iterator, which would outlive the lock
-   * @throws as {@link InterProcessMutex.acquire}; `job` is not called then
+   * @throws LockLostError when the lock was lost before the job fulfilled; at once when its lease has ended
+   * @throws TypeError when the job returns a stream or an iterator, because it would be read after the release
+   * @throws as {@link InterProcessMutex.acquire}; then `job` was not called
    * @example
    * const total = await mutex.withLock(async (hold) => addUp(hold.signal), { timeoutMs: 5_000 });
    */
@@ -139,11 +139,11 @@ export class InterProcessMutex {
   }
 
   /**
-   * Releases the latest hold of the current lock context, whichever object of this client and path has acquired it.
-   * Outside of every context it releases the oldest hold that no live context owns:
-   * of this object, or, if it has none, of the lock. `hold.release()` says which one, and is to be preferred.
+   * Releases the latest hold of the current lock context, whichever object of this client and path acquired it. Outside
+   * of every context it releases the oldest hold that no live context owns: a hold of this object, or, if it has none,
+   * of the lock. Prefer `hold.release()`, which names the hold.
    *
-   * @throws NotOwnedError when there is none
+   * @throws NotOwnedError when there is no such hold
    */
   async release(): Promise<ReleaseOutcome> {
     const hold = this.#acquirer.use.releasable(this.#acquirer);
@@ -152,37 +152,37 @@ export class InterProcessMutex {
     return hold.release();
   }
 
-  /** Whether anybody holds this lock by this client, by whichever object. Asks no server. */
+  /** True while any object of this client holds this lock. Asks no server. */
   get isAcquiredInThisProcess(): boolean {
     return this.#acquirer.use.isAnyValid;
   }
 
   /**
-   * How many valid holds the current lock context has of this lock, by whichever object, one for each acquire that was
-   * not released; outside of every context, how many there are
-   * that no live context owns: those which `release()` would find here. Asks no server.
+   * The number of valid holds that the current lock context has of this lock, whichever object acquired them: one for
+   * each acquire without a release. Outside of every context it counts the holds that no live context owns, which are
+   * those that `release()` would find there. Asks no server.
    */
   get holdCount(): number {
     return this.#acquirer.use.allReleasable.filter((hold) => hold.isValid).length;
   }
 
   /**
-   * Whether the current lock context holds this lock, by whichever object; false outside of every context. Asks no
-   * server.
+   * True while the current lock context holds this lock, whichever object acquired it; false outside of every context.
+   * Asks no server.
    */
   get isOwnedByCurrentContext(): boolean {
     return this.#acquirer.use.isOwnedByCurrentContext;
   }
 
   /**
-   * The queue, the holder first; other processes and Java's Curator included, and go-zookeeper's locks, whose names are
-   * alike. With `foreignNodes: 'wait'`
-   * kazoo's are there, too, where their names stand in Curator's order.
+   * Returns the queue, the holder first. It contains all processes, Java's Curator, and go-zookeeper's locks, whose
+   * names have the same form. With `foreignNodes: 'wait'` it also contains kazoo's znodes, where their names stand in
+   * Curator's order.
    *
    * @throws LockTimeoutError when no server has answered within `timeoutMs`, by default the session timeout
    * @throws the reason of `signal` when that aborts first
    * @throws RequestFailedError when ZooKeeper refuses
-   * @throws ClientClosedError when the client is closed, before or meanwhile
+   * @throws ClientClosedError when the client is closed before or during the call
    * @throws TypeError or RangeError for a bad option
    * @example
    * for (const { path, sessionId, data } of await mutex.participants()) console.log(path, sessionId, data.toString());
@@ -192,14 +192,13 @@ export class InterProcessMutex {
   }
 
   /**
-   * Who holds the lock now, in whatever process, as the servers know it after all that was written before this call; of
-   * several readers the first. Undefined when
-   * nobody does. A holder that `isIdle` keeps a sticky lock for later, as far as it has told: it does so 20 ms after
-   * the last use. Of a read/write lock it is
-   * about this side alone.
+   * Returns the participant that holds the lock now, in any process, as the servers know it after every write before
+   * this call; undefined when the lock is free. Of several readers it returns the first. A holder with `isIdle` keeps a
+   * sticky lock without using it; it writes that mark 20 ms after the last use. For a read/write lock the answer is
+   * about this side only.
    *
-   * @throws ForeignNodeError, or ForeignDataError of a lock with weights, where nobody holds it as far as one can see,
-   * and somebody may
+   * @throws ForeignNodeError, or ForeignDataError for a lock with weights, when the znodes do not show whether the lock
+   * is held
    * @throws as {@link InterProcessMutex.participants}
    * @example
    * const holder = await mutex.holder();
@@ -210,9 +209,8 @@ export class InterProcessMutex {
   }
 
   /**
-   * Whether {@link InterProcessMutex.holder} finds anybody, in whatever process, who does not only keep a sticky lock
-   * without using it. It may have changed by the time that the answer is here:
-   * use `tryAcquire` to get the lock if it is free.
+   * True if {@link InterProcessMutex.holder} finds a participant that does more than keep an idle sticky lock. The
+   * answer may be out of date when it arrives: use `tryAcquire` to get the lock if it is free.
    *
    * @throws as {@link InterProcessMutex.holder}
    * @example
@@ -224,15 +222,13 @@ export class InterProcessMutex {
   }
 
   /**
-   * Lets others ask for the lock, as in Curator: when somebody calls `revoke` on the znode of a hold, or Java's Revoker
-   * does, `listener` is called
-   * with that hold, of several handles of one owner with the first. To let go is up to it. A request that comes while
-   * the hold is still waiting is
-   * told as soon as it is granted. What the listener throws, or rejects with, is warned of.
+   * Lets other clients ask for the lock, as in Curator. When another client calls `revoke` on the znode of a hold, or
+   * Java's Revoker does, `listener` is called with that hold; of several holds of one owner, with the first. The
+   * listener decides whether to release. If the request comes while the acquire still waits, `listener` is called as
+   * soon as the lock is granted. An error or a rejection of the listener becomes a warning.
    *
-   * It is for this mutex object, and stays until another listener takes its place; Curator forgets it at the first
-   * release. From now on the
-   * mutex's znodes carry no data, as in Curator.
+   * The listener belongs to this mutex object, and stays until another one replaces it; Curator forgets its listener at
+   * the first release. From now on the mutex's znodes carry no data, as in Curator.
    *
    * @throws TypeError if `listener` is not a function
    * @example
@@ -244,11 +240,10 @@ export class InterProcessMutex {
   }
 
   /**
-   * Calls `listener` at every event from now on, as nobody's code: what it acquires is its own. What a listener throws,
-   * or rejects with, is reported as a process
-   * warning, and stops nothing.
+   * Calls `listener` at every event from now on, outside of every lock context: a lock that it acquires is its own. An
+   * error or a rejection of a listener is reported as a process warning, and stops nothing.
    *
-   * @throws TypeError for another event, or a listener that is not a function
+   * @throws TypeError for an unknown event, or a listener that is not a function
    * @example
    * mutex.on('queued', ({ position, path }) => log.info(`${path} waits behind ${position}`));
    */
@@ -260,7 +255,7 @@ export class InterProcessMutex {
     return this;
   }
 
-  /** As `on`, for the next time only. */
+  /** Like `on`, for the next event only. */
   once<Name extends keyof InterProcessMutexEvents>(
     event: Name,
     listener: (value: InterProcessMutexEvents[Name]) => void,
@@ -269,7 +264,7 @@ export class InterProcessMutex {
     return this;
   }
 
-  /** Takes back what `on` or `once` was given; of several equal listeners the latest. */
+  /** Removes a listener that `on` or `once` added; of several equal listeners the latest. */
   off<Name extends keyof InterProcessMutexEvents>(
     event: Name,
     listener: (value: InterProcessMutexEvents[Name]) => void,
@@ -279,8 +274,8 @@ export class InterProcessMutex {
   }
 
   /**
-   * What `console.log` and `JSON.stringify` show: the path, and what this process holds of the lock, tokens as text. At
-   * most ten holds are shown.
+   * Returns what `console.log` and `JSON.stringify` show: the path, and this process's holds of the lock, at most ten,
+   * with tokens as text.
    */
   toJSON(): object {
     const { kind } = this.#acquirer.lock;
@@ -314,12 +309,12 @@ export interface ReadWriteRole {
   readonly data: Uint8Array;
 }
 
-/** What {@link InterProcessMutex.on} tells, by event. */
+/** The events of {@link InterProcessMutex.on}. */
 export type InterProcessMutexEvents = LockObjectEvents;
 
 const releaseAdvice =
-  'mutex.release() ends a hold of the lock context that it is called in (outside of every context: one that no live context owns), and there is none. ' +
-  'Prefer hold.release(), which names the hold that it ends';
+  'mutex.release() ends a hold of the lock context in which it is called (outside of every context: a hold that no live context owns), and there is no such hold. ' +
+  'Prefer hold.release(), which names the hold';
 
-/** How many holds of a lock `toJSON` shows. */
+/** How many holds `toJSON` shows. */
 const mostShown = 10;

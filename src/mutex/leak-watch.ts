@@ -2,9 +2,9 @@ import { inNoContext } from '../support/no-context.js';
 import type { Hold } from './hold.js';
 
 /**
- * What the application gets in place of a hold, so that its garbage collection shows: the library itself keeps a hold
- * for as long as it is held. Then a warning says where the hold was
- * acquired. For clients with `debug`.
+ * Returns a proxy of the hold for the application, so that the application's garbage becomes visible: the library
+ * itself keeps every hold until it ends. When the proxy is collected before a release, a warning says where the hold
+ * was acquired. For clients with `debug`.
  */
 export function watchForLeak(hold: Hold): Hold {
   const handle = new Proxy(hold, throughTo);
@@ -13,7 +13,7 @@ export function watchForLeak(hold: Hold): Hold {
   return handle;
 }
 
-/** Private fields are the hold's own: its methods and getters must not be called on the proxy. */
+/** Private fields belong to the hold, so its methods and getters must not be called on the proxy. */
 const throughTo: ProxyHandler<Hold> = {
   get(hold, property) {
     const value: unknown = Reflect.get(hold, property, hold);
@@ -27,7 +27,7 @@ function warnOfLeak(hold: Hold): void {
   if (!hold.isOpen) return;
   const { client, path } = hold.keeper.lock;
   client.warn(
-    `A hold of the lock ${path} was garbage-collected without a release: nobody can call its release() any more, and the lock stays held until mutex.release() is called, its lease passes, or the ` +
+    `A hold of the lock ${path} was garbage-collected without a release: its release() cannot be called any more, and the lock stays held until mutex.release() is called, its lease ends, or the ` +
       `client is closed. It was acquired at ${hold.calledAt ?? 'an unknown place'}`,
     undefined,
   );

@@ -2,15 +2,14 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Hold } from './hold.js';
 
 /**
- * Who owns a lock in JavaScript, as a thread does in Java: the code that runs inside one function, structured, so that
- * ownership never depends on luck. `AsyncLocalStorage.enterWith` is not used: it would mark the caller's flow too, and
- * the next
- * job of that flow would walk into the critical section.
+ * The owner of a lock in JavaScript, as a thread is in Java: the code that runs inside one function. Ownership follows
+ * the structure of the code, so it never depends on luck. `AsyncLocalStorage.enterWith` is not used: it would mark the
+ * caller's flow too, and the next job of that flow would enter the critical section.
  */
 export class LockContext {
   #kind: ContextKind;
   #parent: LockContext | undefined;
-  /** What this context holds, latest last, by the key of the lock. */
+  /** The holds of this context by the key of the lock, the latest last. */
   readonly #holds = new Map<string, Set<Hold>>();
   /** The first acquires of this context that are still under way, by the key of the lock. */
   readonly #pending = new Map<string, Promise<unknown>>();
@@ -26,13 +25,13 @@ export class LockContext {
     return this.#isLive;
   }
 
-  /** This context and those around it that belong to the same owner, dead ones left out, innermost first. */
+  /** This context and the live contexts around it that belong to the same owner, the innermost first. */
   *owners(): Generator<LockContext> {
     if (this.#isLive) yield this;
     for (let context = this.#aroundOfSameOwner(); context; context = context.#aroundOfSameOwner()) yield context;
   }
 
-  /** Every live context that waits for this one to end, other owners' included. */
+  /** All live contexts that wait for this one to end, those of other owners included. */
   *waitingForIt(): Generator<LockContext> {
     if (this.#isLive) yield this;
     for (let context = this.#aroundThatWaits(); context; context = context.#aroundThatWaits()) yield context;
@@ -51,8 +50,8 @@ export class LockContext {
   }
 
   /**
-   * The latest unreleased hold of a lock that is not lost; where all are, the latest: a lease may have ended an inner
-   * one alone.
+   * The latest unreleased hold of a lock that is not lost. If all are lost, the latest: a lease may have ended only an
+   * inner hold.
    */
   holdOf(key: string): Hold | undefined {
     const holds = this.holdsOf(key);
@@ -72,7 +71,7 @@ export class LockContext {
     return this.#pending.get(key);
   }
 
-  /** Others of this context that want the lock wait for `acquiring` instead of queueing up behind it. */
+  /** Other acquires of the same lock in this context wait for `acquiring` instead of queueing behind it. */
   async first<T>(key: string, acquiring: Promise<T>): Promise<T> {
     this.#pending.set(key, acquiring);
     try {
@@ -82,7 +81,7 @@ export class LockContext {
     }
   }
 
-  /** Runs `fn` in this context, which dies when it settles: work that outlives it is outside of it. */
+  /** Runs `fn` in this context. The context dies when `fn` settles: work that outlives it is outside of it. */
   run<T>(fn: () => T): T {
     storage ??= new AsyncLocalStorage<LockContext | undefined>();
     return storage.run(this, () => this.#follow(fn));
@@ -102,9 +101,8 @@ export class LockContext {
   }
 
   /**
-   * What the caller gets in place of the thenable. A second `then` on the side would start a lazy one, such as a query,
-   * twice, and would
-   * count as somebody who handles the rejection of a promise that nobody looks at.
+   * The promise that the caller gets instead of the thenable. A second `then` would start a lazy thenable, such as a
+   * query, twice, and would mark its rejection as handled although nobody handles it.
    */
   async #untilSettled<T>(result: PromiseLike<T>): Promise<T> {
     try {
@@ -114,7 +112,9 @@ export class LockContext {
     }
   }
 
-  /** Jobs that overlap, each started by the one before, die behind the backs of those that they have started. */
+  /**
+   * Removes dead parents. Overlapping jobs, each started by the one before, die while the jobs that they started go on.
+   */
   #forgetDead(): void {
     let context = this.#around();
     while (context) context = context.#around();
@@ -131,13 +131,13 @@ export class LockContext {
   }
 
   /**
-   * The nearest live context around it. Dead ones are forgotten, and not only passed over: a job that schedules the
-   * next one would drag
-   * along every job that ever was.
+   * The nearest live context around this one. Dead contexts are removed, not only skipped: a job that schedules the
+   * next one would otherwise keep every earlier job in memory.
    */
   #around(): LockContext | undefined {
     while (this.#parent && !this.#parent.#isLive) {
-      // What is around a dead job belongs to another owner, still; and what is around a dead event does not wait.
+      // The context around a dead job still belongs to another owner, and the context around a dead event does not
+      // wait.
       if (this.#parent.#kind === 'event' || this.#kind === 'lock') this.#kind = this.#parent.#kind;
       this.#parent = this.#parent.#parent;
     }
@@ -146,41 +146,40 @@ export class LockContext {
 }
 
 /**
- * `lock`: opened by `withLock`, part of the owner around it, while that lives. `job`: opened by `lockContext.run`, a
- * new owner, for which the code around it waits. `event`: one
- * call of a handler that `lockContext.bind` has made, a new owner, for which the code around it does not wait: an
- * emitter drops what a handler returns.
+ * The kinds of context:
+ * - `lock`: opened by `withLock`. It belongs to the owner around it while that context lives.
+ * - `job`: opened by `lockContext.run`. It is a new owner, and the code around it waits for it.
+ * - `event`: one call of a function that `lockContext.bind` made. It is a new owner, and the code around it does not
+ *   wait for it, because an emitter drops what a handler returns.
  */
 export type ContextKind = 'lock' | 'job' | 'event';
 
-/** Created when a context is first used: on Node 20 it makes every await of the process slower. */
+/** Created when a context is first used, because on Node 20 it makes every await of the process slower. */
 let storage: AsyncLocalStorage<LockContext | undefined> | undefined;
 
-/** The innermost context of the running code, alive or dead. */
+/** The innermost context of the running code, live or dead. */
 export function innermostContext(): LockContext | undefined {
   return storage?.getStore();
 }
 
-/** The context that owns what the running code acquires; undefined outside of every live one. */
+/** The context that owns what the running code acquires; undefined outside of every live context. */
 export function currentContext(): LockContext | undefined {
   for (const context of innermostContext()?.owners() ?? []) return context;
   return undefined;
 }
 
 /**
- * Says which code is one owner, as one thread is in Java. `mutex.withLock(job)` opens a context by itself; these are
- * for plain `acquire()` and
- * `release()`.
+ * Declares which code is one owner, as one thread is in Java. `mutex.withLock(job)` opens a context by itself; these
+ * functions are for plain `acquire()` and `release()`.
  */
 export const lockContext = {
   /**
-   * Runs `fn` as one owner, one request or one job: inside, `mutex.acquire()` and `mutex.release()` are re-entrant. A
-   * `run`
-   * inside a `run` is a new owner. To wait in there, without a timeout and a signal, for a lock that a function around
-   * it holds is a DeadlockError, whether that function
-   * awaits `run` or not: nobody can know. Start work that it does not wait for by {@link lockContext.bind}.
+   * Runs `fn` as one owner, such as one request or one job: inside, `mutex.acquire()` and `mutex.release()` are
+   * re-entrant. A `run` inside a `run` is a new owner. If code inside acquires a lock that a function around it holds,
+   * without a timeout and a signal, the acquire rejects with DeadlockError. It does so even if that function does not
+   * await `run`, because the library cannot know. Use {@link lockContext.bind} to start work that nobody waits for.
    *
-   * @returns what `fn` returns, or, of a thenable, a promise of its own; when that settles, the context ends
+   * @returns what `fn` returns; for a thenable, a new promise. The context ends when that promise settles
    * @throws what `fn` throws, or TypeError if it is not a function
    * @example
    * await lockContext.run(async () => {
@@ -198,17 +197,17 @@ export const lockContext = {
   },
 
   /**
-   * A function that runs `fn` in a fresh context **for each call**: for event handlers, of which each call is a job of
-   * its own, and for work that is started and not
-   * awaited. It waits for a lock that the code around the call holds until that code releases it. So that code must not
-   * wait for it: it would wait for ever.
+   * Returns a function that runs `fn` in a fresh context **for each call**. It is for event handlers, where each call
+   * is a job of its own, and for work that is started and not awaited. Inside, an acquire of a lock that the calling
+   * code holds waits until the calling code releases it. So the calling code must not wait for the function: the two
+   * would wait for each other forever.
    *
    * @throws TypeError if `fn` is not a function
    * @example
    * socket.on('message', lockContext.bind(async (message) => { await mutex.withLock(() => apply(message)); }));
    * await mutex.withLock(async () => {
    *   await update();
-   *   void lockContext.bind(audit)(); // may take the same mutex: its turn comes after this job
+   *   void lockContext.bind(audit)(); // may acquire the same mutex, after this job
    * });
    */
   bind<This, Args extends unknown[], T>(fn: (this: This, ...args: Args) => T): (this: This, ...args: Args) => T {

@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto';
 import { expected } from '../support/validate.js';
 
 /**
- * One name of a znode for any two strings, whatever is in them, so that a lock of anything can have a path:
- * `orders:42`. Different pairs have different names; a number or a bigint has that
- * of its decimal text, `5` that of `'5'`.
+ * Returns a znode name for any two strings, whatever characters they contain, so that a lock of anything can have a
+ * path: `orders:42`. Different pairs have different names. A number or a bigint has the name of its decimal text: `5`
+ * that of `'5'`.
  *
- * What a URL would have to escape is escaped as in one, so that `decodeURIComponent` reads it; a half of a surrogate
- * pair, which is no character, as `%uD800`. A
- * name that would be longer than 255 characters is cut off, and ends in `::` and the SHA-256 of the whole instead.
+ * Characters that a URL must escape are escaped in the same way, so `decodeURIComponent` reads them. Half of a
+ * surrogate pair, which is no character, becomes `%uD800`. A name that would be longer than 255 characters is cut, and
+ * ends in `::` and the SHA-256 of the whole name.
  *
- * @param type what kind of thing it is
- * @param target which one of them
- * @throws TypeError for something that is no string, number or bigint
- * @throws RangeError for a number that is not finite, or that is so large that it may stand for another one
+ * @param type the kind of thing
+ * @param target the one thing of that kind
+ * @throws TypeError for anything but a string, a number or a bigint
+ * @throws RangeError for a number that is not finite, or so large that it may stand for another one
  * @example
  * lockKey('orders', '42');    // 'orders:42', as lockKey('orders', 42) and lockKey('orders', 42n)
  * lockKey('file', '/etc/ü');  // 'file:%2Fetc%2F%C3%BC'
@@ -22,7 +22,7 @@ import { expected } from '../support/validate.js';
 export function lockKey(type: string | number | bigint, target: string | number | bigint): string {
   const key = `${escaped('type', type)}:${escaped('target', target)}`;
   if (key.length <= longest) return key;
-  // A name in full has a single colon.
+  // A full name has a single colon, so no full name can equal a shortened one.
   const end = `::${createHash('sha256').update(key).digest('hex')}`;
   return `${key.slice(0, longest - end.length)}${end}`;
 }
@@ -40,7 +40,7 @@ function escaped(what: string, value: unknown): string {
   );
 }
 
-/** A number beyond 2^53 may have been another one before it was read: two things would share a lock. */
+/** A number beyond 2^53 may have been rounded before this call, so that two things would share a lock. */
 function textOf(what: string, value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'bigint') return String(value);

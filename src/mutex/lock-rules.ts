@@ -1,9 +1,9 @@
 import type { LockDriver } from '../driver/lock-driver.js';
 import { standardDriver } from '../driver/standard-driver.js';
 
-/** The options of a lock that all objects must agree on by which one client uses a path. */
+/** The options of a lock on which all objects of one client and path must agree. */
 export interface LockRules {
-  /** As the application has given it. */
+  /** The driver that the application passed. */
   readonly driver: LockDriver;
   readonly foreignNodes: 'reject' | 'wait';
   readonly sticky: { readonly idleMs: number } | undefined;
@@ -15,14 +15,15 @@ export function agree(a: LockRules, b: LockRules): boolean {
     a === b ||
     (a.foreignNodes === b.foreignNodes &&
       a.sticky?.idleMs === b.sticky?.idleMs &&
-      // How often a waiter may be overtaken stands in its znode's name: objects need not agree on it.
+      // The znode's name contains how often a waiter may be overtaken, so objects need not agree on it.
       (a.weights === undefined) === (b.weights === undefined) &&
       (a.driver === b.driver || areAlike(a.driver, b.driver)))
   );
 }
 
 /**
- * Of one class and one name. An application may create a driver for each mutex object, such as one for each request.
+ * True for two drivers of one class and one name, because an application may create a driver for each mutex object,
+ * such as one for each request.
  */
 function areAlike(a: LockDriver, b: LockDriver): boolean {
   const prototype: unknown = Object.getPrototypeOf(a);
@@ -34,7 +35,7 @@ function areAlike(a: LockDriver, b: LockDriver): boolean {
   );
 }
 
-/** As options are written; the defaults are left out. */
+/** The options as source text. Defaults are left out. */
 export function describeRules({ driver, foreignNodes, sticky, weights }: LockRules): string {
   const options = [
     sticky && `sticky: { idleMs: ${sticky.idleMs} }`,

@@ -8,8 +8,8 @@ import type { Deadline } from '../support/deadline.js';
 import type { Events } from '../support/events.js';
 import { askApplication, inNoContext } from '../support/no-context.js';
 import { checkMutexOptions, dataOfOptions, leaseTermsOf, type MutexAcquireOptions } from './acquire-options.js';
-import { Hold, type HeldLock, type HoldKeeper, type HoldNews, type SharedGrant } from './hold.js';
-import { queuedListener, tellFailure, tellNews, type LockObjectEvents } from './hold-events.js';
+import { Hold, type HeldLock, type HoldKeeper, type HoldEventName, type SharedGrant } from './hold.js';
+import { queuedListener, tellFailure, emitHoldEvent, type LockObjectEvents } from './hold-events.js';
 import { watchForLeak } from './leak-watch.js';
 import { innermostContext, type LockContext } from './lock-context.js';
 import { mutexKind, type MutexKind } from './mutex-kind.js';
@@ -17,8 +17,8 @@ import type { CheckedMutexOptions } from './mutex-options.js';
 import { SharedUse, type MutexRole } from './shared-use.js';
 
 /**
- * The way of one mutex object into its lock. An acquire re-enters, or waits for the first acquire of its own context,
- * or asks the servers.
+ * Acquires the lock for one mutex object. An acquire re-enters, or waits for the first acquire of its own context, or
+ * asks the servers.
  */
 export class MutexAcquirer implements HoldKeeper {
   readonly lock: HeldLock;
@@ -58,20 +58,23 @@ export class MutexAcquirer implements HoldKeeper {
     what: 'acquire' | 'withLock',
     options: MutexAcquireOptions | undefined,
   ): Promise<Hold>;
-  /** The one function that waits for as long as an acquire does, besides that of the internals: ten thousand may. */
+  /**
+   * Apart from the internals, this is the only function whose frame stays while an acquire waits. Ten thousand acquires
+   * may wait, so it keeps few variables.
+   */
   async acquire(
     context: LockContext | undefined,
     what: CallName,
     options: MutexAcquireOptions | undefined,
   ): Promise<Hold | undefined> {
-    // Not in another variable: each one is kept for as long as the call waits.
+    // The same variable, because each variable is kept for as long as the call waits.
     options = options === undefined ? noOptions : checkMutexOptions(what, options, this.kind.hasWeights);
     if (this.kind.isSticky && options.data !== undefined)
-      throw new TypeError('Expected no `data` of a sticky lock: its holders share a znode, and what is in it');
+      throw new TypeError('Unexpected option `data`: the holders of a sticky lock share one znode, and its data');
     requireOpen(this.#client, `the lock ${this.lock.path} cannot be acquired`);
     const deadline = this.#begin(context, options);
     try {
-      // Its signal may have aborted, or cannot be listened to.
+      // The signal may have aborted already, or may not accept a listener.
       deadline.check();
       for (;;) {
         const held = this.use.heldBy(context);
@@ -97,7 +100,7 @@ export class MutexAcquirer implements HoldKeeper {
     }
   }
 
-  /** From now on `listener` is asked to release this object's holds, and at once where that was asked for before. */
+  /** Asks `listener` from now on to release this object's holds; at once, if a request came before. */
   makeRevocable(listener: RevocationListener): void {
     this.#revocation = listener;
     for (const grant of new Set(this.#holds.map((hold) => hold.shared.grant))) this.#askIfRevoked(grant);
@@ -107,9 +110,9 @@ export class MutexAcquirer implements HoldKeeper {
     this.use.released(hold);
   }
 
-  tell(news: HoldNews, hold: Hold): void {
-    if (news === 'lost' || news === 'expired') this.use.lost(hold);
-    tellNews(this.#events, news, hold);
+  tell(event: HoldEventName, hold: Hold): void {
+    if (event === 'lost' || event === 'expired') this.use.lost(hold);
+    emitHoldEvent(this.#events, event, hold);
   }
 
   askToRelease(hold: Hold): void {
@@ -126,13 +129,13 @@ export class MutexAcquirer implements HoldKeeper {
     return deadline;
   }
 
-  /** It could not be had at once. */
+  /** The lock could not be acquired at once. */
   #none(what: CallName, deadline: Deadline): undefined {
     if (what !== 'tryAcquire') throw deadline.late();
     tellFailure(this.lock, deadline, undefined);
   }
 
-  /** The error where a function around the call is in its way. */
+  /** Returns the error with its reason, if a function around the call holds the lock. */
   #explained(error: unknown): unknown {
     if (!(error instanceof LockTimeoutError)) return error;
     const [around] = this.#heldAround();
@@ -165,7 +168,7 @@ export class MutexAcquirer implements HoldKeeper {
   #reenter(held: Hold, call: Call): Hold {
     if (held.loss) throw held.loss;
     const { grant } = held.shared;
-    // An object that has held by this grant before was asked when the request came.
+    // An object that already had a hold of this grant was asked when the request came.
     const isToldLater = grant.node.mark === 'revoke' && !this.#holds.some((hold) => hold.shared === held.shared);
     const hold = this.#newHold(held.shared, call).begin(leaseTermsOf(call.options), held.leases);
     if (isToldLater) this.#askIfRevoked(grant);
@@ -180,7 +183,7 @@ export class MutexAcquirer implements HoldKeeper {
     return hold;
   }
 
-  /** Behind the caller's own next step: it does not know its hold yet. */
+  /** Asks after the caller's next step, because the caller does not have its hold yet. */
   #askIfRevoked(grant: Grant): void {
     if (grant.node.mark !== 'revoke') return;
     const ask = (): void => {
@@ -190,12 +193,12 @@ export class MutexAcquirer implements HoldKeeper {
     inNoContext(() => process.nextTick(ask));
   }
 
-  /** Those of this object. */
+  /** The holds of this object. */
   get #holds(): Hold[] {
     return this.use.holds.filter((hold) => hold.keeper === this);
   }
 
-  /** The write lock that the owner holds, if this is the read lock: that lets it in at once. */
+  /** For a read lock: the write lock that the owner holds, because its owner is granted the read lock at once. */
   #heldForWriting(context: LockContext | undefined): Grant | undefined {
     if (this.#role !== 'read') return undefined;
     const held = this.use.heldByPair(context);
@@ -207,7 +210,7 @@ export class MutexAcquirer implements HoldKeeper {
     for (const { wanted } of this.#heldAround()) throw new DeadlockError(this.lock.path, wanted);
   }
 
-  /** What functions around this call hold, as another owner, that this lock waits for. */
+  /** The holds that functions around this call have as other owners, and for which this acquire waits. */
   *#heldAround(): Generator<{ readonly hold: Hold; readonly wanted: 'the same' | 'an upgrade' }> {
     for (const context of innermostContext()?.waitingForIt() ?? []) {
       for (const hold of context.allHolds()) {
@@ -218,7 +221,7 @@ export class MutexAcquirer implements HoldKeeper {
     }
   }
 
-  /** Not for another reader; and not for a lock of another kind, which is refused instead. */
+  /** False for another reader, and for a lock of another kind, because that one is refused instead. */
   #waitsFor(lockName: string): boolean {
     if (this.#role === 'read' && lockName === this.kind.lockName) return false;
     return this.kind.lockNames.includes(lockName);
@@ -228,14 +231,14 @@ export class MutexAcquirer implements HoldKeeper {
 export interface AcquirerOptions {
   readonly role: MutexRole;
   readonly options: CheckedMutexOptions;
-  /** What is written into the znodes of this object. */
+  /** The data of this object's znodes. */
   readonly data: Uint8Array;
-  /** Of this object. */
+  /** The events of this object. */
   readonly events: Events<LockObjectEvents>;
 }
 
 /**
- * Told when somebody asks for a lock, with the hold that should be released; see {@link
+ * Called when another client asks for the lock, with the hold that should be released; see {@link
  * InterProcessMutex.makeRevocable}.
  */
 export type RevocationListener = (hold: Hold) => unknown;
@@ -249,7 +252,7 @@ interface Call {
   readonly options: MutexAcquireOptions;
 }
 
-/** However it settles. */
+/** Waits until `pending` settles, with whatever outcome. */
 function settled(pending: Promise<unknown>, deadline: Deadline): Promise<unknown> {
   return deadline.wait((wake) => {
     pending.then(wake, wake);

@@ -13,23 +13,23 @@ import { WeightedKind } from '../weighted/weighted-kind.js';
 import type { CheckedMutexOptions } from './mutex-options.js';
 import type { SharedLock } from './shared-lock.js';
 
-/** What differs between a mutex in Curator's order, a sticky one, and one with weights. */
+/** The differences between a mutex in Curator's order, a sticky mutex, and a mutex with weights. */
 export interface MutexKind {
   readonly lockName: string;
-  /** Whose znodes stand in the same queue. */
+  /** The lock names of all znodes in the same queue. */
   readonly lockNames: readonly string[];
   readonly hasWeights: boolean;
   readonly isSticky: boolean;
-  /** A grant; undefined where the deadline may not wait and it cannot be had at once. */
+  /** Resolves with a grant; with undefined if the deadline does not allow waiting and the lock is not free. */
   acquire(deadline: Deadline, wish: Wish): Promise<Grant | undefined>;
   participants(deadline: Deadline): Promise<Participant[]>;
   holder(deadline: Deadline): Promise<Participant | undefined>;
 }
 
-/** How one acquire differs from others. */
+/** The options of one acquire. */
 export interface Wish {
   readonly weight: number | undefined;
-  /** What is written into the znode instead of the usual. */
+  /** The data to write into the znode instead of the object's data. */
   readonly data: Uint8Array | undefined;
   /** For a read lock: the write lock that the same owner holds now. */
   readonly heldForWriting: (() => Grant | undefined) | undefined;
@@ -87,7 +87,7 @@ function ordered(
     isSticky: sticky !== undefined,
     acquire: (deadline, { heldForWriting, data }) => {
       if (sticky) return kept(sticky.idleMs).acquire(deadline, asking);
-      // A read lock beside its own write lock needs to ask nobody for it.
+      // A read lock whose owner holds the write lock is granted at once, so it asks no sticky holder.
       if (deadline.mayWait || heldForWriting?.()) return plain.acquire(deadline, { data, heldForWriting });
       return new IdleLock(client, path, plain).tryAcquire(deadline, data);
     },
@@ -113,8 +113,8 @@ function readers(client: LockClient, path: string, kind: QueueKind): Pick<MutexK
   };
 }
 
-/** What a wait needs of the object that waits. */
+/** The parts that a wait needs from the mutex object. */
 export interface WaitTools extends Pick<LockInternalsOptions, 'data' | 'queued'> {
-  /** What it shares with other objects. */
+  /** The state that the object shares with other objects. */
   readonly shared: SharedLock;
 }

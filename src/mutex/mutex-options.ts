@@ -7,30 +7,28 @@ import type { LockRules } from './lock-rules.js';
 
 /** Options of {@link InterProcessMutex}. */
 export interface InterProcessMutexOptions {
-  /** Who holds the lock, decided from the names of its znodes. @default Curator's order */
+  /** Decides from the names of the lock's znodes which one holds the lock. @default Curator's order */
   readonly driver?: LockDriver | undefined;
   /**
-   * Let the heavier ones in first: `acquire({ weight })`, a whole number from 1 to 10. Within a weight it is first
-   * come, first served, and each waiter is overtaken by a bounded
-   * number of others, so that nobody waits for ever. Such a lock keeps who holds it in the data of its own znode, and
-   * is no lock of Curator's: give it a path of its own. How it
-   * decides, and what that costs: docs/weights.md.
+   * Grant heavier waiters first: `acquire({ weight })`, a whole number from 1 to 10. Waiters of one weight are served
+   * in the order in which they came. Each waiter can be overtaken only a limited number of times, so no wait lasts
+   * forever. Such a lock keeps the name of its holder in the data of its own znode, and is not a lock of Curator: give
+   * it a path of its own. For the rule and its costs see docs/weights.md.
    * @default all waiters weigh the same
    */
   readonly weights?: WeightsOptions | undefined;
   /**
-   * What to do when the lock's znode has children that this kind of lock did not create: `reject` the acquire with
-   * ForeignNodeError, or `wait` behind those whose name sorts before ours, as Curator does, and pass the rest: kazoo's
-   * `…__lock__…` sort behind ours, so
-   * with `wait` kazoo's holder and ours do not exclude each other.
+   * The reaction to children of the lock's znode that this kind of lock did not create. `reject` rejects the acquire
+   * with ForeignNodeError. `wait` does as Curator does: the acquire waits for those children whose names sort before
+   * its own, and ignores the rest. kazoo's `…__lock__…` sort after Curator's names, so with `wait` a kazoo holder and
+   * this lock do not exclude each other.
    * @default 'reject'
    */
   readonly foreignNodes?: 'reject' | 'wait' | undefined;
   /**
-   * Keep the lock after a release until somebody else wants it, so that the next acquire in this process needs no
-   * request. For a worker
-   * that takes the same lock again and again with nobody else asking; see the README for what it costs where somebody
-   * does.
+   * Keep the lock after a release until another process wants it, so that the next acquire in this process needs no
+   * request. For a worker that takes the same lock again and again while no other process wants it. The README says
+   * what it costs when another process does.
    * @default the lock is given up at each release
    */
   readonly sticky?: StickyOptions | undefined;
@@ -38,21 +36,21 @@ export interface InterProcessMutexOptions {
 
 /** Options of a sticky lock. */
 export interface StickyOptions {
-  /** After how many milliseconds without use it is given up, ≥ 0. */
+  /** The lock is given up after this many milliseconds without use, ≥ 0. */
   readonly idleMs: number;
 }
 
-/** With the defaults. */
+/** The options with their defaults. */
 export interface CheckedMutexOptions {
   readonly driver: LockDriver;
   readonly foreignNodes: 'reject' | 'wait';
   readonly sticky: StickyOptions | undefined;
   readonly weights: { readonly overtakesPerWeight: number } | undefined;
-  /** What other objects of the client on the same path must agree on. */
+  /** The options on which other objects of the client and path must agree. */
   readonly rules: LockRules;
 }
 
-/** A copy. @throws TypeError or RangeError for a bad option */
+/** Returns a checked copy. @throws TypeError or RangeError for a bad option */
 export function checkedMutexOptions(
   options: InterProcessMutexOptions,
   { isOwnDriver = false } = {},
@@ -65,12 +63,12 @@ export function checkedMutexOptions(
   } = expectOptions('InterProcessMutex', options, ['driver', 'foreignNodes', 'sticky', 'weights']);
   expectOneOf('foreignNodes', foreignNodes, ['reject', 'wait']);
   if (weights !== undefined) {
-    // The names alone do not say who holds a lock with weights; its order has no place for other clients; and who kept
-    // the lock would keep the heavier ones out.
-    if (driver !== undefined) throw new TypeError(expected('driver', 'undefined beside `weights`', driver));
+    // The names alone do not show the holder of a lock with weights, so a driver cannot decide. The order of weights
+    // has no place for other clients. A sticky holder would keep heavier waiters out.
+    if (driver !== undefined) throw new TypeError(expected('driver', 'undefined together with `weights`', driver));
     if (foreignNodes === 'wait')
-      throw new TypeError(expected('foreignNodes', "'reject' beside `weights`", foreignNodes));
-    if (sticky !== undefined) throw new TypeError(expected('sticky', 'undefined beside `weights`', sticky));
+      throw new TypeError(expected('foreignNodes', "'reject' together with `weights`", foreignNodes));
+    if (sticky !== undefined) throw new TypeError(expected('sticky', 'undefined together with `weights`', sticky));
   }
   const checked = {
     driver: driver === undefined || isOwnDriver ? (driver ?? standardDriver) : checkDriver(driver),
@@ -78,7 +76,7 @@ export function checkedMutexOptions(
     sticky: sticky === undefined ? undefined : checkSticky(sticky),
     weights: weights === undefined ? undefined : checkedWeights(weights),
   };
-  // The library's own drivers are no option: the kind of lock says them.
+  // The library's own drivers are not options: the kind of the lock implies them.
   const given = isOwnDriver ? standardDriver : (driver ?? standardDriver);
   return { ...checked, rules: { ...checked, driver: given } };
 }

@@ -4,13 +4,13 @@ import type { Deadline } from '../support/deadline.js';
 import type { Hold } from './hold.js';
 
 /**
- * Warns when an acquire outside of every lock context has waited for a second for a hold of its own process that no
- * live context owns, once for each such hold. If one flow of code has called
- * both, it waits for itself without end. Outside of contexts nobody can know whether it has.
+ * Warns when an acquire outside of every lock context has waited for one second for a hold of its own process that no
+ * live context owns; once for each such hold. If one flow of code called both, it waits for itself without end. Outside
+ * of contexts the library cannot know whether one flow did.
  */
 export class OutsideWaits {
   readonly #client: LockClient;
-  /** The locks that are waited for, and when to look again: the earliest first. */
+  /** The locks for which acquires wait, and when to look again: the earliest first. */
   readonly #suspicions = new Map<ContendedLock, Suspicion>();
   readonly #calls: ReadonlyMap<Deadline, Call>;
   readonly #warnedOf = new WeakSet<Hold>();
@@ -18,7 +18,7 @@ export class OutsideWaits {
   #warningsSince = -Infinity;
   #warnings = 0;
 
-  /** @param calls the acquires under way, if the client has `debug` */
+  /** @param calls the acquires in progress, if the client has `debug` */
   constructor(client: LockClient, calls: ReadonlyMap<Deadline, Call>) {
     this.#client = client;
     this.#calls = calls;
@@ -28,8 +28,8 @@ export class OutsideWaits {
   }
 
   /**
-   * An acquire outside of every lock context is under way. To be called when it begins, and when another one of the
-   * same lock has ended.
+   * Notes that an acquire outside of every lock context is in progress. Must be called when it begins, and when another
+   * acquire of the same lock has ended.
    */
   look(lock: ContendedLock): void {
     if (this.#suspicions.has(lock) || this.#client.isClosing) return;
@@ -38,8 +38,8 @@ export class OutsideWaits {
   }
 
   #suspect(lock: ContendedLock, hold: Hold): void {
-    this.#suspicions.set(lock, { hold, lookAt: this.#client.clock.now() + patienceMs });
-    this.#cancelLook ??= this.#client.clock.after(patienceMs, () => this.#lookAgain());
+    this.#suspicions.set(lock, { hold, lookAt: this.#client.clock.now() + suspectAfterMs });
+    this.#cancelLook ??= this.#client.clock.after(suspectAfterMs, () => this.#lookAgain());
   }
 
   #lookAgain(): void {
@@ -67,7 +67,7 @@ export class OutsideWaits {
     if (this.#warnings > mostWarnings) return;
     this.#client.warn(
       `An acquire() of the lock ${path} has waited for a second for a hold of this process. Both were called outside of every lock context, where ` +
-        'each acquire() is an owner of its own: if one flow of code has called both, it waits for itself without end. Release the first hold, or use withLock or lockContext.run, inside of which ' +
+        'each acquire() is an owner of its own: if one flow of code called both, it waits for itself without end. Release the first hold, or use withLock or lockContext.run, inside of which ' +
         `acquire() re-enters. ${this.#places(path, hold)}`,
       undefined,
     );
@@ -87,33 +87,33 @@ export class OutsideWaits {
   }
 }
 
-/** A lock that acquires outside of every lock context may wait for. */
+/** A lock for which acquires outside of every lock context may wait. */
 interface ContendedLock {
   readonly path: string;
-  /** How many such acquires are under way. */
+  /** How many such acquires are in progress. */
   readonly outsiders: number;
-  /** The hold of this process that they may wait for without end. */
+  /** The hold of this process for which they may wait without end. */
   readonly blockingOutsiders: Hold | undefined;
 }
 
 interface Suspicion {
-  /** What was held when the wait was noticed. */
+  /** The hold that existed when the wait was noticed. */
   readonly hold: Hold;
   /** Monotonic milliseconds. */
   readonly lookAt: number;
 }
 
-/** An acquire, and where it was called. */
+/** An acquire, and the place where it was called. */
 export interface Call {
   readonly path: string;
-  /** Outside of every lock context. */
+  /** True for a call outside of every lock context. */
   readonly isOutside: boolean;
   readonly place: string;
 }
 
-const patienceMs = 1_000;
+const suspectAfterMs = 1_000;
 
-/** A service whose jobs are long, and whose owners are no contexts, would fill its log. */
+/** A limit, because a service with long jobs and without contexts would otherwise fill its log. */
 const mostWarnings = 10;
 
 const limitedForMs = 60_000;

@@ -3,19 +3,18 @@ import type { AcquireOptions } from './acquire-options.js';
 import type { Hold } from './hold.js';
 import { InterProcessMutex } from './inter-process-mutex.js';
 
-/** What a {@link LockClient} does with a path, without an object for its lock. */
+/** The methods of a {@link LockClient} that take a path instead of a lock object. */
 export interface PathLocks {
   /**
-   * Runs `job` while holding the lock on `path`: the same as `new InterProcessMutex(client, path).withLock(job,
-   * options)`, with which it shares the lock. Inside of `job`, all that acquires this
-   * path by this client re-enters.
+   * Runs `job` while holding the lock on `path`. It is the same as `new InterProcessMutex(client, path).withLock(job,
+   * options)`, and shares the lock with it. Inside `job`, every acquire of this path by this client re-enters.
    *
    * @param path the lock's znode, below the client's chroot; it is created when it is first needed
    * @returns what `job` returned
-   * @throws as {@link InterProcessMutex.withLock}; InvalidPathError for a path that ZooKeeper does not take
+   * @throws as {@link InterProcessMutex.withLock}; InvalidPathError for a path that ZooKeeper does not accept
    * @example
-   * const total = await client.withLock('/locks/orders/42', async (hold) => ship(42, hold.fencingToken), { timeoutMs:
-   * 10_000 });
+   * const options = { timeoutMs: 10_000 };
+   * const total = await client.withLock('/locks/orders/42', async (hold) => ship(42, hold.fencingToken), options);
    */
   withLock<T>(path: string, job: (hold: Hold) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T>;
 }
@@ -25,8 +24,8 @@ declare module '../client/lock-client.js' {
   interface LockClient extends PathLocks {}
 }
 
-// Put here, because the room of the client knows no locks. package.json names this module among its `sideEffects`: a
-// bundler must not leave it out.
+// The method is added here because `src/client` knows no locks. package.json lists this module in `sideEffects`, so
+// that bundlers keep it.
 LockClient.prototype.withLock = async function withLock(path, job, options) {
   return new InterProcessMutex(this, path).withLock(job, options);
 };

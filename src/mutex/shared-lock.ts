@@ -6,14 +6,14 @@ import type { Hold, HoldKeeper } from './hold.js';
 import type { LockRules } from './lock-rules.js';
 import { OutsideWaits, type Call } from './outside-waits.js';
 
-/** The locks that the mutex objects of one client use at the moment, by their keys. */
+/** The locks that the mutex objects of one client use now, by their keys. */
 export class SharedLocks {
-  /** The acquires under way, if the client has `debug`. */
+  /** The acquires in progress, if the client has `debug`. */
   readonly calls = new Map<Deadline, Call>();
   readonly outsideWaits: OutsideWaits;
   readonly #number = (count += 1);
   readonly #inUse = new Map<string, SharedLock>();
-  /** The holds that were lost and not released yet, the oldest first. */
+  /** The holds that were lost and are not yet released, the oldest first. */
   readonly #lost = new Map<Hold, SharedLock>();
 
   constructor(client: LockClient) {
@@ -21,8 +21,8 @@ export class SharedLocks {
   }
 
   /**
-   * One text for all objects that are the same lock. A lock context knows locks of several clients, so it names the
-   * client, too.
+   * Returns the same key for all objects of one lock. The key contains the number of the client, because a lock context
+   * may hold locks of several clients.
    */
   keyOf(kind: string, path: string): string {
     return `${this.#number} ${kind} ${path}`;
@@ -32,39 +32,41 @@ export class SharedLocks {
     return this.#inUse.get(key);
   }
 
-  /** How many there are. */
+  /** How many locks are in use. */
   get size(): number {
     return this.#inUse.size;
   }
 
-  /** The lock is used from now on. */
+  /** Adds a lock that is used from now on. */
   add(lock: SharedLock): void {
     this.#inUse.set(lock.key, lock);
   }
 
-  /** Nothing uses the lock any more. */
+  /** Removes a lock that is not used any more. */
   delete(lock: SharedLock): void {
     if (this.#inUse.get(lock.key) === lock) this.#inUse.delete(lock.key);
   }
 
-  /** Applications that rely on `leaseMs` may never release a lost hold, so only so many are remembered. */
+  /**
+   * Keeps a lost hold until its release. Only a limited number is kept, because applications that rely on `leaseMs` may
+   * never release a lost hold.
+   */
   remember(lost: Hold, lock: SharedLock): void {
     this.#lost.set(lost, lock);
     const [oldest] = this.#lost;
     if (this.#lost.size > mostLost && oldest) oldest[1].delete(oldest[0]);
   }
 
-  /** The hold was released. */
+  /** Forgets a hold that was released. */
   forget(hold: Hold): void {
     this.#lost.delete(hold);
   }
 }
 
 /**
- * What all mutex objects of one client, path and kind share. They are one lock, because an HTTP service creates an
- * object for each request, and an inner function of the request must re-enter.
- * It exists while it is used: by a call that waits, a hold that was not released, or a sticky lock that keeps its
- * znode.
+ * The state that all mutex objects of one client, path and kind share. They are one lock, because an HTTP service
+ * creates an object for each request, and an inner function of the request must re-enter. The state exists while it is
+ * used: by a waiting call, by a hold that was not released, or by a sticky lock that keeps its znode.
  */
 export class SharedLock {
   readonly path: string;
@@ -72,13 +74,13 @@ export class SharedLock {
   readonly rules: LockRules;
   /** The keys of the locks whose holders keep its waiters out. */
   readonly excludedBy: readonly string[];
-  /** If the objects are sticky: it keeps one znode for all of them. */
+  /** For sticky objects: the lock that keeps one znode for all of them. */
   sticky: StickyLock | undefined;
   readonly #locks: SharedLocks;
-  /** Not released yet, the oldest first. */
+  /** The holds that are not yet released, the oldest first. */
   readonly #holds = new Set<Hold>();
   #uses = 0;
-  /** How many acquires outside of every lock context are under way. */
+  /** How many acquires outside of every lock context are in progress. */
   outsiders = 0;
 
   constructor(
@@ -92,7 +94,7 @@ export class SharedLock {
     this.excludedBy = excludedBy;
   }
 
-  /** It is used until `leave` was called as often. */
+  /** Marks the lock as used, until `leave` was called as often. */
   use(): void {
     if (this.#isUnused) this.#locks.add(this);
     this.#uses += 1;
@@ -103,7 +105,7 @@ export class SharedLock {
     if (this.#isUnused) this.#locks.delete(this);
   }
 
-  /** Not without a `use`. */
+  /** Must be called between `use` and `leave`. */
   add(hold: Hold): void {
     this.#holds.add(hold);
     hold.context?.add(this.key, hold);
@@ -115,9 +117,7 @@ export class SharedLock {
     if (this.#isUnused) this.#locks.delete(this);
   }
 
-  /**
-   * A hold that was lost is kept until it is released, so that a late `release()` settles it, and not its successor.
-   */
+  /** Keeps a lost hold until its release, so that a late `release()` ends this hold and not a newer one. */
   lost(hold: Hold): void {
     if (this.#holds.has(hold)) this.#locks.remember(hold, this);
   }
@@ -137,14 +137,14 @@ export class SharedLock {
   }
 
   /**
-   * False where no hold of this process can keep its waiters out. Quick for a lock that nobody holds when it is
-   * acquired, as most are.
+   * False if no hold of this process can block the waiters of this lock. Fast for a lock that is free when it is
+   * acquired, as most locks are.
    */
   get mayBlock(): boolean {
     return this.#holds.size > 0 || this.excludedBy.length > 1 || this.excludedBy[0] !== this.key;
   }
 
-  /** The oldest hold of this process that no live context owns, and that keeps waiters out. */
+  /** The oldest hold of this process that blocks the waiters and that no live context owns. */
   get blockingOutsiders(): Hold | undefined {
     for (const key of this.excludedBy) {
       for (const hold of this.#locks.get(key)?.holds ?? []) if (hold.isOpen && !hold.context?.isLive) return hold;
@@ -152,7 +152,7 @@ export class SharedLock {
     return undefined;
   }
 
-  /** Each object that holds by this grant is asked once, by the first of its holds. */
+  /** Asks each object with a hold of this grant once, by its first hold. */
   askToRelease(grant: Grant): void {
     const asked = new Set<HoldKeeper>();
     for (const hold of [...this.#holds]) {
@@ -167,7 +167,7 @@ export class SharedLock {
   }
 }
 
-/** How many holds of a client are remembered that were lost and never released. */
+/** How many lost and unreleased holds of one client are kept. */
 const mostLost = 1_000;
 
 let count = 0;

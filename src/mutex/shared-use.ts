@@ -7,7 +7,9 @@ import { currentContext, type LockContext } from './lock-context.js';
 import { agree, describeRules, type LockRules } from './lock-rules.js';
 import { SharedLock, SharedLocks } from './shared-lock.js';
 
-/** How one mutex object uses the lock that it shares with the other objects of its client, path and kind. */
+/**
+ * The use that one mutex object makes of the lock that it shares with the other objects of its client, path and kind.
+ */
 export class SharedUse {
   readonly #client: LockClient;
   readonly #path: string;
@@ -18,7 +20,7 @@ export class SharedUse {
   readonly #pairKey: string | undefined;
   /** The keys of the locks whose holders keep this one's waiters out. */
   readonly #excludedBy: readonly string[];
-  /** The lock as this object has used it last. While it is used, it is the one that all objects find. */
+  /** The lock that this object used last. While it is in use, all objects find the same one. */
   #shared: SharedLock | undefined;
 
   constructor(client: LockClient, path: string, role: MutexRole, rules: LockRules) {
@@ -28,14 +30,14 @@ export class SharedUse {
     this.#locks = client.companions.of(SharedLocks);
     this.#key = this.#locks.keyOf(role, path);
     this.#pairKey = role === 'mutex' ? undefined : this.#locks.keyOf(role === 'read' ? 'write' : 'read', path);
-    // Readers hold together.
+    // Readers do not exclude each other.
     this.#excludedBy = [role === 'read' ? undefined : this.#key, this.#pairKey].filter((key) => key !== undefined);
   }
 
   /**
-   * The lock, which this object uses from now on.
+   * Returns the lock, which this object uses from now on.
    *
-   * @throws RangeError where another object of this client uses the path with other options
+   * @throws RangeError if another object of this client uses the path with other options
    */
   get shared(): SharedLock {
     const inUse = this.#locks.get(this.#key);
@@ -51,14 +53,14 @@ export class SharedUse {
     return inUse;
   }
 
-  /** The lock for an acquire. @throws as `shared`, of the other lock of a pair, too */
+  /** Returns the lock for an acquire. @throws like `shared`, also because of the other lock of a pair */
   toAcquire(): SharedLock {
     const pair = this.#pairKey === undefined ? undefined : this.#locks.get(this.#pairKey);
     if (pair) this.#agreeWith(pair);
     return this.shared;
   }
 
-  /** An acquire begins. To be called in the same step as the application's call. */
+  /** Notes the beginning of an acquire. Must be called in the same step as the application's call. */
   begin(shared: SharedLock, context: LockContext | undefined, deadline: Deadline): void {
     shared.use();
     if (this.#client.options.debug)
@@ -68,7 +70,7 @@ export class SharedUse {
     if (shared.mayBlock) this.#locks.outsideWaits.look(shared);
   }
 
-  /** It has come to an end, whatever that is. */
+  /** Notes the end of an acquire, with whatever outcome. */
   end(context: LockContext | undefined, deadline: Deadline): void {
     const shared = this.#shared;
     if (this.#client.options.debug) this.#locks.calls.delete(deadline);
@@ -78,7 +80,7 @@ export class SharedUse {
     shared.leave();
   }
 
-  /** Where an acquire was called, if the client has `debug`. */
+  /** The place where an acquire was called, if the client has `debug`. */
   calledAt(deadline: Deadline): string | undefined {
     return this.#client.options.debug ? this.#locks.calls.get(deadline)?.place : undefined;
   }
@@ -96,26 +98,26 @@ export class SharedUse {
     hold.context?.delete(this.#key, hold);
   }
 
-  /** Somebody asks for what is held by this grant. */
+  /** Asks the objects with a hold of this grant to release it. */
   askToRelease(grant: Grant): void {
     this.#shared?.askToRelease(grant);
   }
 
-  /** What the owner that a context belongs to would re-enter. */
+  /** The hold that the owner of `context` would re-enter. */
   heldBy(context: LockContext | undefined): Hold | undefined {
     return heldBy(context, this.#key);
   }
 
-  /** The same of the other lock of a pair. */
+  /** The same for the other lock of a pair. */
   heldByPair(context: LockContext | undefined): Hold | undefined {
     return this.#pairKey === undefined ? undefined : heldBy(context, this.#pairKey);
   }
 
-  /** The first acquire of the context's owner that is under way. */
+  /** The first acquire of the context's owner that is still in progress. */
   pendingOf(context: LockContext | undefined): Promise<unknown> | undefined {
     if (context === undefined) return undefined;
     for (const owner of context.owners()) {
-      // The owner's other lock of a pair, too: a reader who overtook its own writer would wait for itself.
+      // Checks the other lock of the pair too, because a reader that overtook its own writer would wait for itself.
       const pending =
         owner.pendingOf(this.#key) ?? (this.#pairKey === undefined ? undefined : owner.pendingOf(this.#pairKey));
       if (pending) return pending;
@@ -123,15 +125,15 @@ export class SharedUse {
     return undefined;
   }
 
-  /** Others of the context's owner wait for `acquiring` meanwhile. */
+  /** Other acquires of the context's owner wait for `acquiring`. */
   first<T>(context: LockContext, acquiring: Promise<T>): Promise<T> {
     return context.first(this.#key, acquiring);
   }
 
   /**
-   * What a release that names no hold would settle: the latest hold of the caller's context. Outside of every context
-   * it is the oldest one that no live context owns, of this object if it has
-   * one. Lost ones count: a late release must not end the hold of a successor.
+   * The hold that a release without a name ends: the latest hold of the caller's context. Outside of every context it
+   * is the oldest hold that no live context owns, preferably of this object. Lost holds count, because a late release
+   * must not end a newer hold.
    */
   releasable(object: HoldKeeper): Hold | undefined {
     const context = currentContext();
@@ -143,7 +145,7 @@ export class SharedUse {
     return unowned.find((hold) => hold.keeper === object) ?? unowned[0];
   }
 
-  /** All that such releases would settle, one after another. */
+  /** All holds that such releases would end, one after another. */
   get allReleasable(): Hold[] {
     const context = currentContext();
     return context ? this.#holdsOf(context).flat() : (this.#inUse?.unowned ?? []);
@@ -158,23 +160,23 @@ export class SharedUse {
     return held !== undefined && this.#isSame(held) && held.isValid;
   }
 
-  /** All that were not released, the oldest first. */
+  /** All holds that were not released, the oldest first. */
   get holds(): Hold[] {
     return [...(this.#inUse?.holds ?? [])];
   }
 
-  /** The lock, if this object or another one of its kind uses it. */
+  /** The lock, if this object or another object with the same options uses it. */
   get #inUse(): SharedLock | undefined {
     const inUse = this.#locks.get(this.#key);
     return inUse && agree(inUse.rules, this.#rules) ? inUse : undefined;
   }
 
-  /** The caller's holds, by owner, the innermost first. */
+  /** The caller's holds, grouped by owner, the innermost owner first. */
   #holdsOf(context: LockContext): Hold[][] {
     return [...context.owners()].map((owner) => owner.holdsOf(this.#key).filter((hold) => this.#isSame(hold)));
   }
 
-  /** Whether it is of this kind: an object with other options may hold the path, too. */
+  /** True for a hold with the options of this object. An object with other options may hold the path, too. */
   #isSame({ keeper }: Hold): boolean {
     return keeper.lock.rules !== undefined && agree(keeper.lock.rules, this.#rules);
   }
@@ -182,12 +184,12 @@ export class SharedUse {
   #agreeWith({ rules }: SharedLock): void {
     if (agree(rules, this.#rules)) return;
     throw new RangeError(
-      `Expected the options of the lock ${this.#path} to be ${describeRules(rules)}, as another object of this client uses it, got ${describeRules(this.#rules)}: on one path they are one lock`,
+      `Expected the options of the lock ${this.#path} to be ${describeRules(rules)}, as another object of this client uses it, got ${describeRules(this.#rules)}. Objects of one path are one lock: give them the same options`,
     );
   }
 }
 
-/** A lock of its own, or one of the two of an InterProcessReadWriteLock. */
+/** A plain mutex, or one of the two locks of an InterProcessReadWriteLock. */
 export type MutexRole = 'mutex' | 'read' | 'write';
 
 function heldBy(context: LockContext | undefined, key: string): Hold | undefined {

@@ -2,9 +2,9 @@ import { NotOwnedError, type LockLostError } from '../internals/lock-errors.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
 
 /**
- * Runs `job`, and releases `hold` when it settles, whatever happens. A job that fulfils after the hold was lost rejects
- * all the same. One whose lease ends is not
- * waited for; until it settles, its lock context knows that its hold is lost.
+ * Runs `job`, and releases `hold` when it settles, whatever the outcome. If the hold was lost, the promise rejects even
+ * though the job fulfilled. A job whose lease ends is not waited for; until it settles, its lock context knows that its
+ * hold is lost.
  */
 export function withHold<T>(hold: Releasable, path: string, job: () => T | PromiseLike<T>): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -13,21 +13,21 @@ export function withHold<T>(hold: Releasable, path: string, job: () => T | Promi
   });
 }
 
-/** What a job runs under, and what is released when it settles. */
+/** The hold under which a job runs, and which is released when the job settles. */
 interface Releasable {
   release(): Promise<ReleaseOutcome>;
   readonly loss: LockLostError | undefined;
-  /** At most one listens. */
+  /** Accepts one listener at most. */
   onExpired(listener: (error: LockLostError) => void): void;
 }
 
-/** As `withHold`, and waits for a job whose lease ends, too. */
+/** Like `withHold`, but also waits for a job whose lease ends. */
 export async function untilReleased<T>(hold: Releasable, path: string, job: () => T | PromiseLike<T>): Promise<T> {
   let result: T;
   try {
     result = await job();
   } catch (error) {
-    // A release that fails, too, must not hide the error of the job.
+    // If the release fails too, its error must not hide the error of the job.
     await hold.release().catch(() => undefined);
     throw error;
   }
@@ -38,7 +38,7 @@ export async function untilReleased<T>(hold: Releasable, path: string, job: () =
 
 function refuseOutliving(result: unknown): void {
   if (typeof result !== 'object' || result === null) return;
-  // `in` first: there are objects that throw when they are asked for a property that they do not have.
+  // `in` comes first, because some objects throw when code reads a property that they do not have.
   const isStream = 'pipe' in result && typeof result.pipe === 'function';
   const isIterator = 'next' in result && typeof result.next === 'function';
   if (isStream || isIterator || Symbol.asyncIterator in result) {

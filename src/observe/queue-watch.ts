@@ -11,18 +11,18 @@ import { readParticipant, type Participant } from '../internals/participants.js'
 import { WeightedKind } from '../weighted/weighted-kind.js';
 import type { Deadline } from '../support/deadline.js';
 
-/** Looks at a lock's queue, and hears when there is a reason to look again: one watch, whatever happens meanwhile. */
+/** Reads a lock's queue, and learns when to read it again. It keeps one watch, whatever happens meanwhile. */
 export class QueueWatch {
   readonly #client: LockClient;
   readonly #path: string;
   readonly #deadline: Deadline;
   readonly #ordered: OrderedQueue;
   readonly #weightedKind: WeightedKind;
-  /** Who was there at the last look: what a znode says is asked for once, of the holder at each look. */
+  /** The participants of the last look. The data of a znode are read once; those of the holder at each look. */
   #known = new Map<string, Participant>();
   #session: Session | undefined;
   #stopListening: () => void = nothing;
-  #hasNews = true;
+  #hasChanged = true;
   #wake: () => void = nothing;
 
   constructor(client: LockClient, path: string, deadline: Deadline) {
@@ -33,19 +33,19 @@ export class QueueWatch {
     this.#weightedKind = new WeightedKind(lightest, 1, path);
   }
 
-  /** Waits for news since the last look, and looks: the queue as it is then, in order. */
+  /** Waits for a change since the last look. Resolves with the queue at that time, in order. */
   async look(): Promise<Participant[]> {
-    if (!this.#hasNews) {
+    if (!this.#hasChanged) {
       await this.#deadline.wait<undefined>((wake) => {
         this.#wake = () => wake(undefined);
         return () => (this.#wake = nothing);
       });
     }
-    // Asked again where an answer was lost: the next connection watches again, but tells nothing of what happened
+    // Asked again if an answer was lost: the next connection sets the watch again, but reports nothing that happened
     // before the last answer.
     const question = async (session: Session): Promise<Participant[]> => {
-      // Taken back first: what fires from here on is news.
-      this.#hasNews = false;
+      // Reset first: an event from here on is a new change.
+      this.#hasChanged = false;
       return this.#read(session, await this.#namesOf(session));
     };
     return this.#client
@@ -65,12 +65,15 @@ export class QueueWatch {
       const names = await session.watch(this.#path, 'children', this.#fired);
       if (names) return names;
       this.#deadline.check();
-      // What is not there has no children to watch: its creation is waited for.
+      // A znode that does not exist has no children to watch, so its creation is awaited.
       if ((await session.watch(this.#path, 'creation', this.#fired)) === undefined) return [];
     }
   }
 
-  /** A session that ends takes its watches along; the next one may be with a server that lags behind. */
+  /**
+   * Follows the client's session. The watches of a session end with it; the next session may be with a server that lags
+   * behind.
+   */
   #follow(session: Session): void {
     if (this.#session === session) return;
     this.#leave();
@@ -108,7 +111,10 @@ export class QueueWatch {
     return readParticipant(this.#client, session, this.#path, name, kind.describe(name));
   }
 
-  /** Of a lock with weights, whose order changes with who holds it: that is in the data of its own znode. */
+  /**
+   * The participants of a lock with weights. Their order depends on the holder, and the lock's znode names it in its
+   * data.
+   */
   async #weighted(session: Session, names: readonly string[]): Promise<string[]> {
     const children = names.map((name) => weightedChild(name)).filter((child) => child !== undefined);
     if (children.length === 0) return [];
@@ -118,11 +124,11 @@ export class QueueWatch {
   }
 
   readonly #fired = (): void => {
-    this.#hasNews = true;
+    this.#hasChanged = true;
     this.#wake();
   };
 }
 
 function nothing(): void {
-  // Nobody waits.
+  // Nothing waits.
 }

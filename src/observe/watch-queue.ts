@@ -6,17 +6,16 @@ import { lockDeadline } from '../internals/lock-deadline.js';
 import { QueueWatch } from './queue-watch.js';
 
 /**
- * The queue of a lock as it is now, and again after every change, whoever makes it: of an {@link InterProcessMutex}, of
- * Java's Curator, of go-zookeeper and kazoo.
- * It asks nothing as long as nothing changes, by one watch on the lock's znode. While the loop's body runs, changes are
- * gathered: it gets the newest
- * queue, not all of them. It goes on across lost connections and sessions, and needs no lock to be there.
+ * Yields the queue of a lock, and yields it again after every change by any client: of an {@link InterProcessMutex}, of
+ * Java's Curator, of go-zookeeper and kazoo. It keeps one watch on the lock's znode, and sends nothing while nothing
+ * changes. Changes that happen while the loop's body runs are combined: the loop gets the newest queue, not each one.
+ * It goes on across lost connections and sessions, and the lock's znode need not exist.
  *
- * What a waiter writes into its znode later on is shown when the queue changes and it has become the first.
+ * Data that a waiter writes into its znode later are shown when the queue changes and that waiter has become the first.
  *
- * @returns ends when `signal` aborts or the client is closed, and leaves no watch behind
- * @throws InvalidPathError for a path that ZooKeeper does not take
- * @throws ClientClosedError when the client is closed before
+ * @returns a generator that ends when `signal` aborts or the client is closed, and leaves no watch behind
+ * @throws InvalidPathError for a path that ZooKeeper does not accept
+ * @throws ClientClosedError when the client was closed before the call
  * @throws RequestFailedError from the loop when ZooKeeper refuses
  * @throws TypeError for a bad option
  * @example
@@ -37,17 +36,17 @@ export function watchQueue(
   return queues(client, checkedPath, signal);
 }
 
-/** Who holds a lock, and who waits for it. */
+/** The holder of a lock, and its waiters. */
 export interface LockQueue {
-  /** The first; undefined when nobody is there. */
+  /** The first participant; undefined when there is none. */
   readonly holder: Participant | undefined;
-  /** The others, who is next first. */
+  /** The other participants, the next one first. */
   readonly waiters: readonly Participant[];
 }
 
 /** Options of {@link watchQueue}. */
 export interface WatchQueueOptions {
-  /** Ends the loop, as the end of the client does. */
+  /** Ends the loop. The loop also ends when the client is closed. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -57,10 +56,10 @@ async function* queues(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<LockQueue, void, undefined> {
   const deadline = lockDeadline(client, path, { signal });
-  // A signal that cannot be listened to would look like one that has aborted.
+  // Throws for a signal that accepts no listener, which would otherwise look like one that has aborted.
   if (!signal?.aborted && !client.isClosing) deadline.check();
   const watch = new QueueWatch(client, path, deadline);
-  // Also while the body of the loop runs: it may take long.
+  // This closes the watch also while the body of the loop runs, which may take long.
   deadline.onEnd(() => watch.close());
   try {
     let last: string | undefined;

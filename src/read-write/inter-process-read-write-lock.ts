@@ -8,22 +8,19 @@ import { InterProcessMutex } from '../mutex/inter-process-mutex.js';
 import type { InterProcessMutexOptions } from '../mutex/mutex-options.js';
 
 /**
- * Readers together, writers alone, in one queue with Apache Curator's InterProcessReadWriteLock on the same path. Both
- * locks are fair: who asks first is
- * served first, and a reader that comes behind a waiting writer waits for it.
+ * A lock that several readers hold together, or one writer alone. It uses the znode format of Apache Curator's
+ * InterProcessReadWriteLock, so Java and Node.js clients of the same path share one lock and one queue. Both locks are
+ * fair: they are granted in the order of the requests, and a reader that comes after a waiting writer waits for it.
  *
  * - **Downgrade**: in the lock context that holds the write lock, the read lock is granted at once. It stays when the
- *   write lock is released, and no
- *   writer gets in between.
- * - **No upgrade**: who holds the read lock is never granted the write lock. Without a timeout and a signal, that is a
- *   DeadlockError at once.
- * - Both locks are re-entrant in their context, each on its own. Outside of every context each acquire is an owner of
- *   its own: neither a downgrade nor
- *   an upgrade is recognised there.
+ *   write lock is released, and no writer is granted in between.
+ * - **No upgrade**: an owner that holds the read lock is never granted the write lock. Without a timeout and a signal,
+ *   the acquire rejects with DeadlockError at once.
+ * - Both locks are re-entrant in their context, each for itself. Outside of every context each acquire is an owner of
+ *   its own, so neither a downgrade nor an upgrade is recognised there.
  *
- * Curator before 5.5 does not keep writers out while one of its own downgraded readers goes on (CURATOR-621), and
- * `readLock.holder()` does not find that reader: its
- * znode is like that of a reader who waits.
+ * Curator before 5.5 does not keep writers out while one of its own downgraded readers goes on (CURATOR-621).
+ * `readLock.holder()` does not find that reader, because its znode looks like that of a waiting reader.
  *
  * @example
  * const rw = new InterProcessReadWriteLock(client, '/locks/catalogue');
@@ -31,16 +28,16 @@ import type { InterProcessMutexOptions } from '../mutex/mutex-options.js';
  * await rw.writeLock.withLock(async (hold) => rewrite(hold.fencingToken), { timeoutMs: 10_000 });
  */
 export class InterProcessReadWriteLock {
-  /** Shared with other readers. Its `participants()` are the readers. */
+  /** The lock that readers share. Its `participants()` are the readers. */
   readonly readLock: InterProcessMutex;
-  /** Excludes everybody else. Its `participants()` are the writers. */
+  /** The lock that excludes every other owner. Its `participants()` are the writers. */
   readonly writeLock: InterProcessMutex;
 
   /**
    * Sends nothing.
    *
    * @param path the lock's znode, below the client's chroot; it is created when it is first needed
-   * @throws InvalidPathError for a path that ZooKeeper does not take
+   * @throws InvalidPathError for a path that ZooKeeper does not accept
    * @throws TypeError for a bad option
    * @example
    * const rw = new InterProcessReadWriteLock(client, '/locks/catalogue', { data: Buffer.from('worker 7') });
@@ -73,12 +70,12 @@ export class InterProcessReadWriteLock {
     );
   }
 
-  /** The lock's znode, as it was given. */
+  /** The lock's znode, as the application passed it. */
   get path(): string {
     return this.writeLock.path;
   }
 
-  /** What `console.log` and `JSON.stringify` show: the path, and what this process holds of both locks. */
+  /** Returns what `console.log` and `JSON.stringify` show: the path, and this process's holds of both locks. */
   toJSON(): object {
     return { path: this.path, readLock: this.readLock.toJSON(), writeLock: this.writeLock.toJSON() };
   }
@@ -91,10 +88,10 @@ export class InterProcessReadWriteLock {
 /** Options of {@link InterProcessReadWriteLock}. */
 export interface InterProcessReadWriteLockOptions {
   /**
-   * What both locks write into their znodes, for `participants()` to show. Copied. @default the host's address, as in
-   * Curator
+   * The data that both locks write into their znodes, for `participants()` to return. Copied. @default the host's
+   * address, as in Curator
    */
   readonly data?: Uint8Array | undefined;
-  /** As of a mutex. @default 'reject' */
+  /** As for a mutex. @default 'reject' */
   readonly foreignNodes?: InterProcessMutexOptions['foreignNodes'];
 }

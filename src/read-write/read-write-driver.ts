@@ -4,20 +4,23 @@ import { compareKeys, placeOf, sortKey } from '../driver/names.js';
 const readName = '__READ__';
 const writeName = '__WRIT__';
 
-/** Readers and writers stand in one queue, in the order of what stands behind either name. The names are Curator's. */
+/**
+ * The common part of both drivers. Readers and writers share one queue, sorted by the sequence number after either
+ * name. The names are Curator's.
+ */
 abstract class QueueOfBoth implements LockDriver {
   abstract readonly lockName: string;
   readonly lockNames = [readName, writeName];
   /**
-   * A writer that goes over to reading inserts a znode beside its own, in front of all that wait: who was second may
-   * not be the next.
+   * False, because a downgrade inserts a znode at the place of its writer, before all waiters. So the second
+   * participant may not be the next holder.
    */
   readonly appendOnly = false;
 
   /**
-   * By the key alone, as Curator does: who was first is for the server's numbers to say. Two may have the same one, the
-   * writer that goes over to
-   * reading and its reader; then the writer is first, so that the order is the same however the server lists them.
+   * Sorts by the key alone, as Curator does: the server's numbers decide which participant came first. A downgrading
+   * writer and its reader have the same key; then the writer is first, so that the order does not depend on the order
+   * in which the server lists them.
    */
   sort(children: readonly string[]): string[] {
     return children
@@ -30,7 +33,8 @@ abstract class QueueOfBoth implements LockDriver {
 }
 
 /**
- * A writer holds if and only if nobody stands before it; else it waits for the one right before it, whoever that is.
+ * A writer holds the lock if and only if no participant is before it. Otherwise it waits for the participant right
+ * before it, reader or writer.
  */
 class WriteDriver extends QueueOfBoth {
   readonly lockName = writeName;
@@ -42,10 +46,9 @@ class WriteDriver extends QueueOfBoth {
 }
 
 /**
- * A reader holds if and only if no writer stands before it; else it waits for the first of them, as in Curator. How
- * many readers there are does not
- * matter. A writer with the reader's own key is not before it: the reader is that writer's downgrade, and both hold
- * together.
+ * A reader holds the lock if and only if no writer is before it. Otherwise it waits for the first of those writers, as
+ * in Curator. The number of readers does not matter. A writer with the reader's own key is not before it: the reader is
+ * that writer's downgrade, and both hold together.
  */
 class ReadDriver extends QueueOfBoth {
   readonly lockName = readName;
@@ -57,9 +60,9 @@ class ReadDriver extends QueueOfBoth {
   }
 }
 
-/** Of every write lock: it has no state. */
+/** The driver of every write lock; it has no state. */
 export const writeDriver: LockDriver = new WriteDriver();
-/** Of every read lock: it has no state. */
+/** The driver of every read lock; it has no state. */
 export const readDriver: LockDriver = new ReadDriver();
 
 function isWriter(name: string): boolean {

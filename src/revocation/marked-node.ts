@@ -9,7 +9,10 @@ import type { Deadline } from '../support/deadline.js';
 import { RecentData } from '../internals/recent-data.js';
 import { shownData } from '../internals/shown-data.js';
 
-/** A participant's znode, whoever created it, that is asked for or taken by a mark in its data. */
+/**
+ * The znode of a participant of any client, into whose data a mark is written. The mark asks the participant to
+ * release, or takes the lock from it.
+ */
 export class MarkedNode {
   readonly #client: LockClient;
   readonly #path: string;
@@ -22,12 +25,11 @@ export class MarkedNode {
   }
 
   /**
-   * Writes the mark; not into what is no participant, because whoever has taken the wrong path must not overwrite what
-   * is there. The client
-   * remembers what the mark erases.
+   * Writes the mark, but only into the znode of a participant, because a wrong path must not overwrite other data. The
+   * client remembers the data that the mark replaces.
    *
-   * @throws RequestFailedError when it is not there, or ZooKeeper refuses
-   * @throws InvalidPathError when no session owns it
+   * @throws RequestFailedError when the znode does not exist, or ZooKeeper refuses
+   * @throws InvalidPathError when no session owns the znode
    */
   async mark(deadline: Deadline): Promise<void> {
     const { ephemeralOwner } = await this.#look(deadline).catch(this.#refused);
@@ -39,16 +41,16 @@ export class MarkedNode {
     await this.#write(deadline);
   }
 
-  /** Resolves when it is gone. Writes the mark again where something else has taken its place. */
+  /** Resolves when the znode is deleted. Writes the mark again if other data have replaced it. */
   async untilGone(deadline: Deadline): Promise<void> {
     for (;;) {
-      const news = await this.#news(deadline).catch(this.#refused);
-      if (news === 'gone') return;
-      if (news === 'overwritten') await this.#write(deadline);
+      const change = await this.#nextChange(deadline).catch(this.#refused);
+      if (change === 'gone') return;
+      if (change === 'overwritten') await this.#write(deadline);
     }
   }
 
-  /** Resolves when it is gone. */
+  /** Deletes the znode. Resolves when it does not exist any more. */
   async delete(deadline: Deadline): Promise<void> {
     await this.#client.ask(remove(this.#path), deadline).catch(whenNoNode(undefined)).catch(this.#refused);
   }
@@ -60,17 +62,17 @@ export class MarkedNode {
         return session.request(getData(this.#path, false)).then(({ value }) => value);
       }, deadline);
       shownData(this.#client, this.#client.session, { path: this.#path, ...read });
-      // Asked for in advance: from here on it is one of those that are kept.
+      // Recalled at once, so that these data are among the data that are kept.
       this.#client.companions.of(RecentData).recall(this.#path, read.stat.czxid);
       return read.stat;
     } catch (error) {
       if (!isZooKeeperError(error, 'NO_AUTH')) throw error;
-      // Who may write and not read can ask all the same.
+      // A client that may write the znode but not read it can still ask.
       return this.#client.ask(exists(this.#path), deadline);
     }
   }
 
-  /** Who let go meanwhile needs no mark. */
+  /** Writes the mark. A participant that released meanwhile needs none. */
   async #write(deadline: Deadline): Promise<void> {
     await this.#client
       .ask(setData(this.#path, dataOf(this.#mark)), deadline)
@@ -78,7 +80,7 @@ export class MarkedNode {
       .catch(this.#refused);
   }
 
-  async #news(deadline: Deadline): Promise<'gone' | 'overwritten' | 'look'> {
+  async #nextChange(deadline: Deadline): Promise<'gone' | 'overwritten' | 'look'> {
     const session = await this.#client.whenConnected(deadline);
     return deadline.wait((wake, fail) => {
       const stopWatching = watchZnode(session, this.#path, 'data', {
@@ -98,7 +100,7 @@ export class MarkedNode {
 
   readonly #refused = (error: unknown): never => {
     if (!(error instanceof ZooKeeperError)) throw error;
-    const why = error.is('NO_NODE') ? ', because it is not there' : '';
+    const why = error.is('NO_NODE') ? ', because it does not exist' : '';
     throw requestFailed(
       this.#client,
       `${this.#path} cannot be ${this.#mark === 'revoke' ? 'revoked' : 'released by force'}${why}`,

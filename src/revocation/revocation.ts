@@ -11,30 +11,30 @@ import { ask, type AskOptions } from '../mutex/ask.js';
 /** Options of {@link forceRelease}. */
 export interface ForceReleaseOptions {
   /**
-   * How long the participant has to let go, in milliseconds, connecting and marking included; then its znode is
-   * deleted. With 0 it is deleted right
-   * behind the mark: the loser may hear of it after the next grant.
+   * The time that the participant has to release, in milliseconds, connecting and marking included; afterwards its
+   * znode is deleted. With 0 the znode is deleted right after the mark is written: the participant may learn of the
+   * loss only after the next grant.
    * @default 5000
    */
   readonly timeoutMs?: number | undefined;
-  /** Ends the wait; the call rejects with its reason, and the znode is left to its owner. */
+  /** Ends the wait: the call rejects with the signal's reason, and the znode stays. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Asks a participant to let go, as Java's Revoker does: its znode's data becomes `__REVOKE__`. A holder that has called
- * `makeRevocable`, here or
- * in Java, is told; nobody has to obey, and others never hear of it. A waiter here is told when it is granted.
+ * Asks a participant to release, as Java's Revoker does: the data of its znode become `__REVOKE__`. A holder that has
+ * called `makeRevocable`, here or in Java, gets the request; it need not obey. Other holders do not notice the request.
+ * A waiter of this library gets the request when it is granted the lock.
  *
- * Resolves when the request is written, or the participant was found to have let go meanwhile.
+ * Resolves when the request is written, or when the participant has released meanwhile.
  *
  * @param participantPath the znode of a holder or a waiter, as `participants()` and `hold.path` give it
  * @throws LockTimeoutError when no server has answered within `timeoutMs`, by default the session timeout; the request
  * may have arrived
  * @throws the reason of `signal` when that aborts first
- * @throws RequestFailedError when it is not there, or ZooKeeper refuses
- * @throws InvalidPathError for a path that ZooKeeper does not take, and for a znode that no session owns
- * @throws ClientClosedError when the client is closed, before or meanwhile
+ * @throws RequestFailedError when the znode does not exist, or ZooKeeper refuses
+ * @throws InvalidPathError for a path that ZooKeeper does not accept, and for a znode that no session owns
+ * @throws ClientClosedError when the client is closed before or during the call
  * @throws TypeError or RangeError for a bad option
  * @example
  * const [holder] = await mutex.participants();
@@ -48,23 +48,22 @@ export async function revoke(client: LockClient, participantPath: string, option
 }
 
 /**
- * Takes the lock from a participant. Its znode is marked first: a holder of this library that runs finds its hold lost,
- * with reason `forced`, and its
- * signal aborted, while the znode still keeps everybody else out. When it has let go, or `timeoutMs` is over, the znode
- * is deleted, and the next one is
- * granted. A waiter of this library goes to the back of the queue.
+ * Takes the lock from a participant. First its znode is marked: a holder of this library whose process runs finds its
+ * hold lost, with reason `forced`, and its signal aborted, while the znode still excludes all others. When the
+ * participant has released, or after `timeoutMs`, the znode is deleted, and the next waiter is granted the lock. A
+ * waiter of this library goes to the back of the queue.
  *
- * Holders that do not run, and Java's, are not told: what the lock protects should check fencing tokens.
+ * A holder whose process does not run, and a holder in Java, do not notice the loss: the resource that the lock
+ * protects should check fencing tokens.
  *
  * @param participantPath the znode of a holder or a waiter, as `participants()` and `hold.path` give it
- * @returns `released` when the participant let go by itself, `deleted` when it did not
- * @throws LockTimeoutError when no server answers in time, whether the request has arrived or not; a session's timeout
- * more is waited for the answer to
- *   the delete
- * @throws RequestFailedError when it is not there, or ZooKeeper refuses
- * @throws InvalidPathError for a path that ZooKeeper does not take, and for a znode that no session owns
+ * @returns `released` when the participant released by itself, `deleted` when it did not
+ * @throws LockTimeoutError when no server answers in time, whether the request has arrived or not; the answer to the
+ * deletion is awaited for one session timeout more
+ * @throws RequestFailedError when the znode does not exist, or ZooKeeper refuses
+ * @throws InvalidPathError for a path that ZooKeeper does not accept, and for a znode that no session owns
  * @throws the reason of `signal` when that aborts first
- * @throws ClientClosedError when the client is closed, before or meanwhile
+ * @throws ClientClosedError when the client is closed before or during the call
  * @throws TypeError or RangeError for a bad option
  * @example
  * const [holder] = await mutex.participants();

@@ -5,18 +5,17 @@ import { foreignNames } from '../driver/names.js';
 import { leaseName } from './lease-driver.js';
 import { standardDriver } from '../driver/standard-driver.js';
 
-/** The two folders of a semaphore. */
+/** The two parent znodes of a semaphore. */
 export interface SemaphoreFolders {
   readonly locks: string;
   readonly leases: string;
 }
 
 /**
- * How many leases are free for an acquire that does not wait: none while anybody stands in line at `locks`, because
- * that one has asked before. One round trip,
- * which writes nothing, and misses nothing that was written before.
+ * Returns how many leases are free for an acquire that does not wait: none if any participant waits at `locks`, because
+ * it asked before. It takes one round trip, writes nothing, and misses nothing that was written before.
  *
- * @throws ForeignNodeError where a folder has children of another kind of lock
+ * @throws ForeignNodeError when one of the two has children of another kind of lock
  */
 export async function countFreeLeases(
   session: Session,
@@ -24,13 +23,13 @@ export async function countFreeLeases(
   maxLeases: () => number,
 ): Promise<number> {
   session.catchUp(leases);
-  const [inLine = [], taken = []] = await Promise.all([
+  const [waiting = [], taken = []] = await Promise.all([
     session.find(getChildren(locks)),
     session.find(getChildren(leases)),
   ]);
-  refuseForeign(locks, foreignNames(inLine, standardDriver.lockName));
+  refuseForeign(locks, foreignNames(waiting, standardDriver.lockName));
   refuseForeign(leases, foreignNames(taken, leaseName));
-  return inLine.length > 0 ? 0 : Math.max(0, maxLeases() - taken.length);
+  return waiting.length > 0 ? 0 : Math.max(0, maxLeases() - taken.length);
 }
 
 function refuseForeign(path: string, foreign: readonly string[]): void {

@@ -11,9 +11,9 @@ import { showByJson } from '../support/shown.js';
 import { Leases } from './leases.js';
 
 /**
- * A lock that belongs to nobody: it is not re-entrant, and anybody who has the object may release it. A semaphore of
- * one lease, in one queue with Apache
- * Curator's InterProcessSemaphoreMutex on the same path.
+ * A lock without an owner: it is not re-entrant, and any code that has the object may release it. It is a semaphore
+ * with one lease, in the znode format of Apache Curator's InterProcessSemaphoreMutex, so Java and Node.js clients of
+ * the same path share one lock and one queue.
  *
  * @example
  * const lock = new InterProcessSemaphoreMutex(client, '/locks/conveyor');
@@ -29,7 +29,7 @@ export class InterProcessSemaphoreMutex {
    * Sends nothing.
    *
    * @param path the lock's znode, below the client's chroot; it is created when it is first needed
-   * @throws InvalidPathError for a path that ZooKeeper does not take
+   * @throws InvalidPathError for a path that ZooKeeper does not accept
    * @example
    * const lock = new InterProcessSemaphoreMutex(client, '/locks/conveyor');
    */
@@ -40,7 +40,7 @@ export class InterProcessSemaphoreMutex {
     this.#leases = new Leases(client, this.#path, 'semaphore-mutex', { is: 'fixed', maxLeases: 1 });
   }
 
-  /** The lock's znode, as it was given. */
+  /** The lock's znode, as the application passed it. */
   get path(): string {
     return this.#path;
   }
@@ -51,7 +51,7 @@ export class InterProcessSemaphoreMutex {
   }
 
   /**
-   * Waits for the lock, also for one that the caller holds itself.
+   * Waits for the lock, even if the caller holds it itself.
    *
    * @throws as {@link InterProcessSemaphore.acquire}
    * @example
@@ -63,10 +63,10 @@ export class InterProcessSemaphoreMutex {
   }
 
   /**
-   * Like `acquire`, but undefined instead of LockTimeoutError. Without an argument it writes nothing when somebody
-   * holds the lock or waits for it.
+   * Like `acquire`, but resolves with undefined instead of rejecting with LockTimeoutError. Without an argument it
+   * writes nothing if another caller holds the lock or waits for it.
    *
-   * @param options the longest wait in milliseconds, or options; 0, the default, tries once, for as long as an answer
+   * @param options the longest wait in milliseconds, or options; 0, the default, tries once, for as long as the answer
    * takes
    * @throws as {@link InterProcessSemaphore.acquire}, except LockTimeoutError
    * @example
@@ -77,15 +77,14 @@ export class InterProcessSemaphoreMutex {
   }
 
   /**
-   * Runs `job` while holding the lock, and releases it when the job settles, whatever happens. A job that wants the
-   * lock again waits for itself. A job
-   * that fulfils after its hold was lost rejects all the same.
+   * Runs `job` while holding the lock. The lock is released when the job settles, whatever the outcome. If the job
+   * acquires the lock again, it waits for itself. If the hold was lost, the call rejects even though the job fulfilled.
    *
    * @returns what `job` returned
    * @throws what `job` throws
    * @throws LockLostError when the lock was lost before the job fulfilled
-   * @throws TypeError when the job returns a stream or an iterator, which would outlive the lock
-   * @throws as {@link InterProcessSemaphoreMutex.acquire}; `job` is not called then
+   * @throws TypeError when the job returns a stream or an iterator, because it would be read after the release
+   * @throws as {@link InterProcessSemaphoreMutex.acquire}; then `job` was not called
    * @example
    * await lock.withLock((hold) => work(hold.signal), { timeoutMs: 5_000 });
    */
@@ -95,7 +94,7 @@ export class InterProcessSemaphoreMutex {
   }
 
   /**
-   * Releases the oldest hold of this object, whoever acquired it.
+   * Releases the oldest hold of this object, in whatever function it was acquired.
    *
    * @throws NotOwnedError when there is none
    */
@@ -103,13 +102,13 @@ export class InterProcessSemaphoreMutex {
     return this.#leases.release();
   }
 
-  /** Whether anybody holds the lock by this object. Asks no server. */
+  /** True while this object holds the lock. Asks no server. */
   get isAcquiredInThisProcess(): boolean {
     return this.#leases.isAnyValid;
   }
 
   /**
-   * Who holds the lock, and who waits to be the next; see {@link InterProcessSemaphore.participants}.
+   * Returns the holder of the lock, and the waiter that is next; see {@link InterProcessSemaphore.participants}.
    *
    * @throws as {@link InterProcessSemaphore.participants}
    */
@@ -118,7 +117,7 @@ export class InterProcessSemaphoreMutex {
   }
 
   /**
-   * The participant that holds the lock now, in whatever process; undefined when nobody holds it.
+   * Returns the participant that holds the lock now, in any process; undefined when the lock is free.
    *
    * @throws as {@link InterProcessSemaphore.participants}
    * @example
@@ -130,7 +129,7 @@ export class InterProcessSemaphoreMutex {
   }
 
   /**
-   * Whether anybody holds the lock, in whatever process. It may have changed by the time that the answer is here: use
+   * True if a participant of any process holds the lock. The answer may be out of date when it arrives: use
    * `tryAcquire` to get the lock if it is free.
    *
    * @throws as {@link InterProcessSemaphoreMutex.holder}
@@ -142,9 +141,9 @@ export class InterProcessSemaphoreMutex {
   }
 
   /**
-   * Calls `listener` at every event of this object from now on: as of {@link InterProcessMutex.on}.
+   * Calls `listener` at every event of this object from now on; see {@link InterProcessMutex.on}.
    *
-   * @throws TypeError for another event, or a listener that is not a function
+   * @throws TypeError for an unknown event, or a listener that is not a function
    * @example
    * lock.on('lost', ({ error }) => log.warn(error));
    */
@@ -153,19 +152,21 @@ export class InterProcessSemaphoreMutex {
     return this;
   }
 
-  /** As `on`, for the next time only. */
+  /** Like `on`, for the next event only. */
   once<Name extends keyof LockObjectEvents>(event: Name, listener: (value: LockObjectEvents[Name]) => void): this {
     this.#leases.events.once(event, listener);
     return this;
   }
 
-  /** Takes back what `on` or `once` was given; of several equal listeners the latest. */
+  /** Removes a listener that `on` or `once` added; of several equal listeners the latest. */
   off<Name extends keyof LockObjectEvents>(event: Name, listener: (value: LockObjectEvents[Name]) => void): this {
     this.#leases.events.off(event, listener);
     return this;
   }
 
-  /** What `console.log` and `JSON.stringify` show: the path, and what this object holds, tokens as text. */
+  /**
+   * Returns what `console.log` and `JSON.stringify` show: the path, and the holds of this object, with tokens as text.
+   */
   toJSON(): object {
     return this.#leases.toJSON();
   }

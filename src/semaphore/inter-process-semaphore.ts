@@ -12,11 +12,12 @@ import type { ReleaseOutcome } from '../internals/grant.js';
 import { Leases } from './leases.js';
 
 /**
- * A fair counting semaphore between processes, in one queue with Apache Curator's InterProcessSemaphoreV2 on the same
- * path. Each lease is a {@link Hold} of
- * its own: anybody may release it, and it is lost by itself. It is not re-entrant: each acquire takes another lease.
+ * A fair counting semaphore between processes. It uses the znode format of Apache Curator's InterProcessSemaphoreV2, so
+ * Java and Node.js clients of the same path share one semaphore and one queue. Each lease is a {@link Hold} of its own:
+ * any code may release it, and each lease is lost separately. The semaphore is not re-entrant: each acquire takes
+ * another lease.
  *
- * As several leases are valid at once, their `fencingToken` identifies them, and is no fence.
+ * Several leases are valid at once, so their `fencingToken` only identifies a lease: it cannot fence.
  *
  * @example
  * const semaphore = new InterProcessSemaphore(client, '/semaphores/printers', { maxLeases: 3 });
@@ -33,7 +34,7 @@ export class InterProcessSemaphore {
    * Sends nothing.
    *
    * @param path the semaphore's znode, below the client's chroot; it is created when it is first needed
-   * @throws InvalidPathError for a path that ZooKeeper does not take
+   * @throws InvalidPathError for a path that ZooKeeper does not accept
    * @throws TypeError or RangeError for a bad option
    * @example
    * const semaphore = new InterProcessSemaphore(client, '/semaphores/printers', { sharedCount: '/config/printers' });
@@ -46,7 +47,7 @@ export class InterProcessSemaphore {
     this.#leases = new Leases(client, this.#path, 'semaphore', this.#limit);
   }
 
-  /** The semaphore's znode, as it was given. */
+  /** The semaphore's znode, as the application passed it. */
   get path(): string {
     return this.#path;
   }
@@ -61,13 +62,13 @@ export class InterProcessSemaphore {
    *
    * @throws LockTimeoutError after `timeoutMs`
    * @throws the reason of `signal` when that aborts first
-   * @throws ForeignNodeError when there is a lock of another kind on this path
+   * @throws ForeignNodeError when the path has znodes of another kind of lock
    * @throws RequestFailedError when ZooKeeper refuses, the shared count cannot be read, or the retry policy gives up
-   * @throws SequenceOverflowError when all names are used up
-   * @throws ClientClosedError when the client is closed, before or meanwhile
-   * @throws RangeError when this client uses the path with another number of leases already
-   * @throws LimitMismatchError when others do: more leases than there are have stayed on the servers for two session
-   * timeouts
+   * @throws SequenceOverflowError when all sequence numbers of this semaphore are used up
+   * @throws ClientClosedError when the client is closed before or during the call
+   * @throws RangeError when this client already uses the path with another number of leases
+   * @throws LimitMismatchError when other clients use another number: more leases than `maxLeases` have stayed on the
+   * servers for two session timeouts
    * @throws TypeError or RangeError for a bad option
    * @example
    * const lease = await semaphore.acquire({ timeoutMs: 5_000 });
@@ -83,11 +84,11 @@ export class InterProcessSemaphore {
   }
 
   /**
-   * Like `acquire`, but undefined instead of LockTimeoutError. Without an argument it looks first: it takes a lease
-   * only if one is free and nobody waits, and writes
-   * nothing otherwise. While another one takes its turn it may get nothing although a lease is free, as in Curator.
+   * Like `acquire`, but resolves with undefined instead of rejecting with LockTimeoutError. Without an argument it
+   * looks first: it takes a lease only if one is free and no other caller waits, and otherwise writes nothing. While
+   * another caller takes a lease, it may get none although one is free, as in Curator.
    *
-   * @param options the longest wait in milliseconds, or options; 0, the default, tries once, for as long as an answer
+   * @param options the longest wait in milliseconds, or options; 0, the default, tries once, for as long as the answer
    * takes
    * @throws as {@link InterProcessSemaphore.acquire}, except LockTimeoutError
    * @example
@@ -99,15 +100,15 @@ export class InterProcessSemaphore {
   }
 
   /**
-   * Runs `job` while holding a lease, and gives the lease back when the job settles, whatever happens. A job that wants
-   * another lease of the semaphore waits for one beside its own. A job that
-   * fulfils after its lease was lost rejects all the same. A job whose `leaseMs` ends is not waited for: it may hang.
+   * Runs `job` while holding a lease. The lease is released when the job settles, whatever the outcome. If the job
+   * acquires another lease of the semaphore, it gets one besides its own. If the lease was lost, the call rejects even
+   * though the job fulfilled. A job whose `leaseMs` ends is not waited for, because it may hang.
    *
    * @returns what `job` returned
    * @throws what `job` throws
    * @throws LockLostError when the lease was lost before the job fulfilled
-   * @throws TypeError when the job returns a stream or an iterator, which would outlive the lease
-   * @throws as {@link InterProcessSemaphore.acquire}; `job` is not called then
+   * @throws TypeError when the job returns a stream or an iterator, because it would be read after the release
+   * @throws as {@link InterProcessSemaphore.acquire}; then `job` was not called
    * @example
    * const page = await semaphore.withLock((lease) => print(document, lease.signal), { timeoutMs: 5_000 });
    */
@@ -117,8 +118,8 @@ export class InterProcessSemaphore {
   }
 
   /**
-   * Gives back the oldest lease of this object, in whatever function it was acquired. `lease.release()` says which one,
-   * and is to be preferred.
+   * Releases the oldest lease of this object, in whatever function it was acquired. Prefer `lease.release()`, which
+   * names the lease.
    *
    * @throws NotOwnedError when this object has none
    */
@@ -126,20 +127,19 @@ export class InterProcessSemaphore {
     return this.#leases.release();
   }
 
-  /** Whether this object has a lease. Asks no server. */
+  /** True while this object has a lease. Asks no server. */
   get isAcquiredInThisProcess(): boolean {
     return this.#leases.isAnyValid;
   }
 
   /**
-   * Waits for several leases, all or none, with one deadline. Who is behind waits meanwhile, so that two who want
-   * several do not each take a
-   * part and wait for each other for ever. Java's `acquire(2)` does take a part: where it waits behind this call for
-   * the rest, and no lease has come or gone for
-   * 1.5 seconds, this call gives back what it has and queues up again.
+   * Waits for several leases, all or none, with one deadline. Callers behind it wait meanwhile, so that two callers of
+   * several leases do not each take a part and wait for each other forever. Java's `acquire(2)` does take a part. If a
+   * Java client that has a part waits behind this call for the rest, and no lease was taken or released for 1.5
+   * seconds, this call releases its leases and queues up again.
    *
-   * @param quantity how many: an integer ≥ 1, and at most `maxLeases`
-   * @returns as many holds, each of which is lost and released by itself
+   * @param quantity the number of leases: an integer ≥ 1, and at most `maxLeases`
+   * @returns one hold for each lease; each is lost and released separately
    * @throws as {@link InterProcessSemaphore.acquire}
    * @example
    * const leases = await semaphore.acquireMany(2, { timeoutMs: 5_000 });
@@ -160,14 +160,14 @@ export class InterProcessSemaphore {
   }
 
   /**
-   * Who has a lease, and after them who waits for the next one; other processes and Java's Curator included. Who stands
-   * in line behind that one is
-   * not shown, as in Curator: those are the participants of the mutex at `<path>/locks`.
+   * Returns the participants that have a lease, and after them the one that waits for the next lease, of all processes,
+   * Java's Curator included. The participants that wait behind that one are not returned, as in Curator: they are the
+   * participants of the mutex at `<path>/locks`.
    *
    * @throws LockTimeoutError when no server has answered within `timeoutMs`, by default the session timeout
    * @throws the reason of `signal` when that aborts first
    * @throws RequestFailedError when ZooKeeper refuses
-   * @throws ClientClosedError when the client is closed, before or meanwhile
+   * @throws ClientClosedError when the client is closed before or during the call
    * @throws TypeError or RangeError for a bad option
    * @example
    * for (const { path, sessionId } of await semaphore.participants()) console.log(path, sessionId);
@@ -177,9 +177,9 @@ export class InterProcessSemaphore {
   }
 
   /**
-   * The participants that have a lease, in whatever process, the oldest lease first: the first of {@link
-   * InterProcessSemaphore.participants}, as many as there are leases. After a shared count was
-   * lowered, participants that have a lease beyond it are not shown.
+   * Returns the participants that have a lease, of all processes, the oldest lease first: the first participants of
+   * {@link InterProcessSemaphore.participants}, as many as there are leases. After a shared count was lowered,
+   * participants with a lease beyond it are not returned.
    *
    * @throws RequestFailedError when the shared count cannot be read
    * @throws as {@link InterProcessSemaphore.participants}
@@ -191,32 +191,32 @@ export class InterProcessSemaphore {
   }
 
   /**
-   * Calls `listener` at every event of this object from now on: as of {@link InterProcessMutex.on}, for each lease.
+   * Calls `listener` at every event of this object's leases from now on; see {@link InterProcessMutex.on}.
    *
-   * @throws TypeError for another event, or a listener that is not a function
+   * @throws TypeError for an unknown event, or a listener that is not a function
    * @example
-   * semaphore.on('queued', ({ position }) => log.info(`place ${position} in line`));
+   * semaphore.on('queued', ({ position }) => log.info(`place ${position} in the queue`));
    */
   on<Name extends keyof LockObjectEvents>(event: Name, listener: (value: LockObjectEvents[Name]) => void): this {
     this.#leases.events.on(event, listener);
     return this;
   }
 
-  /** As `on`, for the next time only. */
+  /** Like `on`, for the next event only. */
   once<Name extends keyof LockObjectEvents>(event: Name, listener: (value: LockObjectEvents[Name]) => void): this {
     this.#leases.events.once(event, listener);
     return this;
   }
 
-  /** Takes back what `on` or `once` was given; of several equal listeners the latest. */
+  /** Removes a listener that `on` or `once` added; of several equal listeners the latest. */
   off<Name extends keyof LockObjectEvents>(event: Name, listener: (value: LockObjectEvents[Name]) => void): this {
     this.#leases.events.off(event, listener);
     return this;
   }
 
   /**
-   * What `console.log` and `JSON.stringify` show: the path, how many leases there are, and the leases of this object,
-   * tokens as text. At most ten are shown.
+   * Returns what `console.log` and `JSON.stringify` show: the path, the number of leases, and at most ten leases of
+   * this object, with tokens as text.
    */
   toJSON(): object {
     const limit = this.#limit.is === 'fixed' ? { maxLeases: this.#limit.maxLeases } : { sharedCount: this.#limit.path };
@@ -228,24 +228,23 @@ export class InterProcessSemaphore {
   }
 }
 
-/** How many leases an {@link InterProcessSemaphore} has: one of the two must be given. */
+/** The number of leases of an {@link InterProcessSemaphore}: pass exactly one of the two options. */
 export type InterProcessSemaphoreOptions =
   | {
-      /** As many as this, an integer ≥ 1; everybody on the path must say the same. */
+      /** The number of leases, an integer ≥ 1. All clients of the path must pass the same number. */
       readonly maxLeases: number;
-      /** Not beside `maxLeases`. */
+      /** Not together with `maxLeases`. */
       readonly sharedCount?: undefined;
     }
   | {
       /**
-       * As many as this znode says, below the client's chroot, in the form of Curator's SharedCount: four bytes, a
-       * signed big-endian integer.
-       * Changes count at once, for those who wait, too; below 1 nobody gets a lease. The znode has to be there: while
-       * it is
-       * deleted, every acquire fails with RequestFailedError, those that wait included.
+       * The path, below the client's chroot, of a znode that contains the number of leases in the form of Curator's
+       * SharedCount: four bytes, a signed big-endian integer. A change takes effect at once, also for callers that
+       * already wait; below 1 no lease is granted. The znode must exist: while it is deleted, every acquire fails with
+       * RequestFailedError, also one that already waits.
        */
       readonly sharedCount: string;
-      /** Not beside `sharedCount`. */
+      /** Not together with `sharedCount`. */
       readonly maxLeases?: undefined;
     };
 

@@ -24,11 +24,10 @@ import { Surplus } from './surplus.js';
 import { watchZnode } from '../zookeeper/watch-znode.js';
 
 /**
- * The wait for leases, in Curator's V2 layout: whose turn it is at the mutex `<path>/locks` creates znodes below
- * `<path>/leases` and waits there, alone,
- * until they are among the first. All leases of one call are taken in one turn: two that each have half of what they
- * want would wait for each
- * other for ever, as they do in Curator.
+ * The wait for leases, in Curator's V2 layout. A call first acquires the mutex at `<path>/locks`: that is its turn.
+ * During its turn it alone creates znodes below `<path>/leases`, and waits until they are among the first. All leases
+ * of one call are taken in one turn, because two calls that each have half of their leases would wait for each other
+ * forever, as they do in Curator.
  */
 export class LeaseInternals {
   readonly #client: LockClient;
@@ -39,12 +38,12 @@ export class LeaseInternals {
   readonly #leases: LockInternals;
   readonly #folders: SemaphoreFolders;
   #lastTry: Promise<unknown> = Promise.resolve();
-  /** As many as the limit said when it was last asked. */
+  /** The limit when it was last read. */
   #maxLeases = 0;
-  /** Of the leases. */
+  /** The queue of the leases. */
   readonly kind: OrderedQueue;
 
-  constructor(client: LockClient, path: string, limit: Limit, line: Line) {
+  constructor(client: LockClient, path: string, limit: Limit, waits: WaitListeners) {
     this.#client = client;
     this.#path = path;
     this.#limit = limit;
@@ -62,12 +61,12 @@ export class LeaseInternals {
     this.#mutex = new LockInternals(
       client,
       join(path, locks),
-      placedIn(line, (position) => position + 1, { kind: turns, data }),
+      placedIn(waits, (position) => position + 1, { kind: turns, data }),
     );
     this.#leases = new LockInternals(
       client,
       this.leasesPath,
-      placedIn(line, () => 1, { kind: this.kind, data, hasMarkedUuid: true }),
+      placedIn(waits, () => 1, { kind: this.kind, data, hasMarkedUuid: true }),
     );
   }
 
@@ -76,8 +75,8 @@ export class LeaseInternals {
   }
 
   /**
-   * As many grants; undefined where the deadline may not wait and there are not so many free leases. Settles the moment
-   * the deadline expires.
+   * Resolves with `quantity` grants; with undefined if the deadline does not allow waiting and there are too few free
+   * leases. Settles as soon as the deadline expires.
    */
   acquire(quantity: number, deadline: Deadline, data?: Uint8Array): Promise<readonly Grant[] | undefined> {
     return deadline.limit(
@@ -90,8 +89,8 @@ export class LeaseInternals {
   }
 
   /**
-   * Those that have a lease, the oldest first. The limit is read for this question alone: an acquire that waits goes by
-   * the one that it has read itself.
+   * Returns the participants that have a lease, the oldest lease first. The limit is read for this question alone; an
+   * acquire that waits uses the limit that it read itself.
    */
   async holders(deadline: Deadline): Promise<Participant[]> {
     const count = this.#count;
@@ -99,15 +98,15 @@ export class LeaseInternals {
       const limit = count
         ? await this.#client.ask((session) => count.read(session, deadline), deadline)
         : this.#maxLeases;
-      // Its session has ended instead.
+      // The session ended before the answer.
       if (limit === undefined) continue;
       return (await readParticipants(this.#client, this.leasesPath, this.kind, deadline)).slice(0, Math.max(0, limit));
     }
   }
 
   /**
-   * One after the other: two tries of one moment would find each other in line at `locks`, and one of them would get
-   * nothing although leases are free.
+   * Runs single tries one after another: two tries at the same time would find each other's znode at `locks`, and one
+   * of them would get nothing although leases are free.
    */
   #afterOtherTries<T>(attempt: () => Promise<T>): Promise<T> {
     const tried = inNoContext(() => this.#lastTry.then(attempt));
@@ -116,9 +115,8 @@ export class LeaseInternals {
   }
 
   /**
-   * Looks before it writes. Then it needs the turn, too, because those who stand in line at `locks` have asked before.
-   * Where another process takes its turn in the same moment, one
-   * of both gets nothing.
+   * Looks before it writes. If leases are free it also acquires the turn, because participants that wait at `locks`
+   * asked before. If another process takes its turn at the same time, one of the two gets nothing.
    */
   async #tryOnce(
     quantity: number,
@@ -128,7 +126,7 @@ export class LeaseInternals {
     deadline.check();
     const { session } = this.#client;
     if (!session.isConnected) return undefined;
-    this.#refuseStrangers(session, deadline);
+    this.#refuseForeignNodes(session, deadline);
     if ((await this.#readLimit(session, deadline)) === 'over') return undefined;
     if ((await this.#countFree(session)) < quantity) return undefined;
     deadline.check();
@@ -151,7 +149,7 @@ export class LeaseInternals {
   async #run(quantity: number, deadline: Deadline, data: Uint8Array | undefined): Promise<readonly Grant[]> {
     const retries = new Retries(this.#client);
     for (;;) {
-      this.#refuseStrangers(this.#client.session, deadline);
+      this.#refuseForeignNodes(this.#client.session, deadline);
       const turn = await this.#mutex.acquire(deadline, { data });
       if (turn === undefined) continue;
       const taken = await this.#take(quantity, turn, deadline, data);
@@ -161,8 +159,8 @@ export class LeaseInternals {
   }
 
   /**
-   * Whoever has the turn takes all the leases. If one cannot be had, they are given back before the turn is: who is
-   * next finds none of ours.
+   * Takes all the leases of the call, which has the turn. If one cannot be acquired, the leases are released before the
+   * turn, so that the next call finds none of our znodes.
    */
   async #take(quantity: number, turn: Grant, deadline: Deadline, data: Uint8Array | undefined): Promise<Taken> {
     const { session } = this.#client;
@@ -177,8 +175,8 @@ export class LeaseInternals {
     let taken: Taken = { is: 'absent' };
     const areHeld = (): boolean => [turn, ...grants].every((grant) => grant.isValid);
     try {
-      // Asked again: whoever came to this path since then finds our folders there.
-      this.#refuseStrangers(session, deadline);
+      // Checked again: a client that came to this path since then finds our znodes there.
+      this.#refuseForeignNodes(session, deadline);
       while (areHeld() && grants.length < quantity) {
         if ((await this.#readLimit(session, deadline)) === 'over') break;
         const outcome = await this.#takeOne(session, wait, deadline, data);
@@ -221,9 +219,9 @@ export class LeaseInternals {
   }
 
   /**
-   * Waits for a reason to look again. `over` when the turn is lost, because another process may have it and wait for
-   * the znodes of this call to go; or when a lease is lost that the
-   * call has already; or when the call gives way.
+   * Waits for a reason to look again. Resolves with `over` when the turn is lost, because another process may have the
+   * turn now and wait until the znodes of this call are deleted; also when a granted lease is lost, or when the call
+   * gives way.
    */
   async #untilChanged(
     session: Session,
@@ -236,7 +234,7 @@ export class LeaseInternals {
     const standOffInMs = await this.#standOffIn({ session, sorted, index: position }, wait, deadline);
     if (standOffInMs === 'gives way') return standOffInMs;
     const lookInMs = Math.min(surplusInMs, standOffInMs);
-    const news = await deadline.wait<'look' | 'over'>((wake, fail) => {
+    const reason = await deadline.wait<'look' | 'over'>((wake, fail) => {
       const look = (): void => wake('look');
       const stops = [
         session.onChange(() => session.isEnded && look()),
@@ -253,10 +251,10 @@ export class LeaseInternals {
       if (held.some((grant) => !grant.isValid)) wake('over');
       return () => stops.forEach((stop) => stop());
     });
-    return news === 'look' ? this.#readLimit(session, deadline) : news;
+    return reason === 'look' ? this.#readLimit(session, deadline) : reason;
   }
 
-  /** Only a call that has some leases already keeps them from somebody by its wait. */
+  /** Only a call that already has some leases blocks another call by its wait. */
   #standOffIn(
     { session, sorted, index }: Pick<PartOfLeases, 'session' | 'sorted' | 'index'>,
     { turn, grants, standOff }: Wait,
@@ -292,35 +290,38 @@ export class LeaseInternals {
     return 'look';
   }
 
-  /** A lock of another kind on this path ends the call: nobody can say who of both goes first. */
-  #refuseStrangers(session: Session, deadline: Deadline): void {
+  /** Ends the call if the path has a lock of another kind, because the order between the two is unknown. */
+  #refuseForeignNodes(session: Session, deadline: Deadline): void {
     session.find(getChildren(this.#path)).then((names = []) => {
-      const strangers = names.filter((name) => name !== locks && name !== leases);
-      if (strangers.length > 0) deadline.end(new ForeignNodeError(this.#path, strangers));
+      const foreign = names.filter((name) => name !== locks && name !== leases);
+      if (foreign.length > 0) deadline.end(new ForeignNodeError(this.#path, foreign));
     }, ignore);
   }
 }
 
-/** How many leases there are: said by the application, or by a znode that may change. */
+/** The number of leases: given by the application, or by a znode that may change. */
 export type Limit =
   { readonly is: 'fixed'; readonly maxLeases: number } | { readonly is: 'shared'; readonly path: string };
 
-/** Where the calls of a semaphore stand in line for a lease. */
-export interface Line {
-  /** Told the place of a call, 1 is next. Undefined while nobody listens. */
+/** The listener for the waits of a semaphore's calls. */
+export interface WaitListeners {
+  /** Gets the place of a call, where 1 is next. Undefined while there are no listeners. */
   readonly queued: QueuedListener | undefined;
 }
 
-/** The call whose turn it is stands before those that queue up at `locks`; it waits at `leases` itself, and is next. */
+/**
+ * Corrects the places. The call that has the turn waits at `leases` and is next; the calls that queue up at `locks`
+ * come after it.
+ */
 function placedIn(
-  line: Line,
+  waits: WaitListeners,
   placeOf: (position: number) => number,
   options: LockInternalsOptions,
 ): LockInternalsOptions {
   return {
     ...options,
     get queued() {
-      const { queued } = line;
+      const { queued } = waits;
       return (
         queued && {
           wantsPosition: queued.wantsPosition,
@@ -334,7 +335,7 @@ function placedIn(
 
 type Taken =
   | { readonly is: 'granted'; readonly grants: readonly Grant[] }
-  /** One of its znodes was deleted: the retry policy decides. */
+  /** One of the call's znodes was deleted: the retry policy decides. */
   | { readonly is: 'absent' }
   /** The session has ended, or the call gives way: it queues up again. */
   | { readonly is: 'over' };
@@ -342,20 +343,20 @@ type Taken =
 /** The wait for the leases of one call, in one turn. */
 interface Wait {
   readonly turn: Grant;
-  /** What it has so far. */
+  /** The leases that were granted so far. */
   readonly grants: readonly Grant[];
-  /** Of the znodes that were not granted. */
+  /** The deletions of the znodes that were not granted. */
   readonly deletions: Promise<void>[];
   readonly surplus: Surplus;
   readonly standOff: StandOff;
 }
 
-/** The call gives its leases back, so that another one can have them. */
+/** The call releases its leases, so that another call can have them. */
 interface GivesWay {
   readonly is: 'gives way';
 }
 
-/** The folders of Curator's InterProcessSemaphoreV2: its LOCK_PARENT and LEASE_PARENT. */
+/** The two parent znodes of Curator's InterProcessSemaphoreV2: its LOCK_PARENT and LEASE_PARENT. */
 const locks = 'locks';
 
 const leases = 'leases';
@@ -371,6 +372,6 @@ function giveBack(grants: readonly Grant[]): Promise<unknown> {
 }
 
 function ignore(): void {
-  // Nobody was ever there, or the server could not be asked: the znodes below say more, and the next call asks again.
-  // Or it came too late.
+  // The znode never existed, or the server could not be asked: the znodes below say more, and the next call asks again.
+  // Or the answer came too late.
 }

@@ -11,7 +11,7 @@ import { acquireDeadline } from '../internals/lock-deadline.js';
 import { dataOfOptions, leaseTermsOf, type AcquireOptions } from '../mutex/acquire-options.js';
 import { ask, type AskOptions } from '../mutex/ask.js';
 import { Hold, type HeldLock, type HoldKeeper } from '../mutex/hold.js';
-import { holdEvents, queuedListener, tellFailure, tellNews, type LockObjectEvents } from '../mutex/hold-events.js';
+import { holdEvents, queuedListener, tellFailure, emitHoldEvent, type LockObjectEvents } from '../mutex/hold-events.js';
 import { watchForLeak } from '../mutex/leak-watch.js';
 import { withHold } from '../mutex/with-hold.js';
 import { UsedLimits } from './used-limits.js';
@@ -26,7 +26,7 @@ export class Leases {
   readonly #limits: UsedLimits;
   readonly #internals: LeaseInternals;
   readonly #keeper: HoldKeeper;
-  /** What was not released yet, the oldest first. */
+  /** The leases that are not yet released, the oldest first. */
   readonly #holds = new Set<Hold>();
 
   constructor(client: LockClient, path: string, kind: LockKind, limit: Limit) {
@@ -47,7 +47,7 @@ export class Leases {
       released: (hold) => {
         if (this.#holds.delete(hold)) this.#limits.leave(path);
       },
-      tell: (news, hold) => tellNews(events, news, hold),
+      tell: (event, hold) => emitHoldEvent(events, event, hold),
       askToRelease: () => undefined,
     };
   }
@@ -56,12 +56,12 @@ export class Leases {
     return [...this.#holds].some((hold) => hold.isValid);
   }
 
-  /** Those that were not released, the oldest first. */
+  /** The leases that are not yet released, the oldest first. */
   get holds(): Hold[] {
     return [...this.#holds];
   }
 
-  /** All of them; LockTimeoutError, too, when a single try finds too few. */
+  /** Acquires `quantity` leases. It rejects with LockTimeoutError also when a single try finds too few. */
   async acquire(quantity: number, options: AcquireOptions, what: CallName = 'acquire'): Promise<Hold[]> {
     requireOpen(this.#client, `the semaphore ${this.#path} cannot be acquired`);
     const calledAt = this.#client.options.debug ? callSite() : undefined;
@@ -92,7 +92,7 @@ export class Leases {
     }
   }
 
-  /** One of them; undefined when the time is over. */
+  /** Acquires one lease; resolves with undefined when the time is over. */
   async tryAcquire(options: AcquireOptions): Promise<Hold | undefined> {
     try {
       const [lease] = await this.acquire(1, options, 'tryAcquire');
@@ -103,13 +103,13 @@ export class Leases {
     }
   }
 
-  /** Runs `job` while one of them is held. */
+  /** Runs `job` while holding one lease. */
   async withLock<T>(job: (hold: Hold) => T | PromiseLike<T>, options: AcquireOptions): Promise<T> {
     const [hold] = await this.acquire(1, options, 'withLock');
     return withHold(hold as Hold, this.#path, () => job(hold as Hold));
   }
 
-  /** Releases the oldest one of this object. */
+  /** Releases the oldest lease of this object. */
   release(): Promise<ReleaseOutcome> {
     const [oldest] = this.#holds;
     return oldest
@@ -117,7 +117,7 @@ export class Leases {
       : Promise.reject(
           new NotOwnedError(
             this.#path,
-            `Not acquired: ${this.#path}: release() ends a hold that was acquired by this object, and there is none. Prefer hold.release(), which names the hold that it ends`,
+            `Not acquired: ${this.#path}: release() ends a hold that was acquired by this object, and there is no such hold. Prefer hold.release(), which names the hold`,
           ),
         );
   }
@@ -135,7 +135,7 @@ export class Leases {
     );
   }
 
-  /** What `toJSON` of the object shows. */
+  /** Returns what `toJSON` of the object shows. */
   toJSON(): object {
     return {
       path: this.#path,

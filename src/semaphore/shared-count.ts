@@ -7,7 +7,10 @@ import { watchZnode } from '../zookeeper/watch-znode.js';
 import { isZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import type { Deadline } from '../support/deadline.js';
 
-/** A number that programs share by a znode, as Curator's SharedCount writes it: a signed 32-bit integer, big-endian. */
+/**
+ * A number that programs share through a znode, in the form of Curator's SharedCount: a signed 32-bit integer,
+ * big-endian.
+ */
 export class SharedCount {
   readonly #client: LockClient;
   readonly #path: string;
@@ -18,7 +21,8 @@ export class SharedCount {
   }
 
   /**
-   * What it is now; undefined when the session has ended instead, or its connection where the deadline may not wait.
+   * Reads the number. Resolves with undefined when the session ended instead, or when its connection ended and the
+   * deadline does not allow waiting.
    */
   async read(session: Session, deadline: Deadline): Promise<number | undefined> {
     const read = await session
@@ -27,12 +31,15 @@ export class SharedCount {
     return read && this.#parse(read.data);
   }
 
-  /** Calls `changed` once when it is not `known` any more, or may be; returns what takes the watch back. */
+  /**
+   * Calls `changed` once when the number is, or may be, different from `known`. Returns a function that removes the
+   * watch.
+   */
   watch(session: Session, known: number, changed: () => void): () => void {
     const found = ({ data }: { readonly data: Buffer }): void => {
       if (data.length !== 4 || data.readInt32BE() !== known) changed();
     };
-    // After a refusal, too: the next read finds out why.
+    // Called after a refusal too: the next read reports the reason.
     return watchZnode(session, this.#path, 'data', { found, told: changed, lost: changed, failed: changed });
   }
 
@@ -51,7 +58,7 @@ export class SharedCount {
       throw new RequestFailedError(
         this.#unreadable,
         error,
-        'it must be there for as long as the semaphore is used. Create it with 4 bytes, a big-endian integer',
+        'it must exist while the semaphore is used. Create it with 4 bytes, a big-endian integer',
       );
     return refused(this.#client, this.#unreadable)(error);
   }

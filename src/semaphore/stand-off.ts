@@ -7,9 +7,9 @@ import { hasMarkedUuid } from '../driver/names.js';
 import { standardDriver } from '../driver/standard-driver.js';
 
 /**
- * Two that wait for each other: Java's `acquire(2)` takes one lease in each turn at `<path>/locks`, so it may have its
- * first one and stand in line for
- * its second turn, while we have the turn and wait for that very lease. Java cannot give way, so we do.
+ * Finds a deadlock with a Java client. Java's `acquire(2)` takes one lease in each turn at `<path>/locks`. So a Java
+ * client may have its first lease and wait for its second turn, while this call has the turn and waits for that lease.
+ * Java cannot give way, so this call does.
  */
 export class StandOff {
   readonly #clock: Pick<Clock, 'now'>;
@@ -20,14 +20,12 @@ export class StandOff {
     this.#clock = clock;
   }
 
-  /**
-   * @returns in how many milliseconds to look again, Infinity where no wait of this kind can be; or that this call has
-   * to give way
-   */
+  /** @returns the milliseconds until the next look, Infinity if such a deadlock is impossible; or `gives way` */
   async look(part: PartOfLeases): Promise<number | 'gives way'> {
     const { sorted, index, own } = part;
     const others = sorted.slice(0, index).filter((name) => !own.includes(name));
-    // The owner of such a lease waits for no more of them: one comes back by itself, and then there is another look.
+    // The owner of a lease with a marked name waits for no more leases. It releases a lease by itself, and then this
+    // call looks again.
     if (others.length === 0 || others.some(hasMarkedUuid)) return Infinity;
     const now = this.#clock.now();
     const leases = sorted.join();
@@ -40,25 +38,26 @@ export class StandOff {
   }
 }
 
-/** Where a call stands that has some of its leases, and waits for the next one. */
+/** A call that has some of its leases and waits for the next one. */
 export interface PartOfLeases {
   readonly session: Session;
-  /** The folders on the servers. */
+  /** The two parent znodes. */
   readonly locks: string;
   readonly leases: string;
-  /** The name of the znode in `locks` that is the call's turn. */
+  /** The name of the call's znode in `locks`, which is its turn. */
   readonly turn: string;
-  /** All leases as listed, which of them is the one that waits, and the names of those that the call has. */
+  /** All leases as listed; the index of the one that waits; and the names of the leases that the call has. */
   readonly sorted: readonly string[];
   readonly index: number;
   readonly own: readonly string[];
 }
 
-/** How long no lease may come or go before it is asked whether any ever will. */
+/** How long the leases must stay unchanged before the call looks for a deadlock. */
 const standstillMs = 1_500;
 
 /**
- * Whether each session that has one of `others` stands in line behind our turn: else one of them comes back by itself.
+ * True if each session that has one of `others` waits behind our turn. Otherwise one of them releases a lease by
+ * itself.
  */
 async function isWaitedForBehind(
   { session, locks, leases, turn }: PartOfLeases,
@@ -67,13 +66,13 @@ async function isWaitedForBehind(
   const ownerOf = (path: string): Promise<bigint | undefined> =>
     session.find(exists(path)).then((stat) => stat?.ephemeralOwner);
   try {
-    const line = standardDriver.sort((await session.find(getChildren(locks))) ?? []);
-    const behind = line.slice(line.indexOf(turn) + 1);
+    const queue = standardDriver.sort((await session.find(getChildren(locks))) ?? []);
+    const behind = queue.slice(queue.indexOf(turn) + 1);
     const waiting = new Set(await Promise.all(behind.map((name) => ownerOf(join(locks, name)))));
     const holding = await Promise.all(others.map((name) => ownerOf(join(leases, name))));
     return holding.every((owner) => owner !== undefined && waiting.has(owner));
   } catch (error) {
-    // Nobody can say; it is asked again.
+    // The answer is unknown, so the call asks again.
     if (error instanceof ZooKeeperError) return false;
     throw error;
   }

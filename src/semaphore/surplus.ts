@@ -2,13 +2,13 @@ import type { Clock } from '../support/clock.js';
 import { LimitMismatchError } from './limit-mismatch-error.js';
 
 /**
- * More leases on the server than there are by our count: others on this path use a larger maxLeases. Only znodes that
- * stay say so, because a
- * process may have died in the middle of an acquire, or may be about to delete its znode.
+ * Finds more leases on the server than this client's limit allows, because other clients of this path use a larger
+ * maxLeases. Only znodes that stay count: a process may have died in the middle of an acquire, or may be about to
+ * delete its znode.
  */
 export class Surplus {
   readonly #options: SurplusOptions;
-  /** The znodes before ours, and when each of them was seen first. */
+  /** The znodes before our own, and when each was first seen. */
   #seen: ReadonlyMap<string, number> = new Map();
 
   constructor(options: SurplusOptions) {
@@ -17,15 +17,15 @@ export class Surplus {
 
   /**
    * @param before the names of the leases before the one that waits, as a server has just listed them
-   * @returns in how many milliseconds to list again; Infinity where there is no surplus
-   * @throws LimitMismatchError when too many have stayed for too long
+   * @returns the milliseconds until the next list; Infinity if there is no surplus
+   * @throws LimitMismatchError when too many leases have stayed for too long
    */
   look(before: readonly string[]): number {
     const { path, maxLeases, clock, stayMs } = this.#options;
     const now = clock.now();
     this.#seen = new Map(before.map((name) => [name, this.#seen.get(name) ?? now]));
     const firstSeen = [...this.#seen.values()].sort((a, b) => a - b);
-    // As many as there are leases may stay: the next one is what must not.
+    // As many znodes as there are leases may stay. The next znode must not.
     const surplusSince = firstSeen[maxLeases];
     if (surplusSince === undefined) return Infinity;
     const leftMs = surplusSince + stayMs() - now;
@@ -35,11 +35,11 @@ export class Surplus {
   }
 }
 
-/** What is known of the semaphore that is waited for. */
+/** The semaphore for which the call waits. */
 export interface SurplusOptions {
   readonly path: string;
   readonly maxLeases: number;
   readonly clock: Pick<Clock, 'now'>;
-  /** How long a znode has to stay before it counts. A process that dies leaves its znodes until its session ends. */
+  /** How long a znode has to stay before it counts. The znodes of a process that died stay until its session ends. */
   readonly stayMs: () => number;
 }

@@ -1,10 +1,10 @@
 import type { Limit } from './lease-internals.js';
 
-/** How many leases the semaphores of one client have by path, as long as one of them is waited for or held. */
+/** The limits of one client's semaphores by path, each while a call waits for the semaphore or holds a lease. */
 export class UsedLimits {
   readonly #byPath = new Map<string, { readonly said: string; users: number }>();
 
-  /** @throws RangeError where somebody goes by another limit */
+  /** @throws RangeError if another object of this client uses the path with another limit */
   enter(path: string, limit: Limit): void {
     const said = limit.is === 'fixed' ? `maxLeases: ${limit.maxLeases}` : `sharedCount: '${limit.path}'`;
     const used = this.#byPath.get(path);
@@ -14,7 +14,7 @@ export class UsedLimits {
     }
     if (used.said !== said)
       throw new RangeError(
-        `Expected the semaphore ${path} to have { ${used.said} }, as this client uses it already, got { ${said} }`,
+        `Expected the semaphore ${path} to have { ${used.said} }, as another object of this client uses it, got { ${said} }`,
       );
     used.users += 1;
   }

@@ -4,10 +4,9 @@ import { markIdle } from '../internals/idle-mark.js';
 import type { LockNode } from '../internals/lock-node.js';
 
 /**
- * Shows others, in the data of a sticky lock's znode, that nobody uses it: that it is idle in the list of participants,
- * and that asking is worth while. It may
- * lag behind, since it decides nothing; but a write whose answer was lost, or that could not be sent, is made good on
- * the next connection.
+ * Marks in the data of a sticky lock's znode that the lock is idle, so that the list of participants shows it, and
+ * other clients know that asking is worth while. The mark may lag behind, because it decides nothing. A write whose
+ * answer was lost, or that could not be sent, is repeated on the next connection.
  */
 export class IdleFlag {
   readonly #node: LockNode;
@@ -18,13 +17,13 @@ export class IdleFlag {
   #isWriting = false;
   #isOver = false;
 
-  /** @param data what is in the znode while it is used */
+  /** @param data returns the data of the znode while the lock is used */
   constructor(node: LockNode, data: () => Uint8Array) {
     this.#node = node;
     this.#data = data;
   }
 
-  /** As far as it was asked to show. */
+  /** True if the flag was last asked to show `idle`. */
   get isUp(): boolean {
     return this.#wanted === 'idle';
   }
@@ -34,12 +33,12 @@ export class IdleFlag {
     this.catchUp();
   }
 
-  /** The session may be connected again. */
+  /** Writes what is missing; called when the session may be connected again. */
   catchUp(): void {
     if (this.#written !== this.#wanted) void inNoContext(() => this.#write());
   }
 
-  /** Nothing is shown by it any more. */
+  /** Stops all further writes. */
   end(): void {
     this.#isOver = true;
   }
@@ -53,13 +52,13 @@ export class IdleFlag {
         else if (!(await this.#learn())) return;
       }
     } catch {
-      // Nobody awaits it: the next connection, or the next use, tries again.
+      // Nothing awaits this write; the next connection or the next use tries again.
     } finally {
       this.#isWriting = false;
     }
   }
 
-  /** Over what we wrote ourselves only: somebody's wish in it must not get lost. */
+  /** Writes only over data that this client wrote, so that a revocation request of another client is not lost. */
   async #writeOver(): Promise<void> {
     const { session, path } = this.#node;
     const use = this.#wanted;
@@ -70,7 +69,7 @@ export class IdleFlag {
     this.#written = use;
   }
 
-  /** After a lost answer: what is in it? Answers false when that is somebody else's. */
+  /** Reads the data after a lost answer. Resolves with false if another client wrote them. */
   async #learn(): Promise<boolean> {
     const { value } = await this.#node.session.request(getData(this.#node.path, false));
     const data = this.#data();

@@ -10,7 +10,7 @@ import type { Grant } from '../internals/grant.js';
 import { isMarkedIdle } from '../internals/idle-mark.js';
 import type { LockInternals, Tried } from '../internals/lock-internals.js';
 
-/** A lock that another process may keep without using it: a try asks that process for it. */
+/** A lock that another process may keep without using it. A single try asks that process for it. */
 export class IdleLock {
   readonly #client: LockClient;
   readonly #path: string;
@@ -22,7 +22,7 @@ export class IdleLock {
     this.#internals = internals;
   }
 
-  /** As {@link LockInternals.acquire}, for a deadline that may not wait. */
+  /** Like {@link LockInternals.acquire}, for a deadline that does not allow waiting. */
   async tryAcquire(deadline: Deadline, data?: Uint8Array): Promise<Grant | undefined> {
     const tried = await this.#internals.tryAcquire(deadline, { data });
     if (tried.is === 'granted') return tried.grant;
@@ -32,7 +32,7 @@ export class IdleLock {
     );
   }
 
-  /** One znode alone is there, and its data say that it is idle. */
+  /** True if the lock has one znode, and the data of that znode say that it is idle. */
   async #isKeptIdle({ session, view }: Tried & { is: 'taken' }): Promise<boolean> {
     const name = view?.only;
     if (session === undefined || name === undefined || !hasMarkedUuid(name)) return false;
@@ -44,7 +44,7 @@ export class IdleLock {
     }
   }
 
-  /** Queues up for a moment: the process that keeps an idle lock gives it away as soon as it hears of the new znode. */
+  /** Queues up for a moment. The process that keeps the idle lock hands it over as soon as it sees the new znode. */
   async #ask(data: Uint8Array | undefined): Promise<Grant | undefined> {
     const deadline = lockDeadline(this.#client, this.#path, { timeoutMs: askMs });
     try {
@@ -58,5 +58,5 @@ export class IdleLock {
   }
 }
 
-/** How long a try waits for a sticky lock that says it is idle. */
+/** How long a single try waits for a sticky lock that is marked as idle. */
 const askMs = 1_000;

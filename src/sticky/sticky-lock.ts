@@ -8,10 +8,9 @@ import { IdleLock } from './idle-lock.js';
 import { StickyTenure, type StickyTenureOptions } from './sticky-tenure.js';
 
 /**
- * A lock that this process keeps until somebody else wants it: who waits here stands in line in memory, and one znode
- * stands for all of them.
- * When others have queued up, those who were in line before the news are served, and the next ones queue up behind the
- * others.
+ * A lock that this process keeps until another client wants it. Callers of this process wait in memory, and one znode
+ * stands for all of them. When another client has queued up, the callers that already waited are served first, and
+ * later callers queue up behind that client.
  */
 export class StickyLock {
   readonly #client: LockClient;
@@ -26,7 +25,7 @@ export class StickyLock {
   }
 
   /**
-   * As {@link LockInternals.acquire}, for one of the objects that share the lock: if a znode is needed, that one
+   * Like {@link LockInternals.acquire}, for one of the objects that share the lock. If a znode is needed, that object
    * creates it.
    */
   async acquire(deadline: Deadline, asking: StickyObject): Promise<Grant | undefined> {
@@ -37,7 +36,7 @@ export class StickyLock {
     for (;;) {
       const tenure = this.#tenure?.isOpen ? this.#tenure : this.#newTenure(asking);
       const grant = await deadline.wait<Grant | undefined>((wake, fail) => {
-        return tenure.join({ isPatient: deadline.mayWait, served: wake, failed: fail });
+        return tenure.join({ mayWait: deadline.mayWait, served: wake, failed: fail });
       });
       if (grant === undefined) {
         if (!deadline.mayWait) return undefined;
@@ -53,7 +52,7 @@ export class StickyLock {
     const aborter = new AbortController();
     const deadline = lockDeadline(this.#client, this.#path, { signal: aborter.signal });
     const tenure = this.#open(asking, () => aborter.abort());
-    // It serves others, too, when the caller that began it has long gone.
+    // Outside of the caller's context, because the tenure also serves other callers after this one has finished.
     inNoContext(() => void this.#begin(tenure, deadline, asking));
     return tenure;
   }
@@ -71,16 +70,16 @@ export class StickyLock {
 
   async #tryOnce(deadline: Deadline, asking: StickyObject): Promise<Grant | undefined> {
     const grant = await new IdleLock(this.#client, this.#path, asking.internals).tryAcquire(deadline);
-    // Somebody else of this process may have begun a tenure meanwhile: then this hold is one of its own.
+    // Another caller of this process may have begun a tenure meanwhile. This grant is then not part of it.
     if (grant === undefined || this.#tenure !== undefined) return grant;
     const tenure = this.#open(asking, nothing);
     return new Promise((resolve, reject) => {
-      tenure.join({ isPatient: false, served: resolve, failed: reject });
+      tenure.join({ mayWait: false, served: resolve, failed: reject });
       tenure.begin(grant);
     });
   }
 
-  /** `stopQueueing` ends the wait of its znode. */
+  /** Opens a tenure. `stopQueueing` ends the wait of its znode. */
   #open({ data }: StickyObject, stopQueueing: () => void): StickyTenure {
     const ended = (): void => {
       if (this.#tenure === tenure) this.#tenure = undefined;
@@ -94,19 +93,19 @@ export class StickyLock {
 }
 
 export interface StickyLockOptions extends Omit<StickyTenureOptions, 'data'> {
-  /** A tenure has begun: the lock is in use, also while nobody waits for it or holds it. */
+  /** A tenure has begun. The lock is in use, even while no caller waits for it or holds it. */
   use(): void;
-  /** It has ended. */
+  /** The tenure has ended. */
   leave(): void;
 }
 
 /** One of the objects that share a sticky lock. */
 export interface StickyObject {
   readonly internals: LockInternals;
-  /** What is in its znode while it is used. */
+  /** Returns the data of its znode while the lock is used. */
   readonly data: () => Uint8Array;
 }
 
 function nothing(): void {
-  // It has the lock already.
+  // The znode already has the lock, so nothing waits.
 }

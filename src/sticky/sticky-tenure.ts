@@ -5,9 +5,8 @@ import { IdleFlag } from './idle-flag.js';
 import type { LockNode } from '../internals/lock-node.js';
 
 /**
- * One znode of a sticky lock, and all local waiters that it serves, one after another: from when it queues up until
- * another process wants the lock. After Chubby's
- * cached locks.
+ * One znode of a sticky lock, and all local waiters that it serves, one after another, from its creation until another
+ * process wants the lock. Modelled on Chubby's cached locks.
  */
 export class StickyTenure {
   readonly #options: StickyTenureOptions;
@@ -33,7 +32,7 @@ export class StickyTenure {
     return this.#state.at !== 'over' && this.#contention !== 'some';
   }
 
-  /** Whether a caller that joins now is served at once. */
+  /** True if a caller that joins now is served at once. */
   get isIdle(): boolean {
     return this.#idleSince !== undefined && this.#waiters.size === 0 && this.#isFit();
   }
@@ -47,15 +46,18 @@ export class StickyTenure {
     };
   }
 
-  /** No local waiter is left. It ends first, before anybody can join it again. */
+  /**
+   * Ends the tenure because no local waiter is left. It ends before the wait of the znode is stopped, so that no caller
+   * can join it again.
+   */
   #stopQueueing(stop: () => void): void {
     this.#end();
     stop();
   }
 
   /**
-   * The znode has the lock. If it had to wait, other processes want the lock, too: then it serves the local waiters of
-   * now, and ends.
+   * Begins to serve, because the znode has the lock. If the znode had to wait, other processes want the lock too: then
+   * the tenure serves only the present local waiters, and ends.
    */
   begin(first: Grant): void {
     const [next] = this.#waiters;
@@ -78,7 +80,7 @@ export class StickyTenure {
     this.#serve(next, first);
   }
 
-  /** The znode did not get the lock, or no local waiter wants it any more. */
+  /** Fails all local waiters, because the znode did not get the lock. */
   fail(error: unknown): void {
     const waiters = [...this.#waiters];
     this.#waiters.clear();
@@ -86,7 +88,10 @@ export class StickyTenure {
     for (const waiter of waiters) waiter.failed(error);
   }
 
-  /** The holder is told, and lets the znode go. Nobody else is served by it. */
+  /**
+   * Ends the tenure because the lock is taken by force. The holder's signal aborts, and its release deletes the znode.
+   * No other caller is served.
+   */
   #taken(): void {
     if (this.#state.at !== 'serving') return;
     const { node } = this.#state;
@@ -105,11 +110,12 @@ export class StickyTenure {
     }
     if (!this.#isFit()) {
       this.#becomeFit();
-      if (next.isPatient || !this.#waiters.delete(next)) return;
+      if (next.mayWait || !this.#waiters.delete(next)) return;
       next.served(undefined);
       this.#goOn();
     } else if (this.#leftUntilPoll === 0) {
-      // A loop of microtasks would let no timer run, no heartbeat, and no news.
+      // A loop of microtasks alone would let no timer and no I/O run: no heartbeat would be sent, and no request of
+      // another process would be seen.
       this.#rest();
     } else {
       this.#leftUntilPoll -= 1;
@@ -136,8 +142,8 @@ export class StickyTenure {
   }
 
   /**
-   * Does another process want the lock? Only a list of our znode alone makes the lock idle; from then on the servers
-   * tell.
+   * Asks whether another process wants the lock. Only a list that contains our znode alone makes the lock idle; from
+   * then on the watch reports every change.
    */
   #ask(): void {
     if (this.#state.at !== 'serving') return;
@@ -153,7 +159,7 @@ export class StickyTenure {
     this.#use = asking;
     session.watch(path, 'children', this.#contended).then(
       (names = []) => {
-        // Somebody deleted our znode: it must serve nobody any more.
+        // Another client deleted our znode, so the znode must serve no caller any more.
         if (!names.includes(name)) void this.#leave();
         else answered(names.length === 1 ? 'none' : 'some');
       },
@@ -167,7 +173,10 @@ export class StickyTenure {
     this.#goOn();
   };
 
-  /** Connected, and lately heard from, or else news could not arrive; and the session has long enough to live. */
+  /**
+   * True if the session is connected and was heard from lately, because otherwise no request of another process could
+   * arrive, and if the session's deadline is far enough away.
+   */
   #isFit(): boolean {
     if (this.#state.at !== 'serving') return false;
     const { session } = this.#state.node;
@@ -175,7 +184,7 @@ export class StickyTenure {
     return session.isConnected && session.isAlive() && silentMs < session.timeoutMs / 4 && session.hasTimeToGrant;
   }
 
-  /** The next change of the session goes on as well. */
+  /** Proves the session, then serves the next waiter. A change of the session does the same. */
   #becomeFit(): void {
     if (this.#state.at !== 'serving' || !this.#state.node.session.isConnected) return;
     const { session } = this.#state.node;
@@ -203,7 +212,7 @@ export class StickyTenure {
     this.#goOn();
   }
 
-  /** One timer for all the short times between the holders: it runs on while the lock is held. */
+  /** Starts one timer for all the short idle times between holders. It keeps running while the lock is held. */
   #becomeIdle(): void {
     this.#idleSince ??= this.#options.clock.now();
     this.#stopTimer ??= this.#timer(Math.min(idleBeforeFlagMs, this.#options.idleMs));
@@ -271,21 +280,24 @@ export interface StickyTenureOptions {
   readonly clock: Clock;
 }
 
-/** What a tenure says of its end. */
+/** The callbacks for the end of a tenure. */
 export interface TenureEnds {
-  /** Called once, when nobody can be served by it any more. */
+  /** Called once, when the tenure can serve no caller any more. */
   readonly ended: () => void;
-  /** Called when its znode has waited for the lock, and no local waiter is left. */
+  /** Called when no local waiter is left while the znode still waits for the lock. */
   readonly stopQueueing: () => void;
 }
 
 /**
- * A caller of this process that waits to be served. `served(undefined)` says that the tenure is over, and another one
- * has to be joined.
+ * A caller of this process that waits. `served(undefined)` means that the tenure is over, and that the caller has to
+ * join another one.
  */
 export interface LocalWaiter {
-  /** Does it wait as long as it takes? Else it is sent away when it cannot be served as soon as it is its turn. */
-  readonly isPatient: boolean;
+  /**
+   * True for a caller that waits until its deadline. Any other caller is sent away if it cannot be served when it comes
+   * first.
+   */
+  readonly mayWait: boolean;
   served(grant: Grant | undefined): void;
   failed(error: unknown): void;
 }
@@ -295,14 +307,17 @@ type TenureState =
   | { readonly at: 'serving'; readonly node: LockNode; readonly flag: IdleFlag }
   | { readonly at: 'over' };
 
-/** Why the next local waiter is not served now; `nobody` if nothing is in the way. */
+/** The reason why the next local waiter is not served now; `nobody` means that there is none. */
 type Use =
   | { readonly by: 'nobody' }
   | { readonly by: 'holder' }
   | { readonly by: 'question' }
   | { readonly by: 'rest'; stop: () => void };
 
-/** Does another process want the lock? Asked at the first release; from then on the servers tell. */
+/**
+ * The answer to whether another process wants the lock. It is asked at the first release; from then on the watch
+ * reports every change.
+ */
 type Contention = 'unknown' | 'none' | 'some';
 
 const free: Use = { by: 'nobody' };

@@ -2,16 +2,16 @@ import { listenForAbort } from './abort-signal.js';
 import { Listeners } from './listeners.js';
 
 /**
- * Listens to AbortSignals. However many calls of however many clients share a signal, it carries one listener of this
- * library: from the eleventh on, Node warns of a leak.
+ * Listens to AbortSignals. A signal carries one listener of this library, no matter how many calls of how many clients
+ * share it, because Node warns of a leak from the eleventh listener on.
  */
 class AbortHubs {
-  /** A signal that takes no listener back has its hub for as long as it lives itself. */
+  /** If a signal cannot remove a listener, its hub lives as long as the signal. */
   readonly #hubs = new WeakMap<AbortSignal, Hub>();
 
   /**
-   * Calls `listener` with the reason when `signal` aborts, in this very call if it has, or if it cannot be listened to;
-   * returns what takes it back.
+   * Calls `listener` with the reason when `signal` aborts. Calls it at once if the signal has aborted, or cannot be
+   * listened to. Returns a function that removes the listener.
    */
   onAbort(signal: AbortSignal, listener: (reason: unknown) => void): () => void {
     const hub = this.#hubs.get(signal) ?? this.#open(signal);
@@ -24,7 +24,7 @@ class AbortHubs {
     return () => {
       remove();
       hub.count -= 1;
-      // Where a listener cannot be taken back, it serves the next calls.
+      // If the signal cannot remove the hub's listener, that listener serves the next calls.
       if (hub.count === 0 && hub.stop()) this.#hubs.delete(signal);
     };
   }
@@ -41,17 +41,19 @@ class AbortHubs {
   }
 }
 
-/** One for the process: a signal belongs to the application, which may give it to all of its clients. */
+/**
+ * One instance for the process, because a signal belongs to the application, which may give it to all of its clients.
+ */
 export const abortHubs = new AbortHubs();
 
 interface Hub {
   readonly listeners: Listeners<unknown>;
-  /** Once it has aborted. */
+  /** Set once the signal has aborted. */
   end: { readonly reason: unknown } | undefined;
   stop: () => boolean;
   count: number;
 }
 
 function nothing(): void {
-  // There is nothing to take back.
+  // There is no listener to remove.
 }

@@ -1,10 +1,11 @@
 import { callApplication, inNoContext } from './no-context.js';
 
 /**
- * What an AbortSignal aborted with. A polyfill's may give no reason: then it is what Node's own would be.
+ * The reason with which an AbortSignal aborted. A polyfill may give no reason; then the result is the reason that Node
+ * would give.
  *
- * Signals come from outside, and are asked for `aborted` and `addEventListener` alone: polyfills have no
- * `throwIfAborted`, and some no `reason`.
+ * Signals come from outside, so the library uses only `aborted` and `addEventListener`: polyfills have no
+ * `throwIfAborted`, and some have no `reason`.
  */
 export function abortReason(signal: AbortSignal): unknown {
   try {
@@ -20,9 +21,9 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
 }
 
 /**
- * Calls `heard` with the reason when a signal aborts; in this very call if it has, or with the error if it cannot be
- * listened to. Never throws. Returns what
- * takes the listener back, and says whether it could.
+ * Calls `heard` with the reason when a signal aborts. Calls it at once if the signal has aborted, or with the error if
+ * the signal cannot be listened to. Never throws. Returns a function that removes the listener, and returns true if
+ * that worked.
  */
 export function listenForAbort(signal: AbortSignal, heard: (reason: unknown) => void): () => boolean {
   let isOver = false;
@@ -31,11 +32,12 @@ export function listenForAbort(signal: AbortSignal, heard: (reason: unknown) => 
     isOver = true;
     heard(reason);
   };
-  // The application may abort it in another job's context, which has nothing to do with what is given up here.
+  // The application may abort the signal in another job's context, which has nothing to do with the call that ends
+  // here.
   const listener = (): void => inNoContext(tell, abortReason(signal));
   try {
     callApplication(() => signal.addEventListener('abort', listener, { once: true }));
-    // It may have aborted since it was looked at last, and tells nobody of that any more.
+    // The signal may have aborted since the last check. Then it calls no new listener.
     if (signal.aborted) listener();
   } catch (error) {
     tell(error);
@@ -45,7 +47,7 @@ export function listenForAbort(signal: AbortSignal, heard: (reason: unknown) => 
       callApplication(() => signal.removeEventListener('abort', listener));
       return true;
     } catch {
-      // It has no such method, for one.
+      // For example, the signal has no such method.
       return false;
     }
   };

@@ -1,6 +1,6 @@
 /**
- * Where the application has called the library: the innermost frames outside of the library's own folder, as one text.
- * To be asked for in the same step as the call.
+ * The place where the application called the library: the innermost stack frames outside of the library's own folder,
+ * as one text. Must be called in the same step as the application's call.
  */
 export function callSite(): string {
   const { stackTraceLimit } = Error;
@@ -10,12 +10,12 @@ export function callSite(): string {
   const frames = framesOf(stack);
   const outside =
     library === undefined ? [] : frames.filter((frame) => !frame.includes(library) && !frame.includes('node:internal'));
-  // In a bundle the library has no folder of its own: then its own frames are shown, too.
+  // In a bundle the library has no folder of its own. Then its own frames are shown too.
   const shown = outside.length > 0 ? outside.slice(0, mostFrames) : frames.slice(0, deepest);
   return shown.join(', called by ') || 'an unknown place';
 }
 
-/** Error.prepareStackTrace of an application may make anything of a stack. */
+/** An application's Error.prepareStackTrace may turn a stack into any value. */
 function framesOf(stack: unknown): string[] {
   if (typeof stack !== 'string') return [];
   return stack.split('\n').flatMap((line) => /^\s+at (.+)$/.exec(line)?.[1] ?? []);
@@ -26,7 +26,7 @@ const deepest = 20;
 const mostFrames = 3;
 
 /**
- * The folder of the built package, or of its sources, as stacks name it. `import.meta.url` is not there in every module
- * system that the package may be bundled for.
+ * The folder of the built package, or of its sources, as stacks name it. `import.meta.url` does not exist in every
+ * module system that the package may be bundled for.
  */
 const library = /([^\s(]+[/\\])support[/\\]call-site\.[cm]?[jt]s/.exec(framesOf(new Error().stack)[0] ?? '')?.[1];

@@ -2,19 +2,22 @@ import { uptime } from 'node:os';
 import { inNoContext } from './no-context.js';
 import { sleeplessTime } from './sleepless-time.js';
 
-/** Time as an argument: tests drive it, and a user's fake timers cannot stop the lock's own. */
+/** Time as an argument: tests control it, and a user's fake timers cannot stop the lock's own timers. */
 export interface Clock {
-  /** Monotonic milliseconds, those included that the machine slept; only differences mean anything. */
+  /** Monotonic milliseconds, including the time for which the machine slept. Only differences have a meaning. */
   now(): number;
-  /** Calls `run` once, at least `delayMs` from now; returns what cancels it. Delays beyond 2^31 - 1 ms work. */
+  /**
+   * Calls `run` once, at least `delayMs` milliseconds from now. Returns a function that cancels the call. Delays beyond
+   * 2^31 - 1 ms work.
+   */
   after(delayMs: number, run: () => void): CancelTimer;
-  /** Calls `run` after one turn of the poll phase, when what lay unread in the sockets has been read. */
+  /** Calls `run` after one turn of the poll phase, when unread data in the sockets has been read. */
   afterPoll(run: () => void): void;
 }
 
 export type CancelTimer = () => void;
 
-// Taken when the module loads: a test library that replaces the globals later does not reach the lock.
+// Read when the module loads, so that a test library that replaces the globals later does not affect the lock.
 const { setTimeout, clearTimeout, setImmediate, performance } = globalThis;
 const now = sleeplessTime({
   monotonic: performance.now.bind(performance),
@@ -32,11 +35,11 @@ export const systemClock: Clock = {
     let timer: ReturnType<typeof setTimeout>;
     const arm = (): void => {
       const leftMs = dueAt - now();
-      // Node's timers count whole milliseconds and may fire a fraction early; a deadline must not.
+      // Node's timers count whole milliseconds and may fire a fraction early. A deadline must not.
       if (!(leftMs > 0)) run();
       else timer = setTimeout(arm, Math.min(Math.ceil(leftMs), longestTimerMs));
     };
-    // Whoever asks for it, a request's `acquire()` for example, must not live on in what the timer does.
+    // The timer must not keep the caller's context alive, for example that of a request that called `acquire()`.
     timer = inNoContext(setTimeout, arm, Math.min(Math.ceil(delayMs), longestTimerMs));
     return () => clearTimeout(timer);
   },

@@ -1,7 +1,6 @@
 /**
- * What the rooms above keep for one client, or for one session, and for as long as that lives: one object of each
- * class, made when it is first asked for. So
- * their owner knows nothing of them, and no module keeps a map of owners.
+ * The objects that higher layers keep for one client, or for one session, as long as it lives: one object of each
+ * class, created when first needed. The owner knows none of these classes, and no module keeps a map of owners.
  *
  * @example
  * const limits = client.companions.of(UsedLimits);

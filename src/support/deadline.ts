@@ -4,24 +4,24 @@ import type { Clock } from './clock.js';
 import { Listeners } from './listeners.js';
 
 /**
- * How long one call waits: until its one absolute deadline, its AbortSignal, or the end of the client, whichever comes
- * first. Everything that the call awaits, connecting and retrying included, ends with it.
+ * The end of one call's wait: its one absolute deadline, its AbortSignal, or the end of the client, whichever comes
+ * first. Everything that the call awaits ends with it, including connecting and retrying.
  */
 export class Deadline<Of extends Caller = Caller> {
   readonly #caller: Of;
   readonly #subject: string;
   readonly #timeoutMs: number | undefined;
   readonly #errors: DeadlineErrors<Of>;
-  /** Else the call tries once, and goes away again if it would have to wait. */
+  /** If false, the call tries once, and gives up instead of waiting. */
   readonly mayWait: boolean;
-  /** When the call began; monotonic milliseconds. */
+  /** The time when the call began; monotonic milliseconds. */
   readonly startedAt: number;
   #ends: Listeners<unknown> | undefined;
   #waiter: Waiter<never> | undefined;
   #stops: (() => void)[] | undefined;
   #end: { readonly error: unknown } | undefined;
 
-  /** @param subject what the call is about, for its errors */
+  /** @param subject the path that the call is about, for its errors */
   constructor(
     caller: Of,
     subject: string,
@@ -45,7 +45,7 @@ export class Deadline<Of extends Caller = Caller> {
     }
   }
 
-  /** Judged now: after a stall an answer may be read before the timer runs that it came too late for. */
+  /** Compares the time now. After a stall, a late answer may be read before the timer of the deadline runs. */
   get isExpired(): boolean {
     if (!this.#end && this.#timeoutMs !== undefined && this.#caller.clock.now() - this.startedAt >= this.#timeoutMs)
       this.#expire(this.late());
@@ -56,7 +56,7 @@ export class Deadline<Of extends Caller = Caller> {
     if (this.isExpired) throw this.#end?.error;
   }
 
-  /** Called once, with what to reject with; at once if it is over already. */
+  /** Calls `listener` once, with the error to reject with. Calls it at once if the deadline has ended already. */
   onEnd(listener: (error: unknown) => void): () => void {
     if (this.#end) listener(this.#end.error);
     this.#ends ??= new Listeners();
@@ -68,9 +68,8 @@ export class Deadline<Of extends Caller = Caller> {
   }
 
   /**
-   * Waits until `subscribe` wakes or fails it; rejects as soon as the deadline is over. Whichever comes, what
-   * `subscribe`
-   * returned is called.
+   * Waits until `subscribe` wakes it or fails it. Rejects as soon as the deadline ends. In each case calls the function
+   * that `subscribe` returned.
    */
   wait<T>(subscribe: (wake: (value: T) => void, fail: (error: unknown) => void) => () => void): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -100,7 +99,7 @@ export class Deadline<Of extends Caller = Caller> {
     return this.wait((wake) => this.#caller.clock.after(sleepMs, () => wake(undefined)));
   }
 
-  /** As `wait`, for the one wait that may last long. */
+  /** As `wait`, for the one wait of a call that may take long. */
   waitAs<T>(subscribe: (waiter: Waiter<T>) => Wait): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.isExpired) {
@@ -114,8 +113,8 @@ export class Deadline<Of extends Caller = Caller> {
   }
 
   /**
-   * What `run` comes to, unless the deadline is over first: then it rejects at once, and what comes of `run` later is
-   * for `late` to clean up.
+   * Settles as `run` does, unless the deadline ends first. Then it rejects at once, and `late` cleans up a later result
+   * of `run`.
    */
   limit<T>(run: () => Promise<T>, late: (value: T) => void): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -123,7 +122,7 @@ export class Deadline<Of extends Caller = Caller> {
       if (this.isExpired) return;
       run().then(
         (value) => {
-          // Asked before `stop`: it is this question that may find the deadline over, and reject.
+          // Checked before `stop`, because this check may end the deadline, and then rejects the promise.
           if (this.isExpired) late(value);
           else resolve(value);
           stop();
@@ -136,12 +135,12 @@ export class Deadline<Of extends Caller = Caller> {
     });
   }
 
-  /** Ends it for a reason of the call's own: all that it awaits rejects with `error`. */
+  /** Ends the deadline for a reason of the call's own. Everything that the call awaits rejects with `error`. */
   end(error: unknown): void {
     this.#expire(error);
   }
 
-  /** The call has settled: no timer and no listener stays behind. */
+  /** The call has settled: removes its timer and its listeners. */
   dispose(): void {
     this.#caller.deadlines.delete(this);
     const stops = this.#stops;
@@ -154,7 +153,7 @@ export class Deadline<Of extends Caller = Caller> {
     this.#expire(this.#errors.closed(this.#subject));
   }
 
-  /** The error of a call whose time is over. */
+  /** The error of a call whose timeout has passed. */
   late(): Error {
     const waitedMs = this.#caller.clock.now() - this.startedAt;
     return this.#errors.late({
@@ -174,15 +173,15 @@ export class Deadline<Of extends Caller = Caller> {
   }
 }
 
-/** What the call is made with: its end is the end of the call. */
+/** The client that the call is made with. The end of the client is the end of the call. */
 export interface Caller {
   readonly clock: Clock;
   readonly isClosing: boolean;
-  /** Of the calls that wait. When it begins to close, it says so to each of them. */
+  /** The deadlines of the waiting calls. When the caller begins to close, it calls `closing` on each of them. */
   readonly deadlines: Set<Deadline>;
 }
 
-/** What a call rejects with when it was not settled in time, or when its caller closes. */
+/** The errors that a call rejects with: when it is not settled in time, and when its caller closes. */
 export interface DeadlineErrors<Of extends Caller> {
   late(call: LateCall<Of>): Error;
   closed(subject: string): Error;
@@ -193,11 +192,11 @@ export interface LateCall<Of extends Caller> {
   readonly caller: Of;
   readonly subject: string;
   readonly timeoutMs: number;
-  /** Since it began. */
+  /** Milliseconds since the call began. */
   readonly waitedMs: number;
 }
 
-/** As {@link Deadline.wait}; without a deadline it waits as long as it takes, for work in the background. */
+/** As {@link Deadline.wait}. Without a deadline it waits without a limit, for work in the background. */
 export function waitBefore<T>(
   deadline: Deadline | undefined,
   subscribe: (wake: (value: T) => void) => () => void,
@@ -214,16 +213,16 @@ export function waitBefore<T>(
 export interface DeadlineOptions {
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Whether it waits at all, or tries once, for as long as an answer takes. @default true */
+  /** If false, the call tries once, and waits only for the answers of that try. @default true */
   readonly mayWait?: boolean;
 }
 
-/** Something that can be taken back. */
+/** A wait that can be cancelled. */
 export interface Wait {
   waitNoMore(): void;
 }
 
-/** One that waits until it is woken or failed; small, because ten thousand may wait. */
+/** A waiter that waits until it is woken or failed. It is small, because ten thousand may wait. */
 export class Waiter<T> {
   readonly #resolve: (value: T) => void;
   readonly #reject: (error: unknown) => void;
@@ -234,7 +233,7 @@ export class Waiter<T> {
     this.#reject = reject;
   }
 
-  /** What ends with it. */
+  /** Sets the wait to cancel when the waiter is woken or failed. */
   by(wait: Wait): void {
     if (this.#wait === 'over') wait.waitNoMore();
     else this.#wait = wait;

@@ -1,6 +1,6 @@
 /**
- * What an error says, for the text of another one. A name with several addresses fails with an AggregateError, whose
- * own message is empty.
+ * The message of an error, for the text of another error. For a host name with several addresses, Node throws an
+ * AggregateError whose own message is empty.
  */
 export function errorText(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(errorText).join('; ');

@@ -3,9 +3,9 @@ import { tellApplication } from './no-context.js';
 import { expectOneOf, expectFunction } from './validate.js';
 
 /**
- * Listeners of several kinds of events, each told in the order in which things happened, and called outside of every
- * lock context: a listener must not act as the lock's
- * owner. What one throws is a process warning and stops nothing.
+ * Listeners for several kinds of events. All events are emitted in the order in which they happened, outside of every
+ * lock context: a listener must not act as the lock's owner. An error that a listener throws becomes a process warning,
+ * and stops nothing.
  */
 export class Events<Kinds extends object> {
   readonly #emitter = new EventEmitter();
@@ -32,12 +32,12 @@ export class Events<Kinds extends object> {
     this.#emitter.off(name, listener);
   }
 
-  /** Whether anybody listens. */
+  /** True if the event has a listener. */
   isHeard(name: keyof Kinds & string): boolean {
     return this.#emitter.listenerCount(name) > 0;
   }
 
-  /** A listener may cause the next event; everyone hears both in their order. */
+  /** A listener may cause the next event. Every listener gets both events in their order. */
   tell<Name extends keyof Kinds & string>(name: Name, value: Kinds[Name]): void {
     this.#untold.push(() => this.#tellAll(name, value));
     if (this.#untold.length > 1) return;

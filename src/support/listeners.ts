@@ -1,6 +1,6 @@
 /**
- * A set of callbacks that is told something; who leaves while it is being told is not told any more. Mostly there is
- * one, and no set is needed.
+ * A set of callbacks. A callback that is removed during `tell` is not called any more. Most sets have one callback, and
+ * need no Set.
  */
 export class Listeners<T> {
   #listeners: Listener<T> | Set<Listener<T>> | undefined;

@@ -1,14 +1,14 @@
 import { jsonOf, jsonOfValue } from './shown.js';
 
 /**
- * The parent of every error of this library. `code` is stable, `message` is for the reader of the log,
- * `cause` keeps the ZooKeeper error or the socket error behind it.
+ * The parent class of every error of this library. `code` is stable, `message` is for the reader of the log, and
+ * `cause` is the ZooKeeper error or socket error that caused it.
  *
  * @example
  * if (error instanceof LockError && error.code === 'ERR_LOCK_TIMEOUT') return retryLater();
  */
 export class LockError extends Error {
-  /** What happened, for programs. It stays the same when the message is reworded. */
+  /** The kind of the error, for programs. It stays the same when the message is reworded. */
   readonly code: LockErrorCode;
 
   constructor(code: LockErrorCode, message: string, options?: ErrorOptions) {
@@ -17,9 +17,19 @@ export class LockError extends Error {
     Object.defineProperty(this, brand, { value: true });
   }
 
+  /** The section of the documentation about this error: its causes, and what to do. */
+  get docsUrl(): string {
+    return `${errorsPage}#${this.docsSection}`;
+  }
+
+  /** @internal The anchor on that page. */
+  protected get docsSection(): string {
+    return this.code.toLowerCase();
+  }
+
   /**
-   * What `JSON.stringify` takes: the name, the code, the message, what else the error says, and the name and message of
-   * its cause.
+   * The form for `JSON.stringify`: the name, the code, the message, the error's other fields, and the name and message
+   * of its cause.
    */
   toJSON(): object {
     const { name, code, message, cause, ...others } = this as LockError & { cause?: unknown };
@@ -30,7 +40,10 @@ export class LockError extends Error {
     this.prototype.name = 'LockError';
   }
 
-  /** True for errors of another copy of this package too, told by a brand instead of the prototype chain. */
+  /**
+   * True also for errors of another copy of this package. They are recognized by a brand instead of the prototype
+   * chain.
+   */
   static override [Symbol.hasInstance](value: unknown): boolean {
     if (this !== LockError) return Function.prototype[Symbol.hasInstance].call(this, value);
     return typeof value === 'object' && value !== null && brand in value;
@@ -53,5 +66,8 @@ export type LockErrorCode =
   | 'ERR_LOCK_SEQUENCE_OVERFLOW'
   | 'ERR_LOCK_REQUEST_FAILED'
   | 'ERR_LOCK_AUTH_FAILED';
+
+/** The organisation is a placeholder; a test keeps it equal to the `repository` of package.json. */
+const errorsPage = 'https://github.com/zookeeper-fair-lock/zookeeper-fair-lock/blob/main/docs/errors.md';
 
 const brand = Symbol.for('zookeeper-fair-lock/error');

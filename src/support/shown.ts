@@ -1,6 +1,6 @@
 /**
- * Lets `console.log` and `util.inspect` show the objects of a class as their `toJSON` describes them, and nothing else:
- * the rest are insides, and may be credentials.
+ * Makes `console.log` and `util.inspect` show the objects of a class by their `toJSON` only. The other fields are
+ * internal, and may be credentials.
  *
  * @param name the name of the class, which a bundler may shorten
  */
@@ -20,21 +20,21 @@ export function showByJson(kind: { readonly prototype: { toJSON(this: never): ob
   });
 }
 
-/** Known by this name to Node.js, Deno and Bun. */
+/** Node.js, Deno and Bun know the symbol by this name. */
 const inspectCustom = Symbol.for('nodejs.util.inspect.custom');
 
 /**
- * What JSON has no form for, as text: a bigint, and an error. Other values, and what they contain, have to know
- * themselves.
+ * Converts the values that JSON has no form for to text: a bigint, and an error. Other values must have their own
+ * `toJSON`, and so must the values inside them.
  */
 export function jsonOf(record: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, jsonOfValue(value)]));
 }
 
-/** As `jsonOf`, of one value. */
+/** As `jsonOf`, for one value. */
 export function jsonOfValue(value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
-  // A LockError, also of another copy of this package, knows itself.
+  // A LockError has its own `toJSON`, also if it comes from another copy of this package.
   if (!(value instanceof Error) || 'toJSON' in value) return value;
   return { name: value.name, message: value.message };
 }

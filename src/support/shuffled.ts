@@ -1,4 +1,4 @@
-/** A copy in an order that chance decides; `random` as Math.random. */
+/** Returns a copy in random order. `random` is a function such as Math.random. */
 export function shuffled<T>(items: readonly T[], random: () => number): T[] {
   const left = [...items];
   const taken: T[] = [];

@@ -1,4 +1,4 @@
-/** Throws a TypeError or RangeError that names the option, the value and what is accepted. */
+/** Throws a TypeError or RangeError that names the option, the value and the accepted values. */
 export function expectDuration(option: string, value: unknown): asserts value is number {
   if (typeof value !== 'number') throw new TypeError(expected(option, 'a number of milliseconds ≥ 0', value));
   if (!Number.isFinite(value) || value < 0)
@@ -41,7 +41,10 @@ export function expectMethod(option: string, value: unknown, method: string): vo
     throw new TypeError(expected(option, `an object with a method \`${method}\``, value));
 }
 
-/** Of whatever make: a polyfill's signal, and one of another realm, is no instance of this realm's class. */
+/**
+ * Accepts a signal of any class, because the signal of a polyfill or of another realm is not an instance of this
+ * realm's class.
+ */
 export function expectSignal(option: string, value: unknown): asserts value is AbortSignal {
   if (!isSignal(value)) throw new TypeError(expected(option, 'an AbortSignal', value));
 }
@@ -57,11 +60,11 @@ function isSignal(value: unknown): boolean {
 }
 
 /**
- * A copy of the options, each of which is read once: what the caller does to its object afterwards changes nothing. A
- * misspelt option, or an AbortSignal in the
- * place of the options, would be an option that is silently not there: the call would wait without end.
+ * Returns a copy of the options. Each option is read once, so later changes to the caller's object have no effect. A
+ * misspelt option, or an AbortSignal in the place of the options, is refused, because otherwise the call would silently
+ * lack the option and wait without end.
  *
- * @throws TypeError unless it is a plain object with none but the known options
+ * @throws TypeError unless `options` is a plain object with only known options
  */
 export function expectOptions<T>(what: string, options: T, known: readonly string[]): T {
   if (!isPlainObject(options))
@@ -80,18 +83,18 @@ export function expectOptions<T>(what: string, options: T, known: readonly strin
 }
 
 /**
- * Whether all that it has is its own: an object literal, or a parsed JSON, of whatever realm. Jest and `node:vm` run
- * code in realms of their own.
+ * True for an object with only its own properties: an object literal or parsed JSON, of any realm. Jest and `node:vm`
+ * run code in realms of their own.
  */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false;
   const prototype = Object.getPrototypeOf(value) as object | null;
   if (prototype === null || prototype === Object.prototype) return true;
-  // Of an object that inherits from another one without a prototype, only the end of the chain looks the same.
+  // For an object that inherits from another object without a prototype, only the end of the chain looks the same.
   return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'isPrototypeOf');
 }
 
-/** What is handed over in the place of the options most often. */
+/** Advice for the values that callers most often pass instead of the options. */
 function adviceOn(options: unknown, known: readonly string[]): string {
   if (!known.includes('signal') || typeof options !== 'object' || options === null) return '';
   if (isSignal(options)) return ': pass it as { signal }';
@@ -113,7 +116,7 @@ function shown(value: unknown): string {
   return String(value);
 }
 
-/** By its class or its keys alone: what is in it may be a secret. */
+/** Shows only the class or the keys, because the values may be secrets. */
 function shownObject(value: object): string {
   const { constructor } = value as { constructor?: unknown };
   const kind = typeof constructor === 'function' ? constructor.name : '';

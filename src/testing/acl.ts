@@ -44,7 +44,7 @@ export function storedAcl(entries: readonly AclEntry[] | null, identities: reado
   return distinct.flatMap((entry) => storedEntry(entry, identities));
 }
 
-/** Most lists are this one. One object for all of them saves memory, and time. */
+/** Most lists are this one. One shared object for all of them saves memory and time. */
 function isOpen(entries: readonly AclEntry[] | null): boolean {
   const [only] = entries ?? [];
   return entries?.length === 1 && only?.perms === 31 && only.scheme === 'world' && only.id === 'anyone';
@@ -56,7 +56,7 @@ function withoutDuplicates(entries: readonly AclEntry[]): AclEntry[] {
   return distinct;
 }
 
-/** The Java server compares without a look at null, and fails there. */
+/** The Java server compares without a check for null, and fails on a null. */
 function isSame(entry: AclEntry, other: AclEntry): boolean {
   if (entry.perms !== other.perms) return false;
   if (entry.scheme === null) throw Refusal.of('MARSHALLING_ERROR');

@@ -4,13 +4,13 @@ import { JuteReader, JuteWriter } from './jute.js';
 /** The result of an auth request: it proves an identity, or it ends the connection. */
 export type Authentication = { readonly is: 'good'; readonly identity?: Identity } | { readonly is: 'refused' };
 
-/** @throws Refusal where the packet is cut short */
+/** @throws Refusal if the packet is cut short */
 export function authenticate(packet: Buffer, maxBufferBytes: number): Authentication {
   const reader = new JuteReader(packet, maxBufferBytes * 2);
   reader.int();
   const scheme = reader.text();
   const credentials = reader.bytes();
-  // The address of the connection is known already.
+  // The server already knows the address of the connection.
   if (scheme === 'ip') return { is: 'good' };
   return scheme === 'digest' && credentials !== null
     ? { is: 'good', identity: digestIdentity(credentials) }
@@ -18,9 +18,9 @@ export function authenticate(packet: Buffer, maxBufferBytes: number): Authentica
 }
 
 /**
- * The answer of a server without SASL: a null in the place of its token. Undefined where the client sent no token.
+ * The answer of a server without SASL: a null in place of the token. Undefined if the client sent no token.
  *
- * @throws Refusal where the packet is cut short
+ * @throws Refusal if the packet is cut short
  */
 export function saslAnswer(xid: number, packet: Buffer, maxBufferBytes: number): Buffer | undefined {
   const token = new JuteReader(packet, maxBufferBytes * 2).bytes();

@@ -3,7 +3,7 @@ import type { JuteReader } from './jute.js';
 import { opcodes } from './opcodes.js';
 import { Refusal } from './refusal.js';
 
-/** A request for a change, as it was read and before it is checked. */
+/** A request for a change: read, but not yet checked. */
 export type ChangeRequest =
   | {
       readonly is: 'create';
@@ -56,7 +56,7 @@ export function readChange(opcode: number, reader: JuteReader): ChangeRequest | 
   }
 }
 
-/** One read of a multiRead. The server refuses a multi that has one. */
+/** One read of a multiRead. The server refuses a multi that contains one. */
 export interface ReadItem {
   readonly is: 'getData' | 'getChildren';
   readonly path: string | null;
@@ -87,12 +87,12 @@ function readRead(opcode: number, reader: JuteReader): ReadItem | undefined {
   const is = opcode === opcodes.getData ? 'getData' : opcode === opcodes.getChildren ? 'getChildren' : undefined;
   if (is === undefined) return undefined;
   const path = reader.text();
-  // No item of a multiRead leaves a watch, whatever it says.
+  // No item of a multiRead leaves a watch, even if its flag asks for one.
   reader.flag();
   return { is, path };
 }
 
-/** In a multi the kind of a create is decided by its flags, and not by its opcode. */
+/** In a multi, the flags of a create decide its kind, not its opcode. */
 function readItemChange(opcode: number, reader: JuteReader): ChangeRequest {
   const change = opcode === opcodes.setACL ? undefined : readChange(opcode, reader);
   if (!change) throw Refusal.of('MARSHALLING_ERROR');
@@ -102,7 +102,7 @@ function readItemChange(opcode: number, reader: JuteReader): ChangeRequest {
       return { ...change, opcode: opcodes.createContainer, ttlMs: -1n };
     case 5:
     case 6:
-      // The record of a plain create has no place for the time: the Java server fails on it.
+      // The record of a plain create has no field for the time to live, so the Java server fails on it.
       return { ...change, opcode: opcodes.createTTL, ttlMs: opcode === opcodes.createTTL ? change.ttlMs : null };
     default:
       return { ...change, opcode: opcodes.create, ttlMs: -1n };

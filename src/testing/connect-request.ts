@@ -14,7 +14,7 @@ export interface ConnectRequest {
   readonly saysReadOnly: boolean;
 }
 
-/** @throws Refusal where the record is cut short */
+/** @throws Refusal if the record is cut short */
 export function readConnectRequest(body: Buffer, maxBufferBytes: number): ConnectRequest {
   const reader = new JuteReader(body, maxBufferBytes * 2);
   reader.int();
@@ -25,7 +25,7 @@ export function readConnectRequest(body: Buffer, maxBufferBytes: number): Connec
   return { lastZxid, timeoutMs, sessionId, password, saysReadOnly: !reader.isAtEnd };
 }
 
-/** Undefined refuses the session: it is unknown, it is over, or the password is wrong. */
+/** Undefined means that the session is refused: it is unknown or over, or the password is wrong. */
 export function connectResponse(
   granted: { id: bigint; timeoutMs: number; password: Buffer } | undefined,
   saysReadOnly: boolean,

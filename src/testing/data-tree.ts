@@ -4,7 +4,7 @@ import { events, type EventType } from './opcodes.js';
 import { WatchTable, type Watcher, type WatchEvent } from './watch-table.js';
 import { persistent, Znode, type Life } from './znode.js';
 
-/** All znodes and their watches. It checks nothing: a Plan has checked each change before. */
+/** All znodes and their watches. It checks nothing, because a Plan has checked each change before. */
 export class DataTree {
   readonly dataWatches = new WatchTable();
   readonly childWatches = new WatchTable();
@@ -76,7 +76,7 @@ export class DataTree {
     if (life.is === 'ephemeral') this.#ephemerals.get(life.sessionId)?.delete(path);
     const told = this.dataWatches.trigger(path, events.deleted);
     this.#tell(told, events.deleted, path, acl);
-    // A connection that watches both the data and the children is told once.
+    // A connection that watches both the data and the children gets one event.
     this.#tell(this.childWatches.trigger(path, events.deleted), events.deleted, path, acl, told);
     this.#childrenChanged(parentPath, parent);
   }
@@ -109,7 +109,7 @@ export class DataTree {
     return count;
   }
 
-  /** Containers that had a child and have none now, and znodes whose time to live is over and that have no child. */
+  /** Containers that had children and have none now, and znodes without children whose time to live is over. */
   reapable(time: number): string[] {
     return [...this.#reapable].filter((path) => {
       const znode = this.#existing(path);
@@ -123,7 +123,7 @@ export class DataTree {
     this.childWatches.removeAll(watcher);
   }
 
-  /** Tells one connection. */
+  /** Sends an event to one connection. */
   tell(watcher: Watcher, type: EventType, path: string): void {
     this.#events.push({ watcher, type, path });
   }
@@ -142,7 +142,8 @@ export class DataTree {
   }
 
   /**
-   * Tells the connections that may read the znode (CVE-2024-23944). The watches of the others are used up all the same.
+   * Sends an event to the connections that may read the znode (CVE-2024-23944). The watches of the others are removed,
+   * too.
    */
   #tell(
     watchers: ReadonlySet<Watcher>,

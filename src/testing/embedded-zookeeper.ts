@@ -38,7 +38,7 @@ export class EmbeddedZooKeeper implements AsyncDisposable {
   /**
    * Resolves when the server listens.
    *
-   * @throws TypeError or RangeError that names the option; Node's own error where the port is taken
+   * @throws TypeError or RangeError that names the option; Node's own error if the port is taken
    */
   static async start(options: EmbeddedZooKeeperOptions = {}): Promise<EmbeddedZooKeeper> {
     const checked = checkedOptions(options);
@@ -64,7 +64,7 @@ export class EmbeddedZooKeeper implements AsyncDisposable {
   }
 
   /**
-   * The sessions that are there, in the order in which they were opened, as participants of a lock name theirs:
+   * The ids of the sessions, in the order in which they were opened, in the format that participants of a lock use:
    * `0x100003e1a2b0000`.
    */
   get sessionIds(): readonly string[] {
@@ -73,10 +73,9 @@ export class EmbeddedZooKeeper implements AsyncDisposable {
 
   /**
    * Ends a session at once, as if its client had been silent for its timeout: its ephemeral znodes are deleted, its
-   * connection is closed, and the client learns of it
-   * when it reconnects. Returns whether there was such a session.
+   * connection is closed, and the client learns of it when it reconnects. Returns true if there was such a session.
    *
-   * @throws TypeError unless it is a session's name
+   * @throws TypeError unless `id` is a session's id
    * @example
    * const holder = await mutex.holder();
    * if (holder) zk.expireSession(holder.sessionId);
@@ -92,7 +91,7 @@ export class EmbeddedZooKeeper implements AsyncDisposable {
   }
 
   /**
-   * Reads and answers nothing from now on, as a stopped process does: connections stay, new ones are taken, and time
+   * Reads and answers nothing from now on, like a stopped process: connections stay, new ones are accepted, and time
    * goes on. Idempotent.
    */
   pause(): void {
@@ -101,7 +100,7 @@ export class EmbeddedZooKeeper implements AsyncDisposable {
     for (const connection of this.#server.connections) connection.hold();
   }
 
-  /** Goes on after `pause`. First the sessions end whose time was over meanwhile. Idempotent. */
+  /** Continues after `pause`. Sessions whose time ended during the pause expire first. Idempotent. */
   resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
@@ -110,8 +109,8 @@ export class EmbeddedZooKeeper implements AsyncDisposable {
   }
 
   /**
-   * Makes the faults of a script happen, one step after another. Several scripts run side by side. Returns what ends
-   * this one.
+   * Plays a script of faults, one step after another. Several scripts can run side by side. Returns a function that
+   * ends this one.
    *
    * @throws TypeError or RangeError that names the step's option
    * @example
@@ -129,12 +128,12 @@ export class EmbeddedZooKeeper implements AsyncDisposable {
     const closed = this.#listener.listening ? once(this.#listener, 'close') : undefined;
     this.#listener.close();
     this.dropConnections();
-    // A connection that was closed lives on while its client does not read what was sent.
+    // A closed connection stays open until its client has read what was sent.
     for (const socket of this.#sockets) socket.destroy();
     await closed;
   }
 
-  /** As `stop`. */
+  /** Same as `stop`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }
@@ -155,7 +154,7 @@ export class EmbeddedZooKeeper implements AsyncDisposable {
     });
   }
 
-  /** At the multiples of the interval. */
+  /** Runs `run` at the multiples of the interval. */
   #every(intervalMs: number, run: () => void): void {
     const cancel = this.#clock.after(intervalMs - (this.#clock.now() % intervalMs), () => {
       this.#cancel.delete(cancel);
@@ -176,20 +175,25 @@ export interface EmbeddedZooKeeperOptions {
   readonly minSessionTimeoutMs?: number;
   /** @default twenty ticks */
   readonly maxSessionTimeoutMs?: number;
-  /** How often empty containers, and znodes whose time to live is over, are deleted. @default 60_000 */
+  /**
+   * The time between two checks that delete empty containers, and znodes whose time to live is over. @default 60_000
+   */
   readonly containerCheckIntervalMs?: number;
   /**
-   * ZooKeeper's `zookeeper.extendedTypesEnabled`: whether znodes can have a time to live. @default false, as with
+   * ZooKeeper's `zookeeper.extendedTypesEnabled`: true allows znodes with a time to live. @default false, as in
    * ZooKeeper
    */
   readonly extendedTypesEnabled?: boolean;
   /** ZooKeeper's `jute.maxbuffer`: a longer request ends the connection. @default 1_048_575 */
   readonly juteMaxBufferBytes?: number;
   /**
-   * Time, for the expiry of sessions and the times of znodes. @default the machine's, which fake timers do not reach
+   * The clock for the expiry of sessions and the times of znodes. @default the machine's clock, which fake timers do
+   * not change
    */
   readonly clock?: Clock;
-  /** Chance, for the passwords of sessions: numbers from 0 up to, and without, 1. @default Math.random */
+  /**
+   * The random source for the passwords of sessions: numbers from 0 up to, but not including, 1. @default Math.random
+   */
   readonly random?: () => number;
 }
 
@@ -205,7 +209,7 @@ const known = [
   'random',
 ] as const;
 
-/** A connection that asks for no session is closed after this time. */
+/** A connection that opens no session is closed after this time. */
 const sessionlessMs = 10_000;
 
 type CheckedOptions = Required<EmbeddedZooKeeperOptions>;

@@ -2,7 +2,7 @@ import { expected, expectInteger, expectOptions, expectDuration } from '../suppo
 import { opcodes, opName, type OpName } from './opcodes.js';
 import { errorNumbers, type ErrorName } from './refusal.js';
 
-/** Faults by request, one step after another. */
+/** A script of faults, one step after another. */
 export class FaultScript {
   readonly #steps: readonly FaultStep[];
   #step = 0;
@@ -18,7 +18,7 @@ export class FaultScript {
     return this.#step >= this.#steps.length;
   }
 
-  /** Returns the fault for this request, if it has one. */
+  /** Returns the fault for this request, if there is one. */
   faultOf(request: FaultyRequest): Fault | undefined {
     const step = this.#steps[this.#step];
     if (!step || !isMeant(step, request)) return undefined;
@@ -37,13 +37,13 @@ export class FaultScript {
  * A fault replaces the normal answer:
  * - `lose-request`: the connection is cut, and the request is not carried out.
  * - `lose-answer`: the request is carried out, and the connection is cut before the answer is sent. The client cannot
- *   tell these two apart.
+ *   distinguish these two.
  * - `ignore`: the request is neither carried out nor answered, and the connection stays, as with a link that has gone
  *   silent.
  * - `expire-session`: the session ends on the server, with all its ephemeral znodes, and the request is not carried
  *   out.
  * - `{ refuse }`: the request is answered with this error, and not carried out.
- * - `{ delayMs }`: the request, and all requests of the connection behind it, are dealt with later.
+ * - `{ delayMs }`: the request, and all later requests of the connection, are handled later.
  */
 export type Fault = 'lose-request' | 'lose-answer' | 'ignore' | 'expire-session' | RefusedRequest | DelayedRequest;
 
@@ -59,23 +59,23 @@ export interface DelayedRequest {
   readonly delayMs: number;
 }
 
-/** A fault, and the requests that it happens to. */
+/** A fault, and the requests that get it. */
 export interface FaultStep {
-  /** The kind of request. Any, if it is left out. */
+  /** The kind of request. @default any kind */
   readonly op?: OpName;
-  /** The request's path, or a pattern for it; of a multi, the path of its first operation. Any, if it is left out. */
+  /** The request's path, or a pattern for it. For a multi, the path of its first operation. @default any path */
   readonly path?: string | RegExp;
-  /** Only requests of this session, by its name: `0x100003e1a2b0000`. */
+  /** Only requests of this session, by its id: `0x100003e1a2b0000`. */
   readonly sessionId?: string;
-  /** How many such requests pass before the fault. @default 0 */
+  /** The number of matching requests that pass before the fault. @default 0 */
   readonly after?: number;
-  /** How many such requests in a row have the fault, before the next step's turn comes. @default 1 */
+  /** The number of matching requests in a row that get the fault before the next step begins. @default 1 */
   readonly times?: number;
-  /** The fault of these requests. */
+  /** The fault that these requests get. */
   readonly fault: Fault;
 }
 
-/** A request, as far as a step can choose by it. */
+/** The parts of a request that a step can match. */
 export interface FaultyRequest {
   readonly op: OpName | undefined;
   readonly path: string | undefined;
@@ -90,7 +90,7 @@ function isMeant({ op, path, sessionId }: FaultStep, request: FaultyRequest): bo
   if (sessionId !== undefined && sessionId !== request.sessionId) return false;
   if (path === undefined) return true;
   if (request.path === undefined) return false;
-  // `search` does not move a pattern's `lastIndex`, as `test` does with the flag g.
+  // `search` does not change a pattern's `lastIndex`; `test` does if the pattern has the flag g.
   return typeof path === 'string' ? path === request.path : request.path.search(path) !== -1;
 }
 

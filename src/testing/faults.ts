@@ -3,7 +3,7 @@ import { JuteReader } from './jute.js';
 import { opcodes, opName } from './opcodes.js';
 import { sessionName } from './session-table.js';
 
-/** The scripts that are being played. */
+/** The scripts in progress. */
 export class Faults {
   readonly #scripts = new Set<FaultScript>();
 
@@ -30,7 +30,7 @@ export class Faults {
   }
 }
 
-/** The path that a request is about, if its kind has one: it comes first in the record. */
+/** The path of a request, if its kind has one. The path comes first in the record. */
 function pathOfRequest(opcode: number, body: Buffer): string | undefined {
   try {
     const reader = new JuteReader(body, body.length);
@@ -41,7 +41,7 @@ function pathOfRequest(opcode: number, body: Buffer): string | undefined {
     } else if (withoutPath.has(opcode)) return undefined;
     return reader.text() ?? undefined;
   } catch {
-    // A malformed request matches no path; the server refuses it in its turn.
+    // A malformed request matches no path. The server itself refuses it.
     return undefined;
   }
 }

@@ -1,7 +1,7 @@
 import type { ServerConnection } from './server-connection.js';
 import type { StateMachine } from './state-machine.js';
 
-/** The server's state that the words show. */
+/** The server's state that the four-letter words print. */
 export interface ServerFacts {
   readonly machine: StateMachine;
   readonly connections: ReadonlySet<ServerConnection>;
@@ -20,7 +20,7 @@ const answered: Readonly<Record<string, (facts: ServerFacts) => string>> = {
   isro: () => 'rw',
 };
 
-/** All that the Java server knows: any other four letters are the length of a frame. */
+/** All words that the Java server knows. Any other four letters are the length of a frame. */
 export const fourLetterWords: ReadonlySet<string> = new Set([
   ...Object.keys(answered),
   'conf',
@@ -67,7 +67,7 @@ function traffic({ remoteAddress, received, sent }: ServerConnection): string {
   return `${remoteAddress}[1](queued=0,recved=${received},sent=${sent}`;
 }
 
-/** The Java server counts the data watches alone too. */
+/** Like the Java server, counts only the data watches. */
 function wchs({ machine: { tree } }: ServerFacts): string {
   const { watcherCount, pathCount, size } = tree.dataWatches;
   return `${watcherCount} connections watching ${pathCount} paths\nTotal watches:${size}\n`;

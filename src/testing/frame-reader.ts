@@ -1,5 +1,6 @@
 /**
- * Cuts a stream of bytes into frames. Where a connection's first frame has its length, there may be a four-letter word.
+ * Cuts a stream of bytes into frames. At the start of a connection, a four-letter word may stand in place of the first
+ * frame's length.
  */
 export class FrameReader {
   readonly #maxBytes: number;
@@ -16,7 +17,7 @@ export class FrameReader {
     this.#unread = this.#unread.length === 0 ? chunk : Buffer.concat([this.#unread, chunk]);
   }
 
-  /** The next one that has arrived whole. */
+  /** Returns the next frame that has arrived completely. */
   next(): Incoming | undefined {
     if (this.#at === 'end' || this.#unread.length < 4) return undefined;
     if (this.#at === 'start') {

@@ -6,9 +6,9 @@ export interface Identity {
   readonly id: string;
 }
 
-/** The rules of one scheme. `world` has no provider, because nobody authenticates as the world. */
+/** The rules of one scheme. `world` has no provider, because no client authenticates as the world. */
 interface Provider {
-  /** True if the identity was proved: `auth` in an ACL then stands for it. */
+  /** True if the identity was proved. Then `auth` in an ACL stands for it. */
   readonly isProof: boolean;
   isValid(id: string): boolean;
   matches(id: string, inAcl: string): boolean;
@@ -37,7 +37,8 @@ export function digestIdentity(credentials: Buffer): Identity {
 }
 
 /**
- * The identities of a connection. The Java server keeps them in a hash map of 16 buckets, and lists them in its order.
+ * The identities of a connection. The Java server keeps them in a hash map of 16 buckets, and lists them in the order
+ * of that map.
  */
 export class Identities {
   #list: readonly Identity[] = [];
@@ -57,7 +58,7 @@ function bucketOf({ scheme, id }: Identity): number {
   return (hash ^ (hash >>> 16)) & 15;
 }
 
-/** Java drops the empty parts at the end. */
+/** Java's split drops the empty parts at the end. */
 function javaSplit(text: string, separator: string): string[] {
   const parts = text.split(separator);
   while (parts.length > 1 && parts.at(-1) === '') parts.pop();

@@ -1,7 +1,7 @@
 /**
- * A set that lists its texts in the order of Java's HashSet. A server keeps children and ephemeral znodes in one, so
- * its clients see them neither sorted nor in the order of
- * their creation. An application that relies on one of these orders must fail in its tests too.
+ * A set that lists its texts in the order of Java's HashSet. A server keeps children and ephemeral znodes in such a
+ * set, so its clients see them neither sorted nor in the order of their creation. An application that relies on one of
+ * these orders must fail in its tests, too.
  */
 export class JavaHashSet {
   readonly #hashes = new Map<string, number>();
@@ -21,7 +21,7 @@ export class JavaHashSet {
     if (this.#hashes.has(text)) return;
     const hash = javaHash(text);
     this.#hashes.set(text, hash ^ (hash >>> 16));
-    // It grows at three quarters, and never shrinks.
+    // The table grows when it is three quarters full, and never shrinks.
     if (this.#hashes.size > this.#capacity * 0.75) this.#capacity *= 2;
     this.#listed = undefined;
   }
@@ -51,7 +51,10 @@ export function javaHash(text: string): number {
   return hash;
 }
 
-/** By bucket. In one bucket, which is a linked list, in the order of their insertion: the sort is stable. */
+/**
+ * Sorted by bucket. Within a bucket, which is a linked list, texts keep the order of their insertion, because the sort
+ * is stable.
+ */
 function inBuckets(entries: [string, number][], capacity: number): readonly string[] {
   const mask = capacity - 1;
   return entries.sort(([, a], [, b]) => (a & mask) - (b & mask)).map(([text]) => text);

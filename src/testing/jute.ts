@@ -1,9 +1,9 @@
 import { Refusal } from './refusal.js';
 
 /**
- * Reads ZooKeeper's records as the Java server does: null is told from empty, a vector of negative length is empty, any
- * byte but 0 is true.
- * A record that is cut short, or names a length that no frame may have, is refused with MARSHALLING_ERROR.
+ * Reads ZooKeeper's records as the Java server does: null differs from empty, a vector of negative length is empty, and
+ * any byte except 0 is true. A record that is cut short, or that contains a length that no frame may have, is refused
+ * with MARSHALLING_ERROR.
  */
 export class JuteReader {
   readonly #buffer: Buffer;
@@ -33,7 +33,7 @@ export class JuteReader {
     return slice === null ? null : slice.toString('utf8');
   }
 
-  /** A copy: the frame that holds it can be freed. */
+  /** Returns a copy, so that the frame can be freed. */
   bytes(): Buffer | null {
     const slice = this.#slice();
     return slice === null ? null : Buffer.from(slice);
@@ -43,7 +43,7 @@ export class JuteReader {
     const count = this.int();
     if (count === -1) return null;
     const items: T[] = [];
-    // A count of 2^31 ends here too: each item takes bytes, and the frame runs out of them.
+    // A count of 2^31 ends here, too: each item takes bytes, and the frame has no more of them.
     for (let index = 0; index < count; index += 1) items.push(item());
     return items;
   }
@@ -75,12 +75,12 @@ export class JuteReader {
 /** Java's server writes each half of a surrogate pair as three bytes, which is not UTF-8. */
 const surrogate = /[\ud800-\udfff]/;
 
-/** Writes frames into one buffer that it uses again and again; `frame` copies each out. */
+/** Writes frames into one buffer that it reuses; `frame` returns a copy of each. */
 export class JuteWriter {
   #buffer = Buffer.allocUnsafe(4_096);
   #at = 4;
 
-  /** Forgets what was written since the last frame. */
+  /** Discards the bytes that were written since the last frame. */
   reset(): this {
     this.#at = 4;
     return this;
@@ -98,7 +98,7 @@ export class JuteWriter {
     return this;
   }
 
-  /** A long that is a safe integer: a zxid, or a time. */
+  /** Writes a long that is a safe integer: a zxid, or a time. */
   count(value: number): this {
     this.#reserve(8);
     const high = Math.floor(value / 2 ** 32);
@@ -139,13 +139,13 @@ export class JuteWriter {
     return this;
   }
 
-  /** Writes over an int that was written before: the one behind so many bytes. */
+  /** Overwrites the int that stands after `behind` bytes. */
   replaceInt(behind: number, value: number): this {
     this.#buffer.writeInt32BE(value, 4 + behind);
     return this;
   }
 
-  /** Returns the bytes that were written since `reset`, behind their length. */
+  /** Returns the bytes that were written since `reset`, preceded by their length. */
   frame(): Buffer {
     this.#buffer.writeInt32BE(this.#at - 4, 0);
     const frame = Buffer.allocUnsafe(this.#at);

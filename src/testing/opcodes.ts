@@ -82,5 +82,5 @@ export const events = { created: 1, deleted: 2, dataChanged: 3, childrenChanged:
 
 export type EventType = (typeof events)[keyof typeof events];
 
-/** The xids that a server sends without having been asked, or whatever it was asked with. */
+/** The xids of frames that the server sends without a request, and of answers to pings. */
 export const xids = { notification: -1, ping: -2 } as const;

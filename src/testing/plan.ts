@@ -9,9 +9,9 @@ import type { Transaction } from './transaction.js';
 import type { Life, ZnodeView } from './znode.js';
 
 /**
- * Checks changes, one after another, against the tree as it will be once the changes before them in the same multi are
- * made. The order of the checks is that of
- * the Java server's PrepRequestProcessor: it decides which of several errors the client sees.
+ * Checks changes one after another, against the tree as the earlier changes of the same multi will leave it. The order
+ * of the checks is that of the Java server's PrepRequestProcessor, because it decides which of several errors the
+ * client sees.
  */
 export class Plan {
   readonly #tree: DataTree;
@@ -62,8 +62,8 @@ export class Plan {
   }
 
   /**
-   * By the opcode, which need not fit the flags: a createContainer with the flags of an ephemeral znode creates a
-   * container.
+   * Decided by the opcode, which may contradict the flags: a createContainer with the flags of an ephemeral znode
+   * creates a container.
    */
   #lifeOf(opcode: number, isEphemeral: boolean, ttlMs: bigint): Life {
     if (opcode === opcodes.createContainer) return { is: 'container' };

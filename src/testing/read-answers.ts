@@ -8,7 +8,7 @@ import { Refusal } from './refusal.js';
 import type { Watcher } from './watch-table.js';
 import type { Znode } from './znode.js';
 
-/** The request, the reader of its record, and the state that answers it. */
+/** The request, the reader of its record, and the state that the answer depends on. */
 export interface Reading {
   readonly tree: DataTree;
   readonly watcher: Watcher;
@@ -20,7 +20,7 @@ export interface Reading {
 
 type Answer = (reading: Reading) => void;
 
-/** How each read is answered: the body is written, or the request refused. */
+/** The function that answers each read: it writes the body, or refuses the request. */
 export const readAnswers = new Map<number, Answer>([
   [opcodes.exists, exists],
   [opcodes.getData, getData],
@@ -99,13 +99,13 @@ function multiRead(reading: Reading): void {
     for (const item of items.are === 'reads' ? items.reads : []) answerItem(item, reading);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    // The Java server sends the results up to the item that it fails on.
+    // The Java server sends the results of the items before the one that fails.
     writer.replaceInt(errorPlace, error.number);
   }
   writer.int(-1).flag(true).int(-1);
 }
 
-/** Where a header has the error: behind the xid and the zxid. */
+/** The position of the error in a header: after the xid and the zxid. */
 export const errorPlace = 12;
 
 function answerItem({ is, path }: ReadItem, { tree, identities, writer }: Reading): void {
@@ -132,7 +132,7 @@ function found(tree: DataTree, path: string): Znode {
   return znode;
 }
 
-/** The Java server fails on a null, and answers as if the record could not be read. */
+/** The Java server fails on a null, and answers as if it could not read the record. */
 function pathOf(path: string | null): string {
   if (path === null) throw Refusal.of('MARSHALLING_ERROR');
   return path;

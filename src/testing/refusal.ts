@@ -1,6 +1,6 @@
 /**
- * Ends the handling of a request with an error code. Made once for each code, because a stack trace for each refused
- * request would cost more than the request.
+ * Ends the handling of a request with an error code. There is one object per code, because a stack trace for each
+ * refused request would cost more than the request.
  */
 export class Refusal extends Error {
   readonly number: number;
@@ -42,7 +42,7 @@ export const errorNumbers = {
   THROTTLED_OP: -127,
 } as const satisfies Record<ErrorName, number>;
 
-/** ZooKeeper's errors, as ZooKeeperError names them. */
+/** The names of ZooKeeper's errors, as in ZooKeeperError. */
 export type ErrorName =
   | 'RUNTIME_INCONSISTENCY'
   | 'CONNECTION_LOSS'

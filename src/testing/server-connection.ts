@@ -4,11 +4,11 @@ import { FrameReader, type Incoming } from './frame-reader.js';
 import { Identities, type Identity } from './identity.js';
 import type { Caller } from './state-machine.js';
 
-/** One client's socket. It knows frames, and nothing of what they say. */
+/** One client's socket. It reads and writes frames, but does not know their content. */
 export class ServerConnection implements Caller {
   readonly connectedAt: number;
   readonly remoteAddress: string;
-  /** 0n before the session is there. */
+  /** 0n until the session is open. */
   sessionId = 0n;
   timeoutMs = 0;
   saysReadOnly = false;
@@ -33,7 +33,7 @@ export class ServerConnection implements Caller {
     this.remoteAddress = `/${address}:${socket.remotePort ?? 0}`;
     this.#identities.add({ scheme: 'ip', id: address });
     socket.setNoDelay(true);
-    // A reset connection ends like any other: `close` follows.
+    // A reset connection ends like any other: the event `close` follows.
     socket.on('error', () => undefined);
     socket.on('data', (chunk: Buffer) => this.#receive(chunk));
     socket.once('close', () => this.#ended());
@@ -66,7 +66,7 @@ export class ServerConnection implements Caller {
     this.#isMute = true;
   }
 
-  /** Reads nothing more until `release` was called as often. */
+  /** Stops reading until `release` was called as many times as `hold`. */
   hold(): void {
     this.#holds += 1;
     this.#socket.pause();
@@ -79,7 +79,7 @@ export class ServerConnection implements Caller {
     this.#process();
   }
 
-  /** Ends the connection once what was sent is written. What the client sends from now on is not read. */
+  /** Ends the connection after all sent bytes are written. Bytes that the client sends from now on are not read. */
   close(): void {
     if (this.#state !== 'open') return;
     this.flush();
@@ -88,7 +88,7 @@ export class ServerConnection implements Caller {
     this.#ended();
   }
 
-  /** Ends it at once: what was not written yet is lost. */
+  /** Ends the connection at once. Bytes that are not yet written are lost. */
   cut(): void {
     if (this.#state === 'closed') return;
     this.#out = [];
@@ -111,7 +111,7 @@ export class ServerConnection implements Caller {
     this.#host.settled();
   }
 
-  /** A clock or a random source of the application may throw, and the test's process must go on. */
+  /** The application's clock or random source may throw. The error must not end the test's process. */
   #handle(incoming: Incoming): void {
     try {
       this.#host.incoming(this, incoming);
@@ -133,7 +133,7 @@ export interface ConnectionHost {
   readonly maxBufferBytes: number;
   readonly words: ReadonlySet<string>;
   incoming(connection: ServerConnection, incoming: Incoming): void;
-  /** The input that has arrived so far is dealt with: what it led to can be sent. */
+  /** All input that has arrived so far is handled, so the resulting frames can be sent. */
   settled(): void;
   ended(connection: ServerConnection): void;
   /** The connection has something to send. */

@@ -14,8 +14,8 @@ import { StateMachine, type StateMachineOptions } from './state-machine.js';
 import type { WatchEvent } from './watch-table.js';
 
 /**
- * Sessions over connections: who is connected with which session, what each request leads to, and which session is
- * over.
+ * The sessions and their connections: which connection has which session, how each request is handled, and which
+ * sessions have expired.
  */
 export class SessionServer implements ConnectionHost {
   readonly words = fourLetterWords;
@@ -81,14 +81,14 @@ export class SessionServer implements ConnectionHost {
     if (this.#bySession.get(connection.sessionId) === connection) this.#bySession.delete(connection.sessionId);
   }
 
-  /** Ends the sessions whose time is over. */
+  /** Ends the sessions that have timed out. */
   expire(): void {
     for (const { id } of this.#sessions.expired(this.#options.clock.now())) this.endSession(id);
   }
 
   /**
-   * Ends a session as its timeout does: its ephemeral znodes go, and its connection is closed. Returns false if there
-   * is no such session.
+   * Ends a session as its timeout would: its ephemeral znodes are deleted, and its connection is closed. Returns false
+   * if there is no such session.
    */
   endSession(id: bigint): boolean {
     if (!this.#sessions.delete(id)) return false;
@@ -106,7 +106,8 @@ export class SessionServer implements ConnectionHost {
 
   #connect(connection: ServerConnection, body: Buffer): void {
     const request = this.#read(() => readConnectRequest(body, this.maxBufferBytes));
-    // A client that has seen more than this server is refused without a word: another server may know it.
+    // A client that has seen a newer zxid than this server's is refused without a reply, because another server may
+    // know that zxid.
     if (!request || request.lastZxid > this.machine.zxid) {
       connection.close();
       return;
@@ -125,7 +126,7 @@ export class SessionServer implements ConnectionHost {
   }
 
   #resumeSession(connection: ServerConnection, { sessionId, password, saysReadOnly }: ConnectRequest): void {
-    // Before the password is looked at, as the Java server does it.
+    // This happens before the check of the password, as in the Java server.
     this.#bySession.get(sessionId)?.close();
     const session = this.#sessions.get(sessionId);
     if (
@@ -256,5 +257,5 @@ export interface SessionServerOptions extends StateMachineOptions {
   readonly random: () => number;
 }
 
-/** All that ZooKeeper 3.8 knows. */
+/** All opcodes that ZooKeeper 3.8 knows. */
 const knownOpcodes = new Set<number>(Object.values(opcodes));

@@ -1,6 +1,6 @@
 /**
- * The sessions of a server, and when they expire: at the end of the tick in which their timeout ends, as with the Java
- * server.
+ * The sessions of a server and their expiry. Like in the Java server, a session expires at the end of the tick in which
+ * its timeout ends.
  */
 export class SessionTable {
   readonly #sessions = new Map<bigint, Session>();
@@ -8,7 +8,7 @@ export class SessionTable {
   readonly #random: () => number;
   #nextId: bigint;
 
-  /** @param firstAt milliseconds, which the first session's id is made from */
+  /** @param firstAt milliseconds; the first session's id is made from it */
   constructor(tickMs: number, firstAt: number, random: () => number) {
     this.#tickMs = tickMs;
     this.#random = random;
@@ -33,7 +33,7 @@ export class SessionTable {
     return this.#sessions.get(id);
   }
 
-  /** Returns false if there is no such session any more. */
+  /** Returns false if the session no longer exists. */
   touch(id: bigint, timeoutMs: number, now: number): boolean {
     const session = this.#sessions.get(id);
     if (session) this.#expireAfter(session, timeoutMs, now);
@@ -57,7 +57,7 @@ export class SessionTable {
 export interface Session {
   readonly id: bigint;
   readonly password: Buffer;
-  /** When it expires, unless it is touched: a multiple of the tick. */
+  /** The time of its expiry unless it is touched before: a multiple of the tick. */
   expiresAt: number;
 }
 

@@ -11,15 +11,15 @@ import { watchAnswers } from './watch-answers.js';
 import type { WatchEvent } from './watch-table.js';
 
 /**
- * The whole server without its sockets, sessions and timers: an answer and events are a function of the requests
- * before, this request, and the time.
+ * The whole server without its sockets, sessions and timers. The answer and the events are a function of the earlier
+ * requests, this request, and the time.
  */
 export class StateMachine {
   readonly tree = new DataTree();
   readonly #options: StateMachineOptions;
   readonly #writer = new JuteWriter();
   #zxid = 0;
-  /** The zxid of the last transaction that was carried out, or refused. */
+  /** The zxid of the last transaction, carried out or refused. */
   #processed = 0;
 
   constructor(options: StateMachineOptions) {
@@ -30,27 +30,27 @@ export class StateMachine {
     return this.#processed;
   }
 
-  /** @param body the frame behind the header, and without its length */
+  /** @param body the frame after its length and its header */
   answer(caller: Caller, xid: number, opcode: number, body: Buffer, time: number): Outcome {
     const reader = new JuteReader(body, this.#options.maxBufferBytes * 2);
     const answer = this.#answer(caller, xid, opcode, reader, time);
     return { events: this.tree.takeEvents(), answer };
   }
 
-  /** A session begins: a transaction without an answer of its own. */
+  /** Opens a session: a transaction without an answer of its own. */
   openSession(): void {
     this.#zxid += 1;
     this.#processed = this.#zxid;
   }
 
-  /** A session ends: by its client, whose answer is for `xid`, or by time. */
+  /** Ends a session: at the request of its client, whose answer has `xid`, or by its timeout. */
   closeSession(sessionId: bigint, xid = 0): Outcome {
     this.openSession();
     this.tree.deleteEphemerals(sessionId, this.#processed);
     return { events: this.tree.takeEvents(), answer: this.#header(xid, this.#processed, 0).frame() };
   }
 
-  /** Deletes the containers that are empty, and the znodes whose time is over. */
+  /** Deletes the empty containers, and the znodes whose time to live is over. */
   reap(time: number): readonly WatchEvent[] {
     for (const path of this.tree.reapable(time)) {
       this.openSession();
@@ -89,14 +89,14 @@ export class StateMachine {
   }
 
   #change(caller: Caller, xid: number, opcode: number, reader: JuteReader, time: number): Buffer | undefined {
-    // Counted before the request is read or checked: a refused change is a transaction too.
+    // Counted before the request is read or checked, because a refused change is a transaction, too.
     const moment = this.#next(time);
     const request = readChange(opcode, reader);
     if (!request) throw Refusal.of('MARSHALLING_ERROR');
     const transaction = this.#plan(caller).check(request);
     const writer = this.#header(xid, moment.zxid, 0);
     apply(transaction, this.tree, moment, writer);
-    // The Java server finds no Stat to answer with, and answers nothing.
+    // The Java server has no Stat for the answer, and sends no answer.
     return transaction.is === 'check' ? undefined : writer.frame();
   }
 
@@ -105,7 +105,7 @@ export class StateMachine {
     const moment = this.#next(time);
     const items = readItems(reader);
     if (hasNullPath(items)) {
-      // The Java server fails before it makes a transaction of it, and answers with an empty list behind the error.
+      // The Java server fails before it creates a transaction, and answers with an empty list after the error.
       this.#processed = before;
       return this.#header(xid, before, Refusal.of('MARSHALLING_ERROR').number).int(-1).flag(true).int(-1).frame();
     }
@@ -122,7 +122,7 @@ export class StateMachine {
     return writer.int(-1).flag(true).int(-1).frame();
   }
 
-  /** Checks the requests up to the first one that is refused. The results of the later ones are undefined. */
+  /** Checks the requests up to the first refusal. The results of the later requests are undefined. */
   #checkAll(plan: Plan, requests: readonly ChangeRequest[]): (Transaction | Refusal | undefined)[] {
     let isRefused = false;
     return requests.map((request) => {
@@ -138,7 +138,8 @@ export class StateMachine {
   }
 
   /**
-   * No client may ask for these: a server asks itself to delete a container, and a single server has no other members.
+   * No client may send these requests: only a server itself deletes containers, and a single server has no other
+   * members.
    */
   #refuseInternal(xid: number, opcode: number, reader: JuteReader): Buffer {
     if (opcode === opcodes.reconfig) {
@@ -165,16 +166,16 @@ export class StateMachine {
   }
 }
 
-/** A connection with a session, as far as its requests depend on it. Its watches are kept by this object's identity. */
+/** The part of a connection with a session that its requests depend on. Watches belong to this object. */
 export interface Caller {
   readonly sessionId: bigint;
   readonly identities: readonly Identity[];
 }
 
-/** The frames to send, the events first: no client may see a change in an answer before it gets the event. */
+/** The frames to send, events first: no client may see a change in an answer before it gets the event. */
 export interface Outcome {
   readonly events: readonly WatchEvent[];
-  /** A frame; undefined where the Java server forgets to answer. */
+  /** A frame; undefined if the Java server sends no answer. */
   readonly answer: Buffer | undefined;
 }
 

@@ -4,7 +4,7 @@ import type { JuteWriter } from './jute.js';
 import { opcodes } from './opcodes.js';
 import type { Life } from './znode.js';
 
-/** A change that was checked, and that can be made. */
+/** A checked change, which can be carried out. */
 export type Transaction =
   | {
       readonly is: 'create';
@@ -20,7 +20,7 @@ export type Transaction =
   | { readonly is: 'setACL'; readonly path: string; readonly acl: readonly Acl[]; readonly version: number }
   | { readonly is: 'check' };
 
-/** Makes the change, and writes the body of the answer. */
+/** Carries out the change, and writes the body of the answer. */
 export function apply(transaction: Transaction, tree: DataTree, moment: Moment, writer: JuteWriter): void {
   switch (transaction.is) {
     case 'create': {

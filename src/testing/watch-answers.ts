@@ -5,7 +5,7 @@ import type { WatchTable } from './watch-table.js';
 
 type Answer = (reading: Reading) => void;
 
-/** How each request about watches is answered. */
+/** The function that answers each request about watches. */
 export const watchAnswers = new Map<number, Answer>([
   [opcodes.setWatches, (reading) => setWatches(reading, false)],
   [opcodes.setWatches2, (reading) => setWatches(reading, true)],
@@ -15,8 +15,8 @@ export const watchAnswers = new Map<number, Answer>([
 ]);
 
 /**
- * A client sends it on a new connection. The server tells the changes since the zxid that the client saw last, and
- * watches the other znodes.
+ * A client sends this on a new connection. The server sends events for the changes since the last zxid that the client
+ * saw, and watches the other znodes.
  */
 function setWatches({ tree, watcher, reader }: Reading, hasPersistent: boolean): void {
   const seen = Number(reader.long());
@@ -51,7 +51,7 @@ function setWatches({ tree, watcher, reader }: Reading, hasPersistent: boolean):
   }
 }
 
-/** The lists before a null one have been dealt with when the Java server fails on it. */
+/** The Java server fails on a null list, but it has handled the lists before it by then. */
 function* given(paths: readonly (string | null)[] | null | undefined): Generator<string> {
   if (!paths) throw Refusal.of('MARSHALLING_ERROR');
   for (const path of paths) {
@@ -84,7 +84,7 @@ function checkWatches(reading: Reading): void {
   if (!found.includes(true)) throw Refusal.of('NO_WATCHER');
 }
 
-/** 1 is for the children, 2 for the data, 3 for any. */
+/** 1 means the children, 2 the data, 3 any. */
 function tablesOf({ tree, reader }: Reading): WatchTable[] {
   const type = reader.int();
   if (type < 1 || type > 3) throw Refusal.of('MARSHALLING_ERROR');

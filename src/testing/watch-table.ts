@@ -3,9 +3,9 @@ import { events, type EventType } from './opcodes.js';
 import { Refusal } from './refusal.js';
 
 /**
- * One of the two tables of a server: the watches for data, or those for children. A connection has one watch at most on
- * a path, and the newest mode counts: ZooKeeper 3.8
- * forgets that a watch was persistent when the same connection reads the path with a watch.
+ * One of the two tables of a server: the watches for data, or those for children. A connection has at most one watch on
+ * a path, and the newest mode counts: ZooKeeper 3.8 forgets that a watch was persistent when the same connection reads
+ * the path with a watch.
  */
 export class WatchTable {
   readonly #watchers = new Map<string, Map<Watcher, WatchMode>>();
@@ -49,9 +49,9 @@ export class WatchTable {
     return false;
   }
 
-  /** Returns the connections that watch the path, and removes the watches that serve once. */
+  /** Returns the connections that watch the path, and removes the watches that fire only once. */
   trigger(path: string, type: EventType): ReadonlySet<Watcher> {
-    if (this.#watchers.size === 0) return nobody;
+    if (this.#watchers.size === 0) return noWatchers;
     const told = new Set<Watcher>();
     for (const place of this.#withParents(path)) {
       for (const [watcher, mode] of this.#watchers.get(place) ?? []) {
@@ -80,7 +80,9 @@ export class WatchTable {
     return size;
   }
 
-  /** The path, and its parents while there is a recursive watch. The Java server fails on a path that has no slash. */
+  /**
+   * The path, followed by its parents if there is a recursive watch. The Java server fails on a path without a slash.
+   */
   *#withParents(path: string): Generator<string> {
     for (let place = path; place !== '';) {
       const slash = place.lastIndexOf('/');
@@ -92,7 +94,7 @@ export class WatchTable {
   }
 }
 
-/** A connection: watches belong to it, and not to its session. It is known by its object. */
+/** A connection, identified by its object. Watches belong to the connection, not to its session. */
 export interface Watcher {
   readonly identities: readonly Identity[];
 }
@@ -105,4 +107,4 @@ export interface WatchEvent {
 
 export type WatchMode = 'once' | 'persistent' | 'recursive';
 
-const nobody: ReadonlySet<Watcher> = new Set();
+const noWatchers: ReadonlySet<Watcher> = new Set();

@@ -43,7 +43,7 @@ export class Znode implements ZnodeView {
 
   writeStat(writer: JuteWriter): void {
     writer.count(this.createdZxid).count(this.modifiedZxid).count(this.createdAt).count(this.modifiedAt);
-    // Clients see a count of the changes: each child that is gone counts twice.
+    // Clients see the number of changes: each deleted child counts twice.
     writer
       .int(this.version)
       .int(this.creates * 2 - this.childCount)
@@ -56,7 +56,7 @@ export class Znode implements ZnodeView {
   }
 }
 
-/** The condition for a znode's life: none, a session, its children, or time. */
+/** The condition for a znode's life: none, a session, its children, or a time. */
 export type Life =
   | { readonly is: 'persistent' }
   | { readonly is: 'ephemeral'; readonly sessionId: bigint }
@@ -65,13 +65,13 @@ export type Life =
 
 export const persistent: Life = { is: 'persistent' };
 
-/** A znode as the checks see it: as it is, or as the earlier operations of the same multi will leave it. */
+/** A znode as the checks see it: as it is now, or as the earlier operations of the same multi will leave it. */
 export interface ZnodeView {
   readonly acl: readonly Acl[];
   readonly life: Life;
   readonly version: number;
   readonly aclVersion: number;
-  /** How many children were ever created: the number of the next sequential one. */
+  /** The number of children ever created, which is the number of the next sequential child. */
   readonly creates: number;
   readonly childCount: number;
 }

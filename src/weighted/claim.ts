@@ -1,27 +1,27 @@
 import { weightedChild } from './weighted-name.js';
 
 /**
- * What the znode of a weighted lock says, written by who takes the lock: names alone cannot tell a holder from a waiter
- * that others may still pass. It outlives its
- * holder: the lock is held if and only if the znode that it names is there.
+ * The data of a weighted lock's znode. The client that takes the lock writes them, because names alone do not
+ * distinguish a holder from a waiter that others may still overtake. The data outlive the holder: the lock is held if
+ * and only if the named znode exists.
  */
 export interface Claim {
-  /** The name of the holder's znode, which no other will ever have. */
+  /** The name of the holder's znode. No other znode will ever have this name. */
   readonly holder: string;
   /**
-   * The sequence numbers of those who were let in before somebody who was there earlier and still waits, in ascending
-   * order.
+   * The sequence numbers of the waiters that were granted the lock before an earlier waiter that still waits, in
+   * ascending order.
    */
   readonly overtakers: readonly number[];
 }
 
-/** Text, for who looks at it with a shell. */
+/** Encodes a claim as text, so that an operator can read it in a shell. */
 export function encodeClaim({ holder, overtakers }: Claim): Buffer {
   return Buffer.from(JSON.stringify({ holder, overtakers }));
 }
 
 /**
- * `none` is a znode that nobody has ever written to; `foreign` are somebody else's data.
+ * Returns `none` for a znode without data, and `foreign` for data that no weighted lock wrote.
  *
  * @example
  * decodeClaim(new Uint8Array(0)); // 'none'

@@ -1,9 +1,8 @@
 import { LockError } from '../support/lock-error.js';
 
 /**
- * The znode of a weighted lock says what no weighted lock has written there, or what it said was erased while others
- * are there: nobody can say who
- * holds the lock. Nothing was overwritten.
+ * The znode of a weighted lock has data that no weighted lock wrote, or its data were erased while other participants
+ * exist. The holder is then unknown. Nothing was overwritten.
  */
 export class ForeignDataError extends LockError {
   static {
@@ -11,11 +10,12 @@ export class ForeignDataError extends LockError {
   }
 
   constructor(path: string, data: Uint8Array) {
-    const found = data.length === 0 ? 'nothing any more' : JSON.stringify(Buffer.from(data).toString().slice(0, 100));
+    const found =
+      data.length === 0 ? 'are empty now' : `are ${JSON.stringify(Buffer.from(data).toString().slice(0, 100))}`;
     super(
       'ERR_LOCK_FOREIGN_DATA',
-      `The znode of the lock ${path} says who holds it when the lock has weights, but it says ${found}. ` +
-        'Use another path, or delete the znode while nobody uses it',
+      `The data of the znode ${path} name the holder of a lock with weights, but they ${found}. ` +
+        'Use another path, or delete the znode while no client uses it',
     );
   }
 }

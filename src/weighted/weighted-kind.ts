@@ -8,10 +8,10 @@ import { lightest, newcomer, weightedChild, weightedLockName, type WeightedChild
 import type { WeightedQueue } from './weighted-queue.js';
 
 /**
- * The queue of a lock whose waiters have weights, for the waiters of one weight. The order of the names does not say
- * who holds the lock, so the next waiter takes it by one transaction: it writes
- * its own name into the lock's znode, if nobody has written there since it looked, and if its own znode is there. A
- * waiter writes nothing. See docs/weights.md.
+ * The queue of a lock with weights, for the waiters of one weight. The order of the names does not show the holder, so
+ * the next waiter takes the lock by one transaction: it writes its own name into the lock's znode, on two conditions:
+ * no other client has written there since the waiter read it, and the waiter's own znode exists. A waiter that is not
+ * next writes nothing. See docs/weights.md.
  */
 export class WeightedKind implements QueueKind {
   readonly appendOnly = false;
@@ -84,7 +84,7 @@ class WeightedView implements QueueView {
     }
   }
 
-  /** Such a lock is never kept idle. */
+  /** A lock with weights is never kept idle. */
   get only(): undefined {
     return undefined;
   }

@@ -9,9 +9,9 @@ import { WeightedQueue } from './weighted-queue.js';
 import { OnceATick } from '../zookeeper/once-a-tick.js';
 
 /**
- * A weighted lock as the servers have shown it once: first what its znode says, and then who is there. In this order: a
- * holder that is named first and not there
- * then has gone, because a name never comes back. The other way round it may have come in between.
+ * A weighted lock as the servers showed it once: first the data of its znode, then its children. In this order, a
+ * holder that is named in the data but is not among the children has gone, because a name never comes back. In the
+ * other order, that holder may have come between the two answers.
  */
 export class WeightedLook {
   readonly version: number;
@@ -30,17 +30,17 @@ export class WeightedLook {
   }
 
   /**
-   * Sifted and sorted once for all who share it.
+   * The queue, filtered and sorted once for all waiters that share this look.
    *
    * @throws ForeignNodeError for a child of another kind of lock
-   * @throws ForeignDataError where the znode does not say who holds the lock
+   * @throws ForeignDataError if the data of the znode do not show who holds the lock
    */
   queue(path: string): WeightedQueue {
     this.#queue ??= this.#read(path);
     return this.#queue;
   }
 
-  /** Those of this kind, whatever else there is. */
+  /** The queue of the children of this kind, other children left out. */
   get shown(): WeightedQueue {
     const claim = decodeClaim(this.#data);
     const children = this.#names.map((name) => weightedChild(name)).filter((child) => child !== undefined);
@@ -62,8 +62,8 @@ export class WeightedLook {
     const foreign = this.#names.filter((name) => weightedChild(name) === undefined);
     if (foreign.length > 0) throw new ForeignNodeError(path, foreign);
     const claim = decodeClaim(this.#data);
-    // Whoever has erased a claim may have done so while the lock was held: only who is alone can know that nobody holds
-    // it.
+    // If the data were erased while others wait, the holder is unknown: fail. A participant that is alone knows that
+    // the lock is free.
     const isErased = claim === 'none' && this.version > 0 && this.#names.length > 1;
     if (claim === 'foreign' || isErased) throw new ForeignDataError(path, this.#data);
     return this.shown;
@@ -72,20 +72,20 @@ export class WeightedLook {
 
 interface Answers {
   readonly data: Buffer;
-  /** Of the lock's znode: how often it was written, and by which transaction the last time. */
+  /** The version of the lock's znode, and the transaction that wrote it last. */
   readonly version: number;
   readonly mzxid: bigint;
   readonly names: readonly string[];
-  /** The server's newest transaction when it answered first. */
+  /** The server's newest transaction at its first answer. */
   readonly zxid: bigint;
 }
 
-/** Asks, once for all who ask in one tick. */
+/** Reads the lock, once for all callers of one tick. */
 export function lookAtWeighted(session: Session, path: string): Promise<WeightedLook> {
   return session.companions.of(WeightedLooks).ask(path);
 }
 
-/** The looks that one session has asked for. */
+/** The looks that one session has requested. */
 class WeightedLooks extends OnceATick<WeightedLook> {
   constructor(session: Session) {
     super((path) => look(session, path));
@@ -103,7 +103,7 @@ async function look(session: Session, path: string): Promise<WeightedLook> {
     } = await read;
     return new WeightedLook({ data, version: stat.version, mzxid: stat.mzxid, names: (await listed).value, zxid });
   } catch (error) {
-    // Without the lock's znode there is nobody, and our own has gone with it.
+    // Without the lock's znode there are no participants, and our own znode is gone too.
     if (isZooKeeperError(error, 'NO_NODE'))
       return new WeightedLook({ data: Buffer.alloc(0), version: 0, mzxid: 0n, names: [], zxid: session.lastZxid });
     throw error;
@@ -111,5 +111,5 @@ async function look(session: Session, path: string): Promise<WeightedLook> {
 }
 
 function ignore(): void {
-  // What failed here fails again where it is awaited.
+  // The same failure is reported where this promise is awaited.
 }

@@ -2,11 +2,10 @@ import type { Claim } from './claim.js';
 import { heaviest, type WeightedChild } from './weighted-name.js';
 
 /**
- * Who is next of a weighted lock, decided from who is there and what the last claim says: no I/O, no clock, no state.
- * Heavier first, first come first served
- * within a weight; and nobody is let in before somebody lighter who came earlier and has been overtaken often enough.
- * How often, and why nobody waits
- * for ever: docs/weights.md.
+ * Decides which participant of a weighted lock is next, from the children and the last claim, without I/O, clock or
+ * state. Heavier waiters come first; waiters of one weight in the order in which they came. No waiter is granted before
+ * a lighter, earlier waiter that has been overtaken often enough. docs/weights.md says how often that is, and why no
+ * wait lasts forever.
  */
 export class WeightedQueue {
   readonly #byName = new Map<string, WeightedChild>();
@@ -14,7 +13,7 @@ export class WeightedQueue {
   readonly #holder: WeightedChild | undefined;
   readonly #waiters: readonly WeightedChild[];
   readonly #overtakers: readonly number[];
-  /** The one of the same weight right before. */
+  /** The waiter of the same weight right before each waiter. */
   readonly #predecessors = new Map<WeightedChild, WeightedChild>();
   readonly #heads: ReadonlyMap<number, Head>;
   readonly #next: WeightedChild | undefined;
@@ -37,12 +36,12 @@ export class WeightedQueue {
     }
   }
 
-  /** As it would be with one more. */
+  /** The queue with one more child. */
   with(child: WeightedChild): WeightedQueue {
     return new WeightedQueue([...this.#byName.values(), child], this.#claim);
   }
 
-  /** The name of who holds the lock; undefined while nobody does. */
+  /** The name of the holder; undefined while the lock is free. */
   get holder(): string | undefined {
     return this.#holder?.name;
   }
@@ -51,22 +50,22 @@ export class WeightedQueue {
     const child = this.#byName.get(name);
     if (child === undefined) return { is: 'absent' };
     if (child === this.#holder) return { is: 'holder' };
-    // Of the same weight: whatever would let us in would let that one in before.
+    // The waiter of the same weight before this one would always be granted first.
     const before = this.#predecessors.get(child);
     if (before) return { is: 'waiting', watch: before.name, watchesClaim: false };
     if (child === this.#next)
       return this.#holder ? { is: 'waiting', watch: this.#holder.name, watchesClaim: false } : { is: 'next' };
-    // Each claim counts as an overtake, and may let another one be next while this one is still there.
+    // Each claim counts as an overtake, so it may make another waiter next while the watched child still exists.
     const { name: watch } = this.#heads.get(child.weight)?.blocker ?? this.#next ?? child;
     return { is: 'waiting', watch, watchesClaim: true };
   }
 
-  /** What the child of this name writes when it is next. */
+  /** The claim that the child of this name writes when it is next. */
   claimOf(name: string): Claim {
     const own = this.#byName.get(name);
     const earliest = this.#waiters.find((child) => child !== own);
-    // Who is not later than the first of those who wait has overtaken none of them; who comes from now on is later than
-    // all.
+    // A child that is not later than the first remaining waiter has overtaken none of them. A child that comes from now
+    // on is later than all of them.
     const all = own && earliest ? [...this.#overtakers, own.sequence] : [];
     return {
       holder: name,
@@ -74,7 +73,7 @@ export class WeightedQueue {
     };
   }
 
-  /** The names in the order in which they are let in if nobody comes or goes but by being served: the holder first. */
+  /** The names in the order of their grants if no participant comes, or leaves before its grant: the holder first. */
   get order(): ReadonlyMap<string, number> {
     this.#order ??= new Map([...this.#served()].map((child, index) => [child.name, index]));
     return this.#order;
@@ -83,52 +82,54 @@ export class WeightedQueue {
   *#served(): Generator<WeightedChild> {
     if (this.#holder) yield this.#holder;
     const overtakers = [...this.#overtakers];
-    // Of those who are as heavy and as patient as each other the first decides for all: so many are looked at each
-    // time, not all who wait.
-    const lines = linesOf(this.#waiters);
+    // In each group of waiters with the same weight and limit, the first decides for all. So only one waiter for each
+    // group is examined each time, not all of them.
+    const groups = groupsOf(this.#waiters);
     for (;;) {
-      const firsts = lines.flatMap((line) => line.at(-1) ?? []).sort((a, b) => a.sequence - b.sequence);
+      const firsts = groups.flatMap((group) => group.at(-1) ?? []).sort((a, b) => a.sequence - b.sequence);
       const next = nextOf(headsOf(firsts, overtakers));
       if (next === undefined) return;
       yield next;
       overtakers.splice(overtakers.length - countAfter(overtakers, next.sequence), 0, next.sequence);
-      lines.find((line) => line.at(-1) === next)?.pop();
+      groups.find((group) => group.at(-1) === next)?.pop();
     }
   }
 }
 
-/** What one of a weighted lock's children has to do, as one look has shown it. */
+/** The position of one child of a weighted lock in one look. */
 export type WeightedStanding =
   | { readonly is: 'absent' }
   | { readonly is: 'holder' }
-  /** The lock is free, and it is the one to claim it. */
+  /** The lock is free, and this child has to claim it. */
   | { readonly is: 'next' }
-  /** It cannot be its turn while the child `watch` is there and, if `watchesClaim`, nobody claims the lock. */
+  /** The child cannot be next while the child `watch` exists and, if `watchesClaim`, no new claim is written. */
   | { readonly is: 'waiting'; readonly watch: string; readonly watchesClaim: boolean };
 
-/** The first in line of one weight. */
+/** The first waiter of one weight. */
 interface Head {
   readonly child: WeightedChild;
-  /** Somebody lighter who came before, and has been overtaken as often as this weight may. */
+  /** A lighter, earlier waiter that this weight may not overtake any more. */
   readonly blocker: WeightedChild | undefined;
 }
 
-/** Those who are as heavy and as patient as each other, the first of them last. */
-function linesOf(waiters: readonly WeightedChild[]): WeightedChild[][] {
-  const lines = new Map<string, WeightedChild[]>();
+/** Groups the waiters by weight and limit, in each group the first waiter last. */
+function groupsOf(waiters: readonly WeightedChild[]): WeightedChild[][] {
+  const groups = new Map<string, WeightedChild[]>();
   for (const child of waiters.toReversed()) {
     const kind = `${child.weight}x${child.overtakesPerWeight}`;
-    const line = lines.get(kind);
-    if (line) line.push(child);
-    else lines.set(kind, [child]);
+    const group = groups.get(kind);
+    if (group) group.push(child);
+    else groups.set(kind, [child]);
   }
-  return [...lines.values()];
+  return [...groups.values()];
 }
 
-/** @param waiters in the order of their sequence numbers */
+/** @param waiters sorted by sequence number */
 function headsOf(waiters: readonly WeightedChild[], overtakers: readonly number[]): Map<number, Head> {
   const heads = new Map<number, Head>();
-  /** By weight: who of those before lets the fewest pass, and how heavy one has to be for it. */
+  /**
+   * By weight: the earlier waiter that lets the fewest others overtake it, and the least weight that may still do so.
+   */
   const strictest = new Map<number, { readonly child: WeightedChild; readonly least: number }>();
   for (const child of waiters) {
     if (!heads.has(child.weight)) {
@@ -150,8 +151,8 @@ function nextOf(heads: ReadonlyMap<number, Head>): WeightedChild | undefined {
 }
 
 /**
- * Overtaken fewer than `overtakesPerWeight` times, it lets pass whoever is heavier at all; from then on, only those who
- * are two steps heavier; and so on.
+ * The least weight that may overtake a waiter. Until the waiter has been overtaken `overtakesPerWeight` times, any
+ * heavier waiter may; after that, only waiters that are two steps heavier; and so on.
  */
 function leastWeightToPass(
   { sequence, weight, overtakesPerWeight }: WeightedChild,
@@ -160,7 +161,7 @@ function leastWeightToPass(
   return weight + 1 + Math.floor(countAfter(overtakers, sequence) / overtakesPerWeight);
 }
 
-/** How many of the sorted numbers are greater. */
+/** How many of the sorted numbers are greater than `number`. */
 function countAfter(sorted: readonly number[], number: number): number {
   let from = 0;
   let to = sorted.length;

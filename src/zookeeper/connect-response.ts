@@ -1,30 +1,29 @@
 import { Reader } from './wire.js';
 
-/** What a server grants in its answer to the ConnectRequest. */
+/** The session that a server grants in its answer to the ConnectRequest. */
 export interface ConnectResponse {
-  /** The session timeout in milliseconds; 0 or less when the session that was asked for is over. */
+  /** The session timeout in milliseconds; 0 or less if the requested session has ended. */
   readonly timeoutMs: number;
   readonly sessionId: bigint;
   readonly password: Buffer;
 }
 
-/** ZooKeeper's ConnectResponse has 37 bytes. A longer frame before the session exists is another protocol's. */
+/** ZooKeeper's ConnectResponse has 37 bytes. If the first frame is longer, the peer speaks another protocol. */
 export const longestConnectResponse = 4 * 1024;
 
 /** ZooKeeper's passwords have 16 bytes. */
 const longestPassword = 64;
 /**
- * Six heartbeats and six syncs are sent in one timeout: with 1 ms they would keep the process and the server busy with
- * nothing else.
+ * A session sends six heartbeats and six syncs per timeout. With a timeout of 1 ms, they would keep the process and the
+ * server busy all the time.
  */
 const shortestTimeoutMs = 100;
 
 /**
- * Reads the first frame of a connection. It comes from a peer that has proven nothing, so every length is checked
- * before anything is allocated.
- * What follows the known fields is passed over, as Java's client does.
+ * Reads the first frame of a connection. The peer has proven nothing yet, so every length is checked before memory is
+ * allocated. Bytes after the known fields are skipped, as in Java's client.
  *
- * @throws RangeError for a frame that no ZooKeeper server sends, and for a grant that this client cannot live with
+ * @throws RangeError for a frame that no ZooKeeper server sends, and for a grant that this client cannot use
  */
 export function readConnectResponse(frame: Buffer, askedFor: bigint): ConnectResponse {
   const from = new Reader(frame, 4);
@@ -35,7 +34,7 @@ export function readConnectResponse(frame: Buffer, askedFor: bigint): ConnectRes
   if (passwordLength < 0 || passwordLength > longestPassword)
     throw new RangeError(`A session password of ${passwordLength} bytes is not ZooKeeper's`);
   const password = from.bytes();
-  // Servers before 3.4 do not send it.
+  // Servers before 3.4 do not send this field.
   const isReadOnly = !from.isAtEnd && from.flag();
   if (timeoutMs <= 0) return { timeoutMs: 0, sessionId: 0n, password };
   if (isReadOnly)
@@ -45,9 +44,12 @@ export function readConnectResponse(frame: Buffer, askedFor: bigint): ConnectRes
       `The server granted a session timeout of ${timeoutMs} ms: at least ${shortestTimeoutMs} ms are needed`,
     );
   if (sessionId === 0n) throw new RangeError('The server granted a session without an id');
-  // A session keeps its id for life: under another id, znodes of the old one would be taken for its own.
+  // A session keeps its id for life. Under another id, the znodes of the old session would be taken for znodes of the
+  // new one.
   if (askedFor !== 0n && sessionId !== askedFor) {
-    throw new RangeError(`The server granted session 0x${hex(sessionId)} where 0x${hex(askedFor)} was asked for`);
+    throw new RangeError(
+      `The server granted session 0x${hex(sessionId)}, but the client asked for session 0x${hex(askedFor)}`,
+    );
   }
   return { timeoutMs, sessionId, password };
 }

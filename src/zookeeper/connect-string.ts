@@ -1,25 +1,24 @@
 import { isIPv6 } from 'node:net';
 import { validatePath } from './path.js';
 
-/** What a connect string says. `chroot` is '' if there is none, else a path that does not end with `/`. */
+/** A parsed connect string. `chroot` is '' if there is none, else a path that does not end with `/`. */
 export interface ConnectString {
   readonly hosts: readonly Host[];
   readonly chroot: string;
 }
 
-/** One server of the ensemble; an IPv6 address is written without its brackets here. */
+/** One server of the ensemble. An IPv6 address has no brackets here. */
 export interface Host {
   readonly host: string;
   readonly port: number;
 }
 
 /**
- * Reads `host[:port][,host[:port]…][/chroot]`, as ZooKeeper's ConnectStringParser does, but refuses what that one skips
- * or
- * misreads: an empty host, an empty port, port 0, and an IPv6 address without brackets. The port is 2181 if it is left
- * out; a chroot of `/` is none. White space around a host is dropped.
+ * Parses `host[:port][,host[:port]…][/chroot]`, as ZooKeeper's ConnectStringParser does. It refuses what that parser
+ * skips or misreads: an empty host, an empty port, port 0, and an IPv6 address without brackets. The default port is
+ * 2181. A chroot of `/` means no chroot. White space around a host is removed.
  *
- * @throws TypeError that says what is wrong; its `cause` is the InvalidPathError if it is the chroot
+ * @throws TypeError with the mistake in its message. Its `cause` is the InvalidPathError if the chroot is invalid
  * @example
  * parseConnectString('zk1, [::1]:2182/app');
  * // { hosts: [{ host: 'zk1', port: 2181 }, { host: '::1', port: 2182 }], chroot: '/app' }
@@ -37,7 +36,7 @@ export function parseConnectString(text: unknown): ConnectString {
 }
 
 /**
- * The hosts as a connect string has them, ports always written out, for messages and logs.
+ * The hosts in the form of a connect string, with all ports, for messages and logs.
  *
  * @example
  * describeHosts(parseConnectString('zk1,zk2/app')); // 'zk1:2181,zk2:2181'
@@ -50,7 +49,8 @@ const expected = 'Expected `connectString` to be host[:port][,host[:port]…][/c
 
 const defaultPort = 2181;
 
-// Users bring such URLs from other tools (zk://user:secret@host), and what we refuse is shown: the secret must not be.
+// Users bring such URLs from other tools (zk://user:secret@host). The error shows the refused text, so the secret must
+// be removed from it.
 function refuseUrl(text: string): void {
   const shown = JSON.stringify(text.replace(/^.*@/s, '***@'));
   if (/^\s*[a-z][a-z0-9+.-]*:\/\//i.test(text)) throw new TypeError(`${expected}, got ${shown}: leave out the scheme`);
@@ -85,7 +85,8 @@ function parsePort(text: string, server: string, port: string): number {
 
 function parseChroot(text: string, chroot: string): string {
   if (chroot === '/') return '';
-  // A legal znode name, and almost certainly a mistake that would put two programs into two different trees.
+  // White space is legal at the end of a znode name, but almost certainly a mistake that would put two programs into
+  // two different trees.
   if (chroot !== chroot.trimEnd()) throw refusal(text, 'its chroot ends with white space');
   try {
     return validatePath(chroot);

@@ -11,9 +11,9 @@ import { Reader, Writer } from './wire.js';
 import { ZooKeeperError } from './zookeeper-error.js';
 
 /**
- * node-zookeeper-client, hardened: one ZooKeeper session over one TCP connection after another. It is the only file
- * that
- * knows the insides of that library; every line that replaces one of its methods mends a measured failure.
+ * node-zookeeper-client, hardened: one ZooKeeper session over one TCP connection after another. This is the only file
+ * that depends on the internals of that library. Every line that replaces one of the library's methods repairs a
+ * measured failure.
  */
 export class Connection {
   readonly #manager: ConnectionManager;
@@ -24,18 +24,21 @@ export class Connection {
   #connectSentAt = 0;
   #nextHost = 0;
   #failedRounds = 0;
-  /** Rounds over the hosts in which an attempt ran out of time, since a server answered a ConnectRequest. */
+  /**
+   * The number of rounds over the hosts, since a server last answered a ConnectRequest, in which an attempt ran out of
+   * time.
+   */
   #unansweredRounds: number;
   #hasRunOut = false;
   #cancelAttempt: CancelTimer = () => {};
   #corked = false;
   /** `host:port` of the last connection or attempt. */
   server = '';
-  /** When the last request was answered. */
+  /** The time of the last answer to a request. */
   heardAt = 0;
-  /** Why the last connection or attempt ended, for the error that a user sees. */
+  /** The reason why the last connection or attempt ended, for the error that a user sees. */
   lastError: unknown;
-  /** The same for each server that was tried since the last connection, by `host:port`. */
+  /** The last error of each server that was tried since the last connection, by `host:port`. */
   readonly failures = new Map<string, unknown>();
 
   constructor(options: ConnectionOptions, listener: ConnectionListener) {
@@ -43,7 +46,7 @@ export class Connection {
     this.#listener = listener;
     this.#chroot = Buffer.from(options.chroot);
     this.#unansweredRounds = options.unansweredRounds ?? 0;
-    // `retries` stays 0: a create repeated after a lost reply leaves an orphan in the live session.
+    // `retries` stays 0, because a create that is repeated after a lost reply leaves an orphan in the live session.
     const client = zookeeper.createClient('127.0.0.1', {
       sessionTimeout: options.sessionTimeoutMs,
       retries: 0,
@@ -85,9 +88,9 @@ export class Connection {
   }
 
   /**
-   * Since when the server owes the next answer: since it gave the last one, or since the request was sent. Answers come
-   * in order, so a
-   * request that waits behind many others says nothing of the link.
+   * The time since which the server owes the next answer: the time of its last answer, or the time when the request was
+   * sent, whichever is later. Answers arrive in order, so the age of a request that waits behind many others says
+   * nothing about the link.
    */
   get unansweredSince(): number | undefined {
     const request = this.#manager.pendingQueue[0]?.request;
@@ -97,8 +100,8 @@ export class Connection {
   }
 
   /**
-   * Sends a request now, or fails it now: nothing is kept for a later connection, where it would overtake the
-   * authentication and could be executed long after its caller gave up.
+   * Sends a request now, or fails it now. No request is kept for a later connection, because there it would overtake
+   * the authentication, and could be executed long after its caller gave up.
    */
   send<T>(operation: Operation<T>): Promise<Reply<T>> {
     return new Promise((resolve, reject) => {
@@ -138,12 +141,14 @@ export class Connection {
     });
   }
 
-  /** Ends this TCP connection; the next server is tried at once. */
+  /** Ends this TCP connection. The next server is tried at once. */
   drop(why: Error): void {
     this.#manager.socket?.destroy(why);
   }
 
-  /** Ends the connection for good, without a word to the server: the session lives there until it expires. */
+  /**
+   * Ends the connection for good, without a message to the server. The session stays on the servers until it expires.
+   */
   abandon(): void {
     this.#cancelAttempt();
     this.#manager.state = states.closed;
@@ -161,14 +166,18 @@ export class Connection {
       this.#connectSentAt = this.#options.clock.now();
       connected();
     };
-    // The library allocates what a length says before it looks whether the bytes are there, and throws past everybody.
+    // The library allocates memory for the announced length before the bytes have arrived, and its exceptions reach no
+    // caller.
     manager.onSocketData = (chunk) => this.#receive(chunk);
-    // The library's own goes on to the next server only if nothing throws on the way.
+    // The library's own method goes on to the next server only if nothing throws on the way.
     manager.onSocketClosed = () => {
-      this.#guard('A lost connection was not told to the end', () => manager.setState(states.disconnected));
+      this.#guard('The loss of a connection could not be reported completely', () =>
+        manager.setState(states.disconnected),
+      );
       this.#tryNextHost();
     };
-    // A ping keeps the session alive, but nobody looks for its answer; the session sends its own heartbeats.
+    // A ping keeps the session alive, but the library does not check for its answer. The session sends its own
+    // heartbeats instead.
     manager.onSocketTimeout = () => {};
     this.#wrapXid();
     manager.on('state', (state) => this.#stateChanged(state));
@@ -179,7 +188,7 @@ export class Connection {
     const manager = this.#manager;
     const index = this.#nextHost % hosts.length;
     const host = hosts[index];
-    // Who was just told of the disconnection may have answered by abandoning it all.
+    // A listener of the disconnection may have abandoned the connection.
     if (host === undefined || manager.state === states.closed) return;
     const name = describeHosts({ hosts: [host] });
     this.server = name;
@@ -194,15 +203,16 @@ export class Connection {
       socket.setNoDelay();
       socket.on('connect', () => {
         attempt.wasAccepted = true;
-        this.#guard('The session could not be asked for', () => manager.onSocketConnected());
+        this.#guard('The request for a session could not be sent', () => manager.onSocketConnected());
       });
       socket.on('data', (chunk) => manager.onSocketData(chunk));
       socket.on('drain', () => this.#guard('A request could not be written', () => manager.onSocketDrain()));
       socket.on('close', () => this.#socketClosed(socket, name, attempt));
       socket.on('error', () => {
-        // 'close' follows, and `socket.errored` keeps it.
+        // The event 'close' follows, and `socket.errored` keeps the error.
       });
-      // Covers the ConnectResponse too: a server that accepts and says nothing would hold us for ever.
+      // This time limit covers the ConnectResponse too, because otherwise a server that accepts the connection and
+      // never answers would block the client forever.
       const attemptMs = this.#listener.attemptMs(this.#unansweredRounds);
       this.#cancelAttempt = clock.after(attemptMs, () => {
         this.#hasRunOut = true;
@@ -211,7 +221,7 @@ export class Connection {
     });
   }
 
-  /** How long to wait before it. */
+  /** Begins a round over the hosts. Returns the pause before it, in milliseconds. */
   #beginRound(): number {
     if (this.#hasRunOut) this.#unansweredRounds += 1;
     this.#hasRunOut = false;
@@ -225,8 +235,10 @@ export class Connection {
     this.lastError = socket.errored ?? new Error(`${name} closed the connection`);
     this.failures.set(name, this.lastError);
     if (manager.state === states.connecting)
-      this.#guard('A lost connection was not told to the end', () => this.#listener.unanswered(attempt));
-    // Told of it, the session may have ended.
+      this.#guard('The loss of a connection could not be reported completely', () =>
+        this.#listener.unanswered(attempt),
+      );
+    // The listener of `unanswered` may have ended the session.
     if (this.#manager.state !== states.closed) manager.onSocketClosed();
   }
 
@@ -258,12 +270,12 @@ export class Connection {
   #receive(chunk: Buffer): void {
     const manager = this.#manager;
     const socket = manager.socket;
-    const what =
+    const message =
       manager.state === states.connecting
-        ? `What ${this.server} granted cannot be used; trying the next server`
+        ? `The session that ${this.server} granted cannot be used; trying the next server`
         : 'A reply could not be read; reconnecting';
-    // What does not parse cannot be answered in order either: only a new connection is in a known state.
-    this.#guard(what, () => {
+    // A reply that cannot be parsed cannot be matched to its request either. Only a new connection is in a known state.
+    this.#guard(message, () => {
       for (const frame of this.#frames.push(chunk)) {
         if (socket?.destroyed !== false || manager.state === states.closed) return;
         if (manager.state === states.connecting) this.#granted(frame);
@@ -286,7 +298,7 @@ export class Connection {
     manager.sessionPassword = password;
     manager.sessionTimeout = timeoutMs;
     manager.setState(states.connected);
-    // The authentication, and what was asked for while the state was told.
+    // Sends the authentication, and the requests that were made while the listeners heard of the new state.
     manager.onSocketDrain();
   }
 
@@ -308,9 +320,11 @@ export class Connection {
     const packet = manager.pendingQueue.shift();
     if (packet?.request.header?.xid !== header.xid) {
       if (packet) manager.pendingQueue.unshift(packet);
-      throw new Error(`An answer to request ${header.xid} came where ${packet?.request.header?.xid ?? 'none'} was due`);
+      const due = packet ? `the answer to request ${packet.request.header?.xid}` : 'no answer';
+      throw new Error(`The server answered request ${header.xid}, but ${due} was due`);
     }
-    // Not at the ConnectResponse: a server that drops every session right after it would be dialled without a pause.
+    // Reset here and not at the ConnectResponse, because a server that drops every session right after it would be
+    // dialled without a pause.
     this.#failedRounds = 0;
     this.heardAt = this.#options.clock.now();
     this.#raiseZxid(header.zxid);
@@ -318,26 +332,29 @@ export class Connection {
   }
 
   /**
-   * Nothing that throws in a socket's handler reaches the process: the connection is given up instead, and the next
-   * server is tried.
+   * Catches every error in a socket's handler, so that none reaches the process. The connection is given up, and the
+   * next server is tried.
    */
-  #guard(what: string, run: () => void): void {
+  #guard(message: string, run: () => void): void {
     try {
       run();
     } catch (error) {
-      this.#listener.warn(what, error);
+      this.#listener.warn(message, error);
       this.drop(error instanceof Error ? error : new Error(String(error)));
     }
   }
 
-  /** An error reply carries -1 or 0. Handed to the next server, it would let one that lags behind accept us. */
+  /**
+   * An error reply carries the zxid -1 or 0. If the client handed that to the next server, a server that lags behind
+   * would accept the client.
+   */
   #raiseZxid(zxid: bigint): void {
     if (zxid > this.lastZxid) this.#manager.zxid.writeBigInt64BE(zxid);
   }
 
   /**
-   * The library only fails what was written. What still waits to be written, as authentication does, would pile up from
-   * server to server.
+   * The library fails only the requests that were written. Requests that still wait to be written, such as the
+   * authentication, would pile up from server to server.
    */
   #failUnanswered(): void {
     const manager = this.#manager;
@@ -347,14 +364,17 @@ export class Connection {
     }
   }
 
-  /** In pieces: one SetWatches of over 1 MB is refused for ever. The library knows of no watches. */
+  /**
+   * Plants the watches on the new connection, in several requests, because the server refuses one SetWatches of over 1
+   * MB forever. The library itself knows no watches.
+   */
   #tellWatches(kind: WatchKind): void {
     let paths: string[] = [];
     let bytes = 0;
     const flush = (): void => {
       if (paths.length === 0) return;
       this.send(setWatches(this.lastZxid, kind, paths)).catch((error: unknown) => {
-        // Without its watches a session would wait for ever: try the next server.
+        // Without its watches, a session would wait forever. Try the next server.
         if (error instanceof ZooKeeperError && !error.is('CONNECTION_LOSS')) this.drop(error);
       });
       paths = [];
@@ -369,7 +389,7 @@ export class Connection {
     flush();
   }
 
-  /** All requests of one tick leave in one packet, those included that wait for the end of the tick. */
+  /** Sends all requests of one tick in one packet, including those that wait for the end of the tick. */
   #cork(): void {
     const socket = this.#manager.socket;
     if (this.#corked || socket === undefined) return;
@@ -379,11 +399,12 @@ export class Connection {
       this.#corked = false;
       socket.uncork();
     };
-    // In no context: a request that a stalled link keeps unwritten must not keep its caller's context alive.
+    // Outside of every context, because a request that cannot be written to a stalled link must not keep its caller's
+    // context alive.
     inNoContext(() => process.nextTick(() => process.nextTick(uncork)));
   }
 
-  /** The library counts on beyond an int32, and throws when it writes the number. */
+  /** The library counts beyond an int32, and then throws when it writes the number. */
   #wrapXid(): void {
     let xid = 1;
     Object.defineProperty(this.#manager, 'xid', {
@@ -395,15 +416,15 @@ export class Connection {
   }
 }
 
-/** Who the client is to the servers: ZooKeeper's `addauth`. */
+/** An account of the client on the servers, as in ZooKeeper's `addauth`. */
 export interface Credential {
-  /** How the servers check it, such as `digest`. */
+  /** The servers' method to check the account, such as `digest`. */
   readonly scheme: string;
-  /** The secret as the scheme writes it, such as `user:password` for `digest`. */
+  /** The secret in the form of the scheme, such as `user:password` for `digest`. */
   readonly credentials: string;
 }
 
-/** What names a session on the servers; enough to attach to it from another connection. */
+/** The name of a session on the servers. It is enough to attach to the session from another connection. */
 export interface SessionIdentity {
   readonly id: Buffer;
   readonly password: Buffer;
@@ -413,46 +434,45 @@ export interface SessionIdentity {
 export interface ConnectionOptions {
   readonly hosts: readonly Host[];
   /**
-   * What every path begins with on the servers: '' for nothing. Requests, answers and watch events have the paths below
-   * it.
+   * The prefix of every path on the servers; '' for none. Requests, answers and watch events have the paths below it.
    */
   readonly chroot: string;
   readonly sessionTimeoutMs: number;
   readonly auth: readonly Credential[];
   readonly clock: Clock;
   readonly random: () => number;
-  /** Attach to this session instead of opening a new one. */
+  /** The session to attach to, instead of opening a new one. */
   readonly resume?: SessionIdentity;
-  /** How many rounds over the hosts went unanswered just before, for the length of the first attempts. */
+  /** The number of rounds over the hosts that had no answer just before, for the length of the first attempts. */
   readonly unansweredRounds?: number;
 }
 
 /** An attempt to connect that ended without an answer to its ConnectRequest. */
 export interface UnansweredAttempt {
   readonly startedAt: number;
-  /** A server took the TCP connection: it is there, and refused in silence. */
+  /** True if a server accepted the TCP connection: the server is running, and refused without a reply. */
   readonly wasAccepted: boolean;
 }
 
-/** Told synchronously, in the order in which things happened on the socket. */
+/** The methods are called synchronously, in the order of the events on the socket. */
 export interface ConnectionListener {
   /**
-   * How long one server may take to accept and to answer the ConnectRequest, after so many rounds in which an attempt
-   * ran out of time.
+   * How long one server may take to accept the connection and to answer the ConnectRequest, in milliseconds, after this
+   * number of rounds in which an attempt ran out of time.
    */
   attemptMs(unansweredRounds: number): number;
-  /** Told before `disconnected`. */
+  /** Called before `disconnected`. */
   unanswered(attempt: UnansweredAttempt): void;
   connected(connectSentAt: number): void;
-  /** Every request that was under way has been failed. The next server is tried by itself. */
+  /** Every outstanding request has been failed. The connection tries the next server by itself. */
   disconnected(): void;
-  /** The server's word: the session is over. */
+  /** The server said that the session has ended. */
   expired(): void;
   authFailed(): void;
-  /** `error` is 0, or ZooKeeper's number for it. */
+  /** `error` is 0, or ZooKeeper's error number. */
   answered(operation: Operation<unknown>, sentAt: number, error: number): void;
   watchFired(path: string, event: WatchEventType): void;
-  /** The watches that the next server must be told of. */
+  /** The watches to plant on the next server. */
   watchedPaths(kind: WatchKind): string[];
   warn(message: string, error: unknown): void;
 }
@@ -497,7 +517,7 @@ class WireRequest implements NonNullable<Packet['request']> {
     this.#clock = clock;
   }
 
-  /** Called by the library when the request is written to the socket, which is when the clock of its proof starts. */
+  /** Called by the library when it writes the request to the socket. The time of the request's proof starts here. */
   toBuffer(): Buffer {
     this.sentAt = this.#clock.now();
     const writer = new Writer(this.#chroot).int(this.header.xid).int(this.header.type);
@@ -514,7 +534,10 @@ function readReplyHeader(frame: Buffer): { xid: number; zxid: bigint; error: num
   return { xid: frame.readInt32BE(4), zxid: frame.readBigInt64BE(8), error: frame.readInt32BE(16) };
 }
 
-/** No wait before the first round over the servers, then 50 ms doubling up to a second, spread by chance. */
+/**
+ * The pause before a round over the servers, in milliseconds: none before the first round, then 50 ms, doubling up to a
+ * second, randomized.
+ */
 export function roundDelayMs(failedRounds: number, random: number): number {
   if (failedRounds === 0) return 0;
   return Math.min(1_000, 50 * 2 ** Math.min(failedRounds - 1, 10)) * (0.5 + random / 2);

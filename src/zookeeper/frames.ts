@@ -1,14 +1,14 @@
-/** Far above the servers' own limit for what they read, 1 MB: a list of many names may be longer. */
+/** Far above 1 MB, the servers' own limit for requests, because the list of many children may be longer. */
 export const longestFrame = 64 * 1024 * 1024;
 
 /**
- * Cuts a socket's byte stream into ZooKeeper's frames: an int32 length, then that many bytes. One splitter serves one
- * connection, so half a reply never runs over into the next connection's first one.
+ * Cuts a socket's byte stream into ZooKeeper's frames: an int32 length, then that many bytes. Each connection has its
+ * own splitter, so half a reply never becomes the start of the next connection's first frame.
  */
 export class FrameSplitter {
   #chunks: Buffer[] = [];
   #length = 0;
-  /** In bytes; a longer frame is refused as soon as its length is known. */
+  /** In bytes. A longer frame is refused as soon as its length is known. */
   longest: number;
 
   constructor(longest = longestFrame) {
@@ -16,9 +16,9 @@ export class FrameSplitter {
   }
 
   /**
-   * Whole frames, with their length in front, that `chunk` completes.
+   * The whole frames, including their length, that `chunk` completes.
    *
-   * @throws RangeError for a length that no server sends: this is not ZooKeeper's protocol.
+   * @throws RangeError for a length that no server sends: the peer does not speak ZooKeeper's protocol
    */
   *push(chunk: Buffer): Generator<Buffer> {
     this.#chunks.push(chunk);
@@ -26,7 +26,7 @@ export class FrameSplitter {
     let wanted = this.#wanted();
     if (this.#length < wanted) return;
 
-    // Joined only when a frame is complete: joining at every chunk would copy a long frame again and again.
+    // Joined only when a frame is complete, because joining at every chunk would copy a long frame again and again.
     const [first = chunk] = this.#chunks;
     let bytes = this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks, this.#length);
     this.#chunks = [];
@@ -58,7 +58,7 @@ export class FrameSplitter {
   }
 }
 
-/** What speaks there instead, where its first four bytes tell. */
+/** Names the protocol that the peer speaks instead, if its first four bytes show it. */
 function guessedFrom(bytes: Buffer): string {
   const start = bytes.toString('latin1', 0, 4);
   if (/^[\x20-\x7e]{4}$/.test(start))

@@ -1,6 +1,6 @@
 import { LockError } from '../support/lock-error.js';
 
-/** A path that ZooKeeper or this library does not take. */
+/** The path is invalid for ZooKeeper or for this library. */
 export class InvalidPathError extends LockError {
   static {
     this.prototype.name = 'InvalidPathError';

@@ -3,9 +3,9 @@ import type { LookupFunction } from 'node:net';
 import { shuffled } from '../support/shuffled.js';
 
 /**
- * Asks for a name's addresses anew at every attempt, since a server may have moved, and puts them in a random order: a
- * name that stands for
- * several servers must not lead to the same one for ever, when that one accepts and says nothing.
+ * Resolves a host name anew at every attempt, because a server may have moved, and shuffles the addresses. A name that
+ * stands for several servers must not always lead to the same server, because that server may accept connections and
+ * never answer.
  */
 export function lookupShuffled(random: () => number): LookupFunction {
   return (hostname, options, callback) => {

@@ -1,4 +1,4 @@
-// What `connection.ts` uses of node-zookeeper-client 1.1.3, and no more: its published types are partly wrong.
+// The parts of node-zookeeper-client 1.1.3 that `connection.ts` uses. The library's published types are partly wrong.
 declare module 'node-zookeeper-client' {
   import type { Socket } from 'node:net';
 

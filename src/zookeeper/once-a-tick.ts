@@ -1,7 +1,6 @@
 /**
- * A question about a lock's znode that all who ask it in one tick share. It is sent behind everything that was sent in
- * that tick, in the same flush: a thousand acquires
- * at once would otherwise be answered with a thousand lists of a thousand names.
+ * A request about a lock's znode that all its callers in one tick share. It is sent behind all other requests of that
+ * tick, in the same flush. Without it, a thousand acquires at once would get a thousand lists of a thousand names.
  */
 export class OnceATick<T> {
   readonly #send: (path: string) => Promise<T>;

@@ -2,57 +2,56 @@ import type { Reader, Writer } from './wire.js';
 import { ZooKeeperError } from './zookeeper-error.js';
 
 /**
- * One request: how it is written, how its answer is read, and what the answer proves (`write`: it went through the
- * quorum).
+ * One request: how to write it, how to read its answer, and what the answer proves (`write`: the request went through
+ * the quorum).
  */
 export interface Operation<T> {
   readonly name: string;
   readonly opcode: number;
   readonly kind: 'read' | 'sync' | 'write';
-  /** Below the chroot, unless it is absolute. */
+  /** The path below the chroot, unless the operation is absolute. */
   readonly path: string;
-  /** Its paths are those of the servers. @default false */
+  /** True if the paths are the servers' paths, with the chroot. @default false */
   readonly isAbsolute?: boolean;
   write(to: Writer): unknown;
   read(from: Reader): T;
 }
 
-/** A znode's Stat, as far as locks need it. */
+/** The fields of a znode's Stat that locks need. */
 export interface Stat {
   readonly czxid: bigint;
-  /** The last transaction that wrote its data; its czxid for as long as nobody has. */
+  /** The last transaction that wrote the znode's data. Equal to czxid until the first write. */
   readonly mzxid: bigint;
   readonly createdAtMs: number;
-  /** How often its data were written. */
+  /** The number of writes to the znode's data. */
   readonly version: number;
   readonly ephemeralOwner: bigint;
 }
 
 /**
- * Who may do what with a znode, as ZooKeeper's ACLs say it.
+ * Permissions of one account or group on a znode, as in ZooKeeper's ACLs.
  *
  * @example
- * const acl: AclEntry[] = [{ permissions: 31, scheme: 'auth', id: '' }]; // all rights, for whoever the client has
- * authenticated as
+ * const acl: AclEntry[] = [{ permissions: 31, scheme: 'auth', id: '' }]; // all permissions, for the client's own account
  */
 export interface AclEntry {
   /** The sum of 1 read, 2 write, 4 create, 8 delete and 16 admin: an integer from 1 to 31. */
   readonly permissions: number;
-  /** `world`, `auth`, `digest`, `ip`, or another that the servers know. */
+  /** `world`, `auth`, `digest`, `ip`, or another scheme that the servers know. */
   readonly scheme: string;
   /**
-   * Who, as the scheme writes it: `anyone` for `world`, nothing for `auth`, `user:base64(sha1(user:password))` for
-   * `digest`.
+   * The account or group in the form of the scheme: `anyone` for `world`, the empty string for `auth`,
+   * `user:base64(sha1(user:password))` for `digest`.
    */
   readonly id: string;
 }
 
 export const openAcl: readonly AclEntry[] = [{ permissions: 31, scheme: 'world', id: 'anyone' }];
 
-/** What a watch is about: a znode's data and its deletion, or which children it has. */
+/** The subject of a watch: a znode's data and deletion, or its list of children. */
 export type WatchKind = 'data' | 'children';
 
-/** An ephemeral-sequential znode, answered with the name that the server gave it and its Stat. */
+/** Creates an ephemeral-sequential znode. The answer contains the name that the server gave it, and its Stat. */
 export function createSequential(
   path: string,
   data: Uint8Array,
@@ -64,17 +63,17 @@ export function createSequential(
   };
 }
 
-/** An ephemeral znode under exactly this name. In a transaction it is answered without its Stat (3.8.0). */
+/** Creates an ephemeral znode with exactly this name. In a transaction, the answer has no Stat (3.8.0). */
 export function createEphemeral(path: string, data: Uint8Array, acl: readonly AclEntry[]): Operation<string> {
   return { ...creation('create', path, data, acl, createModes.ephemeral), read: (from) => from.path() };
 }
 
-/** A parent that the server removes once it is empty again. */
+/** Creates a parent that the server removes once it is empty again. */
 export function createContainer(path: string, acl: readonly AclEntry[]): Operation<string> {
   return { ...creation('createContainer', path, noData, acl, createModes.container), read: (from) => from.path() };
 }
 
-/** A parent where the server knows no containers (CURATOR-565). */
+/** Creates a parent on a server that does not support containers (CURATOR-565). */
 export function createPersistent(path: string, acl: readonly AclEntry[]): Operation<string> {
   return { ...creation('create', path, noData, acl, createModes.persistent), read: (from) => from.path() };
 }
@@ -83,7 +82,7 @@ export function remove(path: string): Operation<void> {
   return operation('delete', 'write', path, (to) => to.path(path).int(anyVersion), nothing);
 }
 
-/** With `watch` it tells of a creation, too, as the only one. */
+/** With `watch`, it also reports the creation of the znode. No other request does. */
 export function exists(path: string, watch = false): Operation<Stat> {
   return operation('exists', 'read', path, (to) => to.path(path).flag(watch), readStat);
 }
@@ -112,7 +111,7 @@ export function getChildren(path: string, watch = false): Operation<string[]> {
   );
 }
 
-/** The server catches up with its leader before it answers what follows on this connection. */
+/** Lets the server catch up with its leader before it answers the next requests on this connection. */
 export function sync(path: string): Operation<string> {
   return operation(
     'sync',
@@ -123,17 +122,17 @@ export function sync(path: string): Operation<string> {
   );
 }
 
-/** A part of a transaction: fails with NO_NODE unless the znode is there. */
+/** A part of a transaction. It fails with NO_NODE unless the znode exists. */
 export function checkExists(path: string): Operation<void> {
   return operation('check', 'write', path, (to) => to.path(path).int(anyVersion), nothing);
 }
 
-/** The answer to a transaction: all of its parts were done, or none. */
+/** The answer to a transaction: all parts were executed, or none. */
 export type MultiAnswer<Results extends readonly unknown[]> =
   | { readonly is: 'done'; readonly results: Results }
   /**
-   * `errors` by part: what was wrong with it; undefined for a part that was fine by itself, or was not tried. `error`:
-   * the first of them.
+   * `errors`: the error of each part; undefined for a part that was valid by itself, or was not tried. `error`: the
+   * first of these errors.
    */
   | {
       readonly is: 'refused';
@@ -142,7 +141,7 @@ export type MultiAnswer<Results extends readonly unknown[]> =
     };
 
 /**
- * All parts in one transaction through the quorum, or none of them.
+ * Executes all parts in one transaction through the quorum, or none of them.
  *
  * @example
  * multi(checkExists('/lock/next'), remove('/lock/own'));
@@ -166,30 +165,30 @@ export function multi<Results extends readonly unknown[]>(
   );
 }
 
-/** The same with paths of the servers, where the chroot does not count. */
+/** The same operation with the servers' paths, without the chroot. */
 export function absolute<T>(operation: Operation<T>): Operation<T> {
   return { ...operation, isAbsolute: true };
 }
 
 /**
- * A transaction through the quorum that changes nothing, and is never refused: the servers' root is always there, and
- * the chroot may not be.
+ * A transaction through the quorum that changes nothing and is never refused. It checks the servers' root, which always
+ * exists. The chroot may not exist.
  */
 export function checkServers(): Operation<MultiAnswer<readonly unknown[]>> {
   return absolute(check(['/']));
 }
 
-/** A transaction through the quorum that changes nothing. Refused if one of the znodes is not there. */
+/** A transaction through the quorum that changes nothing. It is refused if one of the znodes does not exist. */
 export function check(paths: readonly string[]): Operation<MultiAnswer<readonly unknown[]>> {
   return multi<readonly unknown[]>(...paths.map(checkExists));
 }
 
-/** Forgets this session's watch on a path: the server would keep it for as long as the znode lives. */
+/** Removes this session's watch on a path. Otherwise the server would keep the watch as long as the znode exists. */
 export function removeWatch(path: string, kind: WatchKind): Operation<void> {
   return operation('removeWatches', 'read', path, (to) => to.path(path).int(watcherTypes[kind]), nothing);
 }
 
-/** Watches again, on a new connection; what happened since `zxid` is told at once. */
+/** Plants the watches on a new connection. The server reports at once the changes since `zxid`. */
 export function setWatches(zxid: bigint, kind: WatchKind, paths: readonly string[]): Operation<void> {
   const [data, children] = kind === 'data' ? [paths, []] : [[], paths];
   return operation(
@@ -277,8 +276,11 @@ function readStat(from: Reader): Stat {
   return { czxid, mzxid, createdAtMs, version, ephemeralOwner };
 }
 
-/** Where one part fails, all others are answered by 0 or RUNTIME_INCONSISTENCY: they were rolled back, or not tried. */
-const notItsFault: ReadonlySet<number> = new Set([0, -2]);
+/**
+ * The codes 0 and RUNTIME_INCONSISTENCY. If one part fails, the server answers all other parts with these codes: they
+ * were rolled back, or not tried.
+ */
+const notTheCause: ReadonlySet<number> = new Set([0, -2]);
 
 function readMulti(from: Reader, parts: readonly Operation<unknown>[]): MultiAnswer<readonly unknown[]> {
   const results: unknown[] = [];
@@ -289,11 +291,11 @@ function readMulti(from: Reader, parts: readonly Operation<unknown>[]): MultiAns
     from.int();
     if (type === -1) {
       const error = from.int();
-      errors.push(notItsFault.has(error) ? undefined : new ZooKeeperError(error, part.name, part.path));
+      errors.push(notTheCause.has(error) ? undefined : new ZooKeeperError(error, part.name, part.path));
     } else if (type === part.opcode) {
       results.push(part.read(from));
       errors.push(undefined);
-    } else throw new RangeError(`An answer to opcode ${type} came in a transaction where ${part.opcode} was due`);
+    } else throw new RangeError(`The answer to a transaction has opcode ${type}, but opcode ${part.opcode} was due`);
   }
   if (results.length === parts.length) return { is: 'done', results };
   return {
@@ -305,5 +307,5 @@ function readMulti(from: Reader, parts: readonly Operation<unknown>[]): MultiAns
 }
 
 function nothing(): void {
-  // It has no body.
+  // The record has no body.
 }

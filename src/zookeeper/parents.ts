@@ -3,7 +3,10 @@ import { parentsOf } from './path.js';
 import type { Session } from './session.js';
 import { isZooKeeperError, ZooKeeperError } from './zookeeper-error.js';
 
-/** Creates what is missing above a znode, the chroot's own znodes included; one for all sessions of a client. */
+/**
+ * Creates the missing parents of a znode, including the chroot's own znodes. One instance serves all sessions of a
+ * client.
+ */
 export class Parents {
   readonly #chroot: readonly string[];
   #containers: Containers = 'untried';
@@ -14,15 +17,12 @@ export class Parents {
 
   /**
    * Creates a lock's missing ancestors, and its own znode, as containers, which the server removes when they are empty
-   * again.
-   * The first container that a client ever creates goes alone, because a server that does not know the opcode closes
-   * the
-   * connection with all that stands behind it. What returns from the await of this function has sent the rest in this
-   * very
-   * tick, so that a create can follow in the same flush.
+   * again. The first container that a client ever creates is sent alone, because a server that does not support the
+   * opcode closes the connection with all the requests behind it. When the promise resolves, the other creates have
+   * been sent in the same tick, so that the caller's create can follow in the same flush.
    *
-   * @param aclFor asked for `/` where a znode of the chroot is missing
-   * @returns the errors that may explain why the create behind it fails, once they are known
+   * @param aclFor called with `/` for a missing znode of the chroot
+   * @returns a promise of the errors that may explain why the create behind them fails
    */
   async send(
     session: Session,
@@ -42,7 +42,7 @@ export class Parents {
           this.#containers = 'unsupported';
           throw error;
         }
-        // Any other refusal came from a server that understood the question.
+        // Any other refusal came from a server that supports the opcode.
         if (error instanceof ZooKeeperError && error.isDefinite) this.#containers = 'known';
         if (explains(error)) errors.push(error);
       }
@@ -57,7 +57,7 @@ export class Parents {
     return { errors: Promise.all(sent).then(() => errors) };
   }
 
-  /** In the order in which they must be created. */
+  /** The creates of all ancestors, in the order in which they must be executed. */
   #above(path: string, aclFor: (path: string) => readonly AclEntry[]): ((create: Create) => Operation<string>)[] {
     return [
       ...this.#chroot.map((ofServers) => (create: Create) => absolute(create(ofServers, aclFor('/')))),
@@ -68,15 +68,13 @@ export class Parents {
 
 type Create = typeof createContainer | typeof createPersistent;
 
-/** What a client has learned of its servers: do they know containers (ZooKeeper 3.5.1; CURATOR-565)? */
+/** A client's knowledge about its servers: do they support containers (ZooKeeper 3.5.1; CURATOR-565)? */
 type Containers = 'untried' | 'known' | 'unsupported';
 
 /**
- * Whether it may be why the create behind it fails for good. Not the parent that is there, nor one that was reaped
- * again in this very moment
- * (CURATOR-180), nor the end of a connection. NO_AUTH may be: it also comes where the znode is there and its parent is
- * guarded, so the
- * create behind decides.
+ * True if the error may be the reason why the create behind it fails permanently. Not if the parent exists already, or
+ * was deleted again at this moment (CURATOR-180), or the connection ended. NO_AUTH may be the reason. But the server
+ * also answers NO_AUTH if the znode exists and its parent is protected, so the create behind it decides.
  */
 function explains(error: unknown): boolean {
   return (

@@ -1,11 +1,10 @@
 import { InvalidPathError } from './invalid-path-error.js';
 
 /**
- * Returns `path` if ZooKeeper takes it: a string that starts with `/` and does not end with it (the root `/` apart),
+ * Returns `path` if ZooKeeper accepts it: a string that starts with `/` and does not end with it (except the root `/`),
  * without empty, `.` or `..` names, without control characters, surrogates (so no emoji), private-use characters and
- * U+FFF0 to U+FFFF, of at most 8192 bytes. The rules and their wording are those of ZooKeeper's PathUtils; Curator's
- * copy of it differs in that it
- * lets the first and the last character of each refused range pass, which the server then refuses.
+ * U+FFF0 to U+FFFF, of at most 8192 bytes. The rules and their wording are those of ZooKeeper's PathUtils. Curator's
+ * copy of the rules accepts the first and the last character of each refused range, which the server then refuses.
  *
  * @throws InvalidPathError
  * @example
@@ -20,9 +19,8 @@ export function validatePath(path: unknown): string {
 }
 
 /**
- * Returns `path` if a lock can live there: a valid path, and not the root, because the lock's znode is created, listed
- * and
- * reaped on its own.
+ * Returns `path` if it can be the path of a lock: a valid path, and not the root, because the lock's own znode is
+ * created, listed and deleted.
  *
  * @throws InvalidPathError
  * @example
@@ -35,7 +33,8 @@ export function lockPath(path: unknown): string {
 }
 
 /**
- * A valid path's ancestors and the path itself, in the order in which they must be created; the root is always there.
+ * The ancestors of a valid path and the path itself, in the order in which they must be created. The root is left out,
+ * because it always exists.
  *
  * @example
  * parentsOf('/a/b/c'); // ['/a', '/a/b', '/a/b/c']
@@ -58,8 +57,8 @@ export function join(base: string, name: string): string {
 }
 
 /**
- * ZooKeeper's own limit is that of a whole request, about 1 MB, and it answers by closing the connection: to everybody
- * on it, again and again.
+ * ZooKeeper limits only the whole request, to about 1 MB. For a longer request it closes the connection, which fails
+ * all other requests on it, again and again.
  */
 const longestPathBytes = 8_192;
 
@@ -90,7 +89,7 @@ function faultOfName(name: string, start: number): string | undefined {
   return undefined;
 }
 
-// UTF-16 code units, not code points: the server sees both halves of a pair and refuses each.
+// UTF-16 code units, not code points: the server sees both halves of a surrogate pair, and refuses each.
 function isRefused(unit: number): boolean {
   return unit <= 0x1f || (unit >= 0x7f && unit <= 0x9f) || (unit >= 0xd800 && unit <= 0xf8ff) || unit >= 0xfff0;
 }

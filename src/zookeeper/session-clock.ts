@@ -1,8 +1,11 @@
-/** What the clock hears of a session; times are monotonic milliseconds. */
+/** The events of a session that the clock learns from. Times are monotonic milliseconds. */
 export type ClockEvent =
-  /** A ConnectResponse: when its ConnectRequest was sent, and the timeout that it grants. */
+  /** A ConnectResponse: the time when its ConnectRequest was sent, and the timeout that it grants. */
   | { readonly is: 'granted'; readonly sentAt: number; readonly timeoutMs: number }
-  /** Any answer without an error in its header. `write`: it went through the quorum; `sync`: through the leader. */
+  /**
+   * Any answer without an error in its header. `write`: the request went through the quorum; `sync`: through the
+   * leader.
+   */
   | {
       readonly is: 'answered';
       readonly kind: 'read' | 'sync' | 'write';
@@ -16,19 +19,25 @@ interface Written {
   readonly answeredAt: number;
 }
 
-/** What is known of a session's life on the servers, and what may become known with the next answers. */
+/** The facts known about a session's life on the servers, and those that the next answers may prove. */
 export interface SessionProof {
-  /** The shortest that was ever granted. */
+  /** The shortest timeout that was ever granted to the session. */
   readonly timeoutMs: number;
   /** The servers certainly heard from the session at this time or later. */
   readonly provenAt: number;
-  /** The ConnectRequest of this connection, which counts as soon as one quorum write on it is answered. */
+  /**
+   * The time of this connection's ConnectRequest. It counts as soon as one quorum write on the connection is answered.
+   */
   readonly connectSentAt: number | undefined;
   /**
-   * Quorum writes answered on this connection, old ones first, that may serve as proof once the leader knows of them.
+   * Quorum writes that were answered on this connection, the oldest first. Each may become a proof once the leader
+   * knows it.
    */
   readonly written: readonly Written[];
-  /** One of them that a later write has carried past a ping of the leader, and when that was answered. */
+  /**
+   * The write that is carried past a ping of the leader by a later write, and the time when that later write was
+   * answered.
+   */
   readonly relayed: { readonly sentAt: number; readonly at: number } | undefined;
 }
 
@@ -40,24 +49,24 @@ export const unproven: SessionProof = {
   relayed: undefined,
 };
 
-/** The part of the timeout that is given up because the clocks of two machines do not run at one rate. */
+/** The part of the timeout that is not used, because the clocks of two machines run at different rates. */
 const marginOfTimeout = 0.1;
 
-/** Of the writes within this part of the relay time one is kept: under load there are thousands. */
+/** One write is kept for each such part of the relay time, because there are thousands under load. */
 const thinningOfRelay = 1 / 16;
 
 /**
- * The proof after one more event. The leader alone expires sessions, and a follower tells it whom it heard from only
- * with its answer
- * to the leader's ping, so an answered request proves nothing by itself: a follower that is cut off goes on answering
- * reads, and a
- * deposed leader even answers syncs (ZOOKEEPER-1675). A quorum write r is known to the leader once, on the same
- * connection,
- * a write W, sent at least `relayMs` after r's answer, is answered (a ping of the leader has passed between them), and
- * a further request V
- * through the leader, sent after W's answer, is answered too (the follower answered the ping before it saw W committed,
- * and links are
- * first-in-first-out). Then the session lives until r was sent plus the timeout.
+ * The proof after one more event.
+ *
+ * Only the leader expires sessions, and a follower reports the sessions that it heard from only in its answer to the
+ * leader's ping. So an answered request alone proves nothing: a follower that is cut off from the leader continues to
+ * answer reads, and a deposed leader even answers syncs (ZOOKEEPER-1675).
+ *
+ * A quorum write r is known to the leader when two more requests on the same connection have been answered. The first
+ * is a write W that was sent at least `relayMs` after r's answer: a ping of the leader passed between them. The second
+ * is a request V through the leader that was sent after W's answer: the follower answered the ping before it saw the
+ * commit of W, and links are first-in-first-out. Then the session lives at least until the time when r was sent plus
+ * the timeout.
  */
 export function learn(proof: SessionProof, event: ClockEvent, tickTimeMs = Infinity): SessionProof {
   switch (event.is) {
@@ -78,27 +87,33 @@ export function learn(proof: SessionProof, event: ClockEvent, tickTimeMs = Infin
   }
 }
 
-/** Until when the session certainly lives on the servers; after it, they may have given its locks away. */
+/**
+ * The time until which the session certainly lives on the servers. After it, the servers may have granted the session's
+ * locks to others.
+ */
 export function deadlineOf(proof: SessionProof): number {
   return proof.provenAt === -Infinity ? -Infinity : proof.provenAt + proof.timeoutMs * (1 - marginOfTimeout);
 }
 
-/** How long a leader that still commits may go without pinging a follower: assumed, and far beyond its half tick. */
+/**
+ * The longest time for which a leader that still commits may leave a follower without a ping. This is an assumption,
+ * and far longer than the leader's half tick.
+ */
 export function relayMs(timeoutMs: number, tickTimeMs: number): number {
   return Math.min(timeoutMs / 3, tickTimeMs);
 }
 
 type Answer = Extract<ClockEvent, { is: 'answered' }>;
 
-/** The answer as V. */
+/** Uses the answer as V. */
 function verified(proof: SessionProof, { sentAt }: Answer): SessionProof {
   if (proof.relayed === undefined || sentAt < proof.relayed.at) return proof;
   return { ...proof, provenAt: Math.max(proof.provenAt, proof.relayed.sentAt), relayed: undefined };
 }
 
 /**
- * The answer as a write: it confirms the connection, carries older writes past a ping (as W), and may be carried itself
- * (as r).
+ * Uses the answer as a write. It confirms the connection, carries older writes past a ping (as W), and may be carried
+ * itself (as r).
  */
 function afterWrite(proof: SessionProof, { kind, sentAt, answeredAt }: Answer, relay: number): SessionProof {
   if (kind !== 'write') return proof;

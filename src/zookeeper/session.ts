@@ -29,7 +29,7 @@ import { untilAnswered, type Question } from './until-answered.js';
 import { watchKindOf, watchQuestions, Watches, type Watched, type WatchListener } from './watches.js';
 import { whenNoNode, ZooKeeperError } from './zookeeper-error.js';
 
-/** One ZooKeeper session: its clock, its requests in flight, its watches, its end. */
+/** One ZooKeeper session: its clock, its outstanding requests, its watches and its end. */
 export class Session implements ConnectionListener {
   readonly #options: SessionOptions;
   readonly #clock: Clock;
@@ -42,21 +42,24 @@ export class Session implements ConnectionListener {
   #state: SessionState = { at: 'connecting' };
   #proof = unproven;
   #checkedUpTo = 0;
-  /** When the newest request that was answered was sent, ConnectRequests included. */
+  /** The time when the newest answered request was sent, including ConnectRequests. */
   #answeredSentAt = -Infinity;
   #cancelTick: CancelTimer = () => {};
-  /** Counts the connections of this session: what one server said is not what another one says. */
+  /** The number of connections that this session has had. An answer on one connection says nothing about another. */
   epoch = 0;
-  /** How many writes were answered without an error, each of which was a transaction. Parents do not count. */
+  /**
+   * The number of writes that were answered without an error. Each was a transaction. Creates of parents are not
+   * counted.
+   */
   writesAnswered = 0;
   /**
-   * How many znodes of this session are on the servers, or may be: what stands in the way of others until the session
-   * ends there.
+   * The number of this session's znodes that exist on the servers, or may exist. They block the queues until the
+   * session ends on the servers.
    */
   znodes = 0;
-  /** When the last connection was made; monotonic milliseconds. */
+  /** The time when the last connection was made; monotonic milliseconds. */
   connectedAt = -Infinity;
-  /** What locks keep for this session. */
+  /** The objects that locks keep for this session. */
   readonly companions = new Companions<Session>(this);
 
   constructor(options: SessionOptions, owner: SessionOwner) {
@@ -93,27 +96,27 @@ export class Session implements ConnectionListener {
     return this.#connection.identity;
   }
 
-  /** What was negotiated, in milliseconds. */
+  /** The negotiated session timeout, in milliseconds. */
   get timeoutMs(): number {
     return this.#proof.timeoutMs;
   }
 
-  /** Monotonic milliseconds: a hold of this session is valid only before it. */
+  /** A hold of this session is valid only before this time; monotonic milliseconds. */
   get deadline(): number {
     return deadlineOf(this.#proof);
   }
 
-  /** Whether a quorum write of it was ever answered; until then it has no deadline. */
+  /** True if a quorum write of the session was ever answered. Before that, the session has no deadline. */
   get isProven(): boolean {
     return this.deadline !== -Infinity;
   }
 
-  /** Where the last connection was made to, or tried. */
+  /** `host:port` of the last connection or attempt. */
   get server(): string {
     return this.#connection.server;
   }
 
-  /** When anything came from the servers the last time; monotonic milliseconds. */
+  /** The time of the servers' last answer; monotonic milliseconds. */
   get heardAt(): number {
     return this.#connection.heardAt;
   }
@@ -122,42 +125,48 @@ export class Session implements ConnectionListener {
     return this.#connection.lastError;
   }
 
-  /** Why each server that was tried since the last connection could not be used, by `host:port`. */
+  /** The last error of each server that was tried since the last connection, by `host:port`. */
   get failures(): ReadonlyMap<string, unknown> {
     return this.#connection.failures;
   }
 
-  /** Since when the connected server owes an answer; undefined while it owes none. Monotonic milliseconds. */
+  /** The time since which the connected server owes an answer; undefined if it owes none. Monotonic milliseconds. */
   get unansweredSince(): number | undefined {
     return this.#connection.unansweredSince;
   }
 
-  /** What is held by this session now. */
+  /** The holds of this session now. */
   get holdings(): ReadonlySet<Holding> {
     return this.#holdings;
   }
 
-  /** Every host was tried since the session was presumed to be over, and none answered. */
+  /** True if every host was tried since the session was presumed to be over, and none answered. */
   get isUnanswered(): boolean {
     return this.#round.isComplete;
   }
 
-  /** As `isUnanswered`, and one of the hosts took the connection: a server is there, and refuses in silence. */
+  /**
+   * True if `isUnanswered`, and one of the hosts accepted the connection: a server is running, and refuses without a
+   * reply.
+   */
   get isRefused(): boolean {
     return this.#round.isRefused;
   }
 
-  /** Rejects with a ZooKeeperError: the server's, or CONNECTION_LOSS when there is no connection or it ends first. */
+  /**
+   * Rejects with a ZooKeeperError: the server's, or CONNECTION_LOSS if there is no connection or it ends before the
+   * answer.
+   */
   request<T>(operation: Operation<T>): Promise<Reply<T>> {
     return this.#connection.send(operation);
   }
 
-  /** Called at every change of `state`, and when the deadline passes. */
+  /** Calls `listener` at every change of `state`, and when the deadline passes. */
   onChange(listener: () => void): () => void {
     return this.#changes.add(listener);
   }
 
-  /** Judged now against the clock: a timer that never ran cannot make a dead session look alive. */
+  /** Compares the deadline with the clock now, so a timer that never ran cannot make a dead session look alive. */
   isAlive(): boolean {
     if (this.isEnded) return false;
     const now = this.#clock.now();
@@ -165,15 +174,14 @@ export class Session implements ConnectionListener {
     return now < this.deadline;
   }
 
-  /** The answer's value; undefined where the znode is not there. */
+  /** Resolves with the value of the answer, or with undefined if the znode does not exist. */
   find<T>(operation: Operation<T>): Promise<T | undefined> {
     return this.request(operation).then(({ value }) => value, whenNoNode(undefined));
   }
 
   /**
-   * What a question comes to that may be asked again. Where its answer is lost, it is asked again on the next
-   * connection; undefined where the session
-   * has ended, or the deadline may not wait for that.
+   * Asks a question that may be repeated. If the answer is lost, asks again on the next connection. Resolves with
+   * undefined if the session has ended, or if the deadline may not wait for a connection.
    */
   async ask<T>(question: Question<T, Session>, deadline?: Deadline): Promise<T | undefined> {
     deadline?.check();
@@ -182,7 +190,7 @@ export class Session implements ConnectionListener {
     );
   }
 
-  /** Waits for its next connection; false when it has ended instead. */
+  /** Waits for the next connection of the session. Resolves with false if the session has ended instead. */
   async whenConnected(deadline?: Deadline): Promise<boolean> {
     deadline?.check();
     if (this.isConnected) return true;
@@ -195,9 +203,8 @@ export class Session implements ConnectionListener {
   }
 
   /**
-   * Asks what is there, and to be told of the next event of it. Undefined where it is not there, which is not watched,
-   * unless it is the `creation` that is
-   * waited for. After an answer that was lost, the next connection watches again.
+   * Reads the znode, and calls `listener` at its next event. If the znode does not exist, resolves with undefined and
+   * plants no watch, unless `what` is `creation`. If the answer was lost, the next connection plants the watch again.
    */
   async watch<What extends keyof Watched>(
     path: string,
@@ -211,62 +218,64 @@ export class Session implements ConnectionListener {
     return there;
   }
 
-  /** `forget` takes the watch from the server too, which keeps it otherwise for as long as the znode lives. */
+  /** `forget` also removes the watch from the server, which otherwise keeps it as long as the znode exists. */
   unwatch(path: string, what: keyof Watched, listener: WatchListener, options: { forget: boolean }): void {
     const kind = watchKindOf(what);
     if (!this.#watches[kind].delete(path, listener) || !options.forget || !this.isConnected) return;
     void inNoContext(() => this.request(removeWatch(path, kind)).catch(ignore));
   }
 
-  /** Whether somebody waits for the next event of a znode, so that it is there, and as it was. */
+  /** True if a listener waits for the next event of the znode. Then the znode still exists, unchanged. */
   isWatching(path: string): boolean {
     return this.#watches.data.has(path);
   }
 
   hold(holding: Holding): void {
     this.#holdings.add(holding);
-    // From now on silence counts sooner.
+    // From now on, a silent connection is given up sooner.
     if (this.#holdings.size === 1) this.#scheduleTick();
   }
 
-  /** The hold was released, or its loss was noticed by the job it belonged to. */
+  /** The hold was released, or the job that it belonged to has noticed its loss. */
   settle(holding: Holding): void {
     this.#holdings.delete(holding);
     if (this.#holdings.size === 0 && this.#state.at === 'ended' && mayLiveOn(this.#state.why))
       this.#owner.settled(this);
   }
 
-  /** Calls `run` when the deadline that is known now has passed; returns what takes it back. */
+  /** Calls `run` when the present deadline has passed. Returns a function that cancels the call. */
   afterDeadline(run: () => void): () => void {
     return this.#clock.after(Math.max(0, this.deadline - this.#clock.now()), run);
   }
 
-  /** What is asked behind this in the same tick is answered by a server that has caught up with its leader. */
+  /**
+   * Sends a `sync`. The server catches up with its leader before it answers the requests that follow in the same tick.
+   */
   catchUp(path: string): void {
     void inNoContext(() => this.request(sync(path)).catch(ignore));
   }
 
-  /** Whether a hold that began now would not be lost as soon as it is granted. */
+  /** True if a hold that began now would not be lost as soon as it is granted. */
   get hasTimeToGrant(): boolean {
     return this.deadline - this.#clock.now() >= this.timeoutMs / 4;
   }
 
   /**
-   * How long a proof takes at least, because the leader has to hear of it: asking more often does not bring it earlier.
+   * The shortest time in which a proof can arrive, in milliseconds, because the leader must learn of it. Asking more
+   * often does not bring it earlier.
    */
   get proofPauseMs(): number {
     return this.timeoutMs / 24;
   }
 
-  /** A quorum write and a sync behind it: what keeps the session alive and says that it is. */
+  /** Sends a quorum write, and a sync behind it. They keep the session alive, and prove that it is. */
   prove(): Promise<void> {
     return inNoContext(() => this.#heartbeat());
   }
 
   /**
-   * Ends the session on the server, which deletes its znodes; where no server answers within `timeoutMs`, the session
-   * is
-   * left to expire. At once where there is no connection, and no znode.
+   * Ends the session on the server, which deletes its znodes. If no server answers within `timeoutMs`, the session is
+   * left to expire. Resolves at once if the session has no connection and no znode.
    */
   close(timeoutMs: number): Promise<void> {
     if (this.#state.at === 'ended') return Promise.resolve();
@@ -283,22 +292,25 @@ export class Session implements ConnectionListener {
     return closed;
   }
 
-  /** Ends it here, without a word to the server. */
+  /** Ends the session in this process only, without a message to the server. */
   abandon(): void {
     this.#end('closed');
   }
 
-  /** Ends it here: the servers have older data and will never answer it, and a new session takes its place. */
+  /**
+   * Ends the session in this process only. The servers have older data and will never answer it, and a new session
+   * replaces it.
+   */
   replace(): void {
     this.#end('replaced');
   }
 
-  /** Another owner keeps it from now on. */
+  /** Gives the session to another owner. */
   adopt(owner: SessionOwner): void {
     this.#owner = owner;
   }
 
-  // ConnectionListener
+  // The methods of ConnectionListener.
 
   attemptMs(unansweredRounds: number): number {
     const until = this.epoch === 0 ? this.#options.connectBy : this.deadline;
@@ -349,8 +361,8 @@ export class Session implements ConnectionListener {
 
   answered(operation: Operation<unknown>, sentAt: number, error: number): void {
     if (error !== 0) {
-      // The request was answered for the session's or the server's sake: only the next ConnectResponse can say what is
-      // true.
+      // The error is about the session or the server, not about the request. Only the next ConnectResponse can show the
+      // true state.
       if (new ZooKeeperError(error, operation.name, operation.path).isRetryable)
         this.#connection.drop(new Error(`error ${error} for ${operation.name}`));
       return;
@@ -366,7 +378,7 @@ export class Session implements ConnectionListener {
     if (before.provenAt === -Infinity && this.#proof.provenAt !== -Infinity) this.#changes.tell();
   }
 
-  /** The end of a znode is told once, to both kinds of watches. */
+  /** The server reports the deletion of a znode once, for both kinds of watches. */
   watchFired(path: string, event: WatchEventType): void {
     if (event !== 'children') this.#watches.data.fire(path, event);
     if (event === 'children' || event === 'deleted') this.#watches.children.fire(path, event);
@@ -393,7 +405,7 @@ export class Session implements ConnectionListener {
           'node-deleted',
         );
     } finally {
-      // Also after an error: one that leaves the connection open must not be the last heartbeat.
+      // Also after an error, because an error that leaves the connection open must not stop the heartbeats.
       this.#heartbeatIn(this.timeoutMs / heartbeatsPerTimeout);
       this.#scheduleTick();
     }
@@ -406,7 +418,7 @@ export class Session implements ConnectionListener {
     if (this.#state.at === 'connected') this.#state = { at: 'connected', heartbeatAt: this.#clock.now() + delayMs };
   }
 
-  /** At most a hundred at a time, the next hundred with the next heartbeat. */
+  /** At most a hundred holds. The next heartbeat checks the next hundred. */
   #nextToCheck(): Holding[] {
     const all = [...this.#holdings];
     const from = this.#checkedUpTo < all.length ? this.#checkedUpTo : 0;
@@ -433,7 +445,7 @@ export class Session implements ConnectionListener {
     if (this.#state.at === 'connected' && now >= this.#state.heartbeatAt) {
       void this.#heartbeat().catch(ignore);
     } else if (this.#isSilent(now) || this.#isPastDeadline(now)) {
-      // After a stall the answers may lie unread in the socket: read first, then judge.
+      // After a stall, the answers may lie unread in the socket. So they are read before the session is judged.
       this.#clock.afterPoll(() => this.#judge());
     } else {
       this.#scheduleTick();
@@ -452,12 +464,11 @@ export class Session implements ConnectionListener {
   }
 
   /**
-   * From then on the session is presumed to be over, though a new leader may still give it its whole timeout anew. It
-   * says nothing of a hold:
-   * see `deadline`.
+   * After this time the session is presumed to be over, though a new leader may still give it its whole timeout again.
+   * The time says nothing about a hold: see `deadline`.
    */
   get #presumedUntil(): number {
-    // Never connected, or attached to only to be closed.
+    // The session never connected, or is resumed only in order to close it.
     if (this.epoch === 0 || this.#options.resume) return -Infinity;
     return this.#answeredSentAt + this.timeoutMs;
   }
@@ -477,9 +488,8 @@ export class Session implements ConnectionListener {
   }
 
   /**
-   * A session that was never proven has no deadline to pass. One that holds nothing has nothing to lose while it is
-   * connected: if the
-   * server says nothing any more, the connection is given up, and told of, first.
+   * A session that was never proven has no deadline. A session without holds has nothing to lose while it is connected:
+   * if its server stops answering, the connection is given up and reported first.
    */
   get #canBeOverdue(): boolean {
     return this.isProven && this.#state.at !== 'overdue' && (this.#holdings.size > 0 || !this.isConnected);
@@ -504,14 +514,13 @@ export class Session implements ConnectionListener {
   }
 
   /**
-   * Without a connection, a session that has no znodes need not be closed: it expires by itself, and is in nobody's
-   * way.
+   * Without a connection, a session that has no znodes need not be closed. It expires by itself, and blocks no queue.
    */
   #abandonIfEmpty(): void {
     if (!this.#options.resume && (this.epoch === 0 || this.znodes === 0)) this.abandon();
   }
 
-  /** Asked again on the next connection if this one ends before the answer. */
+  /** Repeated on the next connection if this one ends before the answer. */
   #askToClose(): void {
     this.request(closeSession()).then(
       () => this.#end('closed'),
@@ -544,53 +553,56 @@ export type SessionEnd = 'expired' | 'lost' | 'replaced' | 'closed' | 'auth-fail
 
 export type SessionState =
   | { readonly at: 'connecting' }
-  /** `heartbeatAt`: when the next heartbeat is due; Infinity while one is under way. */
+  /** `heartbeatAt`: the time of the next heartbeat; Infinity while a heartbeat is outstanding. */
   | { readonly at: 'connected'; readonly heartbeatAt: number }
   | { readonly at: 'suspended' }
-  /** Suspended until after its deadline, while nothing was held: no server has said yet whether the session lives. */
+  /** Suspended beyond its deadline, without holds. No server has said yet whether the session is alive. */
   | { readonly at: 'overdue' }
   | { readonly at: 'closing' }
   | { readonly at: 'ended'; readonly why: SessionEnd };
 
-/** How a session ends a hold: at the deadline, on the servers' word, by the loss of its znode, or by `close()`. */
+/**
+ * The ways in which a session ends a hold: at the deadline, on the servers' answer, by the deletion of its znode, or by
+ * `close()`.
+ */
 export type SessionLoss = 'session-expired' | 'session-deadline' | 'node-deleted' | 'client-closed';
 
-/** A znode that somebody holds a lock by: its hold ends with the session, or with the znode. */
+/** A znode by which a lock is held. The hold ends with the session, or with the znode. */
 export interface Holding {
   readonly path: string;
-  /** When it was granted, by the wall clock of this process. */
+  /** The time of the grant, by the wall clock of this process. */
   readonly heldSince: number;
-  /** From now on it is lost. Tells nobody. */
+  /** Marks the hold as lost. Calls no listener. */
   markLost(reason: SessionLoss): void;
-  /** Tells those who listen that it is lost. */
+  /** Tells the listeners that the hold is lost. */
   tellLost(): void;
 }
 
-/** Who keeps one session after another. */
+/** The object that keeps one session after another. */
 export interface SessionOwner {
   connected(session: Session): void;
   suspended(session: Session): void;
-  /** The deadline passed and nothing was held: the session may still be alive on the servers. */
+  /** The deadline passed and nothing was held. The session may still be alive on the servers. */
   overdue(session: Session): void;
   /**
-   * Every host was tried since the session was presumed to be over, and none answered. Told again after each further
+   * Every host was tried since the session was presumed to be over, and none answered. Called again after each further
    * attempt.
    */
   unanswered(session: Session): void;
-  /** @param lost how many holds were lost with it */
+  /** @param lost the number of holds that were lost with the session */
   ended(session: Session, why: SessionEnd, lost: number): void;
   /**
-   * Given up while the servers may know it still, and every job that lost its hold with it has let go: nothing needs
-   * its znodes any more.
+   * The session was given up while the servers may still know it, and every job that lost its hold with it has
+   * released. Nothing needs its znodes any more.
    */
   settled(session: Session): void;
   warn(message: string, error: unknown): void;
 }
 
 export interface SessionOptions extends ConnectionOptions {
-  /** Until when the first server must have answered; monotonic milliseconds. */
+  /** The time before which the first server must have answered; monotonic milliseconds. */
   readonly connectBy: number;
-  /** The servers' tick, where it is known. */
+  /** The servers' tick in milliseconds, if known. */
   readonly tickTimeMs: number | undefined;
 }
 
@@ -600,22 +612,22 @@ const mostChecks = 100;
 
 const makesParents: ReadonlySet<string> = new Set(['create', 'createContainer']);
 
-/** All are lost before anybody is told of the first one: a listener may look at any of them. */
+/** All holds are marked as lost before the first listener is called, because a listener may look at any of them. */
 function loseAll(holdings: readonly Holding[], reason: SessionLoss): void {
   for (const holding of holdings) holding.markLost(reason);
   for (const holding of holdings) holding.tellLost();
 }
 
-/** A session id as the servers' logs write it: `0x100000a2b3c0001`. */
+/** A session id written as in the servers' logs: `0x100000a2b3c0001`. */
 export function sessionName(id: bigint): string {
   return `0x${BigInt.asUintN(64, id).toString(16)}`;
 }
 
-/** Whether the servers may know a session still that ended like this. */
+/** True if the servers may still know a session that ended in this way. */
 function mayLiveOn(why: SessionEnd): boolean {
   return why === 'lost' || why === 'replaced';
 }
 
 function ignore(): void {
-  // What failed here shows again as a change of state.
+  // The failure also shows as a change of the session's state.
 }

@@ -1,11 +1,11 @@
 /**
- * Whether every host was tried, one after another, and none answered the ConnectRequest. A server with older data never
- * says that a session
- * is over: it closes the connection. So do a server in an election, a throttled one and a read-only one.
+ * Records whether every host was tried, one after another, and none answered the ConnectRequest. A server with older
+ * data never says that a session has ended: it closes the connection. A server in an election, a throttled server and a
+ * read-only server do the same.
  */
 export class UnansweredRound {
   readonly #hosts: number;
-  /** The latest attempts, whether a server took the connection. */
+  /** The latest attempts: true if a server accepted the connection. */
   #attempts: boolean[] = [];
 
   constructor(hosts: number) {
@@ -14,11 +14,11 @@ export class UnansweredRound {
 
   add(wasAccepted: boolean): void {
     this.#attempts.push(wasAccepted);
-    // The hosts take turns, so any so many attempts in a row are one of each.
+    // The hosts are tried in turn, so any `#hosts` attempts in a row include each host once.
     if (this.#attempts.length > this.#hosts) this.#attempts.shift();
   }
 
-  /** A server answered: the next round begins from nothing. */
+  /** A server answered. The next round begins from nothing. */
   reset(): void {
     this.#attempts = [];
   }
@@ -27,7 +27,10 @@ export class UnansweredRound {
     return this.#attempts.length === this.#hosts;
   }
 
-  /** And one of them at least is there: it took the connection, and refused in silence. */
+  /**
+   * True if the round is complete and at least one server is running: it accepted the connection, and refused without a
+   * reply.
+   */
   get isRefused(): boolean {
     return this.isComplete && this.#attempts.includes(true);
   }

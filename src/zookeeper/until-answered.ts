@@ -2,15 +2,18 @@ import type { Reply } from './connection.js';
 import type { Operation } from './operations.js';
 import { isRetryable } from './zookeeper-error.js';
 
-/** What may be asked again, because it changes nothing, or nothing more: one request, or several of one session. */
+/**
+ * A request that may be repeated, because it changes nothing, or changes nothing more the second time. It is one
+ * operation, or a function that sends several in one session.
+ */
 export type Question<T, Asked> = Operation<T> | ((session: Asked) => Promise<T>);
 
 /**
- * What the question comes to. Where an answer was lost, all of it is asked again, of the `next` session; undefined
- * where there is none.
+ * Resolves with the answer to the question. If an answer was lost, the whole question is asked again in the `next`
+ * session. Resolves with undefined if there is no next session.
  *
- * @param first asked in this very call, if there is one
- * @throws ZooKeeperError for what a server refuses
+ * @param first the session that is asked in this same call, if given
+ * @throws ZooKeeperError if a server refuses the request
  */
 export async function untilAnswered<T, Asked extends Askable, None extends undefined = never>(
   question: Question<T, Asked>,

@@ -2,7 +2,7 @@ import type { Session } from './session.js';
 import type { WatchListener, Watched } from './watches.js';
 import { isRetryable } from './zookeeper-error.js';
 
-/** Tells what is there, and the next event of it, once; returns what takes the watch back. */
+/** Reports a znode's present content, and its next event once. Returns a function that removes the watch. */
 export function watchZnode<What extends 'data' | 'children'>(
   session: Session,
   path: string,
@@ -14,22 +14,22 @@ export function watchZnode<What extends 'data' | 'children'>(
   return () => session.unwatch(path, what, told, { forget: true });
 }
 
-/** What is told about a znode that is watched. */
+/** The callbacks for a watched znode. */
 export interface ZnodeListener<Found> {
-  /** What it is now. */
+  /** Called with the present content of the znode. */
   readonly found?: ((znode: Found) => void) | undefined;
-  /** The next event; `deleted` also where it is not there. */
+  /** Called at the next event. `deleted` is also reported if the znode does not exist. */
   readonly told: WatchListener;
   /**
-   * The answer was lost. The next connection watches again, but tells nothing of what happened before the last answer
-   * here.
+   * Called if the answer was lost. The next connection plants the watch again, but does not report changes from before
+   * the last answer on this one.
    */
   readonly lost?: () => void;
-  /** The server refused to watch. */
+  /** Called if the server refused to plant the watch. */
   readonly failed: (error: unknown) => void;
 }
 
-/** In a function of its own: nothing of the question stays in memory for as long as the watch does. */
+/** A separate function, so that nothing of the request stays in memory as long as the watch does. */
 function tell<Found>(answer: Promise<Found | undefined>, { found, told, lost, failed }: ZnodeListener<Found>): void {
   answer.then(
     (znode) => {

@@ -2,9 +2,8 @@ import type { WatchEventType } from './connection.js';
 import { exists, getChildren, getData, type Operation, type Stat, type WatchKind } from './operations.js';
 
 /**
- * The watches of one kind of one session, counted by path: the server keeps one per (session, path), however many wait
- * for it.
- * A watch fires once, for all who wait. Mostly one does, and no set is needed.
+ * The watches of one kind in one session, counted by path. The server keeps one watch per (session, path), for any
+ * number of listeners. A watch fires once, for all its listeners. Most paths have one listener, and need no set.
  */
 export class Watches {
   readonly #byPath = new Map<string, WatchListener | Set<WatchListener>>();
@@ -16,7 +15,7 @@ export class Watches {
     else if (present !== listener) this.#byPath.set(path, new Set([present, listener]));
   }
 
-  /** True when nobody waits for this path any more, so that the server's watch should go. */
+  /** Returns true if the path has no listener any more, so that the server's watch should be removed. */
   delete(path: string, listener: WatchListener): boolean {
     const present = this.#byPath.get(path);
     const isLast =
@@ -42,19 +41,18 @@ export class Watches {
 
 export type WatchListener = (event: WatchEventType) => void;
 
-/** What can be watched, and what is answered to who asks for it. */
+/** The kinds of content that can be watched, and the answers that plant the watches. */
 export interface Watched {
   readonly data: { readonly data: Buffer; readonly stat: Stat };
   readonly children: string[];
-  /** Of a znode that is not there. */
+  /** Only for a znode that does not exist yet. */
   readonly creation: Stat;
 }
 
 /**
- * The questions that plant the watches. With getData: on a znode that is not there it leaves no watch behind, as exists
- * would. Exists would need no permission to
- * read, either, and must not stand in for it: servers tell events only to those who may read the znode
- * (CVE-2024-23944), so the wait would never end.
+ * The requests that plant the watches. Data is watched by getData, for two reasons. On a znode that does not exist,
+ * getData leaves no watch behind, but exists does. And exists needs no read permission, but servers send events only to
+ * clients that may read the znode (CVE-2024-23944), so the wait would never end.
  */
 export const watchQuestions: { readonly [What in keyof Watched]: (path: string) => Operation<Watched[What]> } = {
   data: (path) => getData(path, true),
@@ -62,7 +60,7 @@ export const watchQuestions: { readonly [What in keyof Watched]: (path: string) 
   creation: (path) => exists(path, true),
 };
 
-/** Which of the server's watches it is. */
+/** The kind of the server's watch. */
 export function watchKindOf(what: keyof Watched): WatchKind {
   return what === 'children' ? what : 'data';
 }

@@ -1,4 +1,7 @@
-/** ZooKeeper's record encoding (jute): big-endian numbers, strings and buffers with an int32 length, -1 for none. */
+/**
+ * ZooKeeper's record encoding (jute): big-endian numbers; strings and buffers with an int32 length, which is -1 for
+ * null.
+ */
 export class Writer {
   readonly #chroot: Buffer;
   #buffer = Buffer.allocUnsafe(256);
@@ -30,7 +33,7 @@ export class Writer {
     return this.#text(value, noChroot);
   }
 
-  /** A path below the chroot, as the servers know it: behind the chroot. */
+  /** Writes a path below the chroot as the servers know it: with the chroot in front. */
   path(value: string): this {
     return this.#text(value === '/' && this.#chroot.length > 0 ? '' : value, this.#chroot);
   }
@@ -49,7 +52,7 @@ export class Writer {
     return this;
   }
 
-  /** What was written, behind its int32 length: a frame. */
+  /** The written bytes, with their int32 length in front: a frame. */
   frame(): Buffer {
     const frame = Buffer.allocUnsafe(4 + this.#at);
     frame.writeInt32BE(this.#at, 0);
@@ -76,7 +79,7 @@ export class Writer {
 }
 
 /**
- * Reads what `Writer` writes; throws a RangeError when a record is cut short, or names a length that its frame cannot
+ * Reads the encoding of `Writer`. Throws a RangeError if a record is cut short, or has a length that its frame cannot
  * hold.
  */
 export class Reader {
@@ -102,7 +105,7 @@ export class Reader {
     return this.#buffer.readUInt8(this.#next(1)) === 1;
   }
 
-  /** The next number, which stays unread. */
+  /** Returns the next number, and leaves it unread. */
   peekInt(): number {
     const value = this.int();
     this.#at -= 4;
@@ -119,8 +122,8 @@ export class Reader {
   }
 
   /**
-   * A path as the servers know it: without the chroot. The bytes are cut, because a part of a string would keep the
-   * whole string in memory.
+   * Reads a path as the servers know it, and removes the chroot. The bytes are cut before they are decoded, because a
+   * part of a string would keep the whole string in memory.
    */
   path(): string {
     const slice = this.#slice();
@@ -133,20 +136,24 @@ export class Reader {
     return slice.length === chroot.length ? '/' : slice.toString('utf8', chroot.length);
   }
 
-  /** A copy: the frame it came in can be freed. */
+  /** Returns a copy, so that the frame can be freed. */
   bytes(): Buffer {
     return Buffer.from(this.#slice());
   }
 
   texts(): string[] {
-    // Each text takes four bytes at least. Checked first: a list of 2^31 texts must fail before it is begun.
+    // Each text takes at least four bytes. The count is checked first, because a list of 2^31 texts must fail before it
+    // is begun.
     const count = this.#length(4);
     const values: string[] = [];
     for (let index = 0; index < count; index += 1) values.push(this.text());
     return values;
   }
 
-  /** Where the next bytes begin, which are read now. Node's own error would speak of an offset. */
+  /**
+   * Returns the position of the next `bytes` bytes, and moves behind them. Checked here, because Node's own error would
+   * name an offset.
+   */
   #next(bytes: number): number {
     const at = this.#at;
     if (at + bytes > this.#buffer.length) throw new RangeError(`A frame of ${this.#buffer.length} bytes is cut short`);
@@ -161,7 +168,7 @@ export class Reader {
     return slice;
   }
 
-  /** A count of what takes `bytesEach` or more; -1 stands for null. */
+  /** Reads a count of elements that take at least `bytesEach` bytes each; -1 stands for null. */
   #length(bytesEach: number): number {
     const count = this.int();
     if (count < -1) throw new RangeError(`A record of length ${count} is not ZooKeeper's`);

@@ -1,18 +1,18 @@
 /**
- * What a ZooKeeper server answered, or `CONNECTION_LOSS` where the connection ended before it did.
- * It is the `cause` of the errors that this library rejects with.
+ * The error code of a ZooKeeper server's answer, or `CONNECTION_LOSS` if the connection ended before the answer. It is
+ * the `cause` of the errors that this library rejects with.
  *
  * @example
  * if (error instanceof LockError && error.cause instanceof ZooKeeperError && error.cause.is('NO_AUTH')) askForAccess();
  */
 export class ZooKeeperError extends Error {
-  /** ZooKeeper's number for it, such as -101. */
+  /** ZooKeeper's number of the error, such as -101. */
   readonly number: number;
-  /** ZooKeeper's name for it, such as `NO_NODE`; `UNKNOWN` for numbers that this library has never heard of. */
+  /** ZooKeeper's name of the error, such as `NO_NODE`; `UNKNOWN` for numbers that this library does not know. */
   readonly code: string;
-  /** Which request it answers, such as `create2`. */
+  /** The request that failed, such as `create2`. */
   readonly operation: string;
-  /** The znode, as the servers know it: the chroot included. */
+  /** The znode's path as the servers know it, with the chroot. */
   readonly path: string;
 
   static {
@@ -28,7 +28,7 @@ export class ZooKeeperError extends Error {
     this.path = path;
   }
 
-  /** Whether its `code` is this one, spelt so that the compiler finds a typo. */
+  /** True if `code` is the code of this error. The parameter's type lets the compiler find a typo. */
   is(
     code:
       | 'NO_NODE'
@@ -44,20 +44,23 @@ export class ZooKeeperError extends Error {
     return this.code === code;
   }
 
-  /** The server said no, so nothing was done. Anything else may have been done: look before doing it again. */
+  /**
+   * True if the server refused the request, so nothing was executed. After any other error the request may have been
+   * executed: check before you repeat it.
+   */
   get isDefinite(): boolean {
     return definite.has(this.number);
   }
 
   /**
-   * The connection or the session failed, not the request: try again when there is another one (Curator's retryable
-   * errors).
+   * True if the connection or the session failed, and not the request. Try again on the next connection (Curator's
+   * retryable errors).
    */
   get isRetryable(): boolean {
     return retryable.has(this.number);
   }
 
-  /** The number of `CONNECTION_LOSS`: nobody knows whether the request was carried out. */
+  /** The number of `CONNECTION_LOSS`: the client cannot know whether the request was executed. */
   static readonly connectionLoss = -4;
 }
 
@@ -98,7 +101,7 @@ const definite = new Set([-6, -8, -100, -101, -102, -103, -108, -110, -111, -114
 
 const retryable = new Set([-4, -7, -112, -118, -122, -124]);
 
-/** For `catch`: what to take instead where the znode is not there. */
+/** For `catch`: replaces the error NO_NODE by a value. */
 export function whenNoNode<T>(value: T): (error: unknown) => T {
   return (error) => {
     if (isZooKeeperError(error, 'NO_NODE')) return value;
@@ -106,7 +109,10 @@ export function whenNoNode<T>(value: T): (error: unknown) => T {
   };
 }
 
-/** Whether the connection or the session failed, and not the request: nobody knows whether it was carried out. */
+/**
+ * True if the connection or the session failed, and not the request. The client cannot know whether the request was
+ * executed.
+ */
 export function isRetryable(error: unknown): error is ZooKeeperError {
   return error instanceof ZooKeeperError && error.isRetryable;
 }

@@ -26,7 +26,7 @@ describe('the checker', () => {
     return spawnSync(process.execPath, ['--import=tsx', program, ...args], { encoding: 'utf8' });
   }
 
-  it('passes a clean history, tells the figures and draws it', () => {
+  it('passes a clean history, prints the figures and draws it', () => {
     const file = join(folder, 'history.jsonl');
     writeFileSync(file, calm().text);
     const { status, stdout } = run(file);
@@ -38,19 +38,19 @@ describe('the checker', () => {
     expect(status).to.equal(0);
   });
 
-  it('fails a history with a violation, and tells the seed and what happened around it', () => {
+  it('fails a history with a violation, and prints the seed and the events around the violation', () => {
     const file = join(folder, 'history.jsonl');
     writeFileSync(file, overlapping().text);
     const { status, stdout } = run(file);
     expect(stdout).to.include(
-      'seed 7: overlaps at 1.100 s: x (/a, token 10) claims the lock until 1.200 s, but y (/a, token 11) has it since 1.100 s: 0.100 s together',
+      'seed 7: overlaps at 1.100 s: x (/a, token 10) claims the lock until 1.200 s, but y (/a, token 11) has held it since 1.100 s: 0.100 s together',
     );
     expect(stdout).to.match(/> +1\.100 s {2}\{"client":"c2","id":"y","type":"granted"/);
     expect(readFileSync(join(folder, 'history.html'), 'utf8')).to.include('seed 7: 1 violations');
     expect(status).to.equal(1);
   });
 
-  it('ends with 2 when there is nothing to judge', () => {
+  it('ends with exit code 2 if there is no history', () => {
     expect(run()).to.deep.include({ status: 2, stdout: '' });
     const file = join(folder, 'broken.jsonl');
     writeFileSync(file, '{"t":1}\n');
@@ -62,7 +62,7 @@ describe('the checker', () => {
 });
 
 describe('a verdict', () => {
-  it('has its violations in the order of time', () => {
+  it('lists its violations in order of time', () => {
     const { violations } = check(
       overlapping().say(500, { type: 'warning', client: 'c1', what: 'warning', error: 'late' }).history,
     );
@@ -70,7 +70,7 @@ describe('a verdict', () => {
   });
 });
 
-describe('what happened around a violation', () => {
+describe('the events around a violation', () => {
   const busy = (): Script => {
     const script = calm();
     for (let index = 0; index < 30; index += 1) {
@@ -83,7 +83,7 @@ describe('what happened around a violation', () => {
     return script;
   };
 
-  it('is of its paths and clients, and faults, twenty events to each side', () => {
+  it('are those of its paths and clients, and the faults, twenty to each side', () => {
     const { history } = busy().fault('cut-link', 'c2', 1_015.1, 1_015.2);
     const lines = surroundings({ check: 'overlaps', t: 1_015, text: '', ids: ['x15'] }, history);
     expect(lines).to.have.length(40);
@@ -92,12 +92,12 @@ describe('what happened around a violation', () => {
     expect(lines.filter((line) => line.startsWith('>'))).to.have.length(2);
   });
 
-  it('is everything, when it is about no acquire', () => {
+  it('are all events if the violation concerns no acquire', () => {
     const lines = surroundings({ check: 'warnings', t: 1_015, text: '', ids: [] }, busy().history);
     expect(lines.filter((line) => line.includes('"client":"c2"'))).to.have.length.above(5);
   });
 
-  it('is told of the first few violations of a check; of the others a line, and at last their number', () => {
+  it('are printed for the first few violations of a check; then one line per violation; then the number of the others', () => {
     const violations = Array.from({ length: 60 }, (_, index) => ({
       check: 'overlaps',
       t: 1_000 + index,

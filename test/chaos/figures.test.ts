@@ -4,7 +4,7 @@ import { table } from '../../chaos/checks/report.ts';
 import { calm, type Script } from './support/script.ts';
 
 describe('the figures of a history', () => {
-  it('count what there was', () => {
+  it('count the events', () => {
     const script = calm()
       .fault('kill-leader', '127.0.0.1:1', 900, 950, ['c1', 'c2'])
       .fault('kill-leader', '127.0.0.1:1', 2_900, 2_950, ['c1', 'c2'])
@@ -25,7 +25,7 @@ describe('the figures of a history', () => {
     });
   });
 
-  it('count who has a path together, and who goes over to reading', () => {
+  it('count owners that hold a path together, and writers that downgrade to reading', () => {
     const script = calm({ '/b': 3 });
     for (const id of ['x', 'y', 'z'])
       script.hold('c1', id, { role: 'reader', call: 990, granted: 1_000, until: 2_000, token: id.charCodeAt(0) });
@@ -60,7 +60,7 @@ describe('the figures of a history', () => {
     expect(figuresOf(script.history)).to.deep.include({ readersTogether: 3, leasesTogether: 2, downgrades: 1 });
   });
 
-  it('have no margin from a loss to a grant that did not wait for it', () => {
+  it('have no margin if no grant waited for the loss', () => {
     const lost = (next: 'reader' | 'writer'): Script =>
       calm()
         .fault('silent-link', 'c1', 900, 5_000)
@@ -71,7 +71,7 @@ describe('the figures of a history', () => {
     expect(figuresOf(lost('reader').history).smallestMarginMs).to.equal(undefined);
   });
 
-  it('have the smallest margin between a loss and the next grant, of code that ran', () => {
+  it('have the smallest margin between the notice of a loss and the next grant, for running code', () => {
     const script = calm()
       .fault('silent-link', 'c1', 900, 5_000)
       .hold('c1', 'x', { call: 990, granted: 1_000, token: 10 })
@@ -80,7 +80,7 @@ describe('the figures of a history', () => {
       .hold('c1', 'z', { call: 5_990, granted: 6_000, token: 12 })
       .lose('c1', 'z', 7_000)
       .hold('c2', 'u', { call: 5_995, granted: 7_250, until: 7_300, token: 13 })
-      // Stopped, it could not be told in time.
+      // A stopped process could not learn of the loss in time.
       .hold('c1', 'v', { call: 9_990, granted: 10_000, token: 14 })
       .fault('stop-client', 'c1', 10_010, 20_000)
       .hold('c2', 'w', { call: 9_995, granted: 15_000, until: 15_100, token: 15 })
@@ -93,7 +93,7 @@ describe('the figures of a history', () => {
     });
   });
 
-  it('have a margin below zero when a loss was told too late', () => {
+  it('have a negative margin if the holder learned of its loss too late', () => {
     const script = calm()
       .fault('silent-link', 'c1', 900, 5_000)
       .hold('c1', 'x', { call: 990, granted: 1_000, token: 10 })
@@ -103,7 +103,7 @@ describe('the figures of a history', () => {
     ).to.deep.include({ smallestMarginMs: -100 });
   });
 
-  it('have no news of a session that was closed when its hold was lost already', () => {
+  it('count no notice for a closed session whose hold was already lost', () => {
     const script = calm()
       .fault('silent-link', 'c1', 900, 5_000)
       .hold('c1', 'x', { call: 990, granted: 1_000, token: 10 })
@@ -113,7 +113,7 @@ describe('the figures of a history', () => {
     });
   });
 
-  it('have the slowest news of a deletion', () => {
+  it('have the slowest notice of a deletion', () => {
     const script = calm()
       .hold('c1', 'x', { call: 990, granted: 1_000, token: 10 })
       .fault('delete-znode', '/a/lock-10', 1_100, 1_101, ['c1', 'c2'])
@@ -128,7 +128,7 @@ describe('the figures of a history', () => {
     });
   });
 
-  it('are a table', () => {
+  it('are printed as a table', () => {
     const lines = table(figuresOf(calm().fault('cut-link', 'c1', 900, 901).history))
       .split('\n')
       .map((line) => line.trim());

@@ -4,7 +4,7 @@ import { calm, sessionTimeoutMs, type Script } from './support/script.ts';
 const role = 'lease';
 const windowMs = sessionTimeoutMs + 2_000;
 
-/** Two of c1 on a path that has `max`, from 1,000 to 2,000. */
+/** Two leases of c1 on a path that has `max`, held from 1,000 to 2,000. */
 function crowded(max: number): Script {
   return calm({ '/a': max })
     .hold('c1', 'x', { role, kind: 'many', call: 990, granted: 1_000, until: 2_000, token: 10 })
@@ -12,27 +12,27 @@ function crowded(max: number): Script {
 }
 
 describe('leases in a history', () => {
-  it('may be as many as there are', () => {
+  it('may be as many as the semaphore has', () => {
     expect(crowded(2).findings).to.deep.equal([]);
     expect(
       crowded(3).hold('c2', 'z', { role, call: 995, granted: 1_500, until: 3_000, token: 12 }).findings,
     ).to.deep.equal([]);
   });
 
-  it('must not be more, of whomever they are', () => {
+  it('must not be more, even with different owners', () => {
     expect(crowded(1).findings).to.deep.equal(['leases']);
     expect(
       crowded(2).hold('c2', 'z', { role, call: 995, granted: 1_500, until: 3_000, token: 12 }).findings,
     ).to.deep.equal(['leases']);
   });
 
-  it('may follow each other at once', () => {
+  it('may follow each other without a gap', () => {
     expect(
       crowded(2).hold('c2', 'z', { role, call: 995, granted: 2_000, until: 3_000, token: 12 }).findings,
     ).to.deep.equal([]);
   });
 
-  it('are counted at any moment, not from neighbour to neighbour', () => {
+  it('are counted at each moment, not between neighbours only', () => {
     const script = calm({ '/a': 2 }).hold('c1', 'long', { role, call: 990, granted: 1_000, until: 5_000, token: 10 });
     for (let index = 0; index < 3; index += 1)
       script.hold('c2', `short${index}`, {
@@ -49,7 +49,7 @@ describe('leases in a history', () => {
     expect(script.findings).to.deep.equal(['leases']);
   });
 
-  it('of a killed process are over, and of one that is told late are not', () => {
+  it('end with a killed process, but not with a process that learns late of its loss', () => {
     const killed = crowded(3)
       .fault('kill-client', 'c2', 1_200, 5_000)
       .say(5_100, { type: 'started', client: 'c2', incarnation: 2 });
@@ -66,7 +66,7 @@ describe('leases in a history', () => {
     );
   });
 
-  it('of another path are not counted', () => {
+  it('of different paths are counted separately', () => {
     const script = calm({ '/a': 1, '/b': 1 }).hold('c1', 'x', {
       role,
       call: 990,
@@ -79,7 +79,7 @@ describe('leases in a history', () => {
     ).to.deep.equal([]);
   });
 
-  it('have tokens that are different, in any order', () => {
+  it('have different tokens, in any order', () => {
     const tokens = (first: number, second: number): string[] =>
       calm({ '/a': 2 })
         .hold('c1', 'x', { role, call: 990, granted: 1_000, until: 2_000, token: first, znode: '/a/leases/one' })
@@ -100,7 +100,7 @@ describe('leases in a history', () => {
 describe('a semaphore after a fault was healed', () => {
   const healed = 10_000;
 
-  /** Held by so many until after the window, while c2 waits. */
+  /** `holders` leases are held until after the window, while c2 waits. */
   const waiting = (max: number, holders: number, until = healed + windowMs + 10_000): Script => {
     const script = calm({ '/a': max }).fault('cut-link', 'c1', 8_000, healed);
     for (let index = 0; index < holders; index += 1)
@@ -108,18 +108,18 @@ describe('a semaphore after a fault was healed', () => {
     return script.hold('c2', 'w', { role, call: 9_000, granted: until + 1, until: until + 2, token: 30 });
   };
 
-  it('must not stand still while there is room for the greediest', () => {
+  it('must make progress while there is room for a call for the most leases', () => {
     expect(waiting(3, 1).findings).to.deep.equal(['progress']);
     expect(waiting(3, 0).findings).to.deep.equal(['progress']);
     expect(waiting(4, 2).findings).to.deep.equal(['progress']);
   });
 
-  it('may stand still while who waits may want more than there are', () => {
+  it('need not make progress while a waiter may want more leases than are free', () => {
     expect(waiting(3, 2).findings).to.deep.equal([]);
     expect(waiting(2, 1).findings).to.deep.equal([]);
   });
 
-  it('has to go on when enough of its holders have gone', () => {
+  it('must make progress once enough of its holders have released', () => {
     const script = (granted: number): Script =>
       calm({ '/a': 3 })
         .fault('cut-link', 'c1', 8_000, healed)

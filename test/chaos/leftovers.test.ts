@@ -17,19 +17,21 @@ describe('the end of a history', () => {
     expect(ending({ left: { '/a': [] } })).to.deep.equal([]);
   });
 
-  it('must not have znodes left', () => expect(ending({ left: { '/a': ['lock-1'] } })).to.deep.equal(['leftovers']));
+  it('must not contain leftover znodes', () =>
+    expect(ending({ left: { '/a': ['lock-1'] } })).to.deep.equal(['leftovers']));
 
-  it('must not have watches left', () => {
+  it('must not contain leftover watches', () => {
     expect(ending({ watches: 1 })).to.deep.equal(['leftovers']);
   });
 
-  it('must see each path empty, in time', () => {
+  it('must show that each path was empty in time', () => {
     expect(ending({ emptyAfterMs: { '/a': 2 * sessionTimeoutMs, '/b': 1 } })).to.deep.equal([]);
     expect(ending({ emptyAfterMs: { '/a': 2 * sessionTimeoutMs + 1, '/b': 1 } })).to.deep.equal(['leftovers']);
     expect(ending({ emptyAfterMs: { '/a': 1 } })).to.deep.equal(['leftovers']);
   });
 
-  it('must be there', () => expect(calm().without(({ type }) => type === 'end').findings).to.deep.equal(['leftovers']));
+  it('must not be missing', () =>
+    expect(calm().without(({ type }) => type === 'end').findings).to.deep.equal(['leftovers']));
 });
 
 describe('a warning in a history', () => {
@@ -41,14 +43,14 @@ describe('a warning in a history', () => {
   }
 });
 
-describe('a history in which nothing happens', () => {
+describe('a history without grants', () => {
   it('tests nothing', () => {
     expect(check(new Script().end(1_000).history).violations.map(({ text }) => text)).to.deep.equal([
       'nothing was ever granted',
     ]);
   });
 
-  it('tests nothing of a client that was never granted', () => {
+  it('tests nothing about a client that was never granted', () => {
     expect(calm().without((event) => 'id' in event && event.client === 'c1').findings).to.deep.equal([
       'run-without-grants',
     ]);

@@ -20,12 +20,12 @@ for (const [what, made] of [
   describe(`${what} in a history`, () => {
     it('needs a fault', () => expect(made(20_000).findings).to.deep.equal(['losses']));
 
-    it('may come during a fault, and for a while after it', () => {
+    it('may happen during a fault, and for a while after it', () => {
       expect(made(20_000).fault('silent-link', 'c1', 19_000, 25_000).findings).to.deep.equal([]);
       expect(made(20_000).fault('silent-link', 'c1', 2_000, 20_000 - reachMs).findings).to.deep.equal([]);
     });
 
-    it('must not come before a fault, or long after it', () => {
+    it('must not happen before a fault, or long after it', () => {
       expect(made(20_000).fault('silent-link', 'c1', 20_001, 25_000).findings).to.deep.equal(['losses']);
       expect(made(20_000).fault('silent-link', 'c1', 2_000, 20_000 - reachMs - 1).findings).to.deep.equal(['losses']);
     });
@@ -38,7 +38,7 @@ for (const [what, made] of [
 }
 
 describe('a loss in a history', () => {
-  it('is explained by a deletion only if that was its own znode', () => {
+  it('is explained by a deletion only if its own znode was deleted', () => {
     expect(
       lostAt(20_000, 'node-deleted').fault('delete-znode', '/a/lock-10', 19_990, 19_991, ['c1', 'c2']).findings,
     ).to.deep.equal([]);
@@ -47,7 +47,7 @@ describe('a loss in a history', () => {
     ).to.deep.equal(['losses']);
   });
 
-  it('of a deleted znode explains that its own flow is refused', () => {
+  it('of a deleted znode explains why its own flow is refused', () => {
     const refused = (flow: string): string[] =>
       lostAt(20_000, 'node-deleted')
         .fault('delete-znode', '/a/lock-10', 19_990, 19_991, ['c1', 'c2'])
@@ -57,7 +57,7 @@ describe('a loss in a history', () => {
     expect(refused('y')).to.deep.equal(['losses']);
   });
 
-  it('needs no fault when the client was closed, and left', () => {
+  it('needs no fault if the client was closed and left', () => {
     expect(lostAt(59_990, 'client-closed').findings).to.deep.equal([]);
     expect(lostAt(59_990, 'session-deadline').findings).to.deep.equal(['losses']);
     expect(
@@ -65,12 +65,12 @@ describe('a loss in a history', () => {
     ).to.deep.equal(['losses', 'settled']);
   });
 
-  it('must be told by the signal', () => {
+  it('must be reported by the signal', () => {
     const script = lostAt(20_000).fault('silent-link', 'c1', 19_000, 25_000);
     expect(script.without(({ type }) => type === 'lost').findings).to.deep.equal(['losses']);
   });
 
-  it('must be told by the release', () => {
+  it('must be reported by the release', () => {
     const script = calm()
       .fault('silent-link', 'c1', 19_000, 25_000)
       .hold('c1', 'x', { call: 990, granted: 1_000, token: 10 })
@@ -82,7 +82,7 @@ describe('a loss in a history', () => {
 });
 
 describe('a refusal in a history', () => {
-  it('that was asked for needs no fault', () => {
+  it('needs no fault if the caller asked for it', () => {
     for (const outcome of ['none', 'aborted'] as const) {
       const script = calm()
         .own('c1', 'x', 990, { type: 'call', path: '/a', kind: 'timed', flow: 'x' })

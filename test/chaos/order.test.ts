@@ -3,7 +3,7 @@ import type { CallKind } from '../../chaos/history.ts';
 import { pairsInOrder } from '../../chaos/checks/order.ts';
 import { calm, Script } from './support/script.ts';
 
-/** c1 calls for x first, and gets y first: their znodes were created in the order of the grants. */
+/** c1 calls for x first, but y is granted first. Their znodes were created in the order of the grants. */
 function swapped(kind: CallKind = 'plain', flow = 'x'): Script {
   return calm()
     .hold('c1', 'y', { call: 1_001, granted: 1_100, until: 1_200, token: 10, flow: 'y' })
@@ -11,7 +11,7 @@ function swapped(kind: CallKind = 'plain', flow = 'x'): Script {
 }
 
 describe('calls of one process in a history', () => {
-  it('are granted in their order', () => {
+  it('are granted in call order', () => {
     const script = calm()
       .hold('c1', 'x', { call: 1_000, granted: 1_100, until: 1_200, token: 10 })
       .hold('c1', 'y', { call: 1_001, granted: 1_300, until: 1_400, token: 11 });
@@ -25,7 +25,7 @@ describe('calls of one process in a history', () => {
 
   it('may overtake a tryAcquire', () => expect(swapped('try').findings).to.deep.equal([]));
 
-  it('must not be overtaken by a tryAcquire of a semaphore, which others may overtake', () => {
+  it('must not be overtaken by a tryAcquire of a semaphore, which itself may be overtaken', () => {
     const trying = (first: CallKind, second: CallKind): readonly string[] =>
       calm({ '/a': 1 })
         .hold('c1', 'y', { call: 1_001, granted: 1_100, until: 1_200, token: 10, flow: 'y', kind: second })
@@ -48,30 +48,30 @@ describe('calls of one process in a history', () => {
     expect(script.findings).to.deep.equal([]);
   });
 
-  it('may change their order when the session or its connection changes', () => {
+  it('may be granted in another order if the session or its connection changes', () => {
     expect(swapped().say(1_050, { type: 'session', client: 'c1', sessionId: '0x2' }).findings).to.deep.equal([]);
     expect(swapped().say(1_050, { type: 'state', client: 'c1', state: 'reconnected' }).findings).to.deep.equal([]);
   });
 
-  it('must keep it when that is another session, or another time', () => {
+  it('must keep their order if another session changes, or at another time', () => {
     expect(swapped().say(1_050, { type: 'session', client: 'c2', sessionId: '0x2' }).findings).to.deep.equal(['order']);
     expect(swapped().say(999, { type: 'session', client: 'c1', sessionId: '0x2' }).findings).to.deep.equal(['order']);
     expect(swapped().say(1_301, { type: 'session', client: 'c1', sessionId: '0x2' }).findings).to.deep.equal(['order']);
   });
 
-  it('may change it when something of their session is lost', () => {
+  it('may be granted in another order if their session loses a hold', () => {
     const script = swapped()
       .hold('c1', 'z', { path: '/b', call: 900, granted: 910, token: 9 })
       .fault('close-session', 'c1', 1_040, 1_045);
     expect(script.lose('c1', 'z', 1_050).findings).to.deep.equal([]);
   });
 
-  it('may change it when a znode of the path is deleted, and start over at the end', () => {
+  it('may be granted in another order if a znode of the path is deleted, because its call starts over at the end', () => {
     expect(swapped().fault('delete-znode', '/a/lock-7', 1_050, 1_051, ['c1', 'c2']).findings).to.deep.equal([]);
     expect(swapped().fault('delete-znode', '/b/lock-7', 1_050, 1_051, ['c1', 'c2']).findings).to.deep.equal(['order']);
   });
 
-  it('may change it while one waits for another acquire of its flow', () => {
+  it('may be granted in another order while one waits for another acquire of its flow', () => {
     const waiting = swapped('re-entrant', 'f').own('c1', 'w', 990, {
       type: 'call',
       path: '/a',
@@ -88,7 +88,7 @@ describe('calls of one process in a history', () => {
     expect(over.own('c1', 'w', 995, { type: 'refused', outcome: 'aborted' }).findings).to.deep.equal(['order']);
   });
 
-  it('are compared with all that wait, not with their neighbours alone', () => {
+  it('are compared with all waiters, not with their neighbours only', () => {
     const script = calm()
       .hold('c1', 'x', { call: 1_000, granted: 1_500, until: 1_510, token: 13 })
       .own('c1', 'timed', 1_001, { type: 'call', path: '/a', kind: 'timed', flow: 'timed', timeoutMs: 10 })
@@ -98,7 +98,7 @@ describe('calls of one process in a history', () => {
     expect(script.findings).to.deep.equal(['order']);
   });
 
-  it('may change it as long as nothing was granted on their path, which one of them may have to create', () => {
+  it('may be granted in another order before the first grant on their path, because one of them may have to create the path', () => {
     const first = (granted: number): Script =>
       new Script()
         .hold('c2', 'c2-first', { call: 5, granted, until: granted + 1, token: 1 })

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { calm, sessionTimeoutMs, type Script } from './support/script.ts';
 
-/** c1 holds from 1,000 on; c2 is granted the lock at 3,000. */
+/** c1 holds the lock from 1,000 on; c2 is granted the lock at 3,000. */
 function open(): Script {
   return calm().hold('c1', 'x', { call: 990, granted: 1_000, token: 10 });
 }
@@ -11,41 +11,41 @@ function withNext(script: Script, granted = 3_000): Script {
 }
 
 describe('holds in a history', () => {
-  it('may follow each other at once', () => {
+  it('may follow each other without a gap', () => {
     expect(withNext(open().release('c1', 'x', 3_000)).findings).to.deep.equal([]);
   });
 
-  it('overlap when the next is granted before the release', () => {
+  it('overlap if the next is granted before the release', () => {
     expect(withNext(open().release('c1', 'x', 3_001)).findings).to.deep.equal(['overlaps']);
   });
 
-  it('overlap when the next is granted before the loss is told, however short', () => {
+  it('overlap if the next is granted before the holder learns of its loss, even for a short time', () => {
     const told = (t: number): string[] =>
       withNext(open().fault('silent-link', 'c1', 900, 5_000).lose('c1', 'x', t)).findings;
     expect(told(3_000.1)).to.deep.equal(['overlaps']);
     expect(told(2_999.9)).to.deep.equal([]);
   });
 
-  it('overlap when one is granted and gone within another', () => {
+  it('overlap if one is granted and released during another', () => {
     const script = open().release('c1', 'x', 9_000);
     expect(script.hold('c2', 'y', { call: 995, granted: 2_000, until: 3_000, token: 11 }).findings).to.deep.equal([
       'overlaps',
     ]);
   });
 
-  it('end for a running owner with the first look that says no', () => {
+  it('of a running owner end with the first look that finds them invalid', () => {
     const script = open().fault('silent-link', 'c1', 900, 5_000).look('c1', 'x', 2_000, false).lose('c1', 'x', 4_000);
     expect(withNext(script).findings).to.deep.equal([]);
   });
 
-  it('of two paths do not meet', () => {
+  it('of two paths never overlap', () => {
     const script = calm().hold('c1', 'x', { call: 990, granted: 1_000, until: 9_000, token: 10 });
     expect(
       script.hold('c2', 'y', { path: '/b', call: 995, granted: 2_000, until: 3_000, token: 11 }).findings,
     ).to.deep.equal([]);
   });
 
-  it('of one flow are one, and go on until the last of them is released', () => {
+  it('of one flow count as one, until the last of them is released', () => {
     const twice = (until: number): Script =>
       calm()
         .hold('c1', 'x', { call: 990, granted: 1_000, until: 2_000, token: 10 })
@@ -54,14 +54,14 @@ describe('holds in a history', () => {
     expect(withNext(twice(3_100)).findings).to.deep.equal(['overlaps']);
   });
 
-  it('of one flow are one owner, also with two znodes', () => {
+  it('of one flow have one owner, also with two znodes', () => {
     const script = calm().hold('c1', 'x', { call: 990, granted: 1_000, until: 4_000, token: 10 }); // writes at 2,500
     expect(
       script.hold('c1', 'x2', { call: 2_300, granted: 2_400, until: 2_800, token: 11, flow: 'x' }).findings,
     ).to.deep.equal([]);
   });
 
-  it('that are not valid when they come to their code claim nothing, and should not have been given', () => {
+  it('that are already invalid when their code receives them claim nothing, and should not have been granted', () => {
     const script = open()
       .fault('stop-client', 'c1', 900, 2_900)
       .without((event) => event.type === 'granted' && event.id === 'x');
@@ -69,14 +69,14 @@ describe('holds in a history', () => {
     expect(withNext(script.lose('c1', 'x', 3_501)).findings).to.deep.equal(['granted-invalid']);
   });
 
-  it('of one znode and two flows are a stranger let in', () => {
+  it('of one znode and two flows are a foreign re-entry', () => {
     const script = calm().hold('c1', 'x', { call: 990, granted: 1_000, until: 2_000, token: 10 });
     expect(script.hold('c1', 'y', { call: 1_100, granted: 1_200, until: 1_900, token: 10 }).findings).to.deep.equal([
-      'strangers',
+      'foreign-reentry',
     ]);
   });
 
-  it('are not valid again once they were not', () => {
+  it('must not become valid again', () => {
     const script = open()
       .fault('silent-link', 'c1', 900, 5_000)
       .look('c1', 'x', 1_100, false)
@@ -93,7 +93,7 @@ describe('holds in a history', () => {
 describe('a stopped holder', () => {
   const stopped = (): Script => open().look('c1', 'x', 1_100, true).fault('stop-client', 'c1', 1_200, 7_000);
 
-  it('is excused until its first look, which says no', () => {
+  it('is excused until its first look, if that finds the hold invalid', () => {
     expect(withNext(stopped().look('c1', 'x', 7_001, false).lose('c1', 'x', 7_002)).findings).to.deep.equal([]);
   });
 
@@ -101,13 +101,13 @@ describe('a stopped holder', () => {
     expect(withNext(stopped().lose('c1', 'x', 7_001)).findings).to.deep.equal([]);
   });
 
-  it('is not excused when its first look says yes', () => {
+  it('is not excused if its first look finds the hold valid', () => {
     expect(withNext(stopped().look('c1', 'x', 7_001, true).lose('c1', 'x', 7_002)).findings).to.deep.equal([
       'overlaps',
     ]);
   });
 
-  it('is not excused for what it did before it was stopped', () => {
+  it('is not excused for its actions before the stop', () => {
     expect(withNext(stopped().lose('c1', 'x', 7_001), 1_150).findings).to.deep.equal(['overlaps']);
   });
 
@@ -141,11 +141,11 @@ describe('a killed holder', () => {
   });
 });
 
-describe('a holder whom a third party robs', () => {
+describe('a holder whose znode a third party deletes', () => {
   const robbed = (toldAt: number): Script =>
     open().fault('delete-znode', '/a/lock-10', 2_990, 2_995, ['c1', 'c2']).lose('c1', 'x', toldAt, 'node-deleted');
 
-  it('is excused until it is told', () => {
+  it('is excused until it learns of the deletion', () => {
     expect(withNext(robbed(3_050)).findings).to.deep.equal([]);
   });
 
@@ -155,7 +155,7 @@ describe('a holder whom a third party robs', () => {
     expect(script.findings).to.deep.equal(['overlaps']);
   });
 
-  it('is not excused for what happened before', () => {
+  it('is not excused for events before the deletion', () => {
     expect(withNext(robbed(3_050), 2_980).findings).to.deep.equal(['overlaps']);
   });
 
@@ -167,7 +167,7 @@ describe('a holder whom a third party robs', () => {
     expect(withNext(script).findings).to.deep.equal(['overlaps']);
   });
 
-  it('is excused alike when its session is closed', () => {
+  it('is also excused if its session is closed', () => {
     const closed = (client: string): Script =>
       open()
         .fault('close-session', client, 2_990, 2_995)

@@ -4,7 +4,9 @@ import { Script, sessionTimeoutMs } from './support/script.ts';
 
 const windowMs = sessionTimeoutMs + 2_000;
 
-/** One of ours and two peers that have held a lock each in the first second, and that leave after a minute. */
+/**
+ * One client of this library and two peers. Each held a lock once in the first second, and all leave after a minute.
+ */
 function mixed(leases: Readonly<Record<string, number>> = {}): Script {
   return new Script(['c1', 'j1', 'j2'], ['/a', '/b'], leases, ['j1', 'j2'])
     .hold('c1', 'c1-first', { call: 10, granted: 20, until: 30, token: 1 })
@@ -15,9 +17,9 @@ function mixed(leases: Readonly<Record<string, number>> = {}): Script {
 }
 
 describe('a peer in a history', () => {
-  it('takes turns with ours', () => expect(mixed().findings).to.deep.equal([]));
+  it('takes turns with clients of this library', () => expect(mixed().findings).to.deep.equal([]));
 
-  it('must not be granted while one of ours is valid', () => {
+  it('must not be granted while a hold of this library is valid', () => {
     const released = (t: number): string[] =>
       mixed()
         .hold('c1', 'x', { call: 990, granted: 1_000, token: 10 })
@@ -27,7 +29,7 @@ describe('a peer in a history', () => {
     expect(released(2_001)).to.deep.equal(['overlaps']);
   });
 
-  it('must not be granted before the loss of ours is told', () => {
+  it('must not be granted before a client of this library learns of its loss', () => {
     const told = (t: number): string[] =>
       mixed()
         .fault('silent-link', 'c1', 900, 5_000)
@@ -38,7 +40,7 @@ describe('a peer in a history', () => {
     expect(told(4_001)).to.deep.equal(['overlaps']);
   });
 
-  it('must not find one of ours there while the servers confirm its znode', () => {
+  it("must not meet a grant of this library while the servers confirm the peer's znode", () => {
     const looking = (...looks: readonly number[]): string[] =>
       mixed()
         .peer('j1', 'y', { call: 990, granted: 1_000, looks, until: 3_000, token: 10 })
@@ -47,7 +49,7 @@ describe('a peer in a history', () => {
     expect(looking(1_001, 1_999)).to.deep.equal([]);
   });
 
-  it('may believe in its lock for as long as it likes, and is told late', () => {
+  it('may believe in its lock for any time, and may learn late of its loss', () => {
     const script = mixed()
       .peer('j1', 'y', { call: 990, granted: 1_000, looks: [1_001, 1_999], token: 10 })
       .hold('c1', 'x', { call: 995, granted: 2_000, until: 2_100, token: 11 });
@@ -55,20 +57,20 @@ describe('a peer in a history', () => {
     expect(script.findings).to.deep.equal([]);
   });
 
-  it('claims nothing for a znode that is not confirmed, or not any more', () => {
+  it('claims nothing for a znode that is not confirmed, or no longer confirmed', () => {
     const script = mixed().peer('j1', 'y', { call: 990, granted: 1_000, looks: [1_001], until: 5_000, token: 10 });
     script.look('j1', 'y', 1_500, false).hold('c1', 'x', { call: 995, granted: 1_200, until: 1_300, token: 11 });
     expect(script.findings).to.deep.equal([]);
   });
 
-  it('is as a stopped or killed process for ours: what ours claim after it is over is theirs', () => {
+  it('claims nothing after it was stopped, so a client of this library may hold the lock then', () => {
     const script = mixed()
       .fault('stop-client', 'j1', 1_100, 9_000)
       .peer('j1', 'y', { call: 990, granted: 1_000, looks: [1_001], until: 9_100, token: 10 });
     expect(script.hold('c1', 'x', { call: 995, granted: 6_000, until: 6_100, token: 11 }).findings).to.deep.equal([]);
   });
 
-  it('is not judged for what it does to another peer', () => {
+  it('is not checked against another peer', () => {
     const script = mixed({ '/b': 1 })
       .peer('j1', 'x', { call: 990, granted: 1_000, looks: [1_900], until: 2_000, token: 11 })
       .peer('j2', 'y', { call: 995, granted: 1_500, looks: [1_600], until: 1_700, token: 10 })
@@ -93,7 +95,7 @@ describe('a peer in a history', () => {
     expect(script.findings).to.deep.equal([]);
   });
 
-  it('must not write while one of ours reads, nor read while one of ours writes', () => {
+  it('must not write while this library reads, nor read while this library writes', () => {
     const beside = (ours: 'reader' | 'writer', theirs: 'reader' | 'writer'): string[] =>
       mixed()
         .hold('c1', 'x', { role: ours, call: 990, granted: 1_000, until: 2_000, token: 10 })
@@ -103,7 +105,7 @@ describe('a peer in a history', () => {
     expect(beside('writer', 'reader')).to.deep.equal(['overlaps']);
   });
 
-  it('has leases that count beside ours', () => {
+  it('has leases that count together with those of this library', () => {
     const beside = (looks: readonly number[]): string[] =>
       mixed({ '/b': 2 })
         .peer('j1', 'x', { path: '/b', role: 'lease', call: 990, granted: 1_000, looks, until: 2_000, token: 10 })
@@ -113,7 +115,7 @@ describe('a peer in a history', () => {
     expect(beside([1_501])).to.deep.equal(['leases']);
   });
 
-  it('has tokens that are compared with ours', () => {
+  it('has tokens that are compared with those of this library', () => {
     const after = (token: number): string[] =>
       mixed()
         .hold('c1', 'x', { call: 990, granted: 1_000, until: 1_100, token: 20 })
@@ -122,7 +124,7 @@ describe('a peer in a history', () => {
     expect(after(19)).to.deep.equal(['tokens']);
   });
 
-  it('is who the lock belongs to when ours writes once more', () => {
+  it('counts as the next owner if a client of this library writes with an older token', () => {
     const script = mixed()
       .fault('stop-client', 'c1', 1_150, 6_500)
       .hold('c1', 'x', { call: 990, granted: 1_000, token: 10 })
@@ -142,13 +144,13 @@ describe('a peer in a history', () => {
     expect(script.without((event) => event.type === 'left' && event.client === 'j1').findings).to.deep.equal([]);
   });
 
-  it('must have been granted something, or nothing was tested of it', () => {
+  it('must have been granted at least once, or it was not tested', () => {
     expect(mixed().without((event) => 'id' in event && event.client === 'j2').findings).to.deep.equal([
       'run-without-grants',
     ]);
   });
 
-  it('is counted', () => {
+  it('is counted in the figures', () => {
     const { grants, grantsOfPeers, handOversWithPeers } = figuresOf(mixed().history);
     expect({ grants, grantsOfPeers, handOversWithPeers }).to.deep.equal({
       grants: 4,
@@ -162,7 +164,7 @@ describe('after a fault was healed, with peers', () => {
   const healed = 10_000;
   const shaken = (): Script => mixed().fault('kill-leader', '127.0.0.1:1', 8_000, healed, ['c1', 'j1', 'j2']);
 
-  it('a path must not stand still because a peer had it', () => {
+  it('a path must make progress even if a peer held it', () => {
     const script = (granted: number): Script =>
       shaken()
         .peer('j1', 'y', { call: 7_000, granted: 7_001, looks: [7_002], until: healed + 1_000, token: 10 })
@@ -171,7 +173,7 @@ describe('after a fault was healed, with peers', () => {
     expect(script(healed + 1_001 + windowMs).findings).to.deep.equal(['progress']);
   });
 
-  it('a path may stand still while a peer goes on, confirmed or not', () => {
+  it('a path need not make progress while a peer goes on, confirmed or not', () => {
     const script = shaken().peer('j1', 'y', {
       call: 7_000,
       granted: 7_001,
@@ -184,7 +186,7 @@ describe('after a fault was healed, with peers', () => {
     ).to.deep.equal([]);
   });
 
-  it('a path may stand still for a peer', () => {
+  it('a path need not make progress for a waiting peer', () => {
     const script = shaken().peer('j1', 'y', {
       call: 9_000,
       granted: healed + 20_000,

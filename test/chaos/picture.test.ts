@@ -16,7 +16,7 @@ describe('the picture of a history', () => {
     for (const lane of ['p0', 'p1']) expect(page).to.include(`<path class="${lane}" d="M`);
   });
 
-  it('shows each fault, who waits and what is lost', () => {
+  it('shows each fault, each waiter and each loss', () => {
     const page = drawn(
       calm()
         .fault('silent-link', 'c1', 900, 9_000)
@@ -24,7 +24,7 @@ describe('the picture of a history', () => {
         .lose('c1', 'x', 4_000).history,
     );
     expect(page).to.match(/<rect class="fault"[^>]+>.*silent-link c1/);
-    expect(page.match(/<rect class="hit"/g)).to.have.length(2); // of one client, as a whole and in detail
+    expect(page.match(/<rect class="hit"/g)).to.have.length(2); // one client, drawn as a whole and in detail
     expect(page).to.include('<path class="w" d="M').and.include('<path class="x" d="M');
     expect(page).to.include('x plain token 10, 1.000 s</title>');
   });
@@ -40,7 +40,7 @@ describe('the picture of a history', () => {
     expect(page).to.include('<h2>1.100 s overlaps: x (/a, token 10)');
   });
 
-  it('needs nothing from elsewhere, and says names as they are', () => {
+  it('needs no other files, and escapes names', () => {
     const page = drawn(
       calm().say(500, { type: 'warning', client: 'c1', what: 'warning', error: '<script src="https://x">&' }).history,
     );
@@ -48,7 +48,7 @@ describe('the picture of a history', () => {
     expect(page).to.include('&lt;script src=&quot;https://x&quot;&gt;&amp;');
   });
 
-  it('stays small however long the run was', () => {
+  it('stays small for a long run', () => {
     const history = busy({ grants: 20_000, clients: 6, paths: 4 });
     expect(history.acquires).to.have.length.at.least(20_000);
     expect(drawn(history).length).to.be.within(100_000, 10_000_000);

@@ -5,7 +5,7 @@ import { calm, sessionTimeoutMs, type Script } from './support/script.ts';
 const windowMs = sessionTimeoutMs + 2_000;
 const healed = 10_000;
 
-/** Healed at 10,000; c2 waits on a path since 9,000, until then. */
+/** A fault is healed at 10,000. c2 waits on a path from 9,000 to `granted`. */
 function waitingUntil(granted: number): Script {
   return calm()
     .fault('kill-leader', '127.0.0.1:1', 8_000, healed, ['c1', 'c2'])
@@ -13,16 +13,16 @@ function waitingUntil(granted: number): Script {
 }
 
 describe('after a fault was healed', () => {
-  it('the next is granted in time', () => {
+  it('the next waiter is granted in time', () => {
     const script = waitingUntil(healed + windowMs);
     expect(script.findings).to.deep.equal([]);
     expect(figuresOf(script.history).longestStandstillMs).to.equal(windowMs);
   });
 
-  it('a path with waiters must not stand still', () =>
+  it('a path with waiters must make progress', () =>
     expect(waitingUntil(healed + windowMs + 1).findings).to.deep.equal(['progress']));
 
-  it('a path may stand still on which nobody waits', () => {
+  it('a path without waiters need not make progress', () => {
     const script = calm().fault('kill-leader', '127.0.0.1:1', 8_000, healed, ['c1', 'c2']);
     expect(script.findings).to.deep.equal([]);
     const later = script.hold('c2', 'later', {
@@ -34,7 +34,7 @@ describe('after a fault was healed', () => {
     expect(figuresOf(later.history).longestStandstillMs).to.equal(undefined);
   });
 
-  it('a path may stand still for one who gives up', () => {
+  it('a path need not make progress for a waiter that gives up', () => {
     const script = calm().fault('kill-leader', '127.0.0.1:1', 8_000, healed, ['c1', 'c2']);
     script
       .own('c2', 'w', 9_000, { type: 'call', path: '/a', kind: 'timed', flow: 'w' })
@@ -42,7 +42,7 @@ describe('after a fault was healed', () => {
     expect(script.findings).to.deep.equal([]);
   });
 
-  it('a path must not stand still for one who gives up later', () => {
+  it('a path must make progress for a waiter that gives up later', () => {
     const script = calm().fault('kill-leader', '127.0.0.1:1', 8_000, healed, ['c1', 'c2']);
     script
       .own('c2', 'w', 9_000, { type: 'call', path: '/a', kind: 'timed', flow: 'w' })
@@ -65,7 +65,7 @@ describe('after a fault was healed', () => {
     }
   });
 
-  it('one more grant is progress, whoever still waits', () => {
+  it('one more grant is progress, even if other waiters still wait', () => {
     const script = waitingUntil(healed + windowMs + 1).hold('c1', 'o', {
       call: 11_000,
       granted: 11_001,
@@ -75,7 +75,7 @@ describe('after a fault was healed', () => {
     expect(script.findings).to.deep.equal([]);
   });
 
-  it('a long job may take its time, and the next its own after that', () => {
+  it('a long job may take its time, and the next waiter has the full time after that', () => {
     const long = (until: number, granted: number): Script =>
       waitingUntil(granted).hold('c1', 'long', { call: 7_000, granted: 7_001, until, token: 19, kind: 'long' });
     expect(long(healed + 10_000, healed + 10_001).findings).to.deep.equal([]);
@@ -83,7 +83,7 @@ describe('after a fault was healed', () => {
     expect(long(healed + 10_000, healed + 10_000 + windowMs + 1).findings).to.deep.equal(['progress']);
   });
 
-  it('who re-enters meanwhile prolongs a job', () => {
+  it('a re-entry prolongs a job', () => {
     const script = waitingUntil(healed + 12_001).hold('c1', 'long', {
       call: 7_000,
       granted: 7_001,
@@ -100,7 +100,7 @@ describe('after a fault was healed', () => {
     expect(script.findings).to.deep.equal([]);
   });
 
-  it('a job on another path excuses nothing', () => {
+  it('a job on another path is no excuse', () => {
     const script = waitingUntil(healed + windowMs + 1).hold('c1', 'long', {
       path: '/b',
       call: 7_000,
@@ -111,10 +111,10 @@ describe('after a fault was healed', () => {
     expect(script.findings).to.deep.equal(['progress']);
   });
 
-  it('the next fault, or one that is not over, excuses it', () => {
+  it('another fault, or a fault that is not yet over, is an excuse', () => {
     const shaken = waitingUntil(healed + windowMs + 1).fault('cut-link', 'c1', healed + 5_000, healed + 5_001);
     expect(shaken.findings).to.deep.equal([]);
-    // From the last of the faults on it is counted, if at all.
+    // The time counts from the last fault on, if at all.
     expect(figuresOf(shaken.history).longestStandstillMs).to.equal(windowMs - 5_000);
     expect(
       waitingUntil(healed + 1_000 + windowMs).fault('cut-link', 'c1', 9_500, healed + 1_000).findings,
@@ -124,7 +124,7 @@ describe('after a fault was healed', () => {
     ).to.deep.equal(['progress']);
   });
 
-  it('who was killed waits no longer', () => {
+  it('a killed client waits no longer', () => {
     const script = calm().own('c2', 'w', 6_000, { type: 'call', path: '/a', kind: 'plain', flow: 'w' });
     script
       .fault('kill-client', 'c2', 8_000, healed)
@@ -132,7 +132,7 @@ describe('after a fault was healed', () => {
     expect(script.findings).to.deep.equal([]);
   });
 
-  it('who has left waits no longer', () => {
+  it('a client that has left waits no longer', () => {
     const script = calm()
       .without((event) => event.type === 'left' && event.client === 'c2')
       .say(healed + 500, { type: 'left', client: 'c2' });
@@ -142,7 +142,7 @@ describe('after a fault was healed', () => {
     expect(script.findings).to.deep.equal(['settled']);
   });
 
-  it('who died waits no longer either', () => {
+  it('a client that died waits no longer', () => {
     const script = calm()
       .own('c2', 'w', 6_000, { type: 'call', path: '/a', kind: 'plain', flow: 'w' })
       .fault('cut-link', 'c1', 8_000, healed);

@@ -9,14 +9,14 @@ function acquireOf(text: string, id: string): Acquire {
   return found;
 }
 
-describe('a history that is read', () => {
-  it('is in the order of time, whatever the order of its lines, and equal times keep theirs', () => {
+describe('a history from a file', () => {
+  it('is ordered by time, whatever the order of its lines; equal times keep the order of their lines', () => {
     const { events } = parseHistory(calm().text);
     expect(events.map(({ t }) => t)).to.deep.equal(events.map(({ t }) => t).sort((a, b) => a - b));
     expect(events.filter(({ t }) => t === 50).map(({ type }) => type)).to.deep.equal(['releasing', 'released']);
   });
 
-  it('knows what became of an acquire', () => {
+  it('contains the outcome of an acquire', () => {
     const { calledAt, granted, observations, releasingAt, released, lost, refused, incarnation } = acquireOf(
       calm().text,
       'c2-first',
@@ -33,7 +33,7 @@ describe('a history that is read', () => {
     expect(incarnation).to.include({ client: 'c2', number: 1, startedAt: 1, leftAt: 60_000, killedAt: undefined });
   });
 
-  it('knows from when to when a fault lasted, and whom it killed', () => {
+  it('contains the beginning and the end of a fault, and the processes that it killed', () => {
     const { faults, incarnations } = calm()
       .fault('kill-client', 'c1', 70, 80)
       .say(90, { type: 'started', client: 'c1', incarnation: 2 }).history;
@@ -55,7 +55,7 @@ describe('a history that is read', () => {
     ]);
   });
 
-  it('knows the first fault that killed a process, when the next process had no time to start', () => {
+  it('contains the first fault that killed a process, even if the next process had no time to start', () => {
     expect(
       calm().fault('kill-client', 'c1', 70, 80).fault('kill-client', 'c1', 90, 95).history.incarnations[0]?.killedAt,
     ).to.equal(70);
@@ -95,7 +95,7 @@ describe('a history that is read', () => {
       'Expected `role` of `call` to be one of owner, writer, reader, lease or absent, got "boss"',
     ],
     [
-      'has leases that are no numbers',
+      'has leases that are not numbers',
       '{"t":1,"type":"run","seed":1,"minutes":1,"sessionTimeoutMs":1,"paths":[],"clients":[],"leases":{"/a":"3"}}',
       'Expected `leases` of `run` to be an object, each value a finite number or absent',
     ],

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Role } from '../../chaos/history.ts';
 import { calm, type Script } from './support/script.ts';
 
-/** c1 from 1,000 to 2,000, c2 from 1,500 on. */
+/** c1 holds from 1,000 to 2,000, c2 from 1,500 on. */
 function two(first: Role, second: Role, until = 2_000): Script {
   return calm()
     .hold('c1', 'x', { role: first, call: 990, granted: 1_000, until, token: 10 })
@@ -12,7 +12,7 @@ function two(first: Role, second: Role, until = 2_000): Script {
 describe('readers and writers in a history', () => {
   it('may read together', () => expect(two('reader', 'reader').findings).to.deep.equal([]));
 
-  it('may follow each other at once', () => {
+  it('may follow each other without a gap', () => {
     for (const [first, second] of [
       ['writer', 'reader'],
       ['reader', 'writer'],
@@ -21,14 +21,15 @@ describe('readers and writers in a history', () => {
       expect(two(first, second, 1_500).findings).to.deep.equal([]);
   });
 
-  it('must not be let in while somebody writes', () => {
+  it('must not be granted while another owner writes', () => {
     expect(two('writer', 'reader').findings).to.deep.equal(['overlaps']);
     expect(two('writer', 'writer').findings).to.deep.equal(['overlaps']);
   });
 
-  it('must not write while somebody reads', () => expect(two('reader', 'writer').findings).to.deep.equal(['overlaps']));
+  it('must not write while another owner reads', () =>
+    expect(two('reader', 'writer').findings).to.deep.equal(['overlaps']));
 
-  it('must not write beside the first of several readers', () => {
+  it('must not write while the first of several readers still reads', () => {
     const script = two('reader', 'reader').hold('c2', 'w', {
       role: 'writer',
       call: 1_000,
@@ -39,12 +40,12 @@ describe('readers and writers in a history', () => {
     expect(script.findings).to.deep.equal(['overlaps']);
   });
 
-  it('must not find an owner of another kind there', () => {
+  it('must not be granted together with an owner of a mutex', () => {
     expect(two('reader', 'owner').findings).to.deep.equal(['overlaps']);
     expect(two('reader', 'lease').findings).to.deep.equal(['overlaps']);
   });
 
-  it('are no writer any more when the session is lost', () => {
+  it('no longer count as writers once the session is lost', () => {
     const lost = (t: number): string[] =>
       calm()
         .fault('silent-link', 'c1', 900, 9_000)
@@ -56,7 +57,7 @@ describe('readers and writers in a history', () => {
   });
 });
 
-describe('who goes over from writing to reading in a history', () => {
+describe('a writer that downgrades to reading in a history', () => {
   /** Writes from 1,000 to 2,000, and reads from 1,500 to 3,000. */
   const downgraded = (token: number): Script =>
     calm()
@@ -87,21 +88,21 @@ describe('who goes over from writing to reading in a history', () => {
     expect(downgraded(9).findings).to.deep.equal(['tokens']);
   });
 
-  it('must keep writers out, and no readers', () => {
+  it('must exclude writers, but not readers', () => {
     const withNext = (role: Role): string[] =>
       downgraded(10).hold('c2', 'y', { role, call: 995, granted: 2_500, until: 2_600, token: 12 }).findings;
     expect(withNext('writer')).to.deep.equal(['overlaps']);
     expect(withNext('reader')).to.deep.equal([]);
   });
 
-  it('must not be another one', () => {
+  it('must have the same flow', () => {
     const script = calm()
       .hold('c1', 'w', { role: 'writer', call: 990, granted: 1_000, until: 2_000, token: 10 })
       .hold('c1', 'r', { role: 'reader', call: 1_500, granted: 1_501, until: 3_000, token: 11 });
     expect(script.findings).to.deep.equal(['overlaps']);
   });
 
-  it('has no claim on the token once it has let go', () => {
+  it('has no right to the token after its release', () => {
     const later = (token: number): string[] =>
       calm()
         .hold('c1', 'w', { role: 'writer', call: 990, granted: 1_000, until: 2_000, token: 10, flow: 'w' })
@@ -118,7 +119,7 @@ describe('who goes over from writing to reading in a history', () => {
     expect(later(10)).to.deep.equal(['tokens']);
   });
 
-  it('has no claim on the token once it was lost', () => {
+  it('has no right to the token after its loss', () => {
     const script = calm()
       .fault('silent-link', 'c1', 900, 9_000)
       .hold('c1', 'w', { role: 'writer', call: 990, granted: 1_000, token: 10, flow: 'w' })
@@ -128,14 +129,14 @@ describe('who goes over from writing to reading in a history', () => {
     expect(script.findings).to.deep.equal([]);
   });
 
-  it('has no claim on the token before it writes', () => {
+  it('has no right to the token before it writes', () => {
     const script = calm()
       .hold('c1', 'r', { role: 'reader', call: 990, granted: 1_000, until: 1_100, token: 10, flow: 'f' })
       .hold('c1', 'w', { role: 'writer', call: 1_200, granted: 1_201, until: 1_300, token: 11, flow: 'f' });
     expect(script.findings).to.deep.equal([]);
   });
 
-  it('is none when it writes once more', () => {
+  it('is not a downgrade if it writes once more', () => {
     const script = calm()
       .hold('c1', 'x', { role: 'writer', call: 990, granted: 1_000, until: 4_000, token: 10, flow: 'x' }) // writes at 2,500
       .hold('c1', 'x2', { role: 'writer', call: 2_300, granted: 2_400, until: 2_800, token: 11, flow: 'x' });
@@ -151,7 +152,7 @@ describe('tokens of readers and writers in a history', () => {
       .hold('c2', 'y', { role: second, call: 995, granted: 1_600, token: next, znode: '/a/second' })
       .release('c2', 'y', 1_700).findings;
 
-  it('fence: a writer has a larger one than all before it', () => {
+  it('are fencing tokens for writers: each is larger than all before it', () => {
     expect(roles('writer', 10, 'writer', 11)).to.deep.equal([]);
     expect(roles('writer', 11, 'writer', 10)).to.deep.equal(['tokens']);
     expect(roles('reader', 11, 'writer', 10)).to.deep.equal(['tokens']);
@@ -173,13 +174,13 @@ describe('tokens of readers and writers in a history', () => {
 });
 
 describe('the order of readers and writers of one process in a history', () => {
-  /** Called one after the other, and granted the other way round. */
+  /** Called one after the other, and granted in the reverse order. */
   const swapped = (first: Role, second: Role): string[] =>
     calm()
       .hold('c1', 'y', { role: second, call: 1_001, granted: 1_100, until: 1_200, token: 10 })
       .hold('c1', 'x', { role: first, call: 1_000, granted: 1_300, until: 1_400, token: 11 }).findings;
 
-  it('is that of their calls, but for two readers', () => {
+  it('is the order of their calls, except for two readers', () => {
     expect(swapped('reader', 'reader')).to.deep.equal([]);
     expect(swapped('writer', 'reader')).to.deep.equal(['order']);
     expect(swapped('reader', 'writer')).to.deep.equal(['order']);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { calm, findingsOf, type Script } from './support/script.ts';
 
-/** c1 holds from 1,000 on with token 10. */
+/** c1 holds the lock from 1,000 on with token 10. */
 function open(): Script {
   return calm().hold('c1', 'x', { call: 990, granted: 1_000, token: 10 });
 }
@@ -36,7 +36,7 @@ describe('a write in a history', () => {
     expect(script.lose('c1', 'x', 8_120).findings).to.deep.equal([]);
   });
 
-  it('must not be accepted after a larger token was', () => {
+  it('must not be accepted after a larger token was accepted', () => {
     const script = withNext(open().fault('stop-client', 'c1', 1_150, 8_000)).write('c1', 'x', 'w', {
       token: 10,
       sent: 1_100,
@@ -65,7 +65,7 @@ describe('a write in a history', () => {
     expect(script.lose('c1', 'x', 6_610).findings).to.deep.equal(['overlaps', 'register']);
   });
 
-  it('may find its hold valid after the next grant, when a third party had just deleted the znode', () => {
+  it('may find its hold valid after the next grant if a third party had just deleted the znode', () => {
     const script = withNext(open().fault('delete-znode', '/a/lock-10', 5_990, 5_995)).write('c1', 'x', 'w', {
       token: 10,
       sent: 6_010,
@@ -74,7 +74,7 @@ describe('a write in a history', () => {
     expect(script.lose('c1', 'x', 6_050, 'node-deleted').findings).to.deep.equal([]);
   });
 
-  it('must not be refused when its token is the largest so far', () => {
+  it('must not be refused if its token is the largest so far', () => {
     expect(
       open().write('c1', 'x', 'w', { token: 10, sent: 1_100, done: 1_110, accepted: false }).release('c1', 'x', 1_200)
         .findings,
@@ -86,7 +86,7 @@ describe('a write in a history', () => {
   });
 
   it('must not be refused while its hold is valid, even if the register has seen a larger token', () => {
-    // Whose it was, the history does not say.
+    // The history does not contain the owner of this token.
     const script = open().say(1_050, {
       type: 'register',
       path: '/a',
@@ -101,14 +101,14 @@ describe('a write in a history', () => {
     ).to.deep.equal(['register']);
   });
 
-  it('is refused by right when the register has seen a larger token, and its hold is lost meanwhile', () => {
+  it('is rightly refused if the register has received a larger token and its hold is lost meanwhile', () => {
     const script = open()
       .fault('stop-client', 'c1', 1_150, 8_000)
       .write('c1', 'x', 'w', { token: 10, sent: 1_100, done: 8_110, accepted: false, after: false });
     expect(withNext(script).lose('c1', 'x', 8_120).findings).to.deep.equal([]);
   });
 
-  it('is refused by right when the register has seen a larger token, and its answer finds the hold lost', () => {
+  it('is rightly refused if the register has received a larger token and its answer finds the hold lost', () => {
     const script = open()
       .fault('silent-link', 'c1', 900, 2_000)
       .say(1_050, { type: 'register', path: '/a', write: 'unknown', token: '12', accepted: true, largest: '12' });
@@ -125,14 +125,14 @@ describe('a write in a history', () => {
     ).to.deep.equal(['register']);
   });
 
-  it('must be answered as it was recorded', () => {
+  it('must be answered as the register recorded it', () => {
     const script = open().write('c1', 'x', 'w', { token: 10, sent: 1_100, done: 1_110 }).release('c1', 'x', 1_200);
     const answers = script.text.replace('"write":"w","accepted":true,"valid"', '"write":"w","accepted":false,"valid"');
     expect(answers).not.to.equal(script.text);
     expect(findingsOf(answers)).to.deep.equal(['register']);
   });
 
-  it('must be sent by somebody who holds the lock', () => {
+  it('must be sent by a holder of the lock', () => {
     const script = calm()
       .own('c1', 'x', 1_000, { type: 'call', path: '/a', kind: 'try', flow: 'x' })
       .own('c1', 'x', 1_010, { type: 'refused', outcome: 'none' });
@@ -142,14 +142,14 @@ describe('a write in a history', () => {
     ).to.deep.equal(['register']);
   });
 
-  it('may be unknown to a client that was killed', () => {
+  it('may be missing in the events of a killed client', () => {
     expect(
       calm().say(1_000, { type: 'register', path: '/a', write: 'unknown', token: '9', accepted: true, largest: '9' })
         .findings,
     ).to.deep.equal([]);
   });
 
-  it('is judged for each path on its own', () => {
+  it('is checked for each path separately', () => {
     const script = open().write('c1', 'x', 'w', { token: 10, sent: 1_100, done: 1_110 }).release('c1', 'x', 1_200);
     expect(
       script.hold('c2', 'y', { path: '/b', call: 1_300, granted: 1_400, until: 1_500, token: 9 }).findings,

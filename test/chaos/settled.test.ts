@@ -12,7 +12,7 @@ describe('promises in a history', () => {
     expect(called().own('c1', 'x', 1_001, { type: 'refused', outcome: 'aborted' }).findings).to.deep.equal([]));
 
   it('must be released once they are granted', () => {
-    // Nobody is granted the lock afterwards, and so nothing overlaps.
+    // No other owner is granted the lock afterwards, so nothing overlaps.
     expect(calm().hold('c1', 'x', { call: 1_000, granted: 1_001, token: 10 }).findings).to.deep.equal(['settled']);
     expect(
       calm()
@@ -21,7 +21,7 @@ describe('promises in a history', () => {
     ).to.deep.equal(['settled']);
   });
 
-  it('die with a process that was killed', () => {
+  it('need not settle in a killed process', () => {
     expect(
       called().fault('kill-client', 'c1', 1_100, 1_200).say(1_300, { type: 'started', client: 'c1', incarnation: 2 })
         .findings,
@@ -34,15 +34,15 @@ describe('promises in a history', () => {
     ).to.deep.equal([]);
   });
 
-  it('do not die with another one', () => {
-    // Too late for anything to be missed afterwards.
+  it('must settle if another process was killed', () => {
+    // So late that no other event is missing afterwards.
     const script = called(59_000)
       .fault('kill-client', 'c2', 59_100, 59_200)
       .say(59_300, { type: 'started', client: 'c2', incarnation: 2 });
     expect(script.findings).to.deep.equal(['settled']);
   });
 
-  it('of a process that was started again must settle, when that one lives', () => {
+  it('of a restarted process must settle', () => {
     const script = calm()
       .fault('kill-client', 'c1', 1_100, 1_200)
       .say(1_300, { type: 'started', client: 'c1', incarnation: 2 });
@@ -73,13 +73,13 @@ describe('promises in a history', () => {
 });
 
 describe('a process in a history', () => {
-  it('must leave', () => {
+  it('must end', () => {
     expect(calm().without((event) => event.type === 'left' && event.client === 'c1').findings).to.deep.equal([
       'settled',
     ]);
   });
 
-  it('must not die by itself, and its promises are not told one by one', () => {
+  it('must not die by itself; its promises are not reported one by one', () => {
     const script = called().say(1_300, { type: 'started', client: 'c1', incarnation: 2 });
     expect(script.findings).to.deep.equal(['settled']);
   });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { tokens } from '../../chaos/checks/tokens.ts';
 import { calm, findingsOf, type Script } from './support/script.ts';
 
-/** Without writes: the register has an opinion of its own. */
+/** Without writes, because the register has its own check. */
 function granted(
   script: Script,
   client: string,
@@ -18,11 +18,11 @@ function granted(
 }
 
 describe('tokens in a history', () => {
-  it('grow from grant to grant', () => {
+  it('grow with every grant', () => {
     expect(granted(granted(calm(), 'c1', 'x', 1_000, 10), 'c2', 'y', 2_000, 11).findings).to.deep.equal([]);
   });
 
-  it('must not go back', () => {
+  it('must not decrease', () => {
     expect(granted(granted(calm(), 'c1', 'x', 1_000, 11), 'c2', 'y', 2_000, 10).findings).to.deep.equal(['tokens']);
   });
 
@@ -46,7 +46,7 @@ describe('tokens in a history', () => {
     ]);
   });
 
-  it('of other paths are not compared', () => {
+  it('of different paths are not compared', () => {
     expect(
       granted(calm(), 'c1', 'x', 1_000, 11).hold('c2', 'y', {
         path: '/b',
@@ -67,14 +67,14 @@ describe('tokens in a history', () => {
     expect(at('999', '1000')).to.deep.equal([]);
   });
 
-  it('of a grant that comes late to a stopped process, and is not valid, may be smaller', () => {
+  it('may be smaller for a grant that reaches a stopped process late and is not valid', () => {
     const script = granted(calm(), 'c2', 'y', 8_000, 11).fault('stop-client', 'c1', 1_000, 9_000);
     script.own('c1', 'x', 990, { type: 'call', path: '/a', kind: 'plain', flow: 'x' });
     script.own('c1', 'x', 9_001, { type: 'granted', path: '/a', hold: '/a/lock-10', token: '10', valid: false });
     expect(script.lose('c1', 'x', 9_002).findings).to.deep.equal(['granted-invalid']);
   });
 
-  it('of a grant whose znode a third party had just deleted may be smaller', () => {
+  it('may be smaller for a grant whose znode a third party had just deleted', () => {
     const late = (target: string): string[] =>
       granted(calm(), 'c2', 'y', 3_000, 11)
         .fault('delete-znode', target, 2_990, 2_995, ['c1', 'c2'])

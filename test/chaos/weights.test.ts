@@ -21,8 +21,7 @@ function znodeOf({ weight, overtakesPerWeight, sequence }: Waiter): string {
 }
 
 /**
- * All of them call in the order of their znodes before the first is granted; they come in the order of their grants,
- * and of their tokens.
+ * All waiters call in the order of their znodes before the first grant. `waiters` is ordered by grant, and so by token.
  */
 function served(waiters: readonly Waiter[], tokenOf = (place: number): number => 1_000 + place): Script {
   return waiters.reduce((script, one, place) => {
@@ -39,8 +38,8 @@ function served(waiters: readonly Waiter[], tokenOf = (place: number): number =>
 }
 
 /**
- * The heaviest first, of the same weight the one that came first; each only past lighter ones that were overtaken less
- * often than their name says.
+ * The heaviest first; equal weights in order of arrival. A waiter may pass only lighter waiters that were overtaken
+ * less often than their names allow.
  */
 function byTheRule(waiters: readonly Waiter[]): Waiter[] {
   const order: Waiter[] = [];
@@ -55,7 +54,7 @@ function byTheRule(waiters: readonly Waiter[]): Waiter[] {
     );
   while (left.size > 0) {
     const next = [...left].sort((a, b) => b.weight - a.weight || a.sequence - b.sequence).find(mayPass);
-    if (next === undefined) throw new Error('nobody is next');
+    if (next === undefined) throw new Error('no waiter is next');
     left.delete(next);
     order.push(next);
   }
@@ -71,18 +70,18 @@ const numbered = queues.map((all) =>
 );
 
 describe('waiters with weights in a history', () => {
-  it('are let in the heavier first', () => {
+  it('are granted heavier first', () => {
     const script = served([waiter(2, 9), waiter(1, 3)]);
     expect(script.findings).to.deep.equal([]);
     expect(figuresOf(script.history)).to.deep.include({ overtakes: 1, mostOvertakes: 1, pairsInOrder: 0 });
   });
 
-  it('must not be overtaken by one that is lighter, or as heavy', () => {
+  it('must not be overtaken by a waiter that is lighter, or as heavy', () => {
     expect(served([waiter(2, 3), waiter(1, 9)]).findings).to.deep.equal(['weights']);
     expect(served([waiter(2, 9), waiter(1, 9)]).findings).to.deep.equal(['weights']);
   });
 
-  it('must not be overtaken more often than so many times the difference', () => {
+  it('must not be overtaken more often than their limit for the difference', () => {
     const overtakenBy = (count: number, weight: number, overtakesPerWeight: number): string[] =>
       served([
         ...Array.from({ length: count }, (_, index) => waiter(2 + index, weight)),
@@ -99,23 +98,23 @@ describe('waiters with weights in a history', () => {
     ).to.deep.include({ overtakes: 3, lastOvertakes: 2, mostOvertakes: 3 });
   });
 
-  it('are kept back by the overtakes of others, too', () => {
+  it('are also held back by the overtakes of others', () => {
     expect(served([waiter(2, 7, 1), waiter(3, 6, 1), waiter(1, 5, 1)]).findings).to.deep.equal(['weights']);
     expect(served([waiter(2, 6, 1), waiter(3, 7, 1), waiter(1, 5, 1)]).findings).to.deep.equal([]);
   });
 
-  it('are not overtaken by who came before them, or was done before they came', () => {
+  it('are not overtaken by waiters that came before them, or that had finished before they came', () => {
     const script = served([waiter(1, 1), waiter(3, 9, 1), waiter(2, 8, 1), waiter(4, 1)]);
     expect(script.findings).to.deep.equal([]);
     expect(figuresOf(script.history)).to.deep.include({ overtakes: 1, mostOvertakes: 1 });
   });
 
-  it('are overtaken in the order of the tokens, however late their code was told', () => {
+  it('are overtaken in the order of the tokens, even if their code learned of the grant late', () => {
     const script = served([waiter(1, 9), waiter(2, 3)], (place) => 1_001 - place);
     expect(weights(script.history).map(({ ids }) => ids)).to.deep.equal([['w1', 'w2']]);
   });
 
-  it('have the weight that was asked for', () => {
+  it('have the weight that the call asked for', () => {
     const asked = (znode: string, weight: { weight?: number } = { weight: 7 }): string[] =>
       calm().hold('c1', 'x', { ...weight, znode, call: 1_000, granted: 1_001, until: 1_002, token: 10 }).findings;
     expect(asked(znodeOf(waiter(1, 7)))).to.deep.equal([]);
@@ -124,7 +123,7 @@ describe('waiters with weights in a history', () => {
     expect(asked(znodeOf(waiter(1, 7)), {})).to.deep.equal(['weights']);
   });
 
-  it('wait once for a znode that is entered again, whatever that one asks for', () => {
+  it('count once for a znode that is re-entered, even with another weight', () => {
     const again = {
       weight: 2,
       znode: znodeOf(waiter(2, 9, 1)),
@@ -153,7 +152,7 @@ describe('waiters with weights in a history', () => {
     expect(script.findings).to.deep.equal([]);
   });
 
-  it('must not have the tokens of when they came: the register refuses who came first', () => {
+  it('must not have tokens in order of arrival, because the register then refuses the older waiter', () => {
     expect(served([waiter(2, 9), waiter(1, 3)], (place) => 1_001 - place).findings).to.deep.equal([
       'register',
       'tokens',
@@ -172,7 +171,7 @@ describe('waiters with weights in a history', () => {
     expect(script.findings).to.deep.equal(['overlaps']);
   });
 
-  it('have no violation where the rule was followed', () => {
+  it('have no violation if the rule was followed', () => {
     fc.assert(
       fc.property(numbered, (waiters) => {
         expect(weights(served(byTheRule(waiters)).history)).to.deep.equal([]);
@@ -181,7 +180,7 @@ describe('waiters with weights in a history', () => {
     );
   });
 
-  it('have one where one that is no heavier was let in before its time', () => {
+  it('have a violation if a waiter that is no heavier was granted too early', () => {
     fc.assert(
       fc.property(numbered, fc.nat(), fc.nat(), (waiters, a, b) => {
         const order = byTheRule(waiters);

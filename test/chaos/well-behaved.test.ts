@@ -10,7 +10,7 @@ const calls: fc.Arbitrary<Call> = fc.record({
   kind: fc.constantFrom('plain', 'long', 'timed', 'aborted', 'try', 're-entrant', 'handler'),
   reads: fc.boolean(),
   lengthMs: fc.integer({ min: 1, max: 1_200 }),
-  patienceMs: fc.integer({ min: 0, max: 1_500 }),
+  waitLimitMs: fc.integer({ min: 0, max: 1_500 }),
 });
 const fates: fc.Arbitrary<Fate> = fc.constantFrom(
   'none',
@@ -31,8 +31,8 @@ const clients = fc.integer({ min: 2, max: 6 });
 const paths = fc.integer({ min: 1, max: 4 });
 
 /**
- * Whose session is being closed, or whose code does not run, is excused for what it holds then. A killed process is
- * started again a moment after it is healed.
+ * False while the client's session is being closed, and while its code does not run: then its holds are excused. A
+ * killed process starts again a moment after the fault is healed.
  */
 function isAtPeace(client: string, t: number, { history }: Script): boolean {
   return !history.faults.some(
@@ -40,7 +40,7 @@ function isAtPeace(client: string, t: number, { history }: Script): boolean {
   );
 }
 
-describe('a well-behaved history, whatever happens in it', () => {
+describe('a well-behaved history, with any faults', () => {
   it('has no violation', () => {
     fc.assert(
       fc.property(rounds, clients, paths, (...plan) => {
@@ -50,7 +50,7 @@ describe('a well-behaved history, whatever happens in it', () => {
     );
   });
 
-  it('has one when somebody is let in while another one holds the lock', () => {
+  it('has one if an owner is granted the lock while another one holds it', () => {
     fc.assert(
       fc.property(rounds, clients, paths, fc.nat(), (a, b, c, place) => {
         const script = play(a, b, c);
@@ -74,7 +74,7 @@ describe('a well-behaved history, whatever happens in it', () => {
     );
   });
 
-  it('has one when somebody is given a lease more than there are', () => {
+  it('has one if a lease is granted beyond the maximum', () => {
     fc.assert(
       fc.property(rounds, clients, fc.nat(), (a, b, place) => {
         const script = play(a, b, 3);
@@ -96,13 +96,13 @@ describe('a well-behaved history, whatever happens in it', () => {
           });
           script.release('c1', id, t + 0.01);
         }
-        // They overtake those who wait, too.
+        // The extra leases also overtake waiters.
         expect(script.findings.filter((finding) => finding !== 'order')).to.deep.equal(['leases']);
       }),
     );
   });
 
-  it('has one when any of its releases is missing', () => {
+  it('has one if one of its releases is missing', () => {
     fc.assert(
       fc.property(rounds, clients, paths, fc.nat(), (a, b, c, place) => {
         const script = play(a, b, c);

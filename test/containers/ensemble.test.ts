@@ -16,7 +16,7 @@ describe('the ensemble of docker-compose.yml', () => {
 
   after(() => Promise.all(clients.map((client) => client.close())));
 
-  it('is what this run tests against: a leader and two followers', async () => {
+  it('is the ensemble that this run tests against: a leader and two followers', async () => {
     const modes = await Promise.all(members.map((member) => serverMode('127.0.0.1', Number(member.split(':').at(-1)))));
     expect(modes.sort()).to.deep.equal(['follower', 'follower', 'leader']);
   });
@@ -37,7 +37,7 @@ describe('the ensemble of docker-compose.yml', () => {
         }),
       );
       queued += 1;
-      // One after the other, or else the members decide who came first.
+      // One after another; otherwise the members would decide the order.
       await until(`${queued} wait`, async () => (await mutex.participants()).length === queued + 1);
     }
     await gate?.release();
@@ -47,7 +47,7 @@ describe('the ensemble of docker-compose.yml', () => {
     expect(tokens).to.deep.equal([...new Set(tokens)].sort((a, b) => (a < b ? -1 : 1)));
   });
 
-  it('excludes clients of different members from one another, without a turn', async () => {
+  it('excludes clients of different members from one another, in any order', async () => {
     const path = testPath('crowd');
     let inside = 0;
     let most = 0;

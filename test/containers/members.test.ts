@@ -41,7 +41,7 @@ describe('a member of the ensemble in containers that is stopped and started', (
     await Promise.all([holder.close(), waiter.close()]);
   });
 
-  it("may be the holder's: the hold stays valid, and the waiter gets the lock after it", async function () {
+  it("may be the holder's member: the hold stays valid, and the waiter gets the lock after it", async function () {
     this.timeout(2 * minuteMs);
     const member = await memberOf(holder);
     const reconnected = reaches(holder, 'reconnected');
@@ -53,7 +53,7 @@ describe('a member of the ensemble in containers that is stopped and started', (
     await isHandedOver();
   });
 
-  it("may be the waiter's, and be away when the lock is released: the waiter gets it all the same", async function () {
+  it("may be the waiter's member, and be down when the lock is released: the waiter still gets the lock", async function () {
     this.timeout(2 * minuteMs);
     const member = await memberOf(waiter);
     await ensemble.stopMember(member);
@@ -61,7 +61,7 @@ describe('a member of the ensemble in containers that is stopped and started', (
     await ensemble.startMember(member);
   });
 
-  it('may be each of them in turn, the leader included: a hold outlives a rolling restart, and the waiter keeps its place', async function () {
+  it('may be each member in turn, including the leader: a hold outlives a rolling restart, and the waiter keeps its place', async function () {
     this.timeout(4 * minuteMs);
     const place = (
       await new InterProcessMutex(waiter, hold.path.slice(0, hold.path.lastIndexOf('/'))).participants()
@@ -105,7 +105,7 @@ class Waiting {
       this.isGranted = true;
       return hold;
     });
-    // Whoever awaits it sees the failure.
+    // The test that awaits it gets the failure.
     this.hold.catch(() => undefined);
   }
 }

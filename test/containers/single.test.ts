@@ -13,12 +13,12 @@ interface Port {
 describe('the single server in a container', () => {
   const image = zooKeeperImage(process.env);
 
-  it('is what this run tests against', async () => {
+  it('is the server that this run tests against', async () => {
     const { how } = await sharedZooKeeper();
     expect(how).to.equal(`a container of ${image}`);
   });
 
-  it('serves alone, and on this machine only', async () => {
+  it('is standalone, and reachable from this machine only', async () => {
     const { connectString } = await sharedZooKeeper();
     const [host = '', port = ''] = connectString.split(':');
     expect(await serverMode(host, Number(port))).to.equal('standalone');

@@ -8,7 +8,7 @@ function ask(worker: number, job: number, askedMs: number): Ask {
 
 function enter(asked: Ask, grantedMs: number): Entry {
   const path = `/demo/jobs/_c_00000000-0000-4000-8000-000000000000-lock-${String(asked.job).padStart(10, '0')}`;
-  return { ...asked, grantedAt: BigInt(grantedMs * 1e6), token: BigInt(100 + asked.job), path, metSomebody: false };
+  return { ...asked, grantedAt: BigInt(grantedMs * 1e6), token: BigInt(100 + asked.job), path, metAnotherJob: false };
 }
 
 function leave(entry: Entry, leftMs: number): Visit {
@@ -25,13 +25,13 @@ function boardOfThree(): Board {
   return board;
 }
 
-/** The runs of spaces are for the eye. */
+/** Runs of spaces only align the columns. */
 function told(lines: readonly string[]): string[] {
   return lines.map((line) => line.trim().replace(/ {2,}/g, ' | '));
 }
 
 describe("the demo's board", () => {
-  it('tells a grant at once when nobody is inside', () => {
+  it('prints a grant at once if no job is inside', () => {
     const board = boardOfThree();
     board.granted(one);
     expect(told(board.lines())).to.deep.equal([
@@ -40,7 +40,7 @@ describe("the demo's board", () => {
     expect(board.lines()).to.deep.equal([]);
   });
 
-  it('holds a grant back until it has heard of the release before it', () => {
+  it('holds a grant back until the news of the release before it has arrived', () => {
     const board = boardOfThree();
     board.granted(one);
     board.lines();
@@ -52,7 +52,7 @@ describe("the demo's board", () => {
     ]);
   });
 
-  it('tells grants in the order in which they were made, not heard of', () => {
+  it('prints grants in the order in which they were made, not in the order in which the news arrived', () => {
     const board = boardOfThree();
     board.granted(two);
     board.granted(one);
@@ -60,7 +60,7 @@ describe("the demo's board", () => {
     expect(board.lines().map((line) => line.slice(5, 19))).to.deep.equal(['worker 1 job 1', 'worker 2 job 2']);
   });
 
-  it('tells the rest when nothing more will be heard', () => {
+  it('prints the remaining grants after the last news', () => {
     const board = boardOfThree();
     board.granted(one);
     board.lines();
@@ -69,13 +69,13 @@ describe("the demo's board", () => {
     expect(board.lastLines()).to.deep.equal([]);
   });
 
-  it('marks who was not alone', () => {
+  it('marks a job that was not alone', () => {
     const board = boardOfThree();
-    board.granted({ ...one, metSomebody: true });
-    expect(board.lines().join()).to.match(/SOMEBODY ELSE IS INSIDE$/);
+    board.granted({ ...one, metAnotherJob: true });
+    expect(board.lines().join()).to.match(/ANOTHER JOB IS INSIDE$/);
   });
 
-  it('knows at any time who holds and who waits', () => {
+  it('knows the holder and the waiters at any time', () => {
     const board = boardOfThree();
     expect(board.status()).to.equal('holds: nobody | waits: worker 1: 1, worker 2: 2, worker 3: 3');
     board.granted(one);
@@ -91,7 +91,7 @@ describe("the demo's board", () => {
     expect(board.status()).to.equal('holds: nobody | waits: nobody');
   });
 
-  it('knows which job of a worker is inside, and who has been', () => {
+  it('knows which job of a worker is inside, and which jobs are done', () => {
     const board = boardOfThree();
     board.granted(one);
     expect(board.insideOf(1)).to.equal(one);

@@ -3,21 +3,21 @@ import { chooseDemoZooKeeper, furtherTrials, startDemoZooKeeper } from '../../de
 import { LockClient } from '../../src/index.ts';
 
 describe("the demo's ZooKeeper", () => {
-  it('is the one that is given, else one in this process, or a real one where that is asked for', () => {
+  it('is the given one, otherwise one in this process, or a real one if an argument asks for it', () => {
     expect(chooseDemoZooKeeper([], {})).to.equal('embedded');
     expect(chooseDemoZooKeeper([], { ZOOKEEPER_CONNECT: '' })).to.equal('embedded');
     expect(chooseDemoZooKeeper(['--real'], {})).to.equal('real');
     expect(chooseDemoZooKeeper(['--real'], { ZOOKEEPER_CONNECT: 'zk:2181' })).to.equal('given');
   });
 
-  it('is not chosen for an argument that is unknown', () => {
+  it('is refused for an unknown argument', () => {
     expect(() => chooseDemoZooKeeper(['--reel'], {})).to.throw(
       RangeError,
-      'Unknown argument --reel: npm start takes none but --real',
+      'Unknown argument --reel: npm start accepts only --real',
     );
   });
 
-  it('serves, where it is embedded, and is stopped', async () => {
+  it('serves if it is embedded, and is stopped', async () => {
     const zooKeeper = await startDemoZooKeeper('embedded');
     await using client = await LockClient.connect(zooKeeper.connectString);
     expect(client.state).to.equal('connected');
@@ -25,7 +25,7 @@ describe("the demo's ZooKeeper", () => {
     await zooKeeper.stop();
   });
 
-  it('is followed by what else can be tried', () => {
+  it('is followed by the other servers that can be tried', () => {
     expect(furtherTrials('embedded')).to.include('npm start -- --real').and.to.include('docker-compose up');
     expect(furtherTrials('real')).not.to.include('--real');
   });

@@ -7,7 +7,7 @@ describe("the demo's marker", () => {
   const path = markerPath();
   after(() => rmSync(dirname(path), { recursive: true }));
 
-  it('lets one in, and tells the next that somebody is inside', () => {
+  it('lets one job in, and reports to the next that another job is inside', () => {
     const [one, other] = [new Marker(path), new Marker(path)];
     expect(one.enter()).to.equal(true);
     expect(other.enter()).to.equal(false);
@@ -16,7 +16,7 @@ describe("the demo's marker", () => {
     other.leave();
   });
 
-  it('fails where it cannot be placed, instead of saying that nobody is there', () => {
+  it('fails if it cannot be created, instead of reporting that no job is inside', () => {
     expect(() => new Marker(`${path}/nowhere/inside`).enter()).to.throw(/ENOENT/);
   });
 });

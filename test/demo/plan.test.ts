@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { planJobs } from '../../demo/plan.ts';
 
 describe("the demo's plan", () => {
-  it('gives every job to one worker, and as many to each as can be', () => {
+  it('gives every job to one worker, and the same number to each as far as possible', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 8 }), fc.nat(60), (workers, jobs) => {
         const plan = planJobs({ workers, jobs }, Math.random);

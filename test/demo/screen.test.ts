@@ -10,7 +10,7 @@ function screenOn(terminal: { isTTY: boolean; columns?: number }) {
 }
 
 describe("the demo's screen", () => {
-  it('writes plain lines and no status where there is no terminal', () => {
+  it('writes plain lines and no status without a terminal', () => {
     const { screen, written } = screenOn({ isTTY: false });
     screen.status('holds: nobody');
     screen.print('one');
@@ -18,7 +18,7 @@ describe("the demo's screen", () => {
     expect(written()).to.equal('one\ntwo\n');
   });
 
-  it('keeps the status below the lines of a terminal, and clears it in the end', () => {
+  it('keeps the status below the lines of a terminal, and clears it at the end', () => {
     const { screen, written } = screenOn({ isTTY: true, columns: 80 });
     screen.print('one');
     screen.status('busy');
@@ -35,7 +35,7 @@ describe("the demo's screen", () => {
     expect(written()).to.equal('\r\u001b[2Kabcd…');
   });
 
-  it('goes on when nobody reads any more', async () => {
+  it('continues after its reader has gone away', async () => {
     const { screen, out } = screenOn({ isTTY: false });
     const closed = new Promise((resolve) => out.once('close', resolve));
     out.destroy(new Error('EPIPE'));

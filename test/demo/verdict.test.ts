@@ -20,7 +20,7 @@ function visit(job: number, { asked = 0, granted, left }: Times): Visit {
     leftAt: nanoseconds(left),
     token: BigInt(100 + job),
     path: `/demo/jobs/_c_00000000-0000-4000-8000-000000000000-lock-${String(job).padStart(10, '0')}`,
-    metSomebody: false,
+    metAnotherJob: false,
   };
 }
 
@@ -33,7 +33,7 @@ const second = visit(2, { granted: 31, left: 50 });
 const third = visit(3, { granted: 54, left: 70 });
 const oneAfterAnother = [first, second, third];
 
-/** Visits in turn, one job after the other, with gaps from nothing upwards. */
+/** Visits one after the other, with gaps of zero or more. */
 const turns = fc
   .array(fc.record({ gap: fc.nat(5), stay: fc.integer({ min: 1, max: 50 }) }), { minLength: 2, maxLength: 20 })
   .map((stays) => {
@@ -47,7 +47,7 @@ const turns = fc
 
 describe("the demo's verdict", () => {
   describe('countOverlaps', () => {
-    it('is 0 for visits in turn, in whatever order they are reported', () => {
+    it('is 0 for visits one after the other, reported in any order', () => {
       fc.assert(
         fc.property(
           turns.chain((visits) => fc.shuffledSubarray(visits, { minLength: visits.length })),
@@ -56,7 +56,7 @@ describe("the demo's verdict", () => {
       );
     });
 
-    it('is 1 when one of them comes in a nanosecond before its predecessor leaves', () => {
+    it('is 1 if one visit begins a nanosecond before its predecessor ends', () => {
       fc.assert(
         fc.property(turns, fc.nat(), (visits, pick) => {
           const late = 1 + (pick % (visits.length - 1));
@@ -68,26 +68,26 @@ describe("the demo's verdict", () => {
       );
     });
 
-    it('counts every pair: who stays through two others meets both', () => {
+    it('counts every pair: a visit during two others overlaps both', () => {
       const stayer = visit(4, { granted: 20, left: 60 });
       expect(countOverlaps([...oneAfterAnother, stayer])).to.equal(3);
     });
 
-    it('sees a visit that lies within another', () => {
+    it('counts a visit that lies within another', () => {
       expect(countOverlaps([visit(1, { granted: 0, left: 100 }), visit(2, { granted: 40, left: 41 })])).to.equal(1);
     });
 
-    it('counts no meeting where one begins in the instant in which another ends', () => {
+    it('does not count a visit that begins at the instant at which another ends', () => {
       expect(countOverlaps([visit(1, { granted: 0, left: 10 }), visit(2, { granted: 10, left: 20 })])).to.equal(0);
     });
   });
 
   describe('isOrderKept', () => {
-    it('is true when grants follow the order of creation, in whatever order they are reported', () => {
+    it('is true if grants follow the order of creation, reported in any order', () => {
       expect(isOrderKept([third, first, second])).to.equal(true);
     });
 
-    it('is false when two have swapped their turns', () => {
+    it('is false if two visits have swapped their turns', () => {
       const swapped = [
         first,
         { ...second, token: third.token, path: third.path },
@@ -96,7 +96,7 @@ describe("the demo's verdict", () => {
       expect(isOrderKept(swapped)).to.equal(false);
     });
 
-    it('is false when only the tokens have', () => {
+    it('is false if only the tokens are swapped', () => {
       expect(
         isOrderKept([
           { ...first, token: second.token },
@@ -105,7 +105,7 @@ describe("the demo's verdict", () => {
       ).to.equal(false);
     });
 
-    it('is false when only the sequence numbers have', () => {
+    it('is false if only the sequence numbers are swapped', () => {
       expect(
         isOrderKept([
           { ...first, path: second.path },
@@ -114,21 +114,21 @@ describe("the demo's verdict", () => {
       ).to.equal(false);
     });
 
-    it('is false when a token comes twice', () => {
+    it('is false if a token occurs twice', () => {
       expect(isOrderKept([first, { ...second, token: first.token }])).to.equal(false);
     });
 
-    it('is false when a znode has no sequence number', () => {
+    it('is false if a znode has no sequence number', () => {
       expect(isOrderKept([first, { ...second, path: '/demo/jobs/second' }])).to.equal(false);
     });
   });
 
   describe('handOverMs', () => {
-    it('goes from the release to the next grant', () => {
+    it('is the time from the release to the next grant', () => {
       expect(handOverMs(second, third)).to.equal(4);
     });
 
-    it('is undefined for the first, for a lock that was free when asked for, and for two that overlap', () => {
+    it('is undefined for the first visit, for a lock that was free when the job asked, and for two visits that overlap', () => {
       expect(handOverMs(undefined, first)).to.equal(undefined);
       expect(handOverMs(first, visit(2, { asked: 40, granted: 41, left: 50 }))).to.equal(undefined);
       expect(handOverMs(first, visit(2, { granted: 29, left: 50 }))).to.equal(undefined);
@@ -140,12 +140,12 @@ describe("the demo's verdict", () => {
   });
 
   describe('median', () => {
-    it('is the middle one, or the mean of the two in the middle', () => {
+    it('is the middle value, or the mean of the two middle values', () => {
       expect(median([9, 1, 2])).to.equal(2);
       expect(median([10, 2, 1, 4])).to.equal(3);
     });
 
-    it('is undefined for nothing', () => {
+    it('is undefined for an empty list', () => {
       expect(median([])).to.equal(undefined);
     });
   });
@@ -153,20 +153,20 @@ describe("the demo's verdict", () => {
   describe('isGood', () => {
     const good = judge(oneAfterAnother, 3, 70);
 
-    it('is true when all jobs were done, one at a time, in order', () => {
+    it('is true if all jobs were done, one at a time, in order', () => {
       expect(isGood(good)).to.equal(true);
     });
 
-    it('is false for a job that is missing, an overlap, a meeting, or a broken order', () => {
+    it('is false after a missing job, an overlap, a meeting, or a broken order', () => {
       expect(isGood(judge(oneAfterAnother, 4, 70))).to.equal(false);
       expect(isGood(judge([first, second, { ...third, grantedAt: second.grantedAt + 1n }], 3, 70))).to.equal(false);
-      expect(isGood(judge([first, second, { ...third, metSomebody: true }], 3, 70))).to.equal(false);
+      expect(isGood(judge([first, second, { ...third, metAnotherJob: true }], 3, 70))).to.equal(false);
       expect(isGood(judge([first, third, { ...second, token: 1n }], 3, 70))).to.equal(false);
     });
   });
 
   describe('table', () => {
-    it('says what was measured', () => {
+    it('prints the measurements', () => {
       expect(
         table(judge(oneAfterAnother, 3, 1_234))
           .split('\n')
@@ -174,7 +174,7 @@ describe("the demo's verdict", () => {
       ).to.deep.equal([
         'jobs 3',
         'overlaps 0',
-        'met somebody inside 0',
+        'met another job inside 0',
         'order kept yes',
         'median wait 31 ms',
         'median hand-over 2.5 ms',
@@ -182,19 +182,19 @@ describe("the demo's verdict", () => {
       ]);
     });
 
-    it('says so when nothing was measured', () => {
+    it('prints dashes if nothing was measured', () => {
       const lines = table(judge([], 3, 0))
         .split('\n')
         .map((line) => line.trim());
       expect(lines).to.include.members(['jobs 0 of 3', 'median wait -', 'median hand-over -']);
     });
 
-    it('says what went wrong', () => {
-      const swapped = { ...second, token: first.token, grantedAt: first.leftAt - 1n, metSomebody: true };
+    it('prints the failures', () => {
+      const swapped = { ...second, token: first.token, grantedAt: first.leftAt - 1n, metAnotherJob: true };
       const lines = table(judge([first, swapped], 2, 50))
         .split('\n')
         .map((line) => line.trim());
-      expect(lines).to.include.members(['overlaps 1', 'met somebody inside 1', 'order kept no']);
+      expect(lines).to.include.members(['overlaps 1', 'met another job inside 1', 'order kept no']);
     });
   });
 });

@@ -9,7 +9,7 @@ describe("the demo's within", () => {
     expect(await within(10_000, Promise.reject(new Error('failed')))).to.equal('settled');
   });
 
-  it('is late when the limit is over', async () => {
+  it('is late when the limit has passed', async () => {
     expect(await within(0, never)).to.equal('late');
   });
 });

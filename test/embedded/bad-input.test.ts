@@ -12,10 +12,10 @@ const connectRequest = Buffer.from(
   'hex',
 );
 
-describe('an embedded ZooKeeper that is sent anything', () => {
+describe('an embedded ZooKeeper with arbitrary input', () => {
   const lab = embeddedOfEachTest();
 
-  it('serves others all the same, whatever bytes arrive', async () => {
+  it('still serves other clients after any bytes', async () => {
     const other = await PlainSession.open(lab.zk.port, 4_000);
     await fc.assert(
       fc.asyncProperty(
@@ -30,7 +30,7 @@ describe('an embedded ZooKeeper that is sent anything', () => {
     );
   });
 
-  it('takes a request in pieces of one byte', async () => {
+  it('accepts a request in pieces of one byte', async () => {
     const socket = connect({ port: lab.zk.port, host: '127.0.0.1', noDelay: true });
     for (const byte of connectRequest) await new Promise((resolve) => socket.write(Buffer.from([byte]), resolve));
     const [answer] = (await once(socket, 'data')) as [Buffer];
@@ -46,21 +46,21 @@ describe('an embedded ZooKeeper that is sent anything', () => {
     expect(reader.bytes()?.toString() === data).to.equal(true);
   });
 
-  it('cuts the connection whose request a clock or a random source fails on, and warns', async () => {
+  it('cuts the connection if a clock or a random source throws during its request, and warns', async () => {
     const random = (): number => {
-      throw new Error('no chance');
+      throw new Error('no random number');
     };
     await using zk = await lab.start({ random });
     const warning = once(process, 'warning');
     expect((await PlainSession.open(zk.port, 4_000)).isClosed).to.equal(true);
-    expect(await warning).to.have.nested.property('[0].message', 'no chance');
+    expect(await warning).to.have.nested.property('[0].message', 'no random number');
   });
 
-  it('closes the connection of a request that is longer than jute.maxbuffer, and takes one that is just as long', async () => {
+  it('closes the connection of a request that is longer than jute.maxbuffer, and accepts one of exactly that length', async () => {
     await using zk = await lab.start({ juteMaxBufferBytes: 1_000 });
     const session = await PlainSession.open(zk.port, 4_000);
-    // A setData is 28 bytes longer than its data with a path of two letters and an int for each length, the version and
-    // the header.
+    // A setData is 28 bytes longer than its data: a path of two letters, an int for each length, the version and the
+    // header.
     const overhead = 4 + 4 + 4 + 1 + 4 + 4;
     expect(
       (await session.request({ op: 'setData', path: '/', data: 'x'.repeat(1_000 - overhead), version: -1 })).error,
@@ -73,7 +73,7 @@ describe('an embedded ZooKeeper that is sent anything', () => {
 });
 
 describe('EmbeddedZooKeeper.start', () => {
-  it('is up in less than 50 ms', async () => {
+  it('starts in less than 50 ms', async () => {
     const durations: number[] = [];
     for (let run = 0; run < 5; run += 1) {
       const startedAt = performance.now();
@@ -84,7 +84,7 @@ describe('EmbeddedZooKeeper.start', () => {
     expect(Math.min(...durations)).to.be.below(50);
   });
 
-  it('rejects where the port is taken', async () => {
+  it('rejects if the port is taken', async () => {
     await using zk = await EmbeddedZooKeeper.start();
     const error = await EmbeddedZooKeeper.start({ port: zk.port }).then(
       () => undefined,
@@ -93,7 +93,7 @@ describe('EmbeddedZooKeeper.start', () => {
     expect(error).to.have.property('code', 'EADDRINUSE');
   });
 
-  it('frees the port at stop, which can be called again, and ends all connections', async () => {
+  it('frees the port at stop, which is idempotent, and ends all connections', async () => {
     const zk = await EmbeddedZooKeeper.start();
     const session = await PlainSession.open(zk.port, 4_000);
     await Promise.all([zk.stop(), zk.stop()]);
@@ -103,7 +103,7 @@ describe('EmbeddedZooKeeper.start', () => {
     expect(await (await PlainSession.open(again.port, 4_000)).childrenOfRoot()).to.deep.equal(['zookeeper']);
   });
 
-  it('stops although a client does not read its answers', async () => {
+  it('stops even if a client does not read its answers', async () => {
     const zk = await EmbeddedZooKeeper.start();
     const session = await PlainSession.open(zk.port, 4_000);
     await session.request({ op: 'setData', path: '/', data: 'x'.repeat(1_000_000), version: -1 });
@@ -154,7 +154,7 @@ describe('EmbeddedZooKeeper.start', () => {
   }
 });
 
-/** A frame of the right length with any content. Its opcode is often a known one. */
+/** A frame of the right length with arbitrary content. Its opcode is often a known one. */
 function frame(): fc.Arbitrary<Uint8Array> {
   return fc.tuple(fc.integer({ min: -12, max: 110 }), fc.uint8Array({ maxLength: 40 })).map(([opcode, body]) => {
     const header = Buffer.alloc(12);
@@ -165,7 +165,7 @@ function frame(): fc.Arbitrary<Uint8Array> {
   });
 }
 
-/** Sends it, and resolves when the connection is closed, by either side. */
+/** Sends the chunks, and resolves when either side has closed the connection. */
 async function send(port: number, chunks: readonly Uint8Array[]): Promise<void> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   socket.on('error', () => undefined);

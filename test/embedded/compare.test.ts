@@ -5,13 +5,13 @@ import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
 import { digestIdentity } from '../../src/testing/identity.ts';
 import { superUser } from './support/manager.ts';
 import { sequences } from './support/sequences.ts';
-import { perform } from './support/stage.ts';
+import { runSequence } from './support/sequence-run.ts';
 
-/** `npm run test:embedded -- --sequences 20000` */
+/** Set by `npm run test:embedded -- --sequences 20000`. */
 const count = Number(process.env['EMBEDDED_SEQUENCES'] ?? 300);
 const seed = Number(process.env['EMBEDDED_SEED'] ?? Date.now() % 2 ** 31);
 
-// No container is reaped during the run, so that the sequences alone make transactions.
+// No container is reaped during the run, so that only the sequences make transactions.
 const javaOptions = [
   '-Dzookeeper.extendedTypesEnabled=true',
   '-Dzookeeper.forceSync=no',
@@ -26,14 +26,17 @@ describe('an embedded ZooKeeper and the real one', function () {
   });
   after(() => real.stop());
 
-  it(`say the same to ${count} sequences of requests (seed ${seed})`, async () => {
+  it(`give the same answers to ${count} sequences of requests (seed ${seed})`, async () => {
     await fc.assert(
       fc.asyncProperty(sequences, async (sequence) => {
         await using embedded = await EmbeddedZooKeeper.start({
           extendedTypesEnabled: true,
           containerCheckIntervalMs: 86_400_000,
         });
-        const [said, reallySaid] = await Promise.all([perform(embedded.port, sequence), perform(real.port, sequence)]);
+        const [said, reallySaid] = await Promise.all([
+          runSequence(embedded.port, sequence),
+          runSequence(real.port, sequence),
+        ]);
         const different = difference(said, reallySaid);
         if (different !== undefined) expect.fail(different);
       }),
@@ -42,7 +45,7 @@ describe('an embedded ZooKeeper and the real one', function () {
   });
 });
 
-/** The first line that differs, and the lines before it. */
+/** The first line that differs, with the lines before it. */
 function difference(said: readonly string[], reallySaid: readonly string[]): string | undefined {
   const at = Array.from({ length: Math.max(said.length, reallySaid.length) }, (_, index) => index).find(
     (index) => said[index] !== reallySaid[index],

@@ -11,7 +11,7 @@ describe('the script of faults of an embedded ZooKeeper', () => {
   const clock = new ManualClock();
   const lab = embeddedOfEachTest({ clock });
 
-  it('loses a request: the connection ends, and nothing is done', async () => {
+  it('loses a request: the connection ends, and the request is not carried out', async () => {
     lab.zk.play([{ op: 'create2', fault: 'lose-request' }]);
     expect(await existsAfter({ path: '/lost' })).to.equal(false);
   });
@@ -28,7 +28,7 @@ describe('the script of faults of an embedded ZooKeeper', () => {
     expect([session.isClosed, session.received, lab.zk.sessionIds]).to.deep.equal([true, 0, []]);
   });
 
-  it('ignores a request: nothing is done, nothing is answered, and the connection stays', async () => {
+  it('ignores a request: it is neither carried out nor answered, and the connection stays', async () => {
     lab.zk.play([{ path: '/ignored', fault: 'ignore' }]);
     const session = await PlainSession.open(lab.zk.port, 4_000);
     void session.create('/ignored', 0).catch(() => undefined);
@@ -61,7 +61,7 @@ describe('the script of faults of an embedded ZooKeeper', () => {
     for (const [name, code] of names) expect(code).to.equal(name);
   });
 
-  it('delays a request and those behind it, on its own connection alone', async () => {
+  it('delays a request and the later requests of the same connection, but of no other', async () => {
     lab.zk.play([{ path: '/slow', fault: { delayMs: 500 } }]);
     const session = await PlainSession.open(lab.zk.port, 4_000);
     const other = await PlainSession.open(lab.zk.port, 4_000);
@@ -86,7 +86,7 @@ describe('the script of faults of an embedded ZooKeeper', () => {
     clock.advance(500);
   });
 
-  it('goes from step to step: so many requests pass, so many have the fault', async () => {
+  it('moves from step to step: `after` requests pass, then `times` requests get the fault', async () => {
     lab.zk.play([
       { op: 'create2', after: 1, times: 2, fault: { refuse: 'NO_AUTH' } },
       { op: 'create2', path: /^\/x/g, times: 2, fault: { refuse: 'BAD_VERSION' } },
@@ -108,13 +108,13 @@ describe('the script of faults of an embedded ZooKeeper', () => {
     );
   });
 
-  it('leaves a malformed request, which has no path, to the server', async () => {
+  it('ignores a malformed request, which has no path', async () => {
     lab.zk.play([{ path: '/a', fault: 'ignore' }]);
     const session = await PlainSession.open(lab.zk.port, 4_000);
     expect((await session.request({ op: 'raw', opcode: 1, bytes: '0000' })).error).to.equal(-5);
   });
 
-  it('ends when it is told to', async () => {
+  it('ends when its function is called', async () => {
     const end = lab.zk.play([{ op: 'create2', times: 100, fault: { refuse: 'NO_AUTH' } }]);
     end();
     const session = await PlainSession.open(lab.zk.port, 4_000);
@@ -150,7 +150,7 @@ describe('the script of faults of an embedded ZooKeeper', () => {
     });
   }
 
-  /** Returns true if the znode is there after its creation has met the fault. */
+  /** Returns true if the znode exists after its creation has met the fault. */
   async function existsAfter({ path }: { path: string }): Promise<boolean> {
     const session = await PlainSession.open(lab.zk.port, 4_000);
     await session.create(path, 0).catch(() => undefined);

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 const src = fileURLToPath(new URL('../../src/', import.meta.url));
 
-/** The files that a module loads, itself included. */
+/** The files that a module loads, including itself. */
 function loadedBy(entry: string, seen = new Set<string>()): Set<string> {
   if (seen.has(entry)) return seen;
   seen.add(entry);
@@ -22,7 +22,7 @@ describe('the embedded ZooKeeper', () => {
     expect(files.filter((file) => file.startsWith('testing'))).to.deep.equal([]);
   });
 
-  it('loads nothing of the library but its support', () => {
+  it('loads only the support folder of the library', () => {
     const rooms = new Set([...loadedBy('testing/index.ts')].map((file) => dirname(file)));
     expect([...rooms].sort()).to.deep.equal(['support', 'testing']);
   });

@@ -18,7 +18,7 @@ describe('a session on an embedded ZooKeeper', () => {
 
   it('expires at the end of the tick in which its timeout ends, and not before', async () => {
     const session = await PlainSession.open(lab.zk.port, 300);
-    // It was touched at the start of a tick: a timeout of three ticks ends with the fourth.
+    // The session was touched at the start of a tick, so its timeout of three ticks ends with the fourth.
     clock.advance(100 - (clock.now() % 100));
     await session.request({ op: 'ping' });
     clock.advance(399);
@@ -28,7 +28,7 @@ describe('a session on an embedded ZooKeeper', () => {
     await session.closed;
   });
 
-  it('lives on while it sends pings', async () => {
+  it('stays alive while it sends pings', async () => {
     const session = await PlainSession.open(lab.zk.port, 300);
     for (let tick = 0; tick < 10; tick += 1) {
       await session.request({ op: 'ping' });
@@ -37,7 +37,7 @@ describe('a session on an embedded ZooKeeper', () => {
     expect(lab.zk.sessionIds).to.deep.equal([session.id]);
   });
 
-  it('takes its ephemeral znodes along when it expires, and tells those that watch them', async () => {
+  it('deletes its ephemeral znodes when it expires, and notifies the clients that watch them', async () => {
     const session = await PlainSession.open(lab.zk.port, 300);
     const other = await PlainSession.open(lab.zk.port, 5_000);
     await session.create('/ephemeral', 1);
@@ -54,7 +54,7 @@ describe('a session on an embedded ZooKeeper', () => {
     await session.closed;
   });
 
-  it('is refused where it is unknown, or over, or its password is wrong', async () => {
+  it('is refused if it is unknown or over, or if its password is wrong', async () => {
     const session = await PlainSession.open(lab.zk.port, 300);
     const { sessionId, password } = session.ticket;
     lab.zk.expireSession(session.id);
@@ -64,7 +64,7 @@ describe('a session on an embedded ZooKeeper', () => {
     expect((await PlainSession.open(lab.zk.port, 300, { ...another.ticket, password })).isRefused).to.equal(true);
   });
 
-  it('ends when it is told to, which only an open one does', async () => {
+  it('ends when expireSession is called, which returns true only for an open session', async () => {
     const session = await PlainSession.open(lab.zk.port, 5_000);
     expect(lab.zk.expireSession(session.id)).to.equal(true);
     await session.closed;
@@ -72,7 +72,7 @@ describe('a session on an embedded ZooKeeper', () => {
     expect(() => lab.zk.expireSession('mine')).to.throw(TypeError, /`id` to be a session's id such as .*, got "mine"/);
   });
 
-  it('is named as the participants of a lock name it', async () => {
+  it('has the same id as in the participants of a lock', async () => {
     await using zk = await EmbeddedZooKeeper.start();
     await using client = await LockClient.connect(zk.connectString);
     await using hold = await new InterProcessMutex(client, '/locks/a').acquire();
@@ -89,7 +89,7 @@ describe('a session on an embedded ZooKeeper', () => {
     expect((await resumed.request({ op: 'exists', path: '/ephemeral', watch: false })).error).to.equal(0);
   });
 
-  it('is answered after a pause, in order, and not during it', async () => {
+  it('gets its answers after a pause, in order, and none during the pause', async () => {
     const session = await PlainSession.open(lab.zk.port, 5_000);
     lab.zk.pause();
     lab.zk.pause();
@@ -102,7 +102,7 @@ describe('a session on an embedded ZooKeeper', () => {
     expect((await before.opened(300)).isRefused).to.equal(false);
   });
 
-  it('is over after a pause that was longer than its timeout', async () => {
+  it('has expired after a pause that was longer than its timeout', async () => {
     const session = await PlainSession.open(lab.zk.port, 300);
     lab.zk.pause();
     clock.advance(1_000);
@@ -121,7 +121,7 @@ describe('a session on an embedded ZooKeeper', () => {
     expect(ownClock.timers).to.equal(0);
   });
 
-  it('is asked for within ten seconds, or the connection is closed', async () => {
+  it('must be opened within ten seconds, or the connection is closed', async () => {
     const silent = await PlainSession.dial(lab.zk.port);
     await silent.accepted();
     const session = await PlainSession.open(lab.zk.port, 5_000);
@@ -136,7 +136,7 @@ describe('a session on an embedded ZooKeeper', () => {
   });
 });
 
-describe('znodes of an embedded ZooKeeper that are reaped', () => {
+describe('znodes that an embedded ZooKeeper reaps', () => {
   const clock = new ManualClock();
   const lab = embeddedOfEachTest({
     containerCheckIntervalMs: 1_000,
@@ -145,7 +145,7 @@ describe('znodes of an embedded ZooKeeper that are reaped', () => {
     clock,
   });
 
-  it('are containers that have lost their last child, and none that never had one', async () => {
+  it('are containers that have lost their last child, but not containers that never had one', async () => {
     const session = await PlainSession.open(lab.zk.port, 60_000);
     await session.createContainer('/used');
     await session.createContainer('/unused');
@@ -159,7 +159,7 @@ describe('znodes of an embedded ZooKeeper that are reaped', () => {
     expect([...(await session.childrenOfRoot())].sort()).to.deep.equal(['unused', 'zookeeper']);
   });
 
-  it('are those whose time to live is over, counted from the last change, once they have no child', async () => {
+  it('are znodes without children whose time to live is over, counted from the last change', async () => {
     const session = await PlainSession.open(lab.zk.port, 60_000);
     await session.createTtl('/short', 1_500);
     await session.createTtl('/parent', 1_500);
@@ -172,7 +172,7 @@ describe('znodes of an embedded ZooKeeper that are reaped', () => {
     expect([...(await session.childrenOfRoot())].sort()).to.deep.equal(['parent', 'zookeeper']);
   });
 
-  it('can have no time to live unless the server allows it', async () => {
+  it('cannot have a time to live unless the server allows it', async () => {
     await using strict = await lab.start({ extendedTypesEnabled: false });
     const session = await PlainSession.open(strict.port, 4_000);
     expect((await session.createTtl('/short', 1_500)).error).to.equal(-6);

@@ -6,15 +6,15 @@ const wide = 64;
 const cyclesPerCpuSecond = 5_000;
 
 describe('an embedded ZooKeeper under load', () => {
-  it(`serves ${cyclesPerCpuSecond} lock cycles for each second of one core, which it shares with its client, ${wide} wide`, async function () {
+  it(`serves ${cyclesPerCpuSecond} lock cycles per second of one core, which it shares with its client, ${wide} in parallel`, async function () {
     this.timeout(20_000);
     await using zk = await EmbeddedZooKeeper.start();
     await using client = await LockClient.connect(zk.connectString);
     const mutexes = Array.from({ length: wide }, (_, number) => new InterProcessMutex(client, `/locks/${number}`));
     const speeds: number[] = [];
     for (let run = 0; run < 3; run += 1) speeds.push(await speedOf(mutexes));
-    // The first run warms the compiler up. Time of the processor, not of the clock: other programs of the machine do
-    // not count.
+    // The first run warms up the compiler. The speed counts CPU time and not clock time, so that other programs of the
+    // machine do not matter.
     expect(Math.max(...speeds)).to.be.above(cyclesPerCpuSecond);
   });
 });

@@ -1,4 +1,4 @@
-// npm run test:embedded:suite [-- mocha's arguments, or test files]: the tests of the library that need no server of
+// npm run test:embedded:suite [-- mocha's arguments, or test files]: runs the library's tests that need no server of
 // their own, and those with Java Curator and kazoo, on an embedded ZooKeeper
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ const files = args.some((argument) => argument.endsWith('.ts'))
 
 // The harness configures the real server with the same times.
 await using zk = await EmbeddedZooKeeper.start({ tickTimeMs: 500, maxSessionTimeoutMs: 60_000 });
-// In a process of its own: a test that blocks its event loop must not block the server.
+// Runs in a process of its own, because a test that blocks its event loop must not block the server.
 const tests = spawn(process.execPath, ['scripts/test.mjs', ...files, ...args], {
   stdio: 'inherit',
   env: { ...process.env, ZOOKEEPER_CONNECT: zk.connectString },

@@ -15,7 +15,7 @@ describe('the four-letter words of an embedded ZooKeeper', () => {
   after(() => Promise.all([real.stop(), zk.stop()]));
 
   for (const word of ['ruok', 'wchs', 'isro']) {
-    it(`say what the real ones say: ${word}`, async () => {
+    it(`print the same as the real ones: ${word}`, async () => {
       expectSame(await answersTo(word));
     });
   }
@@ -34,7 +34,7 @@ describe('the four-letter words of an embedded ZooKeeper', () => {
     for (const figure of figures) expect(theirs.split('\n')).to.include(figure);
   });
 
-  it('tell the lines of srvr, and the sessions of cons, in the form of the real ones', async () => {
+  it('print the lines of srvr, and the sessions of cons, in the same form as the real ones', async () => {
     const forms = (await answersTo('srvr')).map((answer) => answer.split('\n').map((line) => line.split(':')[0]));
     expectSame(forms);
     const stats = (await answersTo('stat')).map((answer) => answer.replaceAll(/:.*$|[1-9]\d*/gm, ''));
@@ -45,13 +45,13 @@ describe('the four-letter words of an embedded ZooKeeper', () => {
       );
   });
 
-  it('are refused where the server knows them and has no answer', async () => {
+  it('are refused if the server knows them but has no answer', async () => {
     expect(await fourLetterWord('127.0.0.1', zk.port, 'hash')).to.equal(
       'hash is not executed because it is not in the whitelist.\n',
     );
   });
 
-  it('are the length of a frame where they are unknown: the connection is closed', async () => {
+  it('are the length of a frame if they are unknown: the connection is closed', async () => {
     expect(await answersTo('abcd')).to.deep.equal(['', '']);
   });
 

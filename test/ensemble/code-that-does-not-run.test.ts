@@ -6,8 +6,8 @@ import { longTimeoutMs, shortTimeoutMs } from './support/rivals.ts';
 import { useTrio } from '../../harness/trio.ts';
 
 /**
- * A little over the quarter of the long timeout that a server may be silent for, and less than what is always left
- * until the deadline.
+ * A little more than the quarter of the long timeout for which a server may be silent, and less than the time that is
+ * always left until the deadline.
  */
 const pauseMs = 2_700;
 
@@ -20,7 +20,7 @@ describe('a holder whose code does not run', function () {
   afterEach(() => Promise.all(contest.splice(0).map((rivals) => rivals[Symbol.asyncDispose]())));
   after(() => rmSync(folder, { recursive: true }));
 
-  it('because its process is stopped finds its lock lost at the first look, if somebody else was granted', async () => {
+  it('because its process is stopped finds its lock lost at the first look, if the lock was granted again', async () => {
     await meet(shortTimeoutMs);
     await apart((rivals) => rivals.stop());
     await Promise.all(contest.map((rivals) => rivals.granted));
@@ -28,7 +28,7 @@ describe('a holder whose code does not run', function () {
     await Promise.all(contest.map((rivals) => rivals.findsItLost('a stopped process (*)')));
   });
 
-  it('because its event loop is blocked finds its lock lost at the first look, if somebody else was granted', async () => {
+  it('because its event loop is blocked finds its lock lost at the first look, if the lock was granted again', async () => {
     await meet(shortTimeoutMs);
     const file = join(folder, 'granted');
     await apart((rivals) => rivals.block(file));
@@ -64,7 +64,7 @@ describe('a holder whose code does not run', function () {
     );
   }
 
-  /** Each at another phase between two heartbeats. */
+  /** Stops or blocks each pair at another phase between two heartbeats. */
   async function apart(what: (rivals: RemoteRivals) => void): Promise<void> {
     for (const rivals of contest) {
       await passed(shortTimeoutMs / 6 / contest.length);

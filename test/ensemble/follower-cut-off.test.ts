@@ -10,7 +10,7 @@ describe('a follower that is cut off from its leader', function () {
   const used = useTrio();
 
   for (const round of [1, 2, 3]) {
-    it(`goes on answering its clients, and those who hold a lock are told before the leader gives it away (${round} of 3)`, async () => {
+    it(`goes on answering its clients, and holders are told before the leader grants their locks to others (${round} of 3)`, async () => {
       const roles = await used.trio.whole();
       const {
         leader,
@@ -33,7 +33,7 @@ describe('a follower that is cut off from its leader', function () {
     });
   }
 
-  it('takes nothing from holders who know the other servers: their sessions move there', async () => {
+  it('takes no lock from holders that know the other servers: their sessions move there', async () => {
     const roles = await used.trio.whole();
     const {
       leader,

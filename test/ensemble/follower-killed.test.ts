@@ -4,10 +4,10 @@ import { tickTimeMs, useTrio } from '../../harness/trio.ts';
 
 const rounds = 3;
 
-/** A follower tells the leader whom it heard from when the leader asks. */
+/** A follower tells the leader from which clients it heard when the leader pings it. */
 const pingIntervalMs = tickTimeMs / 2;
 
-/** The leader expires sessions at full ticks: each of these meets that at another phase. */
+/** The leader expires sessions at full ticks, and each of these timeouts meets a tick at another phase. */
 const sessionTimeoutsMs = [0, 1, 2, 3, 4].map((fifth) => shortTimeoutMs + (fifth * tickTimeMs) / 5);
 
 describe('a follower that is killed right after an answer', function () {
@@ -15,7 +15,7 @@ describe('a follower that is killed right after an answer', function () {
   const used = useTrio();
 
   for (let round = 1; round <= rounds; round += 1) {
-    it(`has not told its leader of it, and those who hold a lock are told before the leader gives it away (${round} of ${rounds})`, async () => {
+    it(`has not reported the client to its leader, and holders are told before the leader grants their locks to others (${round} of ${rounds})`, async () => {
       const {
         leader,
         followers: [follower, other],
@@ -35,7 +35,7 @@ describe('a follower that is killed right after an answer', function () {
     });
   }
 
-  it('takes nothing from holders who know the other servers: their sessions move there', async () => {
+  it('takes no lock from holders that know the other servers: their sessions move there', async () => {
     const {
       leader,
       followers: [follower, other],
@@ -55,7 +55,7 @@ describe('a follower that is killed right after an answer', function () {
   });
 });
 
-/** Resolves at the next time that lies `part` of an interval after a multiple of it. */
+/** Resolves at the next time that is `part` of an interval after a multiple of the interval. */
 async function phase(part: number, intervalMs: number): Promise<void> {
   const now = performance.now();
   await new Promise((resolve) => setTimeout(resolve, (Math.floor(now / intervalMs) + 1 + part) * intervalMs - now));

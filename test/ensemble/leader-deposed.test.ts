@@ -10,13 +10,13 @@ describe('a leader that is cut off from its followers', function () {
   const used = useTrio();
 
   for (const round of [1, 2, 3]) {
-    it(`goes on answering its clients, and those who hold a lock are told before the next leader gives it away (${round} of 3)`, async () => {
+    it(`goes on answering its clients, and holders are told before the next leader grants their locks to others (${round} of 3)`, async () => {
       const roles = await used.trio.whole();
       const {
         leader,
         followers: [one, other],
       } = roles;
-      // A follower finds out when it has something to say for a client of its own.
+      // A follower notices the cut when it forwards a request of its own client.
       const waiterOn = [
         [one, other],
         [other, one],
@@ -39,7 +39,7 @@ describe('a leader that is cut off from its followers', function () {
     });
   }
 
-  it('takes nothing from holders who know the other servers: their sessions move there', async () => {
+  it('takes no lock from holders that know the other servers: their sessions move there', async () => {
     const roles = await used.trio.whole();
     const {
       leader,

@@ -10,7 +10,7 @@ describe('an election that lasts longer than the session timeout', function () {
   this.timeout(90_000);
   const used = useTrio();
 
-  it('costs a waiter neither its session nor its place: the new leader gives each session its whole timeout anew', async () => {
+  it('costs a waiter neither its session nor its place: the new leader gives each session its full timeout again', async () => {
     const { leader, followers } = await used.trio.whole();
     const proxies = await Promise.all(used.trio.servers.map((server) => startProxy(server.port)));
     const connectString = proxies.map((proxy) => proxy.connectString).join(',');
@@ -27,7 +27,7 @@ describe('an election that lasts longer than the session timeout', function () {
       const events: BackgroundEvent[] = [];
       client.on('background', (event) => events.push(event));
 
-      // The one that is left takes connections, and refuses in silence what comes on them.
+      // The remaining server accepts connections, and closes them without a reply.
       proxies.forEach((proxy) => proxy.clear());
       await Promise.all([leader, followers[0]].map((server) => server.kill()));
       await aborted(held.signal);

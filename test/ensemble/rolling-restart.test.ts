@@ -6,8 +6,8 @@ describe('a rolling restart', function () {
   this.timeout(60_000);
   const used = useTrio();
 
-  for (const leaderComes of ['first', 'last'] as const) {
-    it(`takes no lock from its holder, and no waiter's place (the leader comes ${leaderComes})`, async () => {
+  for (const leaderRestarts of ['first', 'last'] as const) {
+    it(`takes no lock from its holder, and no place from a waiter (the leader restarts ${leaderRestarts})`, async () => {
       const { leader, followers } = await used.trio.whole();
       await using contest = await Contest.begin(
         [0, 1, 2, 3].map((turn) => ({
@@ -18,7 +18,7 @@ describe('a rolling restart', function () {
         })),
       );
       let lastDownAt = 0;
-      for (const server of leaderComes === 'first' ? [leader, ...followers] : [...followers, leader]) {
+      for (const server of leaderRestarts === 'first' ? [leader, ...followers] : [...followers, leader]) {
         await server.kill();
         lastDownAt = performance.now();
         await server.start();

@@ -6,14 +6,14 @@ import { until } from '../../harness/until.ts';
 import { Contest, longTimeoutMs, shortTimeoutMs } from './support/rivals.ts';
 import { tickTimeMs, useTrio } from '../../harness/trio.ts';
 
-/** What a busy machine may add to a timer. */
+/** The time that a busy machine may add to a timer. */
 const slackMs = 400;
 
 describe('a link between a client and its server that is silently dead', function () {
   this.timeout(60_000);
   const used = useTrio();
 
-  it('is noticed after two thirds of the session timeout where nothing is held, and the session goes on at the next server', async () => {
+  it('is noticed after two thirds of the session timeout by a client without a lock, and the session goes on at the next server', async () => {
     const {
       leader,
       followers: [follower, other],
@@ -29,7 +29,7 @@ describe('a link between a client and its server that is silently dead', functio
     );
     const clients = await Promise.all(connected);
     const first = clients.map(({ client }) => client.session.deadline);
-    // By its connection alone, a client knows more of its session than ever again.
+    // A new connection alone gives a client more knowledge of its session than it will have again.
     await until('all know their sessions by heartbeats', () =>
       clients.every(({ client }, index) => client.session.deadline > (first[index] ?? 0)),
     );
@@ -38,7 +38,7 @@ describe('a link between a client and its server that is silently dead', functio
     await Promise.all(
       clients.map(async ({ client, asks }) => {
         const { id } = client.session;
-        // Who asks for nothing finds out by the next heartbeat.
+        // A client without requests notices the cut by its next heartbeat.
         if (asks) client.session.request(exists('/')).catch(() => undefined);
         await noticed(client, cutAt + (longTimeoutMs * 2) / 3 + (asks ? 0 : longTimeoutMs / 6));
         await goesOn(client, id);
@@ -47,7 +47,7 @@ describe('a link between a client and its server that is silently dead', functio
     );
   });
 
-  it('is noticed after a quarter of the session timeout where a lock is held, which is kept', async () => {
+  it('is noticed after a quarter of the session timeout by a client with a lock, which it keeps', async () => {
     const {
       leader,
       followers: [follower, other],
@@ -74,7 +74,7 @@ describe('a link between a client and its server that is silently dead', functio
   });
 
   for (const round of [1, 2, 3]) {
-    it(`costs a holder who knows no other server its lock, of which it is told before the next grant (${round} of 3)`, async () => {
+    it(`costs a holder that knows no other server its lock, and the holder is told before the next grant (${round} of 3)`, async () => {
       const {
         leader,
         followers: [follower, other],
@@ -89,12 +89,12 @@ describe('a link between a client and its server that is silently dead', functio
       );
       contest.all.forEach((rivals) => rivals.keepReading());
       await used.trio.cutClientsOff(follower);
-      await contest.each((rivals) => rivals.loses('a link silently dead'));
+      await contest.each((rivals) => rivals.loses('a link that is silently dead'));
     });
   }
 });
 
-/** The connection is given up. */
+/** Waits until the client gives its connection up. */
 async function noticed({ session }: LockClient, at: number): Promise<void> {
   await new Promise<void>((resolve) => session.onChange(() => session.state.at === 'suspended' && resolve()));
   expect(performance.now() - at, 'milliseconds too late').to.be.below(slackMs);

@@ -4,7 +4,7 @@ import { testPath } from '../../harness/test-path.ts';
 import { rejection, until } from '../../harness/until.ts';
 import { tickTimeMs, useTrio, type Trio } from '../../harness/trio.ts';
 
-/** By how much a promise may settle later than a timer would run. */
+/** How much later than a timer a promise may settle. */
 const slackMs = 50;
 
 const outages: Readonly<Record<string, (trio: Trio) => Promise<unknown>>> = {
@@ -19,9 +19,9 @@ describe('while all servers', function () {
 
   for (const [what, happens] of Object.entries(outages)) {
     for (const knowTick of [false, true]) {
-      it(`${what}, a wait settles at its deadline, at its abort at once, and leaves nothing (the tick is ${knowTick ? 'known' : 'not known'})`, async () => {
+      it(`${what}, a wait settles at its deadline, or at once when it is aborted, and leaves no znode (the tick is ${knowTick ? 'known' : 'not known'})`, async () => {
         const connectString = used.trio.connectString;
-        // Longer than the outage.
+        // The session timeout is longer than the outage.
         const options = { sessionTimeoutMs: 20_000, ...(knowTick && { tickTimeMs }) };
         const [holder, waiter] = await Promise.all([
           LockClient.connect(connectString, options),
@@ -31,7 +31,7 @@ describe('while all servers', function () {
         const seen = new InterProcessMutex(holder, path);
         const hold = await seen.acquire();
         const mutex = new InterProcessMutex(waiter, path);
-        const patient = mutex.acquire();
+        const remaining = mutex.acquire();
 
         const controllers = [new AbortController(), new AbortController()] as const;
         const deadlines = [late(mutex, 1_500), late(mutex, 2_200)];
@@ -50,26 +50,26 @@ describe('while all servers', function () {
         expect(await Promise.race([Promise.all(aborts), nextTurn()])).to.deep.equal([reason, reason]);
 
         await used.trio.mend();
-        // A stopped server still had their creates to read: those znodes come and go.
+        // A stopped server still had their create requests to read, so those znodes come and go.
         const left = queue
           .slice(0, 2)
           .map((participant) => participant.path)
           .join();
         await until(
-          'only the holder and who still waits have a znode',
+          'only the holder and the remaining waiter have a znode',
           async () => (await names(seen)).join() === left,
           20_000,
         );
         await hold.release();
-        await (await patient).release();
-        await until('nobody has a znode', async () => (await names(seen)).length === 0);
+        await (await remaining).release();
+        await until('no znode is left', async () => (await names(seen)).length === 0);
         await Promise.all([holder.close(), waiter.close()]);
       });
     }
   }
 });
 
-/** By how many milliseconds an acquire with this timeout settles after it. */
+/** Returns how many milliseconds after its timeout an acquire settles. */
 function late(mutex: InterProcessMutex, timeoutMs: number): Promise<number> {
   return lateBy(timeoutMs, async () =>
     expect((await rejection(mutex.acquire({ timeoutMs }))).code).to.equal('ERR_LOCK_TIMEOUT'),
@@ -80,10 +80,7 @@ function triesInVain(mutex: InterProcessMutex, timeoutMs: number): Promise<numbe
   return lateBy(timeoutMs, async () => expect(await mutex.tryAcquire(timeoutMs)).to.equal(undefined));
 }
 
-/**
- * Negative where it settles early. A machine that is busy with something else makes every timer late: that is not
- * counted.
- */
+/** Negative if it settles early. The delay that a busy machine adds to every timer is not counted. */
 async function lateBy(timeoutMs: number, what: () => Promise<unknown>): Promise<number> {
   const deadline = performance.now() + timeoutMs;
   const happens = what();

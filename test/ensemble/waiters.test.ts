@@ -34,7 +34,7 @@ describe('a waiter whose server is down', function () {
       expect((await behind.granted).path).to.equal(before[2]);
     });
 
-    it(`keeps its place if all servers are down for longer than it can know of its session, and that lives (${tick})`, async () => {
+    it(`keeps its place if all servers are down until its session's deadline has passed, and the session lives (${tick})`, async () => {
       const { gate, mutex, waiting } = await queue(longTimeoutMs, knowTick);
       const before = await places(mutex);
       const { id } = waiting.client.session;
@@ -50,7 +50,7 @@ describe('a waiter whose server is down', function () {
       expect((await places(mutex))[0]).to.equal(before[1]);
     });
 
-    it(`starts over in a new session, at the back, if its session does not (${tick})`, async () => {
+    it(`starts over in a new session, at the back, if its session has expired (${tick})`, async () => {
       const { follower, gate, mutex, waiting, behind } = await queue(shortTimeoutMs, knowTick);
       const before = await places(mutex);
       const { id } = waiting.client.session;
@@ -71,7 +71,7 @@ describe('a waiter whose server is down', function () {
     });
   }
 
-  /** A holder, one who waits with a client of one follower, and one behind it. */
+  /** A holder, a waiter whose client knows one follower only, and a waiter behind it. */
   async function queue(sessionTimeoutMs: number, knowTick: boolean) {
     const {
       leader,

@@ -7,7 +7,7 @@ import { sharedZooKeeper } from '../../harness/hooks.ts';
 import { testPath } from '../../harness/test-path.ts';
 import { Example, exampleFiles } from './support/example.ts';
 
-/** Those that need company or a signal; every other one is run as it is. */
+/** Programs that need several hosts or a signal. The other programs run without further help. */
 const directed = ['fair-job-runner.ts', 'graceful-shutdown.ts'];
 
 describe('the examples', function () {
@@ -17,7 +17,7 @@ describe('the examples', function () {
   before(async () => void ({ connectString: servers } = await sharedZooKeeper()));
 
   for (const file of exampleFiles.filter((each) => !directed.includes(each))) {
-    it(`${file} finds what it claims, and ends by itself`, async () => {
+    it(`${file} runs without a failed assertion, and ends by itself`, async () => {
       await using example = new Example(file, servers + testPath('examples'));
       expect(await example.ends()).to.match(/^\S.*\n$/s);
     });
@@ -34,11 +34,11 @@ describe('the examples', function () {
       const queue = new InterProcessMutex(client, '/locks/jobs');
       const gate = await queue.acquire();
       await using first = new Example('fair-job-runner.ts', chroot, ['a', folder]);
-      await first.says('a is in line behind 1\n');
+      await first.says('a is queued behind 1\n');
       await using second = new Example('fair-job-runner.ts', chroot, ['b', folder]);
-      await second.says('b is in line behind 2\n');
+      await second.says('b is queued behind 2\n');
       await using third = new Example('fair-job-runner.ts', chroot, ['c', folder]);
-      await third.says('c is in line behind 3\n');
+      await third.says('c is queued behind 3\n');
       await gate.release();
       await Promise.all([first.ends(), second.ends(), third.ends()]);
       const done = readdirSync(join(folder, 'done')).map((name) => name.split(' '));
@@ -50,7 +50,7 @@ describe('the examples', function () {
     }
   });
 
-  it('graceful-shutdown.ts stops waiting at SIGTERM, finishes the job that it is at, and leaves an empty queue', async () => {
+  it('graceful-shutdown.ts stops waiting at SIGTERM, finishes its current job, and leaves an empty queue', async () => {
     const chroot = servers + testPath('examples');
     await using client = await LockClient.connect(chroot);
     const queue = new InterProcessMutex(client, '/locks/nightly');

@@ -2,7 +2,7 @@ const events = ['unhandledRejection', 'uncaughtExceptionMonitor', 'warning'] as 
 const beatMs = 20;
 const memoryMs = 2_000;
 
-/** What no promise tells: heard by the process, whoever caused it. */
+/** Failures that no promise reports: process events, whichever case caused them. */
 export class Alarms {
   readonly heard: string[] = [];
   readonly #running = new Set<string>();
@@ -13,7 +13,7 @@ export class Alarms {
   });
   readonly #stopBeat = startBeat();
 
-  /** @returns what takes the case off the list of those who may have caused the next alarm */
+  /** @returns a function that removes the case from the cases that may have caused the next alarm */
   during(name: string): () => void {
     this.#running.add(name);
     return () => void this.#running.delete(name);
@@ -26,7 +26,7 @@ export class Alarms {
 
   #hear(event: string, what: unknown): void {
     const text = what instanceof Error ? (what.stack ?? what.message) : String(what);
-    this.heard.push(`${event}: ${text}\nwhile these ran:\n  ${[...this.#running].join('\n  ')}`);
+    this.heard.push(`${event}: ${text}\nwhile these cases ran:\n  ${[...this.#running].join('\n  ')}`);
   }
 }
 
@@ -38,7 +38,7 @@ interface Stall {
 let stalls: Stall[] = [];
 let lastBeatAt = performance.now();
 
-/** How long the event loop stood still of late, at most: a signal cannot abort in code that does not run. */
+/** The longest recent stall of the event loop. While the loop stands still, no signal can abort. */
 export function longestStallMs(): number {
   const now = performance.now();
   stalls = stalls.filter(({ at }) => at > now - memoryMs);

@@ -17,26 +17,24 @@ import type { Scenario } from './scenario.ts';
 import { sessionTimeoutMs, tickTimeMs, type Fixture } from './fixture.ts';
 import { Wire } from './wire.ts';
 
-/** Far longer than any case may take: what waits here is judged by the case's own bound. */
+/** Far longer than any case may take: a wait of this length is ended by the time limit of the case. */
 export const ageMs = 60_000;
 
-/** How late a timer may be where nothing stands still. */
+/** How late a timer may be on an event loop that does not stall. */
 const timerMs = 100;
 
-/**
- * One run of a case: its lock, the client under test behind a proxy of its own, and a bystander on a good connection.
- */
+/** One run of a case: its lock, the client under test behind its own proxy, and a bystander on a good connection. */
 export class CaseRun implements AsyncDisposable {
   readonly fixture: Fixture;
   readonly wire: Wire;
   readonly kind: Kind;
   readonly path: string;
   readonly warnings: string[] = [];
-  /** Why the fault did not happen. */
+  /** The reasons why the fault did not happen. */
   readonly misses: string[] = [];
   readonly owners: Owners;
   readonly #eavesdropper: Eavesdropper;
-  /** What a rejected acquire may say in this case. */
+  /** The error codes with which an acquire may reject in this case. */
   readonly permitted = new Set<LockErrorCode>();
   readonly #pending = new Map<object, string>();
   readonly #healing: Promise<void>[] = [];
@@ -71,7 +69,7 @@ export class CaseRun implements AsyncDisposable {
     return this.fixture.bystander;
   }
 
-  /** What has not settled, for the report of a hang. */
+  /** The calls that have not settled, for the report of a hang. */
   get pending(): string[] {
     return [...this.#pending.values()];
   }
@@ -89,7 +87,7 @@ export class CaseRun implements AsyncDisposable {
     this.#eavesdropper.listenTo(this.#subject);
   }
 
-  /** A hold of somebody, once it is there. */
+  /** Acquires the lock for `client`, and resolves with the hold. */
   async held(client: LockClient, lock?: Lock): Promise<Hold> {
     const hold = await this.acquire(client, {}, lock);
     if (!hold) throw new Error(`${this.#nameOf(client)} did not get a lock that was free`);
@@ -97,17 +95,20 @@ export class CaseRun implements AsyncDisposable {
     return hold;
   }
 
-  /** Undefined where the acquire was refused in a way that is permitted, or did not get it. Never rejects. */
+  /**
+   * Acquires the lock. Resolves with undefined if the acquire was refused in a way that the case permits, or did not
+   * get the lock. Never rejects.
+   */
   async acquire(
     client: LockClient,
     options: AcquireOptions = {},
-    lock = this.kind.usual(client, this.path),
+    lock = this.kind.open(client, this.path),
   ): Promise<Hold | undefined> {
     const [hold] = await this.acquireAll(client, options, async () => [await lock.acquire(options)]);
     return hold;
   }
 
-  /** As `acquire`, of what comes all at once. */
+  /** Like `acquire`, for several holds that come all at once. */
   async acquireAll(
     client: LockClient,
     options: AcquireOptions,
@@ -136,7 +137,7 @@ export class CaseRun implements AsyncDisposable {
   async tryAcquire(client: LockClient): Promise<Hold | undefined> {
     const who = this.#nameOf(client);
     try {
-      const hold = await this.track(`a tryAcquire of ${who}`, this.kind.usual(client, this.path).tryAcquire());
+      const hold = await this.track(`a tryAcquire of ${who}`, this.kind.open(client, this.path).tryAcquire());
       if (hold) this.owners.granted(who, hold);
       return hold;
     } catch (error) {
@@ -152,18 +153,17 @@ export class CaseRun implements AsyncDisposable {
     await this.track('a release', hold.release());
   }
 
-  /** Closes the client under test: waiters are told so. */
+  /** Closes the client under test. Its waiters may then reject with ERR_LOCK_CLIENT_CLOSED. */
   async close(): Promise<void> {
     this.permitted.add('ERR_LOCK_CLIENT_CLOSED');
     await this.track('close', this.subject.close());
   }
 
   /**
-   * Waits until an acquire of the client under test watches one of these znodes, or any where none is named, and stands
-   * in the queue, or has
-   * settled. Of the frames only those count that come after the first `past`.
+   * Waits until an acquire of the client under test is in the queue and watches one of these znodes, or any znode if
+   * none is given, or until it has settled. Only frames after the first `past` count.
    */
-  async parked(
+  async untilWaiting(
     acquiring: Promise<unknown>,
     paths: readonly string[],
     { past = this.wire.frames.length, places = 1, folder = this.#folder } = {},
@@ -178,14 +178,14 @@ export class CaseRun implements AsyncDisposable {
   }
 
   /**
-   * Waits until the client under test has the watch on its own znode, or the hold is over. Then nothing is under way
+   * Waits until the client under test has the watch on its own znode, or the hold is over. Then no request is in flight
    * any more.
    */
   async watched(hold: Hold | undefined): Promise<void> {
     if (hold) await this.wait('the watch on its own znode', () => !hold.isValid || this.wire.isWatched([hold.path], 0));
   }
 
-  /** Waits for what tells nobody when it happens. */
+  /** Waits for a condition that raises no event. */
   wait(what: string, look: () => boolean | Promise<boolean>): Promise<void> {
     const lookOn = (): boolean | Promise<boolean> => {
       if (this.#isOver) throw new Error(`The case was over before: ${what}`);
@@ -194,7 +194,7 @@ export class CaseRun implements AsyncDisposable {
     return this.track(what, until(what, lookOn, ageMs));
   }
 
-  /** The znodes of one folder of the lock in queue order, and whose they are. */
+  /** The znodes of one folder of the lock in queue order, each with whether the client under test owns it. */
   async queue(folder = this.#folder): Promise<{ readonly path: string; readonly isSubjects: boolean }[]> {
     const root = `${this.path}${folder}`;
     const nodes = await this.fixture.observer.ephemerals(root);
@@ -206,7 +206,9 @@ export class CaseRun implements AsyncDisposable {
       }));
   }
 
-  /** The fault lasts until then. Where that rejects it did not happen. Resolves all the same. */
+  /**
+   * The fault lasts until `healing` settles. If `healing` rejects, the fault did not happen. The result never rejects.
+   */
   heals(healing: Promise<void>): Promise<void> {
     const healed = healing.catch(
       (error: unknown) => void this.misses.push(error instanceof Error ? error.message : String(error)),
@@ -216,8 +218,8 @@ export class CaseRun implements AsyncDisposable {
   }
 
   /**
-   * As `heals`; meanwhile nothing arrives anywhere and the script waits: else it may go on, and leave nothing to do it
-   * to.
+   * Like `heals`, but until then no frame arrives anywhere and the script waits. Otherwise the script might go on, and
+   * leave nothing for the fault to happen to.
    */
   freezes(healing: Promise<void>): Promise<void> {
     const healed = this.heals(healing);
@@ -229,9 +231,9 @@ export class CaseRun implements AsyncDisposable {
     await Promise.all(this.#healing);
   }
 
-  /** Ends the session of the client under test on the server; it hears of that when it comes back. */
+  /** Ends the session of the client under test on the server. The client learns of that when it reconnects. */
   async expire(): Promise<void> {
-    // Not its clock's doing: it cannot be told in advance.
+    // The client's clock does not cause this loss, so the client cannot know of it in advance.
     for (const folder of this.kind.folders) {
       for (const { path, isSubjects } of await this.queue(folder))
         if (isSubjects) this.owners.doneByOthers('session ended', path);
@@ -241,7 +243,7 @@ export class CaseRun implements AsyncDisposable {
     await this.wire.proxy.accept();
   }
 
-  /** Keeps a promise's name until it has settled. */
+  /** Keeps the name of a promise until it has settled. */
   async track<T>(what: string, promise: Promise<T>): Promise<T> {
     const key = {};
     this.#pending.set(key, what);
@@ -273,7 +275,7 @@ export class CaseRun implements AsyncDisposable {
   }
 }
 
-/** Who goes over to reading stands right behind its own writer, with the same number. */
+/** Returns the sort key of a name. A downgraded reader stands right behind its own writer, with the same number. */
 function placeOf(name: string): string {
   return `${name.slice(-10)}${name.includes('__READ__') ? 'r' : ''}`;
 }

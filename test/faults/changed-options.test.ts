@@ -19,17 +19,20 @@ import { rejection, until } from '../../harness/until.ts';
 
 type Options = Record<string, unknown>;
 
-/** What a caller may do to its object while the call waits: by a mistake, or because it uses it for the next call. */
+/**
+ * Changes that a caller may make to its object while the call waits: by mistake, or because it reuses the object for
+ * the next call.
+ */
 const changes: readonly [string, (options: Options) => void][] = [
   ['emptied', (options) => Object.keys(options).forEach((option) => Reflect.deleteProperty(options, option))],
   ...['timeoutMs', 'signal', 'leaseMs', 'renewEveryMs', 'data', 'weight'].flatMap(
     (option): [string, (options: Options) => void][] =>
       [undefined, null, NaN, 0, 1, 'other', AbortSignal.abort(), Buffer.from('other')].map((value, index) => [
-        `changed in its ${option} (${index})`,
+        `changed in their ${option} (${index})`,
         (options) => (options[option] = value),
       ]),
   ),
-  ['changed in the bytes of its data', ({ data }) => (data as Buffer).fill(0)],
+  ['changed in the bytes of their data', ({ data }) => (data as Buffer).fill(0)],
   [
     'given a getter that throws',
     (options) =>
@@ -84,7 +87,7 @@ describe('options that change after the call', () => {
 
   before(async () => {
     ({ connectString } = await sharedZooKeeper());
-    // Longer than the leases, so that those say what remains.
+    // The session timeout is longer than the leases, so the leases decide the remaining time.
     [client, other] = await Promise.all([LockClient.connect(connectString), LockClient.connect(connectString)]);
   });
 
@@ -92,9 +95,9 @@ describe('options that change after the call', () => {
 
   for (const [what, acquirer] of locks) {
     for (const [how, change] of changes) {
-      it(`of an acquire: the object for ${what} is ${how}, and its hold is what was asked for`, async () => {
+      it(`an acquire: the options for ${what} are ${how}, and the hold keeps what was requested`, async () => {
         const path = testPath('changed');
-        // Of the same make: other locks' znodes would be refused.
+        // Another object of the same kind, because znodes of other kinds would be refused.
         const first = (await acquirer(other, path)({})) as Held;
         const signal = new AbortController();
         const options: Options = {
@@ -110,7 +113,7 @@ describe('options that change after the call', () => {
         const hold = (await waiting) as Held;
         expect(hold.isValid).to.equal(true);
         expect(hold.remainingMs).to.be.within(1, 15_000);
-        expect(() => hold.renew(10_000), 'the pace of its renewal').to.throw(RangeError, 'less than `leaseMs`');
+        expect(() => hold.renew(10_000), 'the interval of its renewal').to.throw(RangeError, 'less than `leaseMs`');
         const [holder] = await participantsOf(what, other, path);
         expect(holder?.data.toString() === 'mine').to.equal(how.includes('data'));
         await hold.release();
@@ -119,7 +122,7 @@ describe('options that change after the call', () => {
   }
 
   for (const [how, change] of changes.filter(([each]) => /timeoutMs|emptied|getter/.test(each))) {
-    it(`of an acquire: the object is ${how}, and its deadline is what it was`, async () => {
+    it(`an acquire: the options are ${how}, and the deadline stays`, async () => {
       const path = testPath('changed');
       await using hold = await new InterProcessMutex(other, path).acquire();
       const options: Options = { timeoutMs: 50 };
@@ -133,7 +136,7 @@ describe('options that change after the call', () => {
     });
   }
 
-  it('of an acquire: its own signal ends the wait, and not one that takes its place', async () => {
+  it('an acquire: its first signal ends the wait, and a signal that replaces it does not', async () => {
     const path = testPath('changed');
     await using hold = await new InterProcessMutex(other, path).acquire();
     const [own, another] = [new AbortController(), new AbortController()];
@@ -147,7 +150,7 @@ describe('options that change after the call', () => {
     expect(hold.isValid).to.equal(true);
   });
 
-  it('of an acquire: its lease is renewed as it was asked to be', async () => {
+  it('an acquire: its lease is renewed at the first interval', async () => {
     const mutex = new InterProcessMutex(client, testPath('changed'));
     const options: Options = { leaseMs: 3_000, renewEveryMs: 20 };
     const acquiring = mutex.acquire(options);
@@ -158,14 +161,14 @@ describe('options that change after the call', () => {
     expect(hold.isValid).to.equal(true);
   });
 
-  it('of withLock: the lease is what it was', async () => {
+  it('withLock: the lease keeps its length', async () => {
     const options: AcquireOptions & { leaseMs: number } = { leaseMs: 5_000 };
     const done = new InterProcessMutex(client, testPath('changed')).withLock((hold) => hold.remainingMs, options);
     options.leaseMs = NaN;
     expect(await done).to.be.within(1, 5_000);
   });
 
-  it('of a sticky mutex: it is given up when it has been idle for as long as it was told', async () => {
+  it('a sticky mutex: it is given up after the first idleMs', async () => {
     const path = testPath('changed');
     const sticky = { idleMs: 0 };
     const options: Options = { sticky };
@@ -176,7 +179,7 @@ describe('options that change after the call', () => {
     await until('it is given up', async () => (await new InterProcessMutex(other, path).participants()).length === 0);
   });
 
-  it('of a mutex: foreign znodes and its driver stay what they were', async () => {
+  it('a mutex: its driver and its foreignNodes stay', async () => {
     const path = testPath('changed');
     const options: Options = { foreignNodes: 'reject', weights: {} };
     const mutex = new InterProcessMutex(client, path, options);
@@ -184,7 +187,7 @@ describe('options that change after the call', () => {
     expect(await mutex.withLock((hold) => hold.isValid, { weight: 2 })).to.equal(true);
   });
 
-  it('of a read/write lock: both sides write what it was given', async () => {
+  it('a read/write lock: both sides write the first data', async () => {
     const data = Buffer.from('mine');
     const options: Options = { data };
     const { readLock } = new InterProcessReadWriteLock(client, testPath('changed'), options);
@@ -193,7 +196,7 @@ describe('options that change after the call', () => {
     await readLock.withLock(async () => expect((await readLock.participants())[0]?.data.toString()).to.equal('mine'));
   });
 
-  it('of a semaphore: it has as many leases as before', async () => {
+  it('a semaphore: it keeps its number of leases', async () => {
     const options: Options = { maxLeases: 1 };
     const semaphore = new InterProcessSemaphore(client, testPath('changed'), options as { maxLeases: number });
     Object.assign(options, { maxLeases: 5 });
@@ -202,7 +205,7 @@ describe('options that change after the call', () => {
     await lease.release();
   });
 
-  it('of a multi-lock: it has the same locks', async () => {
+  it('a multi-lock: it keeps its locks', async () => {
     const locksOfIt = [new InterProcessMutex(client, testPath('changed'))];
     const both = new InterProcessMultiLock(locksOfIt);
     locksOfIt.push(new InterProcessMutex(client, testPath('changed')));
@@ -210,7 +213,7 @@ describe('options that change after the call', () => {
     expect(hold.holds).to.have.lengthOf(1);
   });
 
-  it('of a forced release: the participant has the time that was given it', async () => {
+  it('forceRelease: the participant keeps its time', async () => {
     const hold = await new InterProcessMutex(other, testPath('changed')).acquire();
     const options: Options = { timeoutMs: 60_000 };
     const forced = forceRelease(client, hold.path, options);
@@ -220,7 +223,7 @@ describe('options that change after the call', () => {
     expect(await forced).to.equal('released');
   });
 
-  it('of a client: its access rights, its policy and its time are what they were', async () => {
+  it('a client: its ACL, its retry policy and its timeouts stay', async () => {
     const acl: AclEntry[] = [{ permissions: 31, scheme: 'world', id: 'anyone' }];
     const auth = [{ scheme: 'digest', credentials: 'user:secret' }];
     const options: Options = {
@@ -252,7 +255,7 @@ describe('options that change after the call', () => {
     );
   });
 
-  it('of close: the servers have the time that was given them', async () => {
+  it('close: the servers keep their time', async () => {
     const mine = await LockClient.connect(connectString);
     const path = testPath('changed');
     await new InterProcessMutex(mine, path).acquire();

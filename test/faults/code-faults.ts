@@ -3,12 +3,12 @@ import type { Frame } from '../../harness/zk-proxy.ts';
 import type { Fault, FrameFact } from './fault.ts';
 import type { FrameKey } from './frame-key.ts';
 
-/** Known ones, and one that no server of today knows. */
+/** Known codes, and one that no present server knows. */
 const numbers = [-4, -5, -7, -101, -102, -110, -112, -118, -122, -127, -999];
 const noNode = -101;
 const creations: readonly FrameKey['op'][] = ['create2', 'downgrade'];
 
-/** A server that answers with an error: after it did what it was asked, and without. */
+/** The server answers with an error: after it did what the request asked, or without doing it. */
 export const codeFaults: readonly Fault[] = numbers.flatMap((number) => {
   const { code, isDefinite, isRetryable } = new ZooKeeperError(number, '', '');
   const refuses = isRetryable ? {} : { refuses: true as const };
@@ -42,18 +42,18 @@ export const codeFaults: readonly Fault[] = numbers.flatMap((number) => {
   ] satisfies Fault[];
 });
 
-const thereIsOne = 'no server denies a znode that is there';
+const thereIsOne = 'no server answers NO_NODE for a znode that exists';
 
 function notForReplies(from: 'client' | 'server', { key }: FrameFact): string | undefined {
   if (key.op === 'connect' || key.op === 'watch') return `a ${key.op} frame carries no error`;
-  return key.from === from ? undefined : `it is about the ${from === 'client' ? 'request' : 'reply'}`;
+  return key.from === from ? undefined : `the fault happens to the ${from === 'client' ? 'request' : 'reply'}`;
 }
 
 function lieAbout(number: number, op: FrameKey['op']): string | undefined {
   return number === noNode && (op === 'getData' || op === 'exists' || op === 'getChildren2') ? thereIsOne : undefined;
 }
 
-/** Takes the place of a request that the server refuses: it is answered in its turn, and does nothing. */
+/** Replaces a request that the server refuses. It is answered in order, and does nothing. */
 function existsRoot(xid: number): Buffer {
   const bytes = Buffer.alloc(4 + 14);
   bytes.writeInt32BE(14, 0);

@@ -3,14 +3,14 @@ import type { Hold, LockClient } from '../../src/index.ts';
 
 const inCase = new AsyncLocalStorage<string>();
 
-/** Runs a case as an application's request does: all that it starts carries its store. */
+/** Runs a case as an application runs a request: all async work that it starts carries its store. */
 export function asRequest<T>(name: string, run: () => T): T {
   return inCase.run(name, run);
 }
 
 /**
- * Listens to all that a client and its holds tell, and warns where a listener is called in somebody's async context:
- * there it could own somebody's lock.
+ * Listens to all events of a client and its holds, and warns when a listener is called in the async context of a case:
+ * there it could own that case's lock.
  */
 export class Eavesdropper {
   readonly #warn: (warning: string) => void;
@@ -25,7 +25,7 @@ export class Eavesdropper {
       .on('background', ({ type }) => this.#heard(`the event ${type}`));
   }
 
-  /** Looks at the hold as well: in the middle of a session's end it is lost, or it is valid. */
+  /** Looks at the hold too: during the end of a session it must be either valid or lost. */
   follow(hold: Hold): void {
     hold.signal.addEventListener('abort', () => {
       this.#heard(`the end of ${hold.path}`);
@@ -35,6 +35,6 @@ export class Eavesdropper {
 
   #heard(what: string): void {
     const of = inCase.getStore();
-    if (of !== undefined) this.#warn(`a listener hears of ${what} in the context of ${of}`);
+    if (of !== undefined) this.#warn(`a listener is called for ${what} in the context of ${of}`);
   }
 }

@@ -16,7 +16,7 @@ const dryRuns = 5;
 
 const faults: readonly Fault[] = [...linkFaults, ...serverFaults, ...codeFaults];
 
-/** What can happen to this kind of lock. */
+/** The faults that can happen to this kind of lock. */
 export function faultsOf({ kind = mutex }: Scenario): readonly Fault[] {
   return kind.folders.length > 1 ? [...faults, ...turnFaults] : faults;
 }
@@ -27,7 +27,7 @@ export interface Unreachable {
   readonly why: string;
 }
 
-/** Every fault at every frame: those that can happen, and those that cannot. */
+/** Every fault at every frame: the cases that can happen, and those that cannot. */
 export function enumerate(
   scenario: Scenario,
   facts: readonly FrameFact[],
@@ -45,8 +45,8 @@ export function enumerate(
 }
 
 /**
- * What a scenario's frames are, once two plays without a fault agree: on a machine that stands still for a moment a
- * client may reconnect.
+ * The frames of a scenario, once two runs without a fault agree. On a machine that stalls for a moment a client may
+ * reconnect.
  */
 export async function factsOf(fixture: Fixture, scenario: Scenario): Promise<FrameFact[]> {
   let last = await dryRun(fixture, scenario);
@@ -55,15 +55,15 @@ export async function factsOf(fixture: Fixture, scenario: Scenario): Promise<Fra
     if (isDeepStrictEqual(namesOf(last), namesOf(next))) return next;
     last = next;
   }
-  throw new Error(`"${scenario.name}" went another way each time: ${namesOf(last).join(', ')}`);
+  throw new Error(`"${scenario.name}" had other frames in each run: ${namesOf(last).join(', ')}`);
 }
 
-/** In no order: how the two ways of a connection interleave is a matter of microseconds. */
+/** The names, sorted, because the order of the two directions of a connection depends on microseconds. */
 function namesOf(facts: readonly FrameFact[]): string[] {
   return facts.map(({ key }) => keyName(key)).sort();
 }
 
-/** Plays a scenario without a fault, and looks at every frame of it what there is on the server. */
+/** Runs a scenario without a fault, and records at every frame which znodes exist on the server. */
 async function dryRun(fixture: Fixture, scenario: Scenario): Promise<FrameFact[]> {
   await using run = await CaseRun.open(fixture, scenario);
   const play = await within(5 * sessionTimeoutMs, run, scenario.begin(run));
@@ -76,7 +76,7 @@ async function dryRun(fixture: Fixture, scenario: Scenario): Promise<FrameFact[]
     if (!key) return undefined;
     const index = facts.length;
     facts.push({ key, hasSession: run.hasSubject, places: [] });
-    // Held here by our looks, and elsewhere executed by now.
+    // These requests are held here while we look; in other runs the server has executed them by now.
     const arrived = run.wire.frames.slice(past);
     const leaving = [...begun, ...arrived.filter(isLeaving)].filter(
       (one) => one !== frame && !isAnswered(one, arrived),

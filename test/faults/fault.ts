@@ -2,34 +2,34 @@ import type { Frame, FrameAction } from '../../harness/zk-proxy.ts';
 import type { FrameKey } from './frame-key.ts';
 import type { CaseRun } from './case-run.ts';
 
-/** A frame of a scenario's dry run, and what there was on the server when it passed. */
+/** A frame of a scenario's run without a fault, and the state of the server when it passed. */
 export interface FrameFact {
   readonly key: FrameKey;
-  /** The client under test is known, with a session to end. */
+  /** True once the client under test is known, so that its session can be ended. */
   readonly hasSession: boolean;
-  /** In each folder of the lock. */
+  /** The places in each folder of the lock. */
   readonly places: readonly PlaceFact[];
 }
 
 export interface PlaceFact {
-  /** It has a znode in the queue. */
+  /** The client under test has a znode in the queue. */
   readonly hasOwnNode: boolean;
-  /** Somebody, maybe itself, has one right before its last one. */
+  /** A client, maybe the same one, has a znode right before its last znode. */
   readonly hasPredecessor: boolean;
 }
 
-/** What can happen to one frame, or around it. */
+/** A fault that can happen to one frame, or around it. */
 export interface Fault {
   readonly name: string;
-  /** How long the world is broken, once it struck; what is mended at once takes 0. */
+  /** How long the fault lasts; 0 for a fault that is over at once. */
   readonly lastsMs: number;
-  /** A server that refuses for good: the acquire may be refused then. */
+  /** The server refuses permanently, so the acquire may be refused. */
   readonly refuses?: true;
-  /** Why it cannot happen to this frame. */
+  /** The reason why the fault cannot happen to this frame. */
   excludes(fact: FrameFact): string | undefined;
   /**
-   * Happens: once a case, when the frame's turn has come. Things that take longer than the frame are handed to
-   * `run.heals`.
+   * Makes the fault happen, once for each case, when the frame comes. Work that takes longer than the frame is passed
+   * to `run.heals`.
    */
   strike(frame: Frame, run: CaseRun): FrameAction;
 }

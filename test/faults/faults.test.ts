@@ -9,8 +9,8 @@ import { scenarios } from './scenarios.ts';
 import { openFixture, type Fixture } from './fixture.ts';
 
 /**
- * Cases that wait for a fault to pass cost nothing; the others cost processor time, and must not keep each other from
- * being in time.
+ * A case that waits for a fault to end costs nothing. The other cases cost processor time, and too many at once would
+ * make each other late.
  */
 const waitingAtOnce = 40;
 const busyAtOnce = 12;
@@ -18,7 +18,7 @@ const limitMs = 900_000;
 const mostMissed = 10;
 
 interface Plan {
-  /** How many can happen to this kind of lock. */
+  /** How many faults can happen to this kind of lock. */
   readonly faults: number;
   readonly facts: readonly FrameFact[];
   readonly cases: readonly Case[];
@@ -60,7 +60,7 @@ describe('every fault at every frame', function () {
 
   for (const scenario of scenarios) {
     describe(scenario.name, () => {
-      it('sends and gets what it did when its faults were counted', () => {
+      it('has at least as many frames as when its faults were counted', () => {
         expect(plans.get(scenario.name)?.facts.length, problems.join('\n')).to.be.at.least(scenario.frames);
       });
 
@@ -78,14 +78,15 @@ describe('every fault at every frame', function () {
     });
   }
 
-  describe('the sum of it', () => {
-    it('has left no case out, none without its fault, and raised no alarm', async () => {
+  describe('all cases together', () => {
+    it('leave out no case, miss no fault, and raise no alarm', async () => {
       const all = [...plans.values()];
       const missed = await Promise.all(
         [...outcomes].map(async ([each, outcome]) => ({ name: caseName(each), why: (await outcome).missed })),
       );
       const without = missed.filter(({ why }) => why !== undefined).map(({ name, why = '' }) => `${name}: ${why}`);
-      // Where the two ways of a connection meet, it is a matter of moments whether a znode is there already, or still.
+      // Where frames of both directions of a connection meet, it depends on moments whether a znode already, or still,
+      // exists.
       expect(without.length, without.join('\n')).to.be.at.most(mostMissed);
       const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
       const frames = sum(all.map(({ facts }) => facts.length));

@@ -2,22 +2,22 @@ import { LockClient, retryForever } from '../../src/index.ts';
 import { connectObserver, type Observer } from '../../harness/observer.ts';
 import { startServer, type ZooKeeperServer } from '../../harness/zookeeper-server.ts';
 
-/** Of the client that the faults happen to. */
+/** The session timeout of the client under test. */
 export const sessionTimeoutMs = 2_000;
 export const tickTimeMs = 100;
 
-/** What all cases share: the server, and its other clients besides the client under test. */
+/** The server that all cases share, and its other clients besides the client under test. */
 export interface Fixture extends AsyncDisposable {
   readonly server: ZooKeeperServer;
   readonly observer: Observer;
-  /** Holds, waits and takes over, on a good connection. */
+  /** A client that holds, waits and takes over, on a good connection. */
   readonly bystander: LockClient;
-  /** Comes afterwards, and must get the lock. */
+  /** A client that comes after the case and must get the lock. */
   readonly fresh: LockClient;
 }
 
 export async function openFixture(): Promise<Fixture> {
-  // Nobody pulls the plug here: thousands of cases need not wait for the disk.
+  // No test cuts the power, so thousands of cases need not wait for the disk.
   const server = await startServer({ tickTimeMs, javaOptions: ['-Dzookeeper.forceSync=no'] });
   const [observer, bystander, fresh] = await Promise.all([
     connectObserver(server.connectString),

@@ -2,21 +2,21 @@ import type { Frame, Op } from '../../harness/zk-proxy.ts';
 import type { Scenario } from './scenario.ts';
 
 /**
- * One frame of a scenario, told by its place among its like: runs differ in time, not in the order in which one side
- * sends one op.
+ * One frame of a scenario, identified by its place among frames of the same kind. Runs differ in time, but not in the
+ * order in which one side sends one operation.
  */
 export interface FrameKey {
   readonly from: Frame['from'];
   /**
-   * A multi that deletes is a hand-over, one that creates a downgrade, one that writes a claim; the others are
-   * heartbeats, or look at nothing but the connection.
+   * A multi that deletes is a hand-over, one that creates a downgrade, one that writes a claim. The others are
+   * heartbeats, or only check the connection.
    */
   readonly op: Op | Change;
-  /** From 1, over all connections of the client. */
+  /** Counted from 1, over all connections of the client. */
   readonly nth: number;
 }
 
-/** What a transaction of ours does besides looking. */
+/** The change that one of our transactions makes besides its check. */
 type Change = 'handOver' | 'downgrade' | 'claim';
 
 /** Numbers the frames of one run. */
@@ -27,15 +27,15 @@ export class FrameCounter {
   readonly #changes: { readonly op: Change; readonly connection: number; readonly xid: number }[] = [];
 
   /**
-   * Of the session's own heartbeats as many are counted as the scenario says: they come by the clock, so most have none
-   * in a fixed place.
+   * Counts as many of the session's heartbeats as the scenario says. The clock sends heartbeats, so most scenarios have
+   * none at a fixed place.
    */
   constructor({ heartbeats = 0, isByClock = () => false }: Scenario) {
     this.#heartbeats = heartbeats;
     this.#isByClock = isByClock;
   }
 
-  /** Undefined for a frame that does not count. */
+  /** Returns the key of a frame; undefined for a frame that does not count. */
   key(frame: Frame): FrameKey | undefined {
     if (this.#isByClock(frame)) return undefined;
     const { from, path } = frame;
@@ -77,7 +77,7 @@ export function deletedBy(frame: Frame): string | undefined {
   return type === deletion ? frame.body.toString('utf8', at + 4, stringEnd(frame.body, at)) : undefined;
 }
 
-/** Whether a request creates a znode beside another one. */
+/** True for a request that creates the reader's znode of a downgrade. */
 export function isDowngrade(frame: Frame): boolean {
   return frame.from === 'client' && frame.op === 'multi' && secondPart(frame).type === creation;
 }
@@ -88,7 +88,7 @@ const creation = 1;
 const deletion = 2;
 const writing = 5;
 
-/** Behind the check that each of our multis begins with: what the next part does, and where its path is. */
+/** Reads the part after the check with which each of our multis begins: its type, and the position of its path. */
 function secondPart({ body }: Frame): { readonly type: number; readonly at: number } {
   const afterCheck = stringEnd(body, firstPartAt + partHeaderBytes) + 4;
   return { type: body.readInt32BE(afterCheck), at: afterCheck + partHeaderBytes };

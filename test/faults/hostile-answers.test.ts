@@ -8,11 +8,11 @@ import { startServer } from '../../harness/zookeeper-server.ts';
 
 const cases = Number(process.env['HOSTILE_CASES'] ?? 10_000);
 const seed = Number(process.env['HOSTILE_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
-/** A password of 2^31 - 1 bytes, or a frame of 64 MB, would show. */
+/** The limit shows a password of 2^31 - 1 bytes, or a frame of 64 MB. */
 const mostMemory = 32 * 1024 * 1024;
 
-describe(`a ConnectResponse with something wrong in it, ${cases} times (HOSTILE_SEED=${seed})`, () => {
-  it('makes the process neither fail nor grow, whatever is wrong with the answer, and a healthy server is connected to afterwards', async function () {
+describe(`a ConnectResponse with errors in it, ${cases} times (HOSTILE_SEED=${seed})`, () => {
+  it('neither ends nor enlarges the process, and the client connects to a healthy server afterwards', async function () {
     this.timeout(300_000);
     await using server = await startServer();
     const random = new Random(seed, 0);
@@ -29,7 +29,7 @@ describe(`a ConnectResponse with something wrong in it, ${cases} times (HOSTILE_
     const told = { connected: 0, expired: 0, refused: 0 };
     try {
       while (fake.asked < cases) {
-        // A round over the hosts begins with a pause, so each round is long.
+        // Each round over the hosts begins with a pause, so each round has many hosts.
         const probe = new ConnectionProbe(Array.from({ length: 1_000 }, () => fake.port));
         const isOver = new Promise<void>((resolve) => {
           let left = 1_000;
@@ -89,7 +89,7 @@ const odd: readonly [number, ...number[]] = [
   -2,
 ];
 
-/** A ConnectResponse with one to three things wrong. */
+/** Returns a ConnectResponse with one to three errors in it. */
 function mutated(random: Random): Buffer {
   let bytes = connectResponse({ timeoutMs: random.pick([4_000, 4_000, 1, -1]) });
   for (let left = 1 + random.whole(3); left > 0; left -= 1) {

@@ -7,25 +7,25 @@ import {
   type LockClient,
 } from '../../src/index.ts';
 
-/** What is acquired one at a time. */
+/** A lock that is acquired once at a time. */
 export interface Lock {
   acquire(options?: AcquireOptions): Promise<Hold>;
   tryAcquire(): Promise<Hold | undefined>;
 }
 
-/** A kind of lock that the faults happen to. */
+/** A kind of lock to which the faults happen. */
 export interface Kind {
   /**
-   * Where its znodes stand, behind the lock's own path: first those that are held, then those of the turn to create
-   * one, if there are such.
+   * The folders of its znodes below the lock's own path: first the folder of the znodes that are held, then that of the
+   * turn to create one, if there is such a folder.
    */
   readonly folders: readonly string[];
-  /** How many of those who exclude each other may be in at once. */
+  /** How many owners that exclude each other may hold at once. */
   readonly most: number;
   excludes(one: Hold, other: Hold): boolean;
-  /** What an acquire is of where nothing else is said. */
-  usual(client: LockClient, path: string): Lock;
-  /** Everything there is: whoever gets it was alone. */
+  /** Opens the lock that an acquire uses by default. */
+  open(client: LockClient, path: string): Lock;
+  /** Acquires the whole lock, so the caller is the only owner. */
   acquireAll(client: LockClient, path: string, options: AcquireOptions): Promise<readonly Hold[]>;
 }
 
@@ -33,7 +33,7 @@ export const mutex: Kind = {
   folders: [''],
   most: 1,
   excludes: () => true,
-  usual: (client, path) => new InterProcessMutex(client, path),
+  open: (client, path) => new InterProcessMutex(client, path),
   acquireAll: async (client, path, options) => [await new InterProcessMutex(client, path).acquire(options)],
 };
 
@@ -41,7 +41,7 @@ export const readWrite: Kind = {
   folders: [''],
   most: 1,
   excludes: (one, other) => (isWriters(one) || isWriters(other)) && !isDowngrade(one, other),
-  usual: (client, path) => new InterProcessReadWriteLock(client, path).writeLock,
+  open: (client, path) => new InterProcessReadWriteLock(client, path).writeLock,
   acquireAll: async (client, path, options) => [
     await new InterProcessReadWriteLock(client, path).writeLock.acquire(options),
   ],
@@ -49,7 +49,7 @@ export const readWrite: Kind = {
 
 export const weighted: Kind = {
   ...mutex,
-  usual: (client, path) => new InterProcessMutex(client, path, { weights: {} }),
+  open: (client, path) => new InterProcessMutex(client, path, { weights: {} }),
   acquireAll: async (client, path, options) => [
     await new InterProcessMutex(client, path, { weights: {} }).acquire(options),
   ],
@@ -59,13 +59,13 @@ export function semaphore(maxLeases: number): Kind {
   return semaphoreOf(maxLeases, (client, path) => new InterProcessSemaphore(client, path, { maxLeases }));
 }
 
-/** Two leases in the end. */
+/** Two leases at the end. */
 export const sharedSemaphore: Kind = semaphoreOf(
   2,
   (client, path) => new InterProcessSemaphore(client, path, { sharedCount: countPath(path) }),
 );
 
-/** Where a shared semaphore's count is. */
+/** The path of a shared semaphore's count. */
 export function countPath(path: string): string {
   return `${path}-count`;
 }
@@ -75,7 +75,7 @@ function semaphoreOf(most: number, open: (client: LockClient, path: string) => I
     folders: ['/leases', '/locks'],
     most,
     excludes: () => true,
-    usual: open,
+    open,
     acquireAll: (client, path, options) => open(client, path).acquireMany(most, options),
   };
 }
@@ -84,7 +84,7 @@ function isWriters({ path }: Hold): boolean {
   return path.includes('__WRIT__');
 }
 
-/** One owner's: no other two share a token. */
+/** True for two holds of one owner, because no other two holds share a token. */
 function isDowngrade(one: Hold, other: Hold): boolean {
   return isWriters(one) !== isWriters(other) && one.fencingToken === other.fencingToken;
 }

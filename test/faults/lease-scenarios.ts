@@ -1,14 +1,14 @@
 import type { Scenario } from './scenario.ts';
 import { queued, ready } from './steps.ts';
 
-/** Until somebody waits: a lease that passes before goes another way. */
+/** The lease lasts until a bystander waits, because an earlier end would send other frames. */
 const longMs = 60_000;
 const leaseMs = 100;
 
-/** A job that never lets go: what it holds passes on by itself. */
+/** Jobs that never release: their locks pass to the next waiter at the end of the lease. */
 export const leaseScenarios: readonly Scenario[] = [
   {
-    name: 'a lease that passes while its job hangs, and somebody waits',
+    name: 'a lease that ends while its job hangs and a bystander waits',
     frames: 7,
     begin: async (run) => {
       await ready(run);
@@ -23,7 +23,7 @@ export const leaseScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a lease that passes while the next one waits in its process',
+    name: 'a lease that ends while the next waiter is of the same client',
     frames: 10,
     begin: async (run) => {
       await ready(run);

@@ -3,12 +3,12 @@ import type { Fault, FrameFact } from './fault.ts';
 import type { CaseRun } from './case-run.ts';
 import { sessionTimeoutMs } from './fixture.ts';
 
-/** Longer than the server may be silent, shorter than the session lives. */
+/** Longer than a server may be silent, shorter than the session lasts. */
 const shortMs = sessionTimeoutMs * 0.35;
-/** Until the client gives up on the session, and the server has ended it. */
+/** Until the client gives the session up, and the server has ended it. */
 const longMs = sessionTimeoutMs * 1.25;
 
-/** What a network does. */
+/** The faults of a network. */
 export const linkFaults: readonly Fault[] = [
   { name: 'cut before it', lastsMs: 0, excludes: always, strike: () => 'cut' },
   { name: 'cut inside it', lastsMs: 0, excludes: always, strike: () => 'cut-inside' },
@@ -16,8 +16,8 @@ export const linkFaults: readonly Fault[] = [
   {
     name: 'dropped',
     lastsMs: 0,
-    // TCP loses no frame and goes on. A request or a reply that is lost shows by the next reply, or by silence; nothing
-    // would show a lost event.
+    // TCP never loses a frame and goes on. A lost request or reply shows by the next reply, or by silence; a lost event
+    // would not show at all.
     excludes: ({ key }) => (key.op === 'watch' ? 'no connection loses an event and goes on' : undefined),
     strike: () => 'drop',
   },

@@ -15,14 +15,14 @@ const kinds: Readonly<Record<string, Kind>> = {
   'mutex with weights': weighted,
 };
 
-/** What the servers come back with, after the locks were acquired and waited for. */
+/** The data with which the servers come back, after the locks were acquired and waiters queued up. */
 const returns = [
   'nothing',
   'a backup from before the locks were there',
   'a backup in which the locks are held',
 ] as const;
 
-describe('a waiter without a timeout acquires, and everything is left empty, when the servers come back with', function () {
+describe('a waiter without a timeout acquires, and no znode is left, when the servers come back with', function () {
   this.timeout(120_000);
   const opened: LockClient[] = [];
 
@@ -68,7 +68,7 @@ describe('a waiter without a timeout acquires, and everything is left empty, whe
       if (what === returns[2]) restore = await backUp();
       const seen = Math.max(...clients.map(({ session }) => Number(session.lastZxid)));
       await write(outside, 100);
-      await until('all have seen what the backup has not', () =>
+      await until('all have seen transactions that the backup lacks', () =>
         clients.every(({ session }) => session.lastZxid > seen + 50),
       );
       await outside[Symbol.asyncDispose]();
@@ -84,7 +84,7 @@ describe('a waiter without a timeout acquires, and everything is left empty, whe
       await Promise.all(held.map((hold) => hold.release()));
       const next: Hold[] = (await Promise.all(waiting)).flat();
       expect(next.every((hold) => hold.isValid)).to.equal(true);
-      // Who waits for leases holds the turn to create them.
+      // A waiter for leases holds the turn to create them.
       expect(waits.map(({ ends }) => ends)).to.deep.equal(
         waits.map(({ kind }) => [kind.folders.length > 1 ? 'lost' : 'replaced']),
       );

@@ -4,26 +4,26 @@ import { longestStallMs } from './alarms.ts';
 import type { Kind } from './kinds.ts';
 
 /**
- * How long the news of what a third party did may take: one event, or one connection that ends and the next one that
- * says why.
+ * How long a holder may take to learn of a third party's act: one event, or one closed connection and the next
+ * connection that reports the reason.
  */
-const newsMs = { 'znode deleted': 150, 'session ended': 600 };
+const noticeMs = { 'znode deleted': 150, 'session ended': 600 };
 
 /**
- * What the clocks of a session leave between its deadline and the server's end of it, less what a timer may be late.
+ * The time that a session's clocks leave between the client's deadline and the server's expiry, minus what a timer may
+ * be late.
  */
 const toleratedStallMs = 50;
 
 /**
- * Everyone who holds one lock, by one clock: no more are ever valid at once than may be in together, and who loses it
- * is told before the next one has
- * it.
+ * All holders of one lock, judged by one clock. There are never more valid holds than the lock allows, and a holder
+ * that loses the lock is told before the next holder is granted.
  */
 export class Owners {
-  /** How many of those who exclude each other may be in now. */
+  /** How many owners that exclude each other may hold now. */
   most: number;
   readonly #open = new Map<Hold, string>();
-  readonly #doneByOthers = new Map<string, keyof typeof newsMs>();
+  readonly #doneByOthers = new Map<string, keyof typeof noticeMs>();
   readonly #excludes: Kind['excludes'];
   readonly #warn: (warning: string) => void;
   readonly #follow: (hold: Hold) => void;
@@ -35,19 +35,18 @@ export class Owners {
     this.#follow = follow;
   }
 
-  /** To be called in the very turn in which an acquire resolves. */
+  /** Must be called in the same event-loop turn in which an acquire resolves. */
   granted(who: string, hold: Hold): void {
     const { signal } = hold; // made now, so that it aborts in time
     if (signal.aborted) this.#warn(`${who} was granted ${hold.path}, which was lost already: ${String(signal.reason)}`);
-    // Asked in this order: looking at isValid may be what notices a loss.
-    // A server that was told to end its session may have answered before: as to one who holds it already, the news
-    // comes later.
+    // The order matters: reading isValid may be what notices a loss. A server that was told to end a session may have
+    // answered before; then the new holder, like a present one, learns of the end later.
     const isEnded = this.#doneByOthers.get(hold.path) === 'session ended';
     const untold = [...this.#open].filter(([other]) => !other.signal.aborted && this.#excludes(hold, other));
     const isTooMany = hold.isValid && untold.length >= this.most;
     if (!signal.aborted) this.#open.set(hold, who);
     this.#follow(hold);
-    if (isTooMany && isEnded) void this.#toldOf('session ended', hold, `${who} was granted ${hold.path} too late`);
+    if (isTooMany && isEnded) void this.#expectTold('session ended', hold, `${who} was granted ${hold.path} too late`);
     else if (isTooMany) this.#judge(`${who} was granted ${hold.path}`, untold);
   }
 
@@ -55,14 +54,14 @@ export class Owners {
     this.#open.delete(hold);
   }
 
-  /** The one way to lose a lock that nobody can be told of in advance. */
-  doneByOthers(deed: keyof typeof newsMs, path: string): void {
+  /** Notes a loss that a third party caused: the only kind of loss that a holder cannot be told before it happens. */
+  doneByOthers(deed: keyof typeof noticeMs, path: string): void {
     this.#doneByOthers.set(path, deed);
   }
 
   /**
-   * Those who lost it by others' hands make room, and are told in time; if they do not make enough, the rest is too
-   * many.
+   * Holders that lost the lock through a third party make room, and must be told in time. If they do not make enough
+   * room, the other holders are too many.
    */
   #judge(story: string, untold: readonly (readonly [Hold, string])[]): void {
     const byClock: string[] = [];
@@ -70,7 +69,7 @@ export class Owners {
     for (const [hold, name] of untold) {
       const told = `${story} while ${name} held ${hold.path}`;
       const deed = this.#doneByOthers.get(hold.path);
-      if (deed) void this.#toldOf(deed, hold, told);
+      if (deed) void this.#expectTold(deed, hold, told);
       else byClock.push(`${name} held ${hold.path}`);
       if (!deed && !hold.isValid) areAllValid = false;
     }
@@ -80,9 +79,9 @@ export class Owners {
     else if (longestStallMs() < toleratedStallMs) this.#warn(`${rest}: lost, and not told before`);
   }
 
-  async #toldOf(deed: keyof typeof newsMs, hold: Hold, story: string): Promise<void> {
+  async #expectTold(deed: keyof typeof noticeMs, hold: Hold, story: string): Promise<void> {
     try {
-      await until('told', () => hold.signal.aborted || !this.#open.has(hold), newsMs[deed] + longestStallMs());
+      await until('told', () => hold.signal.aborted || !this.#open.has(hold), noticeMs[deed] + longestStallMs());
     } catch {
       this.#warn(`${story} (${deed} by others), and was not told in time`);
     }

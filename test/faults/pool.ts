@@ -1,4 +1,4 @@
-/** Runs so many jobs at once, in their order. */
+/** Runs a limited number of jobs at once, in their order. */
 export class Pool {
   readonly #waiting: (() => Promise<void>)[] = [];
   readonly #most: number;

@@ -7,7 +7,7 @@ import { acquireAndRelease, queued, ready } from './steps.ts';
 
 const plays: readonly Scenario[] = [
   {
-    name: 'a reader beside another one',
+    name: 'a reader while another reader holds',
     frames: 9,
     begin: async (run) => {
       await ready(run);
@@ -26,7 +26,7 @@ const plays: readonly Scenario[] = [
       const writer = await run.held(run.bystander);
       return async () => {
         const acquiring = run.acquire(run.subject, {}, readLock(run, run.subject));
-        await run.parked(acquiring, [writer.path]);
+        await run.untilWaiting(acquiring, [writer.path]);
         await run.release(writer);
         await run.release(await acquiring);
       };
@@ -41,16 +41,16 @@ const plays: readonly Scenario[] = [
       const [first, second] = [await run.held(run.bystander, lock), await run.held(run.bystander, lock)];
       return async () => {
         const acquiring = run.acquire(run.subject);
-        await run.parked(acquiring, [second.path, first.path]);
+        await run.untilWaiting(acquiring, [second.path, first.path]);
         await run.release(second);
-        await run.parked(acquiring, [first.path], { past: 0 });
+        await run.untilWaiting(acquiring, [first.path], { past: 0 });
         await run.release(first);
         await run.release(await acquiring);
       };
     },
   },
   {
-    name: 'a reader before a writer elsewhere',
+    name: 'a reader before a writer of another client',
     frames: 3,
     begin: async (run) => {
       await ready(run);
@@ -64,7 +64,7 @@ const plays: readonly Scenario[] = [
     },
   },
   {
-    name: 'a writer before readers here and elsewhere',
+    name: 'a writer before readers of the same and of another client',
     frames: 14,
     begin: async (run) => {
       await ready(run);
@@ -73,7 +73,7 @@ const plays: readonly Scenario[] = [
       await queued(run, elsewhere);
       return async () => {
         const here = run.acquire(run.subject, {}, readLock(run, run.subject));
-        await run.parked(here, [], { places: 2 });
+        await run.untilWaiting(here, [], { places: 2 });
         await run.release(writer);
         await run.release(await here);
         await run.release(await elsewhere);
@@ -81,7 +81,7 @@ const plays: readonly Scenario[] = [
     },
   },
   {
-    name: 'a writer that goes over to reading, before a writer elsewhere',
+    name: 'a writer that downgrades before a writer of another client',
     frames: 16,
     begin: async (run) => {
       await ready(run);
@@ -102,7 +102,7 @@ const plays: readonly Scenario[] = [
     },
   },
   {
-    name: 'a writer that goes over to reading, whose answer was lost',
+    name: 'a writer that downgrades and whose answer was lost',
     frames: 20,
     heartbeats: 2,
     begin: async (run) => {
@@ -130,7 +130,7 @@ const plays: readonly Scenario[] = [
 
 export const readWriteScenarios: readonly Scenario[] = plays.map((play) => ({ ...play, kind: readWrite }));
 
-/** What it protects has to stop: there is nothing to go over from. */
+/** A lost writer has to stop, so an acquire of its read lock may reject with ERR_LOCK_LOST. */
 function stopsWhenLost(run: CaseRun, writing: Hold): void {
   const isLost = (): void => void run.permitted.add('ERR_LOCK_LOST');
   writing.signal.addEventListener('abort', isLost);

@@ -3,7 +3,7 @@ import type { Scenario } from './scenario.ts';
 import { acquireAndRelease, heldBeforeWaiter, ready, waitingBehindHolder } from './steps.ts';
 import { sessionTimeoutMs } from './fixture.ts';
 
-/** A first fault is part of the scenario; the second one happens to what mends the first. */
+/** The first fault is part of the scenario; the second fault happens to the recovery from the first. */
 export const recoveries: readonly Scenario[] = [
   {
     name: 'a create whose reply was lost',
@@ -93,7 +93,7 @@ export const recoveries: readonly Scenario[] = [
       return async () => {
         const past = run.wire.frames.length;
         await run.wire.proxy.accept();
-        await run.parked(acquiring, [gate.path], { past });
+        await run.untilWaiting(acquiring, [gate.path], { past });
         await run.release(gate);
         await run.release(await acquiring);
       };

@@ -14,13 +14,13 @@ export interface Case {
 }
 
 /**
- * For what has to settle once the fault is over: the server may first have to expire a session, and a client to notice
- * that.
+ * The time in which a call has to settle once the fault is over: the server may first have to expire a session, and a
+ * client to notice that.
  */
 const settleMs = 2.5 * sessionTimeoutMs;
-/** A server that does not answer is left after a quarter of the timeout. */
+/** A client leaves a server that does not answer after a quarter of the session timeout. */
 const promptMs = 0.75 * sessionTimeoutMs;
-/** The server sees an expiry at its next tick, and answers a busy test process late. */
+/** The server expires a session at its next tick, and may answer a busy test process late. */
 const goneMs = 1.5 * sessionTimeoutMs;
 
 export function caseName({ scenario, fact, fault }: Case): string {
@@ -29,19 +29,19 @@ export function caseName({ scenario, fact, fault }: Case): string {
 
 export interface Outcome {
   readonly warnings: readonly string[];
-  /** Why the fault did not happen, if it did not. */
+  /** The reason why the fault did not happen, if it did not. */
   readonly missed?: string | undefined;
 }
 
 const morePlays = 2;
 const frameMissing = 'the frame did not come';
 
-/** Plays a scenario with one fault in it; resolves with what is wrong, if anything is. */
+/** Runs a scenario with one fault; resolves with the problems that it found. */
 export async function runCase(fixture: Fixture, each: Case): Promise<Outcome> {
   for (let left = morePlays; ; left -= 1) {
     const outcome = await asRequest(caseName(each), () => play(fixture, each));
     if (outcome.missed === frameMissing && left === 0) return { warnings: [frameMissing] };
-    // A machine that stands still for a moment has clients reconnect on their own, and then frames go another way.
+    // On a machine that stalls for a moment clients reconnect on their own, and then the frames differ.
     if (outcome.warnings.length > 0 || outcome.missed === undefined || left === 0) return outcome;
   }
 }
@@ -61,7 +61,7 @@ async function play(fixture: Fixture, { scenario, fact, fault }: Case): Promise<
     };
     const isPrompt = scenario.isPrompt && fault.lastsMs === 0 && !fault.refuses;
     await within(isPrompt ? promptMs : fault.lastsMs + settleMs, run, act());
-    // What is done in the background may come later.
+    // Background work may send the frame later.
     await until('the frame has come', () => struck.length > 0, sessionTimeoutMs / 2).catch(() => undefined);
     await within(fault.lastsMs + settleMs, run, run.healed());
     run.wire.strike = () => undefined;
@@ -75,8 +75,8 @@ async function play(fixture: Fixture, { scenario, fact, fault }: Case): Promise<
 }
 
 /**
- * Somebody else gets all there is, while the client under test is still there, and after its close there is no znode
- * either.
+ * Checks that another client can acquire the whole lock while the client under test still exists, and that no znode is
+ * left, neither then nor after its close.
  */
 async function leavesNothing(run: CaseRun): Promise<void> {
   const { kind, fixture, path, owners } = run;
@@ -85,7 +85,7 @@ async function leavesNothing(run: CaseRun): Promise<void> {
     0;
   try {
     const holds = await kind.acquireAll(fixture.fresh, path, { timeoutMs: settleMs });
-    for (const hold of holds) owners.granted('who came afterwards', hold);
+    for (const hold of holds) owners.granted('a later client', hold);
     for (const hold of holds) owners.released(hold);
     await Promise.all(holds.map((hold) => hold.release()));
     await until('no znode is left', isEmpty, goneMs);
@@ -101,7 +101,7 @@ async function leavesNothing(run: CaseRun): Promise<void> {
   }
 }
 
-/** A hang fails with what has not settled. */
+/** Fails a hang with the list of calls that have not settled. */
 export async function within<T>(ms: number, run: CaseRun, promise: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_resolve, reject) => {

@@ -4,18 +4,21 @@ import type { CaseRun } from './case-run.ts';
 
 export interface Scenario {
   readonly name: string;
-  /** How many frames it has at the least: fewer are a scenario that does not play what it says. */
+  /** The least number of frames. A scenario with fewer frames does not do what its name says. */
   readonly frames: number;
-  /** How many of the session's own heartbeats are among them. @default 0 */
+  /** How many of the session's heartbeats are among the frames. @default 0 */
   readonly heartbeats?: number;
-  /** Where the server is there and willing, it takes much less than a session timeout: nothing is left to expire. */
+  /**
+   * True if the scenario takes much less than a session timeout while the server answers, because no session has to
+   * expire.
+   */
   readonly isPrompt?: true;
   /** @default a mutex */
   readonly kind?: Kind;
-  /** Frames that come or do not, by the clock: no fault happens to them. */
+  /** True for frames that the clock may or may not send: no fault happens to them. */
   readonly isByClock?: (frame: Frame) => boolean;
-  /** The lock's path behind the test's own root. */
+  /** The lock's path below the root of the test. */
   readonly depth?: string;
-  /** What has to be there first; returns what the faults happen to. */
+  /** Prepares the scenario; returns the part to which the faults happen. */
   begin(run: CaseRun): Promise<() => Promise<void>>;
 }

@@ -58,7 +58,7 @@ const plays: readonly Scenario[] = [
       const gate = await run.held(run.bystander);
       return async () => {
         const acquiring = run.acquire(run.subject);
-        await run.parked(acquiring, [gate.path]);
+        await run.untilWaiting(acquiring, [gate.path]);
         await run.release(gate);
         await run.release(await acquiring);
       };
@@ -76,10 +76,10 @@ const plays: readonly Scenario[] = [
       const [, waiter] = await run.queue();
       return async () => {
         const acquiring = run.acquire(run.subject);
-        await run.parked(acquiring, [waiter?.path ?? '', gate.path]);
+        await run.untilWaiting(acquiring, [waiter?.path ?? '', gate.path]);
         controller.abort();
         await middle;
-        await run.parked(acquiring, [gate.path], { past: 0 });
+        await run.untilWaiting(acquiring, [gate.path], { past: 0 });
         await run.release(gate);
         await run.release(await acquiring);
       };
@@ -106,7 +106,7 @@ const plays: readonly Scenario[] = [
     },
   },
   {
-    name: 'tryAcquire, overtaken after its look',
+    name: 'tryAcquire, with a create of another client after its list',
     frames: 10,
     begin: async (run) => {
       await ready(run);
@@ -171,7 +171,7 @@ const plays: readonly Scenario[] = [
       const hold = await run.held(run.subject);
       return async () => {
         const next = run.acquire(run.subject);
-        await run.parked(next, [], { places: 2 });
+        await run.untilWaiting(next, [], { places: 2 });
         await run.release(hold);
         await run.release(await next);
       };

@@ -8,7 +8,7 @@ import { sessionTimeoutMs } from './fixture.ts';
 
 const plays: readonly Scenario[] = [
   {
-    name: 'a lease beside another one',
+    name: 'a lease while another lease is held',
     frames: 19,
     kind: semaphore(2),
     isByClock: isWatchOnTurn,
@@ -22,7 +22,7 @@ const plays: readonly Scenario[] = [
     },
   },
   {
-    name: 'two leases, of which one is held elsewhere',
+    name: 'two leases, one of which another client holds',
     frames: 30,
     kind: semaphore(2),
     isByClock: isWatchOnTurn,
@@ -40,7 +40,7 @@ const plays: readonly Scenario[] = [
     },
   },
   {
-    name: 'a lease, behind somebody whose turn it is',
+    name: 'a lease, behind a waiter that has the turn',
     frames: 30,
     kind: semaphore(1),
     begin: async (run) => {
@@ -51,10 +51,10 @@ const plays: readonly Scenario[] = [
       const [turn] = await run.queue('/locks');
       return async () => {
         const acquiring = run.acquire(run.subject);
-        await run.parked(acquiring, [turn?.path ?? '', `${run.path}/leases`], { folder: '/locks' });
+        await run.untilWaiting(acquiring, [turn?.path ?? '', `${run.path}/leases`], { folder: '/locks' });
         const past = run.wire.frames.length;
         await run.release(first);
-        // Whose turn is taken away comes after the client.
+        // A call that loses its turn comes after the client.
         const released = second.then(async (hold) => {
           await waits(run, acquiring, 1, past);
           await run.release(hold);
@@ -65,7 +65,7 @@ const plays: readonly Scenario[] = [
     },
   },
   {
-    name: 'a lease that somebody waits for elsewhere',
+    name: 'a lease for which another client waits',
     frames: 3,
     kind: semaphore(1),
     isByClock: isWatchOnTurn,
@@ -112,7 +112,7 @@ const plays: readonly Scenario[] = [
     },
   },
   {
-    name: 'tryAcquire beside somebody who waits elsewhere, and one when nobody does',
+    name: 'tryAcquire while another client waits, and tryAcquire while none waits',
     frames: 18,
     kind: semaphore(1),
     isByClock: isWatchOnTurn,
@@ -132,7 +132,7 @@ const plays: readonly Scenario[] = [
     },
   },
   {
-    name: 'a lease more than there were',
+    name: 'a lease that a raised count adds',
     frames: 25,
     kind: sharedSemaphore,
     isByClock: isWatchOnTurn,
@@ -157,7 +157,7 @@ const plays: readonly Scenario[] = [
   },
 ];
 
-/** A first fault is part of the scenario; the second one happens to what mends the first. */
+/** The first fault is part of the scenario; the second fault happens to the recovery from the first. */
 const recoveries: readonly Scenario[] = [
   {
     name: 'a waiter for a lease that reconnects',
@@ -204,19 +204,22 @@ const recoveries: readonly Scenario[] = [
 
 export const semaphoreScenarios: readonly Scenario[] = [...plays, ...recoveries];
 
-/** The turn is over within moments: its watch goes out after ten milliseconds, if it lasts so long. */
+/** The turn lasts only moments: its watch is sent after ten milliseconds, if the turn lasts that long. */
 function isWatchOnTurn({ op, path }: Frame): boolean {
   return (op === 'getData' || op === 'watch') && path?.includes('/locks/') === true;
 }
 
-/** Waits until the client under test has so many leases, the last of which it may not have yet, or has settled. */
+/**
+ * Waits until the client under test has so many leases, of which the last may still be waiting, or until the call has
+ * settled.
+ */
 async function waits(
   run: CaseRun,
   acquiring: Promise<unknown>,
   leases: number,
   past = run.wire.frames.length,
 ): Promise<void> {
-  await run.parked(acquiring, [`${run.path}/leases`], { past, places: leases });
+  await run.untilWaiting(acquiring, [`${run.path}/leases`], { past, places: leases });
 }
 
 async function waitingForLease(
@@ -225,9 +228,9 @@ async function waitingForLease(
   const other = await run.held(run.bystander);
   const acquiring = run.acquire(run.subject);
   await waits(run, acquiring, 1);
-  // Else the next connection may have one watch less to ask for.
+  // Otherwise the next connection may set one watch less.
   const [turn] = await run.queue('/locks');
-  await run.parked(acquiring, [turn?.path ?? ''], { past: 0, folder: '/locks' });
+  await run.untilWaiting(acquiring, [turn?.path ?? ''], { past: 0, folder: '/locks' });
   return { other, acquiring };
 }
 
@@ -236,7 +239,7 @@ async function releaseAll(run: CaseRun, holds: readonly Hold[]): Promise<void> {
   for (const hold of holds) await run.release(hold);
 }
 
-/** As Curator's SharedCount writes it. */
+/** The bytes in the form of Curator's SharedCount. */
 function countOf(leases: number): string {
   return `\0\0\0${String.fromCharCode(leases)}`;
 }

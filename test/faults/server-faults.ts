@@ -4,7 +4,7 @@ import type { CaseRun } from './case-run.ts';
 
 const onItsWayMs = 500;
 
-/** What happens on the server meanwhile, by somebody else's hand: right before the frame goes on, or right after it. */
+/** Changes on the server by another client: right before the frame goes on, or right after it. */
 export const serverFaults: readonly Fault[] = [
   ...around('session expired', whereSession, (run) => run.expire()),
   ...around('own znode deleted', whereOwnNode(0), async (run) => remove(run, await nodeOf(run, 0, 0))),
@@ -19,7 +19,7 @@ export const serverFaults: readonly Fault[] = [
   ),
 ];
 
-/** The same of those who take turns to create what is held. */
+/** The same for the turns to create the znodes that are held. */
 export const turnFaults: readonly Fault[] = [
   ...around('own turn deleted', whereOwnNode(1), async (run) => remove(run, await nodeOf(run, 1, 0))),
   ...around("predecessor's turn deleted", wherePredecessor(1), async (run) => remove(run, await nodeOf(run, 1, 1))),
@@ -52,11 +52,12 @@ function around(
 }
 
 /**
- * The last znode of the client under test in one of the lock's folders, or the one that is so many places before it.
+ * The last znode of the client under test in one of the lock's folders, or the znode that is `placesBefore` places
+ * before it.
  */
 async function nodeOf(run: CaseRun, folder: number, placesBefore: number): Promise<string> {
   let path: string | undefined;
-  // Its create is on its way, maybe by one frame.
+  // Its create may still be in flight, by one frame.
   await until(
     'there is such a znode',
     async () => {

@@ -1,7 +1,7 @@
 import type { Hold } from '../../src/index.ts';
 import type { CaseRun } from './case-run.ts';
 
-/** Connected, the parents of the path there, and nothing under way. */
+/** Connects, and creates the parents of the path. Then no request is in flight. */
 export async function ready(run: CaseRun, options: { readonly knowsTick?: boolean } = {}): Promise<void> {
   await run.connect(options);
   await run.release(await run.held(run.subject));
@@ -13,7 +13,7 @@ export async function acquireAndRelease(run: CaseRun, acquiring: Promise<Hold | 
   await run.release(hold);
 }
 
-/** The client under test holds, and somebody waits behind it. */
+/** The client under test holds, and the bystander waits behind it. */
 export async function heldBeforeWaiter(
   run: CaseRun,
 ): Promise<{ readonly hold: Hold; readonly next: Promise<Hold | undefined> }> {
@@ -23,22 +23,22 @@ export async function heldBeforeWaiter(
   return { hold, next };
 }
 
-/** Somebody else holds, and the client under test waits behind. */
+/** The bystander holds, and the client under test waits behind it. */
 export async function waitingBehindHolder(
   run: CaseRun,
 ): Promise<{ readonly gate: Hold; readonly acquiring: Promise<Hold | undefined> }> {
   const gate = await run.held(run.bystander);
   const acquiring = run.acquire(run.subject);
-  await run.parked(acquiring, [gate.path]);
+  await run.untilWaiting(acquiring, [gate.path]);
   return { gate, acquiring };
 }
 
-/** What was given up is deleted in the background. */
+/** Waits until the znodes of abandoned acquires are deleted in the background. */
 export async function deleted(run: CaseRun): Promise<void> {
   await run.wait('its own znodes are gone', async () => (await run.queue()).every(({ isSubjects }) => !isSubjects));
 }
 
-/** Somebody else stands in the queue, or has got what it asked for. */
+/** Waits until the bystander is in the queue, or its acquire has settled. */
 export async function queued(run: CaseRun, acquiring: Promise<Hold | undefined>): Promise<void> {
   let isSettled = false;
   void acquiring.then(() => (isSettled = true));

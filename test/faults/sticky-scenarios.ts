@@ -3,10 +3,10 @@ import type { Scenario } from './scenario.ts';
 import type { CaseRun } from './case-run.ts';
 import { acquireAndRelease, queued, ready } from './steps.ts';
 
-/** A lock that stays with its process until somebody else wants it. */
+/** Locks that stay with their process until another client wants them. */
 export const stickyScenarios: readonly Scenario[] = [
   {
-    name: 'a sticky lock that is granted again, and then wanted',
+    name: 'a sticky lock that is granted again, and then wanted by another client',
     frames: 12,
     begin: async (run) => {
       await ready(run);
@@ -22,18 +22,18 @@ export const stickyScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a sticky lock that is idle, and then wanted',
+    name: 'a sticky lock that is idle, and then wanted by another client',
     frames: 17,
     begin: async (run) => {
       await ready(run);
       const before = run.wire.saw('client', 'connect');
       return async () => {
         await acquireAndRelease(run, run.acquire(run.subject, {}, sticky(run)));
-        // The mark may get lost: it decides nothing, and is not repeated.
+        // The mark may be lost: it decides nothing, and is not repeated.
         const isMarked = (): boolean =>
           run.wire.saw('client', 'setData') > 0 &&
           (run.wire.saw('server', 'setData') > 0 || run.wire.saw('client', 'connect') > before);
-        await run.wait('the mark, or the end of its turn', async () => isMarked() || (await run.queue()).length === 0);
+        await run.wait('the mark, or the end of its znode', async () => isMarked() || (await run.queue()).length === 0);
         await run.release(await run.acquire(run.bystander));
       };
     },

@@ -19,7 +19,7 @@ const plays: readonly Scenario[] = [
       const gate = await run.held(run.bystander);
       return async () => {
         const acquiring = run.acquire(run.subject);
-        await run.parked(acquiring, [gate.path]);
+        await run.untilWaiting(acquiring, [gate.path]);
         await run.release(gate);
         await run.release(await acquiring);
       };
@@ -27,5 +27,5 @@ const plays: readonly Scenario[] = [
   },
 ];
 
-/** Whoever is next claims the lock. */
+/** Scenarios of a lock with weights, which the next waiter claims. */
 export const weightedScenarios: readonly Scenario[] = plays.map((play) => ({ ...play, kind: weighted }));

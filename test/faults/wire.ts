@@ -1,9 +1,9 @@
 import type { Frame, FrameAction, FrameRule, ZkProxy } from '../../harness/zk-proxy.ts';
 
-/** The line of the client under test: what has passed, what the scenario does to it, and where the fault strikes. */
+/** The connection of the client under test: the frames that passed, the scripted actions, and the fault. */
 export class Wire {
   readonly proxy: ZkProxy;
-  /** The one fault of the case. */
+  /** The fault of the case. */
   strike: FrameRule = () => undefined;
   readonly #script = new Set<FrameRule>();
   #freezes = 0;
@@ -26,8 +26,8 @@ export class Wire {
   }
 
   /**
-   * Whether every request behind the first `past` frames has been answered; those of connections that have ended since
-   * never are.
+   * True if every request after the first `past` frames has been answered. Requests on connections that have ended
+   * since do not count, because they are never answered.
    */
   isQuiet(past: number): boolean {
     const last = this.frames.at(-1)?.connection;
@@ -36,23 +36,23 @@ export class Wire {
   }
 
   /**
-   * Whether the client has asked for a watch on one of these znodes, or any where none is named, behind the first
-   * `past` frames, and was answered.
+   * True if the client has asked, after the first `past` frames, for a watch on one of these znodes, or on any znode if
+   * none is given, and got an answer.
    */
   isWatched(paths: readonly string[], past: number): boolean {
     const frames = this.frames.slice(past);
     const asksFor = ({ op, body, path }: Frame): boolean => {
       if (op === 'getData' || (op === 'getChildren2' && asksToWatch(body)))
         return paths.length === 0 || paths.some((one) => one === path);
-      // What was not answered is not asked for again: the watch is told to the next server.
+      // A watch whose request was not answered is not requested again: the next server gets it with setWatches.
       return op === 'setWatches' && (paths.length === 0 || paths.some((one) => body.includes(one)));
     };
     return frames.some((frame) => frame.from === 'client' && asksFor(frame) && isAnswered(frame, frames));
   }
 
   /**
-   * Does something to the next frame of a kind, which is part of the scenario; where the fault hits that frame, it is
-   * the fault that counts.
+   * Does something to the next frame of a kind, as part of the scenario. If the fault happens to the same frame, the
+   * fault wins.
    */
   once(from: Frame['from'], op: Frame['op'], act: (frame: Frame) => FrameAction): void {
     const rule = (frame: Frame): FrameAction | undefined => {
@@ -63,7 +63,7 @@ export class Wire {
     this.#script.add(rule);
   }
 
-  /** As `once`, to the answer of the next request that matches. */
+  /** Like `once`, for the answer to the next request that matches. */
   onceAnswered(matches: (request: Frame) => boolean, act: (frame: Frame) => FrameAction): void {
     let request: Frame | undefined;
     const rule = (frame: Frame): FrameAction | undefined => {
@@ -75,7 +75,7 @@ export class Wire {
     this.#script.add(rule);
   }
 
-  /** Nothing arrives anywhere until then. */
+  /** No frame arrives anywhere until the promise settles. */
   freeze(until: Promise<void>): void {
     this.#freezes += 1;
     const thaw = this.proxy.on(() => ({ delayUntil: until }));

@@ -12,7 +12,7 @@ const everything: Facts = {
 const bareDebian: Facts = { ...everything, dockerHasImage: false, jarsPresent: false, javaPresent: false };
 
 describe('the ZooKeeper of the tests', () => {
-  it('is the one that ZOOKEEPER_CONNECT names, whatever else is there', () => {
+  it('is the one that ZOOKEEPER_CONNECT names, whatever else the machine has', () => {
     const env = { ZOOKEEPER_CONNECT: ' zk1:2181,zk2:2181/tests ' };
     expect(chooseZooKeeper({ ...everything, env })).to.deep.equal({
       use: 'environment',
@@ -26,7 +26,7 @@ describe('the ZooKeeper of the tests', () => {
     });
   }
 
-  it('is a container where Docker has the image, even if the jars are there', () => {
+  it('is a container if Docker has the image, even if the jars are there', () => {
     expect(chooseZooKeeper(everything)).to.deep.equal({ use: 'docker', image: 'zookeeper:3.9' });
   });
 
@@ -35,32 +35,32 @@ describe('the ZooKeeper of the tests', () => {
     expect(chooseZooKeeper({ ...everything, env })).to.deep.equal({ use: 'docker', image: 'zookeeper-debian:3.8' });
   });
 
-  it('is a local process where the jars and java are there', () => {
+  it('is a local process if the jars and java are there', () => {
     expect(chooseZooKeeper({ ...everything, dockerHasImage: false, isDebian: false, isRoot: false })).to.deep.equal({
       use: 'jars',
     });
   });
 
-  it('is installed, java with it, on a bare Debian', () => {
+  it('is installed together with java on a bare Debian', () => {
     expect(chooseZooKeeper(bareDebian)).to.deep.equal({
       use: 'install',
       packages: ['zookeeper', 'default-jre-headless'],
     });
   });
 
-  it('is installed without java where java is there', () => {
+  it('is installed without java if java is there', () => {
     expect(chooseLocal({ ...bareDebian, javaPresent: true })).to.deep.equal({
       use: 'install',
       packages: ['zookeeper'],
     });
   });
 
-  it('is installed where there are jars and no java', () => {
+  it('is installed if the jars are there but java is not', () => {
     expect(chooseLocal({ ...bareDebian, jarsPresent: true }).use).to.equal('install');
   });
 
   for (const missing of [{ isRoot: false }, { isDebian: false }]) {
-    it(`is not there, and cannot be installed, with ${JSON.stringify(missing)}`, () => {
+    it(`is missing, and cannot be installed, with ${JSON.stringify(missing)}`, () => {
       expect(chooseLocal({ ...bareDebian, ...missing })).to.deep.equal({ use: 'nothing' });
     });
   }
@@ -78,7 +78,7 @@ describe('the ZooKeeper of the tests', () => {
       'export ZOOKEEPER_CONNECT=127.0.0.1:2181',
     ],
   ] as const) {
-    it(`is had by one command, which is told to ${where} that has none`, () => {
+    it(`can be installed with one command, which ${where} gets as advice`, () => {
       const lines = adviseServer({ env: {}, ...facts }).split('\n');
       expect(lines.filter((line) => line.startsWith('  '))).to.deep.equal([`  ${command}`]);
     });

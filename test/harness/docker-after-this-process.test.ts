@@ -9,7 +9,7 @@ import { until } from '../../harness/until.ts';
 
 const module = new URL('../../harness/docker/after-this-process.ts', import.meta.url).href;
 
-describe('what is left to be done after a process', () => {
+describe('a command that runs after the end of a process', () => {
   let folder: string;
   let mark: string;
 
@@ -21,7 +21,7 @@ describe('what is left to be done after a process', () => {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   for (const signal of ['SIGKILL', 'SIGINT', 'SIGTERM'] as const) {
-    it(`is done after ${signal}`, async () => {
+    it(`runs after ${signal}`, async () => {
       const child = spawn(process.execPath, script('setInterval(() => {}, 1_000); console.log("ready");'), {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
@@ -29,16 +29,16 @@ describe('what is left to be done after a process', () => {
       expect(existsSync(mark)).to.equal(false);
       child.kill(signal);
       await once(child, 'exit');
-      await until('the mark is there', () => existsSync(mark));
+      await until('the mark exists', () => existsSync(mark));
     });
   }
 
-  it('does not keep the process alive, and is done after a normal end', async () => {
+  it('does not keep the process alive, and runs after a normal end', async () => {
     await promisify(execFile)(process.execPath, script(''));
-    await until('the mark is there', () => existsSync(mark));
+    await until('the mark exists', () => existsSync(mark));
   });
 
-  it('is not done once it is called off', async () => {
+  it('does not run once it is cancelled', async () => {
     await promisify(execFile)(process.execPath, script('callOff();'));
     await until(
       'its shell has ended',

@@ -5,11 +5,11 @@ import { missingPackages } from '../../harness/docker/debian.ts';
 const rootOnDebian = { env: {}, isDebian: true, isRoot: true };
 
 describe('the Docker engine of the tests', () => {
-  it('is the one that answers, whatever the machine is', () => {
+  it('is the one that answers, on any machine', () => {
     expect(chooseEngine({ env: {}, answers: true, isDebian: false, isRoot: false })).to.deep.equal({ use: 'running' });
   });
 
-  it('is started where none answers, on Debian as root', () => {
+  it('is started if none answers, on Debian as root', () => {
     expect(chooseEngine({ ...rootOnDebian, answers: false })).to.deep.equal({ use: 'start' });
   });
 
@@ -17,7 +17,7 @@ describe('the Docker engine of the tests', () => {
     ['root of another system', { ...rootOnDebian, isDebian: false }],
     ['a user of Debian', { ...rootOnDebian, isRoot: false }],
   ] as const) {
-    it(`is not made for ${who}, who is told what to do`, () => {
+    it(`is not started for ${who}: the error says what to do`, () => {
       expect(chooseEngine({ ...facts, answers: false })).to.deep.equal({
         use: 'nothing',
         advice:
@@ -26,7 +26,7 @@ describe('the Docker engine of the tests', () => {
     });
   }
 
-  it('is not started beside one that DOCKER_HOST names in vain', () => {
+  it('is not started if DOCKER_HOST names another one that does not answer', () => {
     expect(chooseEngine({ ...rootOnDebian, env: { DOCKER_HOST: 'tcp://docker:2375' }, answers: false })).to.deep.equal({
       use: 'nothing',
       advice: 'No Docker engine answers at DOCKER_HOST=tcp://docker:2375: start it, or unset DOCKER_HOST.',
@@ -39,7 +39,7 @@ describe('the ZooKeeper image of the tests', () => {
   const choose = (present: string[], facts: Partial<typeof rootOnDebian> & { env?: Record<string, string> } = {}) =>
     chooseImage({ ...rootOnDebian, debianImage, ...facts, present: new Set(present) });
 
-  it('is the official one where the engine has it', () => {
+  it('is the official one if the engine has it', () => {
     expect(choose(['zookeeper:3.9', debianImage])).to.deep.equal({ use: 'present', image: 'zookeeper:3.9' });
   });
 
@@ -55,11 +55,11 @@ describe('the ZooKeeper image of the tests', () => {
     expect(choose([debianImage], { isRoot: false })).to.deep.equal({ use: 'present', image: debianImage });
   });
 
-  it('is built where the engine has none, on Debian as root', () => {
+  it('is built if the engine has none, on Debian as root', () => {
     expect(choose([])).to.deep.equal({ use: 'build', image: debianImage });
   });
 
-  it('is not replaced by another where ZOOKEEPER_IMAGE names a missing one', () => {
+  it('is not replaced by another one if ZOOKEEPER_IMAGE names a missing image', () => {
     expect(choose([debianImage], { env: { ZOOKEEPER_IMAGE: 'zookeeper:3.5' } })).to.deep.equal({
       use: 'nothing',
       advice:
@@ -67,7 +67,7 @@ describe('the ZooKeeper image of the tests', () => {
     });
   });
 
-  it('is not made elsewhere: who runs the tests is told what to do', () => {
+  it('is not built on other machines: the error says what to do', () => {
     expect(choose([], { isDebian: false })).to.deep.equal({
       use: 'nothing',
       advice:
@@ -77,7 +77,7 @@ describe('the ZooKeeper image of the tests', () => {
 });
 
 describe("Debian's packages of Docker", () => {
-  it('are each installed once, and only where the command is missing', () => {
+  it('are each installed once, and only if the command is missing', () => {
     expect(
       missingPackages(['dockerd', 'docker', 'debootstrap', 'docker-compose'], (name) => name === 'docker-compose'),
     ).to.deep.equal(['docker.io', 'debootstrap']);

@@ -19,7 +19,7 @@ describe('docker-compose.yml', () => {
     expect(text).not.to.contain('network_mode');
   });
 
-  it('uses the image that ZOOKEEPER_IMAGE names, else the official one', () => {
+  it('uses the image that ZOOKEEPER_IMAGE names, otherwise the official one', () => {
     expect([...text.matchAll(/^ *image: (.*)$/gm)].map(([, image]) => image)).to.deep.equal([
       '${ZOOKEEPER_IMAGE:-zookeeper:3.9}',
     ]);

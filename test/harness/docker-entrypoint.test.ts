@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const entrypoint = fileURLToPath(new URL('../../harness/docker/entrypoint', import.meta.url));
 
-describe('the entrypoint of the image that is built', () => {
+describe('the entrypoint of the built image', () => {
   let folder: string;
 
   beforeEach(() => {
@@ -55,7 +55,7 @@ describe('the entrypoint of the image that is built', () => {
     expect(text('data/myid')).to.equal('2\n');
   });
 
-  it('makes each word of ZOO_CFG_EXTRA a line, and takes no asterisk for file names', () => {
+  it('writes each word of ZOO_CFG_EXTRA as a line, and does not expand an asterisk to file names', () => {
     start({ ZOO_CFG_EXTRA: 'maxSessionTimeout=60000 quorumListenOnAllIPs=true', ZOO_4LW_COMMANDS_WHITELIST: '*' });
     expect(configuration().slice(-3)).to.deep.equal([
       '4lw.commands.whitelist=*',
@@ -64,7 +64,7 @@ describe('the entrypoint of the image that is built', () => {
     ]);
   });
 
-  it('becomes the server, with the heap and the flags that are asked for', () => {
+  it('becomes the server, with the heap and the flags of the environment', () => {
     const java = start({ ZK_SERVER_HEAP: '256', JVMFLAGS: '-XX:+UseSerialGC -Da=b' });
     expect(java[0]).to.equal('-Xmx256m');
     expect(java).to.include.members(['-XX:+UseSerialGC', '-Da=b']);
@@ -74,14 +74,14 @@ describe('the entrypoint of the image that is built', () => {
     ]);
   });
 
-  it('keeps the configuration that a restarted container has', () => {
+  it('keeps the configuration of a restarted container', () => {
     start({ ZOO_MY_ID: '3', ZOO_TICK_TIME: '500' });
     start({ ZOO_MY_ID: '4', ZOO_TICK_TIME: '600' });
     expect(configuration()).to.include('tickTime=500');
     expect(text('data/myid')).to.equal('3\n');
   });
 
-  /** Returns the arguments that java was called with. */
+  /** Returns the arguments with which java was called. */
   function start(env: Record<string, string> = {}): string[] {
     const places = {
       ZOO_CONF_DIR: join(folder, 'conf'),

@@ -5,15 +5,15 @@ import { sharedServerTests } from '../../harness/docker/shared-server-tests.ts';
 describe('the tests that run against containers', () => {
   const names = sharedServerTests().map((file) => basename(file));
 
-  it('are those that use the shared server themselves', () => {
+  it('include those that use the shared server themselves', () => {
     expect(names).to.include.members(['mutex.test.ts', 'readme.test.ts']);
   });
 
-  it('are those that use it by a helper', () => {
+  it('include those that use it by a helper', () => {
     expect(names).to.include.members(['hold.test.ts', 're-entry.test.ts']);
   });
 
-  it('are not those that start their own, whatever the shared one is', () => {
+  it('exclude those that start their own server', () => {
     expect(names).not.to.include.members(['session-loss.test.ts']);
     expect(names).not.to.include.members(['silence.test.ts']);
   });

@@ -13,33 +13,33 @@ describe('findZooKeeper', () => {
     process.env = { ...saved };
   });
 
-  it('starts nothing where ZOOKEEPER_CONNECT is set', async () => {
+  it('starts nothing if ZOOKEEPER_CONNECT is set', async () => {
     process.env['ZOOKEEPER_CONNECT'] = 'zk1:2181';
     const found = await findZooKeeper();
     await found.stop();
     expect([found.connectString, found.how]).to.deep.equal(['zk1:2181', 'ZOOKEEPER_CONNECT']);
   });
 
-  it('shares one server among those who ask', async () => {
+  it('shares one server among all callers', async () => {
     const [first, second] = await Promise.all([sharedZooKeeper(), sharedZooKeeper()]);
     expect(first).to.equal(second);
     expect(sharedConnectString()).to.equal(first.connectString);
   });
 
   describe('by Docker', () => {
-    it('is out of the question where no engine listens', async () => {
+    it('is impossible if no engine listens', async () => {
       process.env['DOCKER_HOST'] = 'unix:///nowhere/docker.sock';
       expect(await dockerHasImage('zookeeper:3.9')).to.equal(false);
     });
 
-    it('is out of the question where the engine says nothing for too long', async () => {
+    it('is impossible if the engine does not answer in time', async () => {
       await using silent = await startSilentServer();
       process.env['DOCKER_HOST'] = `tcp://127.0.0.1:${silent.port}`;
       expect(await dockerHasImage('zookeeper:3.9', 200)).to.equal(false);
       expect(silent.connections.length).to.equal(1);
     });
 
-    it('is possible where the engine has the image', async () => {
+    it('is possible if the engine has the image', async () => {
       const engine = createServer((request, response) =>
         response.writeHead(request.url === '/images/zookeeper:3.9/json' ? 200 : 404).end(),
       );

@@ -9,14 +9,14 @@ describe('free ports', () => {
     expect(Math.max(...ports)).to.be.below(32_768);
   });
 
-  it('are those that nobody listens on', async () => {
+  it('are ports on which no process listens', async () => {
     const server = await startSilentServer();
     expect(await isFree(server.port)).to.equal(false);
     await server.close();
     expect(await isFree(server.port)).to.equal(true);
   });
 
-  it('are chosen again while one of them is taken in between', async () => {
+  it('are chosen again if one of them is taken meanwhile', async () => {
     const tried: number[] = [];
     const port = await onFreshPorts(1, ([candidate = 0]) => {
       tried.push(candidate);
@@ -25,7 +25,7 @@ describe('free ports', () => {
     expect([tried.length, tried.at(-1)]).to.deep.equal([3, port]);
   });
 
-  it('are not chosen for ever', async () => {
+  it('are not chosen again without a limit', async () => {
     let tries = 0;
     const failure = await onFreshPorts(1, () => (tries++, Promise.reject(new PortTakenError()))).catch(
       (error: unknown) => error,
@@ -34,7 +34,7 @@ describe('free ports', () => {
     expect(tries).to.equal(5);
   });
 
-  it('are not chosen again for another failure', async () => {
+  it('are not chosen again after another failure', async () => {
     let tries = 0;
     const failure = await onFreshPorts(1, () => (tries++, Promise.reject(new Error('other')))).catch(
       (error: unknown) => error,

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-describe('a machine on which no ZooKeeper server can be had', () => {
+describe('a machine on which no ZooKeeper server can be started', () => {
   let emptyPath: string;
 
   before(() => (emptyPath = mkdtempSync(join(tmpdir(), 'empty-path-'))));
@@ -23,14 +23,14 @@ describe('a machine on which no ZooKeeper server can be had', () => {
     const { status, stdout, stderr } = runScript('scripts/test.mjs', files);
     expect(status).to.equal(1);
     expect(stdout)
-      .to.match(/read back what was written/)
+      .to.match(/read what was written/)
       .and.to.match(/\n {2}[1-9]\d* passing\n/);
     expect(`${stdout}${stderr}`.match(/No ZooKeeper server can be had/g)).to.have.length(1);
     expect(stdout).to.match(/\n\n {2}export ZOOKEEPER_CONNECT=127\.0\.0\.1:2181\n\n$/);
     expect(stdout, 'a stack').not.to.match(/^ +at /m);
   });
 
-  /** Without commands there is no java, and no apt-get to install one, whoever runs this. */
+  /** Without commands there is no java, and no apt-get to install it, for any user. */
   function runScript(script: string, args: readonly string[]) {
     const env = { PATH: emptyPath, TMPDIR: tmpdir(), DOCKER_HOST: 'unix:///nowhere/docker.sock' };
     return spawnSync(process.execPath, [script, ...args], {

@@ -44,7 +44,7 @@ describe('an observer', () => {
     expect(await aborted(hold.signal)).to.be.an.instanceOf(Error);
   });
 
-  it('ends a session also where its own connection is lost before the close', async () => {
+  it('ends a session even if its own connection is lost before the close', async () => {
     await using proxy = await startProxy(server.port);
     await using observer = await connectObserver(proxy.connectString);
     await using client = await LockClient.connect(server.connectString, { sessionTimeoutMs: 30_000 });
@@ -54,7 +54,7 @@ describe('an observer', () => {
     expect(await observer.exists(hold.path)).to.equal(false);
   });
 
-  it('reads on after a restart of the server, and leaves nothing behind when it is closed without one', async () => {
+  it('continues to read after a restart of the server, and leaves nothing behind when it is closed without one', async () => {
     await using own = await startServer();
     const observer = await connectObserver(own.connectString);
     await own.kill();

@@ -22,11 +22,13 @@ export interface Reply {
   readonly body: Buffer;
 }
 
-/** A ZooKeeper client that does nothing by itself: it says what it is told to say, and keeps what it hears. */
+/**
+ * A ZooKeeper client that does nothing by itself: it sends what the test sends, and keeps everything that it receives.
+ */
 export class RawClient implements Disposable {
   readonly replies: Reply[] = [];
   readonly closed: Promise<unknown>;
-  /** Incomplete frames included. */
+  /** Includes incomplete frames. */
   bytesReceived = 0;
   readonly #socket: Socket;
   readonly #splitter = new FrameSplitter();
@@ -39,7 +41,7 @@ export class RawClient implements Disposable {
     return client;
   }
 
-  /** Sends the ConnectRequest, and does not wait for its answer. */
+  /** Sends the ConnectRequest without waiting for the answer. */
   static dial(port: number, timeoutMs = 10_000): RawClient {
     return new RawClient(connect(port, '127.0.0.1'), timeoutMs);
   }
@@ -73,7 +75,7 @@ export class RawClient implements Disposable {
     return xid;
   }
 
-  /** Sends a request byte by byte, each in a packet of its own. */
+  /** Sends a request byte by byte, each byte in a packet of its own. */
   async sendInPieces(op: Op, path: string): Promise<number> {
     const [xid, body] = this.#request(op, path, false);
     for (const byte of [...int(body.length), ...body]) {
@@ -117,7 +119,7 @@ export class RawClient implements Disposable {
   }
 
   async #moreData(): Promise<void> {
-    if (this.#socket.destroyed) throw new Error('The connection ended first');
+    if (this.#socket.destroyed) throw new Error('The connection ended before the answer');
     await Promise.race([once(this.#socket, 'data'), this.closed]);
   }
 }

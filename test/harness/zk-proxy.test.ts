@@ -30,7 +30,7 @@ describe('ZkProxy', () => {
     await proxy.close();
   });
 
-  it('knows every frame both ways by its op, path, xid and error', async () => {
+  it('knows the op, path, xid and error of every frame in both directions', async () => {
     const path = flat();
     await client.request('create2', path);
     await client.request('exists', `${path}-missing`);
@@ -47,7 +47,7 @@ describe('ZkProxy', () => {
     ]);
   });
 
-  it('knows a notification by the path it is about', async () => {
+  it('knows the path of a notification', async () => {
     const path = flat();
     await client.request('create', path);
     await client.request('getData', path, true);
@@ -65,7 +65,7 @@ describe('ZkProxy', () => {
     ]);
   });
 
-  it('puts frames together that arrive in pieces', async () => {
+  it('joins frames that arrive in pieces', async () => {
     const xid = await client.sendInPieces('exists', '/zookeeper');
     expect((await client.reply(xid)).err).to.equal(0);
     expect((await proxy.seen(request('exists'))).path).to.equal('/zookeeper');
@@ -80,7 +80,7 @@ describe('ZkProxy', () => {
     expect(client.replies.map(({ xid }) => xid)).to.deep.equal([2]);
   });
 
-  it('knows the replies that follow a request it dropped', async () => {
+  it('knows the replies that follow a dropped request', async () => {
     proxy.on((frame) => (request('exists')(frame) ? 'drop' : undefined));
     client.send('exists', '/dropped');
     await client.request('getData', '/zookeeper');
@@ -90,7 +90,7 @@ describe('ZkProxy', () => {
     ]);
   });
 
-  it('cuts before a reply, which leaves the change made and unanswered', async () => {
+  it('cuts before a reply, so that the change is made but not answered', async () => {
     const path = flat();
     proxy.on((frame) => (reply('create2')(frame) ? 'cut' : undefined));
     client.send('create2', path);
@@ -100,7 +100,7 @@ describe('ZkProxy', () => {
     expect((await other.request('exists', path)).err).to.equal(0);
   });
 
-  it('cuts before a request, which leaves nothing done', async () => {
+  it('cuts before a request, so that nothing is changed', async () => {
     const path = flat();
     proxy.on((frame) => (request('create2')(frame) ? 'cut' : undefined));
     client.send('create2', path);
@@ -109,7 +109,7 @@ describe('ZkProxy', () => {
     expect((await other.request('exists', path)).err).to.equal(-101);
   });
 
-  it('cuts inside a reply, of which half arrives', async () => {
+  it('cuts inside a reply, so that half of it arrives', async () => {
     proxy.on((frame) => (reply('exists')(frame) ? 'cut-inside' : undefined));
     const before = client.bytesReceived;
     client.send('exists', '/zookeeper');
@@ -133,7 +133,7 @@ describe('ZkProxy', () => {
     }
   });
 
-  it('delays a frame and all behind it until a promise settles, in their order', async () => {
+  it('delays a frame and all later frames until a promise settles, in their order', async () => {
     const gate = new EventEmitter();
     const opened = once(gate, 'open');
     proxy.on((frame) => (frame.from === 'server' && frame.xid === 1 ? { delayUntil: opened } : undefined));
@@ -146,7 +146,7 @@ describe('ZkProxy', () => {
     expect(client.replies.map(({ xid }) => xid)).to.deep.equal([1, 2]);
   });
 
-  it('keeps the order of what it held together when it delays the first', async () => {
+  it('keeps the order of the frames that it held together when it delays the first', async () => {
     const gate = new EventEmitter();
     const opened = once(gate, 'open');
     const remove = proxy.on((frame) => (reply('exists')(frame) ? 'hold' : undefined));
@@ -163,12 +163,12 @@ describe('ZkProxy', () => {
     expect(client.replies.map(({ xid }) => xid)).to.deep.equal([1, 2, 3]);
   });
 
-  it('goes on when the promise of a delay is rejected', async () => {
+  it('continues when the promise of a delay is rejected', async () => {
     proxy.on((frame) => (reply('exists')(frame) ? { delayUntil: Promise.reject(new Error('expected')) } : undefined));
     expect((await client.request('exists', '/zookeeper')).err).to.equal(0);
   });
 
-  it('holds one direction from a frame on, until it is told to speak', async () => {
+  it('holds one direction from a frame on, until the test ends the silence', async () => {
     const path = flat();
     proxy.on((frame) => (reply('create')(frame) ? 'hold' : undefined));
     const created = client.send('create', path);
@@ -180,7 +180,7 @@ describe('ZkProxy', () => {
     expect((await client.reply(deleted)).err).to.equal(0);
   });
 
-  it('keeps quiet both ways while sockets stay open, and delivers afterwards', async () => {
+  it('is silent in both directions while sockets stay open, and delivers afterwards', async () => {
     const path = flat();
     proxy.silence();
     const xid = client.send('create', path);
@@ -191,7 +191,7 @@ describe('ZkProxy', () => {
     expect((await client.reply(xid)).err).to.equal(0);
   });
 
-  it('holds what the server sends while it is silent', async () => {
+  it("holds the server's data while it is silent", async () => {
     const path = flat();
     await client.request('create', path);
     await client.request('getData', path, true);
@@ -204,7 +204,7 @@ describe('ZkProxy', () => {
     await client.reply(-1);
   });
 
-  it('tells the server nothing of a client that closes in silence', async () => {
+  it("does not forward a client's close to the server during the silence", async () => {
     const path = flat();
     proxy.silence();
     client.send('create', path);
@@ -217,7 +217,7 @@ describe('ZkProxy', () => {
     while ((await other.request('exists', path)).err !== 0);
   });
 
-  it('accepts connections in silence, and answers them when it speaks', async () => {
+  it('accepts connections during the silence, and answers them afterwards', async () => {
     const judged: Frame[] = [];
     proxy.on((frame) => {
       judged.push(frame);
@@ -232,7 +232,7 @@ describe('ZkProxy', () => {
     using _next = await RawClient.connect(proxy.port);
   });
 
-  it('cuts all connections, and takes new ones', async () => {
+  it('cuts all connections, and accepts new ones', async () => {
     proxy.cut();
     await client.closed;
     using other = await RawClient.connect(proxy.port);
@@ -240,13 +240,13 @@ describe('ZkProxy', () => {
     expect(proxy.frames.at(-1)?.connection).to.equal(2);
   });
 
-  it('ends the connection of the server when the client ends its own', async () => {
+  it("closes the server's connection when the client closes its own", async () => {
     const before = await server.command('cons');
     client[Symbol.dispose]();
     await connectionsBelow(server, before.trim().split('\n').length);
   });
 
-  it('accepts again also where another process tries its port in passing', async () => {
+  it('accepts again even if another process takes its port for a moment', async () => {
     await proxy.refuse();
     const passer = createServer();
     await once(passer.listen(proxy.port, '127.0.0.1'), 'listening');
@@ -257,7 +257,7 @@ describe('ZkProxy', () => {
     expect(again).to.not.equal(client);
   });
 
-  it('gives its port to nobody of this process while it refuses', async () => {
+  it('gives its port to no other server of this process while it refuses', async () => {
     await proxy.refuse();
     expect(await isFree(proxy.port)).to.equal(false);
     const { port } = proxy;
@@ -274,7 +274,7 @@ describe('ZkProxy', () => {
     expect((await other.request('exists', '/zookeeper')).err).to.equal(0);
   });
 
-  it('ends a connection whose server is not there, and reaches the next target', async () => {
+  it('ends a connection whose server cannot be reached, and reaches the next target', async () => {
     await using gone = await startProxy(server.port);
     const nowhere = gone.port;
     await gone.refuse();
@@ -286,7 +286,7 @@ describe('ZkProxy', () => {
     expect((await found.request('exists', '/zookeeper')).err).to.equal(0);
   });
 
-  it('asks rules in their order, until one of them decides', async () => {
+  it('asks its rules in order, until one of them decides', async () => {
     const asked: string[] = [];
     const rule =
       (name: string, action?: FrameAction): FrameRule =>
@@ -304,7 +304,7 @@ describe('ZkProxy', () => {
     expect(asked).to.deep.equal(['first', 'second', 'second']);
   });
 
-  it('waits for the n-th frame, and counts the past ones', async () => {
+  it('waits for the n-th frame, and counts earlier frames', async () => {
     await client.request('exists', '/a');
     const second = proxy.seen(reply('exists'), 2);
     await client.request('exists', '/b');
@@ -314,9 +314,9 @@ describe('ZkProxy', () => {
     expect(proxy.frames).to.deep.equal([]);
   });
 
-  it('leaves no timer behind when the frame came', async () => {
+  it('leaves no timer behind after the frame has arrived', async () => {
     const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
-    await client.request('ping'); // mocha sets its own timer when the test returns its promise
+    await client.request('ping'); // mocha starts its own timer when the test returns its promise
     const before = timers();
     const seen = proxy.seen(reply('exists'));
     expect(timers()).to.equal(before + 1);
@@ -325,7 +325,7 @@ describe('ZkProxy', () => {
     expect(timers()).to.equal(before);
   });
 
-  it('fails those who still wait when it closes', async () => {
+  it('rejects pending waits when it closes', async () => {
     const never = proxy.seen(reply('sync')).catch((error: unknown) => String(error));
     await proxy.close();
     expect(await never).to.match(/closed before it saw/);

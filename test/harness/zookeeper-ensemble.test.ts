@@ -4,7 +4,7 @@ import { startEnsemble } from '../../harness/zookeeper-server.ts';
 import { RawClient } from './raw-client.ts';
 
 describe('Ensemble', () => {
-  it('elects another leader when its leader is killed, and takes it back', async () => {
+  it('elects another leader when its leader is killed, and accepts the killed one back', async () => {
     await using ensemble = await startEnsemble();
     expect(ensemble.connectString).to.equal(ensemble.servers.map(({ port }) => `127.0.0.1:${port}`).join(','));
     const first = await ensemble.leader();
@@ -19,7 +19,7 @@ describe('Ensemble', () => {
     expect((await other.request('exists', '/kept')).err).to.equal(0);
   });
 
-  it('serves on every member from the start, and on none after it stopped', async () => {
+  it('serves on every member from the start, and on none after it is stopped', async () => {
     const ensemble = await startEnsemble(3, { tickTimeMs: 200 });
     const modes = await Promise.all(
       ensemble.servers.map(async (server) => /Mode: \w+/.exec(await server.command('srvr'))?.[0]),

@@ -31,7 +31,7 @@ describe('ZooKeeperServer', () => {
     expect((await other.request('exists', '/kept')).err).to.equal(0);
   });
 
-  it('answers nothing from the moment that it is paused, and goes on afterwards', async () => {
+  it('answers nothing from the moment that it is paused, and continues afterwards', async () => {
     await using server = await startServer();
     using client = await RawClient.connect(server.port);
     for (let round = 0; round < 20; round++) {
@@ -48,7 +48,7 @@ describe('ZooKeeperServer', () => {
     expect(await server.command('ruok')).to.equal('imok');
   });
 
-  it('stops for good, paused or not, more than once, and takes its data along', async () => {
+  it('stops for good, paused or not, repeatedly, and deletes its data', async () => {
     const server = await startServer();
     const { pid } = server;
     const directory = await dataDirectory(server);
@@ -66,7 +66,7 @@ describe('ZooKeeperServer', () => {
     expect(await server.start().catch((error: unknown) => String(error))).to.match(/is running already/);
   });
 
-  it('has the tick it is given, lets sessions of 30 s be, and takes lines of configuration', async () => {
+  it('has the given tick, allows sessions of 30 s, and accepts lines of configuration', async () => {
     await using server = await startServer({ tickTimeMs: 200, config: { minSessionTimeout: 300 } });
     const configuration = await server.command('conf');
     expect(configuration).to.include('tickTime=200\n').and.include('minSessionTimeout=300\n');
@@ -74,7 +74,7 @@ describe('ZooKeeperServer', () => {
     expect((await client.connected()).readInt32BE(4)).to.equal(30_000);
   });
 
-  it('reaps empty containers as often as it is told', async () => {
+  it('reaps empty containers at the given interval', async () => {
     await using server = await startServer({ containerCheckMs: 10 });
     using client = await RawClient.connect(server.port);
     await client.request('createContainer', '/container');
@@ -90,20 +90,20 @@ describe('ZooKeeperServer', () => {
       .and.match(/NumberFormatException: For input string: "soon"/);
   });
 
-  it('says so when its port was taken in between', async () => {
+  it('says so if its port was taken meanwhile', async () => {
     await using other = await startSilentServer();
     await using server = new LocalZooKeeper({ main: 'standalone', port: other.port }, {});
     expect(await server.start().catch((error: unknown) => error)).to.be.instanceOf(PortTakenError);
   });
 
-  it('does not take a server of others on its port for itself', async () => {
+  it('does not mistake another server on its port for itself', async () => {
     await using other = await startServer();
     await using server = new LocalZooKeeper({ main: 'standalone', port: other.port }, {});
     expect(await server.start().catch((error: unknown) => error)).to.be.instanceOf(PortTakenError);
   });
 
   if (process.platform === 'linux') {
-    it('dies with the test process, even where that is killed', async () => {
+    it('dies with the test process, even if that is killed', async () => {
       const { port } = await startedBy(`process.kill(process.pid, 'SIGKILL')`);
       while (!(await refuses(port)));
     });
@@ -111,7 +111,7 @@ describe('ZooKeeperServer', () => {
 
   for (const [how, code] of Object.entries({
     crashes: `throw new Error('expected')`,
-    'is told to end': `process.kill(process.pid, 'SIGTERM')`,
+    'receives SIGTERM': `process.kill(process.pid, 'SIGTERM')`,
     'exits while the server is paused': `server.pause(); process.exit()`,
   })) {
     it(`leaves nothing behind when the test process ${how}`, async () => {
@@ -147,7 +147,7 @@ async function dataDirectory(server: ZooKeeperServer): Promise<string> {
   return /^dataDir=(.*)\/version-2$/m.exec(await server.command('conf'))?.[1] ?? '';
 }
 
-/** Asks the port, and not for the process: an orphan stays a zombie until process 1 cares. */
+/** Asks the port and not the process, because an orphan stays a zombie until process 1 reaps it. */
 async function refuses(port: number): Promise<boolean> {
   const failure = await fourLetterWord('127.0.0.1', port, 'ruok', 200).catch((error: unknown) => String(error));
   return failure.includes('ECONNREFUSED');

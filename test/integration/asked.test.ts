@@ -17,12 +17,12 @@ import { reached } from '../../harness/reached.ts';
 
 interface Question {
   readonly name: string;
-  /** What LockTimeoutError says before the time. */
+  /** The text of the LockTimeoutError before the time. */
   readonly text: string;
   ask(options?: AskOptions): Promise<unknown>;
 }
 
-describe('a question to the servers', () => {
+describe('a query', () => {
   let proxy: ZkProxy;
   let client: LockClient;
   let other: LockClient;
@@ -48,7 +48,7 @@ describe('a question to the servers', () => {
     await proxy.close();
   });
 
-  it('settles at its timeout while the server is silent, and says what was not read', async () => {
+  it('settles at its timeout while the server is silent, and names what was not read', async () => {
     proxy.silence();
     const asked = questions.map(({ ask }) => rejection(ask({ timeoutMs: 30 })));
     for (const [index, error] of (await Promise.all(asked)).entries()) {
@@ -58,7 +58,7 @@ describe('a question to the servers', () => {
       );
     }
     expect(client.state).to.equal('connected');
-    // The requests that are still under way fail now: nobody waits for them.
+    // The requests that are still in flight fail now: no caller waits for them.
     const suspended = reached(client, 'suspended');
     proxy.cut();
     await suspended;
@@ -72,7 +72,7 @@ describe('a question to the servers', () => {
       );
   });
 
-  it('settles after the session timeout where no timeout is given', async () => {
+  it('settles after the session timeout if no timeout is given', async () => {
     proxy.silence();
     const asked = questions.map(({ ask }) => rejection(ask()));
     for (const [index, error] of (await Promise.all(asked)).entries()) {
@@ -84,7 +84,7 @@ describe('a question to the servers', () => {
     }
   });
 
-  it('rejects with the reason of its signal, also of one that has aborted before', async () => {
+  it('rejects with the reason of its signal, also if the signal aborted before the call', async () => {
     proxy.silence();
     const controller = new AbortController();
     const reason = new Error('enough');
@@ -94,7 +94,7 @@ describe('a question to the servers', () => {
     for (const { ask } of questions) expect(await rejection(ask({ signal: controller.signal }))).to.equal(reason);
   });
 
-  it('rejects when the client is closed meanwhile, before the servers have answered to that', async () => {
+  it('rejects when the client is closed, before the servers have answered the close', async () => {
     proxy.silence();
     const asked = questions.map(({ ask }) => rejection(ask()));
     let isClosed = false;

@@ -6,7 +6,7 @@ import { labOfEachTest } from '../../harness/lab.ts';
 import { testPath } from '../../harness/test-path.ts';
 import { aborted, until } from '../../harness/until.ts';
 
-describe('what happens in the background', () => {
+describe('a background event', () => {
   const lab = labOfEachTest('background', { server: 'own', proxy: true, client: { sessionTimeoutMs: 2_000 } });
   let events: BackgroundEvent[];
 
@@ -15,14 +15,14 @@ describe('what happens in the background', () => {
     lab.client.on('background', (event) => void events.push(event));
   });
 
-  const told = (type: BackgroundEvent['type']): Promise<void> =>
-    until(`${type} is told`, () => events.some((event) => event.type === type));
+  const emitted = (type: BackgroundEvent['type']): Promise<void> =>
+    until(`${type} is emitted`, () => events.some((event) => event.type === type));
   const types = (): string[] => events.map(({ type }) => type);
 
-  it('is told of a reconnect: why, and to which server', async () => {
+  it('reports a reconnect, with its cause and its server', async () => {
     const sessionId = sessionName(lab.client.session.id);
     lab.proxy.cut();
-    await told('connected');
+    await emitted('connected');
     const [disconnected, connected] = events;
     expect(disconnected).to.deep.include({ type: 'disconnected', sessionId });
     expect((disconnected as { error: Error }).error).to.be.instanceOf(Error);
@@ -31,7 +31,7 @@ describe('what happens in the background', () => {
   });
 
   for (const side of ['client', 'server'] as const) {
-    it(`is told of the search for a create that lost its ${side === 'client' ? 'way' : 'answer'}`, async () => {
+    it(`reports the search for a create whose ${side === 'client' ? 'request' : 'reply'} was lost`, async () => {
       const mutex = new InterProcessMutex(lab.client, testPath('searched'));
       await (await mutex.acquire()).release();
       const stop = lab.proxy.on((frame) => {
@@ -46,10 +46,10 @@ describe('what happens in the background', () => {
     });
   }
 
-  it('is told of a delete that is tried again, and warned of as the logger is', async () => {
+  it('reports a delete that is tried again, with the warning that the logger gets', async () => {
     const mutex = new InterProcessMutex(lab.client, testPath('again'));
     const hold = await mutex.acquire();
-    // The news of the own znode's deletion would come before the answer.
+    // The watch event of the client's own znode would arrive before the reply.
     lab.proxy.on((frame) => (from('server', 'watch')(frame) ? 'drop' : undefined));
     const stop = lab.proxy.on((frame) => {
       if (!from('server', 'delete')(frame)) return undefined;
@@ -62,19 +62,19 @@ describe('what happens in the background', () => {
     expect(events[1]).to.have.property('message').that.includes('could not be deleted; trying again');
   });
 
-  it('is told of a session that the server has ended, and of the next one', async () => {
+  it('reports a session that the server has ended, and the next session', async () => {
     const before = sessionName(lab.client.session.id);
     await lab.proxy.refuse();
     await lab.observer.endSession(lab.client);
     lab.proxy.cut();
     await lab.proxy.accept();
-    await told('connected');
+    await emitted('connected');
     expect(types()).to.deep.equal(['disconnected', 'session-ended', 'connected']);
     expect(events[1]).to.deep.equal({ type: 'session-ended', sessionId: before, why: 'expired' });
     expect(events[2]).to.have.property('sessionId').that.does.not.equal(before);
   });
 
-  it('is told of a session that was lost, and of its end at the servers when its job has let go', async () => {
+  it('reports a lost session, and its end on the servers after its job has released', async () => {
     const hold = await new InterProcessMutex(lab.client, testPath('ghost')).acquire();
     const sessionId = sessionName(lab.client.session.id);
     const stop = lab.proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
@@ -83,13 +83,13 @@ describe('what happens in the background', () => {
     stop();
     lab.proxy.cut();
     await hold.release();
-    await told('lost-session-closed');
+    await emitted('lost-session-closed');
     expect(events.filter(({ type }) => type === 'lost-session-closed')).to.deep.equal([
       { type: 'lost-session-closed', sessionId },
     ]);
   });
 
-  it('has no other names, and no listeners that cannot be called', () => {
+  it('has no other names, and no listeners that are not functions', () => {
     const on = lab.client.on.bind(lab.client) as (event: string, listener: unknown) => unknown;
     expect(() => on('sate', () => undefined)).to.throw(TypeError, 'Expected `event` to be');
     expect(() => on('state', undefined)).to.throw(TypeError, 'Expected `listener` to be a function, got undefined');

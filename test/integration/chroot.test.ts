@@ -9,16 +9,16 @@ describe('a client with a chroot', () => {
   const below = '/locks/orders';
   let chrooted: LockClient;
   let mutex: InterProcessMutex;
-  /** The same lock, by a client without a chroot. */
-  let theirs: InterProcessMutex;
+  /** The same lock, used by a client without a chroot. */
+  let sameLock: InterProcessMutex;
 
   beforeEach(async () => {
     chrooted = await lab.connect({ sessionTimeoutMs: 1_000 }, `${lab.proxy.connectString}${lab.path}`);
     mutex = new InterProcessMutex(chrooted, below);
-    theirs = new InterProcessMutex(lab.other, `${lab.path}${below}`);
+    sameLock = new InterProcessMutex(lab.other, `${lab.path}${below}`);
   });
 
-  it('that is not there yet is idle from heartbeat to heartbeat, asks for nothing there, and has locks there later', async () => {
+  it('that does not exist yet sends its heartbeats to /, and can create locks in it later', async () => {
     const states: string[] = [];
     chrooted.on('state', (state) => states.push(state));
     lab.proxy.clear();
@@ -30,8 +30,8 @@ describe('a client with a chroot', () => {
     await mutex.withLock(async (hold) => expect(await lab.observer.exists(`${lab.path}${hold.path}`)).to.equal(true));
   });
 
-  it('shows paths below it, and knows who is there by them', async () => {
-    await using hold = await theirs.acquire();
+  it('shows paths below the chroot, and finds its own participants by them', async () => {
+    await using hold = await sameLock.acquire();
     const waiting = mutex.acquire();
     await lab.proxy.seen(answered('getData'));
     const participants = await mutex.participants();
@@ -44,8 +44,8 @@ describe('a client with a chroot', () => {
     await own.release();
   });
 
-  it('is told that a predecessor is gone, also behind a reconnect', async () => {
-    const hold = await theirs.acquire();
+  it('gets the deletion of a predecessor after a reconnect', async () => {
+    const hold = await sameLock.acquire();
     const waiting = mutex.acquire();
     await lab.proxy.seen(answered('getData'));
     await lab.proxy.refuse();
@@ -55,8 +55,8 @@ describe('a client with a chroot', () => {
     expect((await waiting).isValid).to.equal(true);
   });
 
-  it('watches again, behind a reconnect, what is there still', async () => {
-    const hold = await theirs.acquire();
+  it('watches an existing predecessor again after a reconnect', async () => {
+    const hold = await sameLock.acquire();
     const waiting = mutex.acquire();
     await lab.proxy.seen(answered('getData'));
     lab.proxy.clear();
@@ -67,8 +67,8 @@ describe('a client with a chroot', () => {
     expect((await waiting).isValid).to.equal(true);
   });
 
-  it('takes its watch from the server where a wait ends', async () => {
-    await using _ = await theirs.acquire();
+  it('removes its watch from the server when a wait ends', async () => {
+    await using _ = await sameLock.acquire();
     const controller = new AbortController();
     const waiting = rejection(mutex.acquire({ signal: controller.signal }));
     await lab.proxy.seen(answered('getData'));
@@ -77,7 +77,7 @@ describe('a client with a chroot', () => {
     expect((await lab.proxy.seen(answered('removeWatches'))).err).to.equal(0);
   });
 
-  it('is told that its own znode was deleted, and names it as the application knows it', async () => {
+  it('gets the deletion of its own znode, with the path that the application knows', async () => {
     const hold = await mutex.acquire();
     await lab.proxy.seen(answered('getData'));
     await lab.observer.remove(`${lab.path}${hold.path}`);
@@ -85,7 +85,7 @@ describe('a client with a chroot', () => {
     expect({ reason, path }).to.deep.equal({ reason: 'node-deleted', path: hold.path });
   });
 
-  it('finds what it has created, and tells the background of it by its path on the servers', async () => {
+  it('finds the znode that it created, and reports its full path in the background event', async () => {
     const events: BackgroundEvent[] = [];
     chrooted.on('background', (event) => events.push(event));
     await (await mutex.acquire()).release();

@@ -8,7 +8,7 @@ import { rejection } from '../../harness/until.ts';
 describe('a client', () => {
   const lab = labOfEachTest('client', { client: 'none' });
 
-  it('that is closed with a bad option rejects, and stays open', async () => {
+  it('that is closed with an invalid option rejects and stays open', async () => {
     const client = await LockClient.connect(lab.connectString);
     const close = (options: unknown): Promise<Error> => rejection(client.close(options as Record<string, never>));
     expect(await close({ timeoutMs: -1 }))
@@ -23,11 +23,11 @@ describe('a client', () => {
     await client.close();
   });
 
-  for (const [what, thrown] of Object.entries<unknown>({
+  for (const [description, thrown] of Object.entries<unknown>({
     'an error': new Error('the logger is full'),
     'a text': 'the logger is full',
   })) {
-    it(`whose logger throws ${what} reports it as a process warning, and goes on`, async () => {
+    it(`whose logger throws ${description} reports it as a process warning and continues`, async () => {
       const warn = (): never => {
         throw thrown;
       };
@@ -40,7 +40,7 @@ describe('a client', () => {
       await client.close();
     });
 
-    it(`whose listener throws ${what} reports it as a process warning, and tells the others`, async () => {
+    it(`whose listener throws ${description} reports it as a process warning and calls the other listeners`, async () => {
       const client = await LockClient.connect(lab.connectString);
       const heard: string[] = [];
       client.on('state', () => {

@@ -31,10 +31,10 @@ describe('the log of a client', () => {
   const locksOf = async (debug?: boolean): Promise<InterProcessMutex> =>
     new InterProcessMutex(await connect(debug), lab.path);
 
-  /** Waits for longer than the time after which a wait is warned of. */
-  const muchLater = (): Promise<void> => {
+  /** Waits for longer than the time after which the client warns about a wait. */
+  const afterTheWarningTime = (): Promise<void> => {
     const since = performance.now();
-    return until('it would have been warned of', () => performance.now() - since > 2_300);
+    return until('the time for a warning has passed', () => performance.now() - since > 2_300);
   };
 
   async function forgetful(mutex: InterProcessMutex): Promise<Hold> {
@@ -45,13 +45,13 @@ describe('the log of a client', () => {
     return mutex.acquire({ timeoutMs: 10_000 });
   }
 
-  describe('about an acquire that waits for its own process, outside of every lock context', () => {
-    it('says so after a second, once, and how to see where both were called', async () => {
+  describe('about an acquire that waits for its own process, outside of every lock context,', () => {
+    it('has one line after a second, which says how to see where both were called', async () => {
       const mutex = await locksOf();
       const hold = await mutex.acquire();
       const askedAt = performance.now();
       const waiting = mutex.acquire();
-      await until('it is warned of', () => log.length > 0);
+      await until('the wait is logged', () => log.length > 0);
       expect(performance.now() - askedAt).to.be.within(950, 2_000);
       expect(log[0]).to.match(
         new RegExp(
@@ -62,7 +62,7 @@ describe('the log of a client', () => {
         .to.contain('use withLock or lockContext.run')
         .and.to.contain('With the option debug of LockClient.connect');
       const another = mutex.acquire();
-      await muchLater();
+      await afterTheWarningTime();
       expect(log).to.have.length(1);
       await hold.release();
       for (const next of [waiting, another]) await (await next).release();
@@ -72,7 +72,7 @@ describe('the log of a client', () => {
       const mutex = await locksOf(true);
       const hold = await forgetful(mutex);
       const waiting = acquiresAgain(mutex);
-      await until('it is warned of', () => log.length > 0);
+      await until('the wait is logged', () => log.length > 0);
       expect(log[0]).to.match(
         /The hold was acquired at forgetful \(.*debug\.test\.ts:\d+:\d+\).*; the acquire\(\) that waits was called at acquiresAgain \(.*debug\.test\.ts:\d+:\d+\)/,
       );
@@ -81,26 +81,26 @@ describe('the log of a client', () => {
       await (await waiting).release();
     });
 
-    it('says so of two objects, too, and of a reader behind a writer', async () => {
+    it('has a line for two objects as well, and for a reader behind a writer', async () => {
       const mutex = await locksOf();
       const rw = new InterProcessReadWriteLock(mutex.client, `${lab.path}-rw`);
       const holds = [await mutex.acquire(), await rw.writeLock.acquire()];
       const waiting = [new InterProcessMutex(mutex.client, lab.path).acquire(), rw.readLock.acquire()];
-      await until('both are warned of', () => log.length === 2);
+      await until('both waits are logged', () => log.length === 2);
       expect(log.map((line) => / lock (\S+) has/.exec(line)?.[1])).to.have.members([lab.path, rw.path]);
       for (const hold of holds) await hold.release();
       for (const next of waiting) await (await next).release();
     });
 
-    it('says so of the second of two that were called at once', async () => {
+    it('has a line for the second of two simultaneous calls', async () => {
       const mutex = await locksOf();
       await (await mutex.acquire()).release();
       const both = [mutex.acquire(), mutex.acquire()];
-      await until('it is warned of', () => log.length === 1);
+      await until('the wait is logged', () => log.length === 1);
       for (const next of both) await (await next).release();
     });
 
-    it('says nothing where another process holds the lock, where the lock passes on in time, and where a context owns either', async () => {
+    it('has no line if another process holds, if the wait is short, or if a context owns one of both', async () => {
       const mutex = await locksOf();
       const theirs = new InterProcessMutex(await lab.connect(), lab.path);
       const busy = new InterProcessMutex(mutex.client, `${lab.path}-busy`);
@@ -117,7 +117,7 @@ describe('the log of a client', () => {
           await (await next).release();
         }
       })();
-      const owned = inContext.withLock(() => muchLater());
+      const owned = inContext.withLock(() => afterTheWarningTime());
       const behind = inContext.acquire();
       const held = await new InterProcessMutex(mutex.client, `${lab.path}-held`).acquire();
       const behindInContext = lockContext.run(() => new InterProcessMutex(mutex.client, `${lab.path}-held`).acquire());
@@ -145,14 +145,14 @@ describe('the log of a client', () => {
       await forgetful(mutex);
     };
     const collected = (): Promise<void> =>
-      until('it is warned of', async () => {
-        // The microtasks of the acquire keep it for a while.
+      until('the leak is logged', async () => {
+        // The microtasks of the acquire keep the hold for a while.
         await new Promise((resolve) => setImmediate(resolve));
         collectGarbage();
         return log.length > 0;
       });
 
-    it('names with `debug` where it was acquired', async () => {
+    it('names the caller of the acquire with `debug`', async () => {
       const mutex = await locksOf(true);
       await leak(mutex);
       await collected();
@@ -165,7 +165,7 @@ describe('the log of a client', () => {
       expect(await mutex.release()).to.equal('released');
     });
 
-    it('names where a lease of a semaphore was acquired', async () => {
+    it('names the caller of a semaphore’s acquire', async () => {
       const semaphore = new InterProcessSemaphore(await connect(true), lab.path, { maxLeases: 2 });
       await (async function takesALease() {
         await semaphore.acquire();
@@ -174,7 +174,7 @@ describe('the log of a client', () => {
       expect(log[0]).to.match(/It was acquired at takesALease \(/);
     });
 
-    it('says nothing of holds that were released, lost, or are a withLock’s, nor without `debug`', async () => {
+    it('has no line for released or lost holds, for a withLock, or without `debug`', async () => {
       const [mutex, quiet] = [await locksOf(true), await locksOf()];
       const { opened, open } = (() => {
         let open = (): void => undefined;
@@ -188,7 +188,7 @@ describe('the log of a client', () => {
         const lost = await mutex.acquire();
         weak.push(new WeakRef(lost));
         await lab.observer.remove(lost.path);
-        await until('it is lost', () => !lost.isValid);
+        await until('the hold is lost', () => !lost.isValid);
       })();
       await mutex.release();
       const job = mutex.withLock(() => opened);
@@ -199,14 +199,14 @@ describe('the log of a client', () => {
         collectGarbage();
         return weak.every((one) => one.deref() === undefined);
       });
-      // The finalizers run behind the collection.
+      // The finalizers run after the collection.
       for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
       expect(log).to.deep.equal([]);
       open();
       await job;
     });
 
-    it('does not change what a hold is', async () => {
+    it('leaves the methods and events of a hold unchanged', async () => {
       const mutex = await locksOf(true);
       const told: unknown[] = [];
       mutex.on('acquired', ({ hold }) => told.push(hold)).on('released', ({ hold }) => told.push(hold));
@@ -228,7 +228,7 @@ describe('the log of a client', () => {
     });
   });
 
-  it('has no line of a service whose owners queue up outside of contexts and are quick', async () => {
+  it('has no line for a service whose owners queue up outside of contexts and release quickly', async () => {
     const mutex = await locksOf();
     const hold = await mutex.acquire();
     const waiting = Array.from({ length: 20 }, () => mutex.acquire().then((next) => next.release()));

@@ -7,7 +7,7 @@ import { queueReaches } from '../../harness/queue.ts';
 
 const standard = new StandardDriver();
 
-/** Who came last is next, behind the oldest, who may hold the lock. */
+/** A driver in which the newest waiter is next, after the oldest, which may hold the lock. */
 const lastIsNext: LockDriver = {
   lockName: standard.lockName,
   appendOnly: false,
@@ -18,7 +18,7 @@ const lastIsNext: LockDriver = {
   decide: (sorted, ours) => standard.decide(sorted, ours),
 };
 
-/** Curator's order, but everyone watches the first. */
+/** A driver with Curator's order in which every waiter watches the first znode. */
 const watchTheFirst: LockDriver = {
   lockName: standard.lockName,
   appendOnly: true,
@@ -32,12 +32,12 @@ describe('a driver', () => {
   const lab = labOfEachTest('drivers');
 
   const drivers: Record<string, LockDriver> = {
-    'whose newcomers may stand first': lastIsNext,
-    'that lets everyone watch the first': watchTheFirst,
+    'that puts newcomers first': lastIsNext,
+    'that makes all waiters watch the first': watchTheFirst,
   };
-  for (const [what, driver] of Object.entries(drivers)) {
+  for (const [description, driver] of Object.entries(drivers)) {
     for (const [where, numbers] of Object.entries({ 'several sessions': [0, 1, 2], 'one session': [0, 0, 0] })) {
-      it(`${what} lets one of ${where} in at a time`, async () => {
+      it(`${description} lets one of ${where} in at a time`, async () => {
         const clients = [lab.client, lab.other, await lab.connect()];
         const [holder, ...waiters] = numbers.map(
           (number) => new InterProcessMutex(clients[number] as LockClient, lab.path, { driver }),
@@ -48,7 +48,7 @@ describe('a driver', () => {
         for (const waiter of waiters) {
           visits.push(waiter.withLock(() => section.visit()));
           await queueReaches(holder, visits.length + 1);
-          // One connection answers in order: the watch is in place.
+          // One connection answers in order: the watch is set.
           await waiter.participants();
         }
         await hold.release();
@@ -58,7 +58,7 @@ describe('a driver', () => {
     }
   }
 
-  it('that throws is the error of the call', async () => {
+  it('that throws makes the call reject with its error', async () => {
     const failure = new Error('no order');
     const sort = (): never => {
       throw failure;

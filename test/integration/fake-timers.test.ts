@@ -13,7 +13,7 @@ describe('fake timers of a test library', () => {
   });
   afterEach(() => mock.timers.reset());
 
-  it('stop neither a connect, nor a wait, nor a timeout, nor a heartbeat, nor a close', async () => {
+  it('stop no connect, wait, timeout, heartbeat or close', async () => {
     const elsewhere = await LockClient.connect(connectString);
     mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'setImmediate', 'Date'] });
     const client = await LockClient.connect(connectString, { sessionTimeoutMs: 1_000 });

@@ -8,10 +8,10 @@ describe('the first use of a path', () => {
   const lab = labOfEachTest('first-use', { server: 'own', proxy: true });
 
   for (const [whose, isFirst] of [
-    ['of a client that has created nothing yet', true],
-    ['of a client that knows containers', false],
+    ['by a client that has created nothing yet', true],
+    ['by a client that has created containers', false],
   ] as const) {
-    it(`${whose} keeps the order of the calls, also if one comes while the refusal of another is under way`, async () => {
+    it(`${whose} keeps the order of the calls, even if one arrives during the refusal of another`, async () => {
       if (!isFirst) await (await new InterProcessMutex(lab.client, testPath('known')).acquire()).release();
       const mutex = new InterProcessMutex(lab.client, testPath('first-use'));
       const order: string[] = [];
@@ -26,7 +26,7 @@ describe('the first use of a path', () => {
       const both = [job('first'), job('second')];
       await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'createContainer');
       const third = job('third');
-      // What it may send, it sends in this tick.
+      // The third call may send its requests within this tick.
       for (const _ of [1, 2, 3]) await setImmediate();
       arrive();
       await Promise.all([...both, third]);

@@ -23,15 +23,15 @@ describe('a grant', () => {
   });
 
   const queueIs = (length: number): Promise<void> =>
-    until(`${length} are in the queue`, async () => (await lab.observer.children(lab.path)).length === length);
+    until(`${length} znodes are in the queue`, async () => (await lab.observer.children(lab.path)).length === length);
 
-  /** Cuts the connection there, and refuses the next one until `proxy.accept()`. */
+  /** Cuts the connection at this frame, and refuses the next one until `proxy.accept()`. */
   const disconnect = (): FrameAction => {
     void lab.proxy.refuse();
     return 'cut';
   };
 
-  /** Holds the answer to a create back until the session has to prove itself before a grant, and then the proof. */
+  /** Delays the reply to a create until the session needs a new proof before a grant, and then delays that proof. */
   const heldBack = async <T>(acquire: () => Promise<T>): Promise<{ acquiring: Promise<T>; name: string }> => {
     const created = gate();
     once(lab.proxy, answered('create2'), { delayUntil: created.opened });
@@ -48,7 +48,7 @@ describe('a grant', () => {
     return { acquiring, name };
   };
 
-  it('whose session ends while it proves itself is none: the next session queues up again', async () => {
+  it('is discarded if the session ends during its proof: the next session queues up again', async () => {
     const { acquiring, name } = await heldBack(() => lab.mutex.acquire());
     await lab.observer.endSession(lab.client);
     lab.proxy.cut();
@@ -58,7 +58,7 @@ describe('a grant', () => {
     await hold.release();
   });
 
-  it('is not made by a list that is older than its znode, but by a newer one behind a sync', async () => {
+  it('is not based on a list older than its znode: the client lists again after a sync', async () => {
     once(lab.proxy, answered('getChildren2'), ({ body }) => {
       body.writeBigInt64BE(1n, 4);
       return 'pass';
@@ -71,7 +71,7 @@ describe('a grant', () => {
     await hold.release();
   });
 
-  it('is not made for a znode of another session, whatever its name: that is deleted', async () => {
+  it('is never made for a znode of another session, whatever its name: the client deletes that znode', async () => {
     let lost: Frame | undefined;
     once(lab.proxy, sent('create2'), (frame) => {
       lost = frame;
@@ -84,12 +84,12 @@ describe('a grant', () => {
     await lab.proxy.accept();
     const hold = await acquiring;
     expect(hold.path).not.to.equal(theirs);
-    await until('theirs is gone', async () => !(await lab.observer.exists(theirs)));
+    await until('the znode of the other session is deleted', async () => !(await lab.observer.exists(theirs)));
     expect(hold.isValid).to.equal(true);
     await hold.release();
   });
 
-  it('in whose very moment the caller gives up is released', async () => {
+  it('is released if the caller aborts in the same moment', async () => {
     const controller = new AbortController();
     const reason = new Error('changed my mind');
     const { session } = lab.client;
@@ -110,17 +110,17 @@ describe('a grant', () => {
       await queueIs(0);
     };
 
-    it('when the connection is lost before it knows who is there', async () => {
+    it('when the connection is lost before the list is answered', async () => {
       once(lab.proxy, answered('getChildren2'), disconnect);
       await expectTaken(lab.mutex.tryAcquire());
     });
 
-    it('when the connection is lost before its create is answered', async () => {
+    it('when the connection is lost before the create is answered', async () => {
       once(lab.proxy, answered('create2'), disconnect);
       await expectTaken(lab.mutex.tryAcquire());
     });
 
-    it('when the connection is lost before its place is known', async () => {
+    it('when the connection is lost before the place in the queue is known', async () => {
       once(lab.proxy, answered('create2'), () => {
         once(lab.proxy, answered('getChildren2'), disconnect);
         return 'pass';
@@ -128,7 +128,7 @@ describe('a grant', () => {
       await expectTaken(lab.mutex.tryAcquire());
     });
 
-    it('when the connection is lost before the session has proven itself', async () => {
+    it('when the connection is lost before the session is proven', async () => {
       const { acquiring } = await heldBack(() => lab.mutex.tryAcquire());
       await lab.proxy.refuse();
       lab.proxy.cut();
@@ -139,7 +139,7 @@ describe('a grant', () => {
   describe('after a lost create', () => {
     beforeEach(() => once(lab.proxy, answered('create2'), 'cut'));
 
-    it('is searched behind a quorum write of its own: the heartbeat before it may have been refused', async () => {
+    it('is searched behind its own quorum write, because the earlier heartbeat may have been refused', async () => {
       const hold = await lab.mutex.acquire();
       const again = lab.proxy.frames.find(sent('connect'))?.connection;
       const ops = lab.proxy.frames
@@ -149,7 +149,7 @@ describe('a grant', () => {
       await hold.release();
     });
 
-    it('is searched again when the server could not say, and is the one that was created', async () => {
+    it('is searched again if the server failed to answer, and uses the znode that was created', async () => {
       once(lab.proxy, sent('create2'), () => {
         once(lab.proxy, answered('multi'), { replaceError: -118 });
         return 'pass';
@@ -161,7 +161,7 @@ describe('a grant', () => {
     });
 
     for (const op of ['getChildren2', 'exists'] as const) {
-      it(`is an error where the search is refused (${op}), and no znode stays`, async () => {
+      it(`is an error if the search is refused (${op}), and leaves no znode`, async () => {
         once(lab.proxy, sent('create2'), () => {
           once(lab.proxy, answered(op), { replaceError: -102 });
           return 'pass';

@@ -9,14 +9,14 @@ import { queueReaches } from '../../harness/queue.ts';
 describe('a hand-over within a process', () => {
   const lab = labOfEachTest('hand-over', { server: 'own', proxy: true, client: { sessionTimeoutMs: 10_000 } });
 
-  /** One transaction about both znodes; heartbeats are about the holder's alone. */
+  /** True for the transaction that names both znodes; a heartbeat names only the holder's. */
   const handsOver =
     (side: Frame['from']) =>
     (frame: Frame): boolean =>
       frame.from === side && frame.op === 'multi' && handOvers.has(frame.xid);
   const handOvers = new Set<number>();
 
-  /** A holder, and one who waits right behind it and is parked. */
+  /** A holder, and the waiter directly behind it. */
   const pair = async (
     name: string,
   ): Promise<{ mutex: InterProcessMutex; hold: Hold; waiting: Promise<Hold>; next: string }> => {
@@ -39,7 +39,7 @@ describe('a hand-over within a process', () => {
     return { mutex, hold, waiting, next };
   };
 
-  it('grants the next one at once, and deletes the znode in one transaction that checks the next one’s', async () => {
+  it('grants the successor at once, and deletes the znode in a transaction that checks the successor’s znode', async () => {
     const { mutex, hold, waiting, next } = await pair('at-once');
     lab.proxy.on((frame) => (handsOver('server')(frame) ? 'hold' : undefined));
     lab.proxy.clear();
@@ -50,7 +50,7 @@ describe('a hand-over within a process', () => {
     expect(following.isValid).to.equal(true);
     expect(hold.isValid).to.equal(false);
     await lab.proxy.seen(handsOver('server'));
-    expect(isReleased, 'released before the servers have answered').to.equal(false);
+    expect(isReleased, 'the release has not settled before the reply').to.equal(false);
     lab.proxy.speak();
     expect(await releasing).to.equal('released');
     expect(lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'delete')).to.have.length(0);
@@ -58,7 +58,7 @@ describe('a hand-over within a process', () => {
     await following.release();
   });
 
-  it('goes on between two mutexes with one driver', async () => {
+  it('also works between two mutex objects with one driver', async () => {
     const path = testPath('drivers');
     const standard = new StandardDriver();
     const driver: LockDriver = {
@@ -80,11 +80,11 @@ describe('a hand-over within a process', () => {
     expect(lab.proxy.frames.filter(({ from, op }) => from === 'client' && op === 'delete')).to.have.length(1);
   });
 
-  it('whose next one turns out to be deleted by somebody takes the lock from it, and goes on with the one after', async () => {
+  it('to a znode that was already deleted takes the lock from it, and the next waiter gets the lock', async () => {
     const { mutex, hold, waiting, next } = await pair('deleted');
     const third = new InterProcessMutex(lab.other, mutex.path).acquire();
     await queueReaches(mutex, 3);
-    // The news of the deletion would come first, and its znode is watched only after a while.
+    // The watch event of the deletion would arrive first. The client watches the znode only after a while.
     lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'watch' ? 'drop' : undefined));
     const deleted = lab.proxy.seen(handsOver('client')).then(() => lab.observer.remove(next));
     lab.proxy.on((frame) => (handsOver('client')(frame) ? { delayUntil: deleted } : undefined));
@@ -98,7 +98,7 @@ describe('a hand-over within a process', () => {
   });
 
   for (const side of ['client', 'server'] as const) {
-    it(`that loses its ${side === 'client' ? 'way' : 'answer'} keeps the next one’s hold, and leaves nothing behind`, async () => {
+    it(`that loses its ${side === 'client' ? 'request' : 'reply'} keeps the successor’s hold, and leaves no znode`, async () => {
       const { mutex, hold, waiting } = await pair('cut');
       lab.proxy.on((frame) => (handsOver(side)(frame) ? 'cut' : undefined));
       const releasing = hold.release();
@@ -112,7 +112,7 @@ describe('a hand-over within a process', () => {
     });
   }
 
-  it('that the servers refuse ends in a delete of its own', async () => {
+  it('that the servers refuse is followed by a plain delete', async () => {
     const { mutex, hold, waiting } = await pair('refused');
     lab.proxy.on((frame) => (handsOver('server')(frame) ? { replaceError: -5 } : undefined));
     expect(await hold.release()).to.equal('released');
@@ -120,7 +120,7 @@ describe('a hand-over within a process', () => {
     expect(await lab.observer.children(mutex.path)).to.deep.equal([]);
   });
 
-  it('passes nobody by: who waits between in another process comes first', async () => {
+  it('does not skip a waiter of another process', async () => {
     const path = testPath('between');
     const mutex = new InterProcessMutex(lab.client, path);
     const order: string[] = [];
@@ -135,24 +135,24 @@ describe('a hand-over within a process', () => {
     expect(order).to.deep.equal(['other process', 'own process']);
   });
 
-  it('does not go to one who has given up', async () => {
+  it('skips a waiter that has given up', async () => {
     const path = testPath('given-up');
     const mutex = new InterProcessMutex(lab.client, path);
     const hold = await mutex.acquire();
     const aborter = new AbortController();
-    const impatient = rejection(mutex.acquire({ signal: aborter.signal }));
+    const givingUp = rejection(mutex.acquire({ signal: aborter.signal }));
     await queueReaches(mutex, 2);
-    const patient = mutex.acquire();
+    const successor = mutex.acquire();
     await queueReaches(mutex, 3);
     aborter.abort(new Error('enough'));
     const releasing = hold.release();
-    expect((await impatient).message).to.equal('enough');
-    await (await patient).release();
+    expect((await givingUp).message).to.equal('enough');
+    await (await successor).release();
     expect(await releasing).to.equal('released');
-    await until('nothing is left', async () => (await lab.observer.children(path)).length === 0);
+    await until('no znode is left', async () => (await lab.observer.children(path)).length === 0);
   });
 
-  it('that meets the abort of the next one, which has been woken and has not looked yet, leaves nothing behind', async () => {
+  it('to a waiter that aborts between wake-up and check leaves no znode', async () => {
     const mutex = new InterProcessMutex(lab.client, testPath('met-by-abort'));
     const hold = await mutex.acquire();
     const aborter = new AbortController();
@@ -166,7 +166,7 @@ describe('a hand-over within a process', () => {
     expect(await (await mutex.acquire()).release()).to.equal('released');
   });
 
-  it('of a hundred in a row keeps their order, and takes one transaction each', async () => {
+  it('of a hundred waiters in a row keeps their order, with one transaction each', async () => {
     const mutex = new InterProcessMutex(lab.client, testPath('row'));
     const hold = await mutex.acquire();
     const tokens: bigint[] = [];
@@ -181,6 +181,6 @@ describe('a hand-over within a process', () => {
     await Promise.all(all);
     expect(tokens).to.deep.equal([...tokens].sort((a, b) => (a < b ? -1 : 1)));
     const deletes = lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'delete');
-    expect(deletes, 'of the last one, which has nobody behind it').to.have.length(1);
+    expect(deletes, 'the delete of the last hold, which has no waiter behind it').to.have.length(1);
   });
 });

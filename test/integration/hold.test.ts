@@ -8,7 +8,7 @@ import { queueOf, queueReaches, takeAway } from '../../harness/queue.ts';
 describe('a hold', () => {
   const lab = labOfEachTest('hold');
 
-  it('is named by its znode, as the queue shows it', async () => {
+  it('has the path of its znode, as the queue shows it', async () => {
     const { mutex, theirs } = lab;
     const hold = await mutex.acquire();
     expect(hold.path.slice(0, mutex.path.length)).to.equal(mutex.path);
@@ -17,7 +17,7 @@ describe('a hold', () => {
     await hold.release();
   });
 
-  it('has the czxid of its znode as fencing token, and 0n as grant', async () => {
+  it('has the czxid of its znode as fencing token, and 0n as grant number', async () => {
     const { client, mutex } = lab;
     const hold = await mutex.acquire();
     const { value: stat } = await client.session.request(exists(hold.path));
@@ -26,7 +26,7 @@ describe('a hold', () => {
     await hold.release();
   });
 
-  it('has a greater fencing token than every earlier holder, in this process or another', async () => {
+  it('has a greater fencing token than every earlier holder, in this or another process', async () => {
     const { mutex, theirs } = lab;
     const tokens: bigint[] = [];
     for (const owner of [mutex, theirs, theirs, mutex]) tokens.push(await owner.withLock((hold) => hold.fencingToken));
@@ -35,7 +35,7 @@ describe('a hold', () => {
   });
 
   describe('signal', () => {
-    it('is one and the same each time, and made when it is first read', async () => {
+    it('is created when it is first read, and then always the same object', async () => {
       const { mutex } = lab;
       const { AbortController: Original } = globalThis;
       let made = 0;
@@ -65,7 +65,7 @@ describe('a hold', () => {
       expect(signal.aborted).to.equal(false);
     });
 
-    it('aborts with the LockLostError that says what happened', async () => {
+    it('aborts with the LockLostError, which names the cause', async () => {
       const { mutex, observer } = lab;
       const hold = await mutex.acquire();
       const told = aborted(hold.signal);
@@ -86,7 +86,7 @@ describe('a hold', () => {
       expect(await hold.release()).to.equal('lost');
     });
 
-    it('is aborted already when it is first read after the loss', async () => {
+    it('is already aborted when it is first read after the loss', async () => {
       const { client, mutex } = lab;
       const hold = await mutex.acquire();
       await client.close();
@@ -94,7 +94,7 @@ describe('a hold', () => {
       expect(hold.signal.reason).to.be.instanceOf(LockLostError);
     });
 
-    it('is aborted already when it is first read after the release of what was lost', async () => {
+    it('is already aborted when it is first read after the release of a lost hold', async () => {
       const { client, mutex } = lab;
       const hold = await mutex.acquire();
       await client.close();
@@ -102,7 +102,7 @@ describe('a hold', () => {
       expect(hold.signal.reason).to.be.instanceOf(LockLostError);
     });
 
-    it('is not aborted when it is first read after a normal release, even if the client was closed since', async () => {
+    it('is not aborted when it is first read after a normal release, even if the client has closed', async () => {
       const { client, mutex } = lab;
       const hold = await mutex.acquire();
       expect(await hold.release()).to.equal('released');
@@ -112,7 +112,7 @@ describe('a hold', () => {
   });
 
   describe('isValid and assertValid', () => {
-    it('are fine until the release, and say NotOwnedError after it', async () => {
+    it('are true and silent until the release, and throw NotOwnedError after it', async () => {
       const { mutex } = lab;
       const hold = await mutex.acquire();
       expect(hold.isValid).to.equal(true);
@@ -123,7 +123,7 @@ describe('a hold', () => {
       await releasing;
     });
 
-    it('are false, and throw the error that the signal aborted with, after a loss, also when it was released since', async () => {
+    it('are false and throw the signal’s error after a loss, even after the release', async () => {
       const { mutex, observer } = lab;
       const hold = await mutex.acquire();
       await takeAway(hold, observer);
@@ -137,7 +137,7 @@ describe('a hold', () => {
         .that.equals(hold.signal.reason);
     });
 
-    it('judge by the clock at their first look after a stall, and never take it back', async () => {
+    it('judge by the clock when they are first read after a stall, and never become valid again', async () => {
       const { client, mutex } = lab;
       const hold = await mutex.acquire();
       expect(afterStall(client, () => hold.isValid)).to.equal(false);
@@ -157,7 +157,7 @@ describe('a hold', () => {
       expect(hold.release()).to.equal(releasing);
     });
 
-    it('has settled only when the znode is gone, and lets the next one in', async () => {
+    it('settles when the znode is deleted, and lets the next waiter in', async () => {
       const { mutex, theirs, observer } = lab;
       const hold = await mutex.acquire();
       const next = theirs.acquire();
@@ -168,7 +168,7 @@ describe('a hold', () => {
       await (await next).release();
     });
 
-    it('decides its outcome when it is called: what is deleted afterwards was released', async () => {
+    it('decides its outcome when it is called: a later deletion of the znode does not count', async () => {
       const { mutex, observer } = lab;
       const hold = await mutex.acquire();
       const releasing = hold.release();
@@ -176,7 +176,7 @@ describe('a hold', () => {
       expect(await releasing).to.equal('released');
     });
 
-    it('says lost when the clock says so only now, and the signal hears of it first', async () => {
+    it('returns lost if the clock shows the loss only now, and aborts the signal first', async () => {
       const { client, mutex } = lab;
       const hold = await mutex.acquire();
       const { signal } = hold;
@@ -184,7 +184,7 @@ describe('a hold', () => {
       expect(signal.reason).to.be.instanceOf(LockLostError).and.to.include({ reason: 'session-deadline' });
     });
 
-    it('by who hears of the loss during the release is the same release', async () => {
+    it('in a listener of the loss, during a release, returns the same promise', async () => {
       const { client, mutex, theirs } = lab;
       await lockContext.run(async () => {
         const first = await mutex.acquire();
@@ -196,7 +196,7 @@ describe('a hold', () => {
         const releasing = afterStall(client, () => second.release());
         expect(byListener).to.equal(releasing);
         expect(await releasing).to.equal('lost');
-        // The other handle still counts: its job may still run.
+        // The other handle still counts, because its job may still run.
         expect(await queueOf(theirs)).to.deep.equal([first.path]);
         expect(await first.release()).to.equal('lost');
         await queueReaches(theirs, 0);
@@ -217,7 +217,7 @@ describe('a hold', () => {
       expect(await queueOf(theirs)).to.deep.equal([]);
     });
 
-    it('is released when its block throws, and the error comes through', async () => {
+    it('is released when its block throws, and the error is passed on', async () => {
       const { mutex, theirs } = lab;
       const failure = new Error('the job failed');
       const job = async (): Promise<void> => {
@@ -239,15 +239,15 @@ describe('a hold', () => {
       expect(theirHold.isValid).to.equal(true);
     });
 
-    it('may have been lost: the end of its block does not throw', async () => {
+    it('may be lost: the end of its block does not throw', async () => {
       const { mutex, observer } = lab;
       await using hold = await mutex.acquire();
       await takeAway(hold, observer);
     });
   });
 
-  describe('of which one owner has two handles', () => {
-    it('stays valid until both are released, however often one of them is', async () => {
+  describe('with two handles of one owner', () => {
+    it('stays valid until both handles are released, however often one is released', async () => {
       const { mutex, theirs } = lab;
       await lockContext.run(async () => {
         const first = await mutex.acquire();
@@ -261,7 +261,7 @@ describe('a hold', () => {
       });
     });
 
-    it('is lost for both: each has a signal of its own, and they abort with one error', async () => {
+    it('is lost for both: each handle has its own signal, and both abort with one error', async () => {
       const { mutex, observer } = lab;
       await lockContext.run(async () => {
         const first = await mutex.acquire();
@@ -276,7 +276,7 @@ describe('a hold', () => {
       });
     });
 
-    it('is not lost for the one that was released before the loss', async () => {
+    it('is not lost for a handle that was released before the loss', async () => {
       const { mutex, observer } = lab;
       await lockContext.run(async () => {
         const first = await mutex.acquire();
@@ -293,7 +293,7 @@ describe('a hold', () => {
   });
 });
 
-/** What `look` sees when nothing ran for longer than the session lives: no timer fired, and no answer was read. */
+/** The result of `look` after a stall longer than the session: no timer has fired, and no reply was read. */
 function afterStall<T>({ clock, sessionTimeoutMs }: LockClient, look: () => T): T {
   const now = clock.now.bind(clock);
   clock.now = () => now() + sessionTimeoutMs;

@@ -12,7 +12,7 @@ import { labOfEachTest } from '../../harness/lab.ts';
 import { rejection, until } from '../../harness/until.ts';
 import { queueReaches } from '../../harness/queue.ts';
 
-describe('who holds a lock', () => {
+describe('the holder of a lock', () => {
   const lab = labOfEachTest('holder');
 
   const locks = (): { mutex: InterProcessMutex; theirs: InterProcessMutex } => ({
@@ -21,14 +21,14 @@ describe('who holds a lock', () => {
   });
   const shownTo = async (mutex: InterProcessMutex): Promise<Participant> => (await mutex.holder()) as Participant;
 
-  it('is nobody where nobody ever was, and after the last has left', async () => {
+  it('is undefined before the first acquire and after the last release', async () => {
     const { mutex, theirs } = locks();
     expect([await theirs.holder(), await theirs.isLocked()]).to.deep.equal([undefined, false]);
     await (await mutex.acquire()).release();
     expect([await theirs.holder(), await theirs.isLocked()]).to.deep.equal([undefined, false]);
   });
 
-  it('is not said to be nobody where a lock of another kind may be held', async () => {
+  it('is an error, not undefined, if a lock of another kind may be held on the path', async () => {
     const { mutex } = locks();
     const hold = await new InterProcessReadWriteLock(lab.other, lab.path).writeLock.acquire();
     for (const asked of [mutex.holder(), mutex.isLocked()])
@@ -37,7 +37,7 @@ describe('who holds a lock', () => {
     expect(await mutex.isLocked()).to.equal(false);
   });
 
-  it('is not idle because of what it has written', async () => {
+  it('is not reported as idle because of its data', async () => {
     const { mutex, theirs } = locks();
     const data = Buffer.from('busy\0idle');
     const hold = await mutex.acquire({ data });
@@ -46,7 +46,7 @@ describe('who holds a lock', () => {
     await hold.release();
   });
 
-  it('is the first of the queue, whoever asks', async () => {
+  it('is the first participant of the queue, for any client that asks', async () => {
     const { mutex, theirs } = locks();
     const hold = await mutex.acquire();
     const waiting = theirs.acquire();
@@ -60,7 +60,7 @@ describe('who holds a lock', () => {
     await (await waiting).release();
   });
 
-  it('is its process, host and session, as itself says, and as others read it if it lets them', async () => {
+  it('has its process, host and session in hold.owner, and in participants() if its data has them', async () => {
     const { mutex, theirs } = locks();
     const hold = await mutex.acquire({ data: 'owner' });
     const { sessionId } = await shownTo(theirs);
@@ -69,7 +69,7 @@ describe('who holds a lock', () => {
     await hold.release();
   });
 
-  it('has the data of its acquire, others those of theirs, and by default the host’s address', async () => {
+  it('has the data of its acquire, or the host’s address by default', async () => {
     const { mutex, theirs } = locks();
     const data = Buffer.from('order 42');
     const acquiring = mutex.acquire({ data });
@@ -87,7 +87,7 @@ describe('who holds a lock', () => {
     for (const next of waiting) await (await next)?.release();
   });
 
-  it('is not asked to let go by data of its own that look like it', async () => {
+  it('gets no revocation request from its own data that look like one', async () => {
     const { mutex } = locks();
     const asked: unknown[] = [];
     mutex.makeRevocable((hold) => asked.push(hold));
@@ -98,7 +98,7 @@ describe('who holds a lock', () => {
     await hold.release();
   });
 
-  it('is a writer or a reader, each asked of its own lock', async () => {
+  it('is a writer or a reader, each reported by its own lock', async () => {
     const ours = new InterProcessReadWriteLock(lab.client, lab.path);
     const theirs = new InterProcessReadWriteLock(lab.other, lab.path);
     const reading = await ours.readLock.acquire();
@@ -116,7 +116,7 @@ describe('who holds a lock', () => {
     await (await behind).release();
   });
 
-  it('is a writer who goes over to reading, and then its reader alone', async () => {
+  it('is a writer that downgrades, and then its reader alone', async () => {
     const ours = new InterProcessReadWriteLock(lab.client, lab.path);
     const theirs = new InterProcessReadWriteLock(lab.other, lab.path);
     await lockContext.run(async () => {
@@ -135,7 +135,7 @@ describe('who holds a lock', () => {
     });
   });
 
-  it('is found also when one after another leaves between the list and the look', async () => {
+  it('is found even if another client leaves between the list and the read', async () => {
     const { mutex, theirs } = locks();
     const over = new AbortController();
     const churn = (async () => {
@@ -150,17 +150,17 @@ describe('who holds a lock', () => {
     expect(await mutex.holder()).to.equal(undefined);
   });
 
-  it('is shown as idle where a sticky lock is kept and not used, and then it is not locked', async () => {
+  it('is idle if a sticky lock is kept and not used: then the lock is not locked', async () => {
     const sticky = new InterProcessMutex(lab.client, lab.path, { sticky: { idleMs: 600_000 } });
     const { theirs } = locks();
     const hold = await sticky.acquire();
     expect([await theirs.isLocked(), (await shownTo(theirs)).isIdle]).to.deep.equal([true, false]);
     await hold.release();
-    await until('it is idle', async () => (await shownTo(theirs)).isIdle);
+    await until('the sticky lock is idle', async () => (await shownTo(theirs)).isIdle);
     expect(await theirs.isLocked()).to.equal(false);
   });
 
-  it('may be a lock of anything: of what a key is made for', async () => {
+  it('may hold a lock for any key that lockKey accepts', async () => {
     for (const target of ['/', '..', '\0', '\ud800', 'ü'.repeat(1_000)]) {
       const mutex = new InterProcessMutex(lab.client, `${lab.path}/${lockKey('file', target)}`);
       await lockContext.run(async () => {
@@ -171,7 +171,7 @@ describe('who holds a lock', () => {
     }
   });
 
-  it('cannot be asked of a client that is closed', async () => {
+  it('cannot be read through a closed client', async () => {
     const { mutex } = locks();
     await lab.client.close();
     for (const asked of [mutex.holder(), mutex.isLocked()]) {

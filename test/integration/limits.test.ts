@@ -16,7 +16,7 @@ import { until } from '../../harness/until.ts';
 const megabyte = 1024 * 1024;
 const owners = fileURLToPath(new URL('processes/owners.ts', import.meta.url));
 
-describe('a long life', () => {
+describe('over a long time', () => {
   const lab = labOfEachTest('limits', { server: 'own', client: 'none' });
 
   it('10,000 cycles leave the heap within 5 MB, no watch on the server, and no child', async function () {
@@ -46,7 +46,7 @@ describe('a long life', () => {
     await outside[Symbol.asyncDispose]();
   });
 
-  it('100 owners in 4 processes, each 20 times: none is lost, and the grants follow the order of creation', async function () {
+  it('100 owners in 4 processes, 20 acquires each: none is missing, and grants follow the creation order', async function () {
     this.timeout(120_000);
     const path = testPath('owners');
     const folder = mkdtempSync(join(tmpdir(), 'fair-lock-'));

@@ -18,7 +18,7 @@ import { aborted, rejection, until } from '../../harness/until.ts';
 describe("client.on('lock')", () => {
   const lab = labOfEachTest('lock-events');
 
-  const heard = (client: LockClient = lab.client): LockEvent[] => {
+  const emitted = (client: LockClient = lab.client): LockEvent[] => {
     const events: LockEvent[] = [];
     client.on('lock', (event) => events.push(event));
     return events;
@@ -26,16 +26,16 @@ describe("client.on('lock')", () => {
   const said = (events: readonly LockEvent[]): string[] =>
     events.map(({ type, kind, path }) => `${type} ${kind} ${path.slice(lab.path.length)}`.trim());
 
-  /** The one of this type; there is no other. */
+  /** The only event of this type. */
   function only<Type extends LockEvent['type']>(events: readonly LockEvent[], type: Type): LockEvent & { type: Type } {
     const [one, ...others] = events.filter((event) => event.type === type);
     expect(others).to.deep.equal([]);
     return one as LockEvent & { type: Type };
   }
 
-  it('tells of every lock of the client, and of none of another client', async () => {
+  it('reports every lock of the client, and none of another client', async () => {
     const { client, other, path } = lab;
-    const [events, others] = [heard(), heard(other)];
+    const [events, others] = [emitted(), emitted(other)];
     await client.withLock(`${path}/a`, () => undefined);
     await new InterProcessMutex(client, `${path}/b`, { sticky: { idleMs: 0 } }).withLock(() => undefined);
     await new InterProcessMutex(client, `${path}/c`, { weights: {} }).withLock(() => undefined);
@@ -48,7 +48,7 @@ describe("client.on('lock')", () => {
       new InterProcessMutex(client, `${path}/g`),
       new InterProcessMutex(client, `${path}/h`),
     ]).withLock(() => undefined);
-    const pair = (what: string): string[] => [`acquired ${what}`, `released ${what}`];
+    const pair = (lock: string): string[] => [`acquired ${lock}`, `released ${lock}`];
     expect(said(events)).to.deep.equal([
       ...['mutex /a', 'mutex /b', 'mutex /c', 'read /d', 'write /d', 'semaphore /e', 'semaphore-mutex /f'].flatMap(
         pair,
@@ -61,16 +61,16 @@ describe("client.on('lock')", () => {
     expect(others).to.deep.equal([]);
   });
 
-  it('tells how long a lock was waited for, and held, with its znode and its token', async () => {
-    const events = heard();
+  it('reports how long a lock was waited for and held, with its znode and its token', async () => {
+    const events = emitted();
     const first = await lab.theirs.acquire();
     const waiting = lab.mutex.acquire();
-    await until('it waits', () => events.length === 1);
+    await until('the waiter is queued', () => events.length === 1);
     const since = performance.now();
-    await until('a while has passed', () => performance.now() - since > 50);
+    await until('50 ms have passed', () => performance.now() - since > 50);
     await first.release();
     const hold = await waiting;
-    await until('a while has passed', () => performance.now() - since > 150);
+    await until('150 ms have passed', () => performance.now() - since > 150);
     await hold.release();
     const took = performance.now() - since;
     expect(said(events)).to.deep.equal(['queued mutex', 'acquired mutex', 'released mutex']);
@@ -84,15 +84,15 @@ describe("client.on('lock')", () => {
     expect([queued.znode, queued.position]).to.deep.equal([hold.path, 1]);
   });
 
-  it('does not know for how long a hold was held that was acquired before anybody listened', async () => {
+  it('reports no held time for a hold that was acquired before the first listener', async () => {
     const hold = await lab.mutex.acquire();
-    const events = heard();
+    const events = emitted();
     await hold.release();
     expect(only(events, 'released')).to.include({ heldMs: undefined, znode: hold.path });
   });
 
-  it('tells of each re-entrant hold', async () => {
-    const events = heard();
+  it('reports each re-entrant hold', async () => {
+    const events = emitted();
     await lab.mutex.withLock(() => new InterProcessMutex(lab.client, lab.path).withLock(() => undefined));
     expect(events.map((event) => [event.type, 'isReentrant' in event && event.isReentrant])).to.deep.equal([
       ['acquired', false],
@@ -102,8 +102,8 @@ describe("client.on('lock')", () => {
     ]);
   });
 
-  it('tells of a lease that is renewed and passes, and of a loss, with the error and the time that it was held', async () => {
-    const events = heard();
+  it('reports renewal and expiry of a lease, and a loss, with the error and the held time', async () => {
+    const events = emitted();
     const hold = await lab.mutex.acquire({ leaseMs: 60_000 });
     hold.renew(30);
     const expired = await aborted(hold.signal);
@@ -128,10 +128,10 @@ describe("client.on('lock')", () => {
   };
 
   for (const [kind, make] of Object.entries(locks)) {
-    it(`tells of each acquire of a ${kind} that comes to nothing: timed out, aborted, failed`, async () => {
+    it(`reports each failed acquire of a ${kind}: timed out, aborted, failed`, async () => {
       const [ours, theirs] = [make(lab.client, lab.path), make(lab.other, lab.path)];
       const hold = await theirs.acquire();
-      const events = heard();
+      const events = emitted();
       const expectEnd = (type: LockEvent['type'], error: unknown, atLeastMs = 0): void => {
         const ended = events.filter((event) => event.type !== 'queued').splice(0);
         events.length = 0;
@@ -153,7 +153,7 @@ describe("client.on('lock')", () => {
       expectEnd('aborted', reason);
       const aborter = new AbortController();
       const waiting = rejection(ours.acquire({ signal: aborter.signal }));
-      await until('it waits', () => events.length > 0);
+      await until('the waiter is queued', () => events.length > 0);
       aborter.abort(reason);
       await waiting;
       expectEnd('aborted', reason);
@@ -163,21 +163,21 @@ describe("client.on('lock')", () => {
     });
   }
 
-  it('tells nothing of bad options', async () => {
-    const events = heard();
+  it('reports nothing for invalid options', async () => {
+    const events = emitted();
     await rejection(lab.mutex.acquire({ timeoutMs: -1 }));
     await rejection(lab.mutex.acquire({ timeout: 1 } as never));
     expect(events).to.deep.equal([]);
   });
 
-  it('is heard by nobody who owns a lock', async () => {
+  it('runs its listeners outside of every lock context', async () => {
     const contexts: unknown[] = [];
     lab.client.on('lock', () => contexts.push(innermostContext()));
     await lockContext.run(() => lab.mutex.withLock(() => rejection(lab.theirs.acquire({ timeoutMs: 1 }))));
     expect(contexts).to.deep.equal([undefined, undefined]);
   });
 
-  it('sends nothing more for its listeners: a waiter right behind another one of this process still needs no list', async () => {
+  it('sends no request for its listeners: a waiter directly behind its own process needs no list', async () => {
     const { client, mutex } = lab;
     const wait = async (): Promise<void> => {
       const hold = await mutex.acquire();
@@ -186,11 +186,11 @@ describe("client.on('lock')", () => {
       await hold.release();
       for (const next of waiting) await (await next).release();
     };
-    const events = heard(client);
+    const events = emitted(client);
     await wait();
     const queued = events.filter((event) => event.type === 'queued');
     expect(queued).to.have.length(3);
-    // Those that sent no list do not know their place.
+    // A waiter that sent no list does not know its position.
     expect(queued.map(({ position }) => position)).to.include(undefined);
     const positions: number[] = [];
     mutex.on('queued', ({ position }) => positions.push(position));
@@ -198,8 +198,8 @@ describe("client.on('lock')", () => {
     expect(positions).to.deep.equal([1, 2, 3]);
   });
 
-  it('is given to JSON.stringify and console.log as it is', async () => {
-    const events = heard();
+  it('emits events that JSON.stringify and console.log accept', async () => {
+    const events = emitted();
     const hold = await lab.mutex.acquire({ leaseMs: 5 });
     await aborted(hold.signal);
     await hold.release();

@@ -7,7 +7,7 @@ import { aborted, until } from '../../harness/until.ts';
 describe('a holder whose hold is lost', () => {
   const lab = labOfEachTest('losses', { server: 'own', proxy: true, client: 'none' });
 
-  it('by the deletion of its znode is told within one event, and not by the next heartbeat', async () => {
+  it('by the deletion of its znode is told within one event, not by the next heartbeat', async () => {
     const client = await lab.connect({ sessionTimeoutMs: 60_000 });
     const hold = await new InterProcessMutex(client, testPath('told')).acquire();
     await lab.proxy.seen(({ from, op }) => from === 'server' && op === 'getData');
@@ -20,7 +20,7 @@ describe('a holder whose hold is lost', () => {
     expect(lab.proxy.frames.map(({ op }) => op)).to.deep.equal(['watch']);
   });
 
-  it('by the deletion of its znode is told by the next heartbeat where the event does not come', async () => {
+  it('by the deletion of its znode is told by the next heartbeat if the event is missing', async () => {
     const client = await lab.connect({ sessionTimeoutMs: 2_000 });
     const hold = await new InterProcessMutex(client, testPath('heartbeat')).acquire();
     await lab.proxy.seen(({ from, op }) => from === 'server' && op === 'getData');
@@ -31,17 +31,17 @@ describe('a holder whose hold is lost', () => {
     expect(client.state).to.equal('connected');
   });
 
-  it('may hear of that late, which is logged, when the server refuses to watch its znode', async () => {
+  it('may learn it late if the server refuses to watch its znode, which is logged', async () => {
     const warnings: string[] = [];
     const client = await lab.connect({ logger: { warn: (message) => void warnings.push(message) } });
     lab.proxy.on(({ from, op }) => (from === 'server' && op === 'getData' ? { replaceError: -127 } : undefined));
     const hold = await new InterProcessMutex(client, testPath('unwatched')).acquire();
-    await until('it is logged', () => warnings.length > 0);
+    await until('the refused watch is logged', () => warnings.length > 0);
     expect(warnings).to.deep.equal([`${hold.path} cannot be watched: THROTTLED_OP (-127) from getData ${hold.path}`]);
     expect(await hold.release()).to.equal('released');
   });
 
-  it('by silence, and that lets go in the very moment it is told, has its session closed on the server', async () => {
+  it('by silence, and that releases in the listener, has its session closed on the server', async () => {
     const client = await lab.connect({ sessionTimeoutMs: 1_000 });
     const hold = await new InterProcessMutex(client, testPath('lets-go')).acquire();
     const { signal } = hold;

@@ -9,7 +9,7 @@ describe('a lost reply', () => {
   const lab = labOfEachTest('lost-replies', { server: 'own', proxy: true, client: { sessionTimeoutMs: 4_000 } });
 
   for (const action of ['cut', 'cut-inside'] as const) {
-    it(`of a create (${action}): the znode is found again by its uuid, and is the one that is granted`, async () => {
+    it(`of a create (${action}): the znode is found by its uuid, and is granted the lock`, async () => {
       const path = testPath('create-reply');
       const mutex = new InterProcessMutex(lab.client, path);
       await (await mutex.acquire()).release();
@@ -23,7 +23,7 @@ describe('a lost reply', () => {
     });
   }
 
-  it('of a create that was never executed: it is created again, once', async () => {
+  it('of a create that was never executed: the client creates the znode again, once', async () => {
     const path = testPath('create-request');
     const mutex = new InterProcessMutex(lab.client, path);
     await (await mutex.acquire()).release();
@@ -33,7 +33,7 @@ describe('a lost reply', () => {
     await hold.release();
   });
 
-  it('of a create whose caller has given up: the znode is searched and deleted', async () => {
+  it('of a create whose caller has given up: the client searches the znode and deletes it', async () => {
     const path = testPath('create-given-up');
     const mutex = new InterProcessMutex(lab.client, path);
     await (await mutex.acquire()).release();
@@ -51,7 +51,7 @@ describe('a lost reply', () => {
   });
 
   for (const action of ['cut', 'cut-inside'] as const) {
-    it(`of a list (${action}): it is asked again, and the place is kept`, async () => {
+    it(`of a list (${action}): the client lists again, and the waiter keeps its place`, async () => {
       const path = testPath('list-reply');
       const mutex = new InterProcessMutex(lab.client, path);
       await (await mutex.acquire()).release();
@@ -72,7 +72,7 @@ describe('a lost reply', () => {
     expect(lab.proxy.frames.filter(from('client', 'delete')).length).to.be.greaterThan(1);
   });
 
-  it('of a delete that was executed: NoNode is as good', async () => {
+  it('of a delete that was executed: NoNode counts as success', async () => {
     const path = testPath('delete-reply');
     const hold = await new InterProcessMutex(lab.client, path).acquire();
     once(lab.proxy, from('server', 'delete'), 'cut');
@@ -81,7 +81,7 @@ describe('a lost reply', () => {
   });
 
   for (const op of ['getData', 'watch'] as const) {
-    it(`of a waiter (${op}): it is woken all the same when the lock becomes free`, async () => {
+    it(`of a waiter (${op}): the waiter wakes up when the lock becomes free`, async () => {
       const path = testPath('waiter');
       const other = await LockClient.connect(lab.server.connectString);
       const hold = await new InterProcessMutex(other, path).acquire();
@@ -96,7 +96,7 @@ describe('a lost reply', () => {
     });
   }
 
-  it('a waiter keeps its place across a cut connection, and needs a list only when it is woken', async () => {
+  it('to a waiter: it keeps its place across a cut connection, and needs a list only when it wakes up', async () => {
     const path = testPath('keeps-place');
     const other = await LockClient.connect(lab.server.connectString);
     const hold = await new InterProcessMutex(other, path).acquire();
@@ -115,7 +115,7 @@ describe('a lost reply', () => {
     await other.close();
   });
 
-  it('an unknown error to a create is an error of the acquire, and the znode that may be there is searched and deleted', async () => {
+  it('replaced by an unknown error rejects the acquire, and a created znode is searched and deleted', async () => {
     const path = testPath('unknown-error');
     const mutex = new InterProcessMutex(lab.client, path);
     await (await mutex.acquire()).release();
@@ -128,6 +128,6 @@ describe('a lost reply', () => {
     const error = await rejection(mutex.acquire());
     expect(error.code).to.equal('ERR_LOCK_REQUEST_FAILED');
     expect(error.message).to.contain('-999');
-    await until('its znode is gone', async () => (await lab.observer.children(path)).length === 0);
+    await until('the znode is deleted', async () => (await lab.observer.children(path)).length === 0);
   });
 });

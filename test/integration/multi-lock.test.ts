@@ -29,7 +29,7 @@ describe('a multi-lock', () => {
       (await Promise.all(names.map(queue))).every((length) => length === 0),
     );
 
-  it('takes all in the order of their paths, whatever order they are given in, and releases them in reverse', async () => {
+  it('acquires in the order of the paths, whatever the given order, and releases in reverse', async () => {
     const told: string[] = [];
     const spied = (name: string): PartOfMultiLock<Hold> => ({
       path: name,
@@ -58,7 +58,7 @@ describe('a multi-lock', () => {
     await areFree('a', 'b', 'c');
   });
 
-  it('cannot deadlock with one that was given the same locks in another order', async () => {
+  it('cannot deadlock with a multi-lock that has the same locks in another order', async () => {
     const job = async (lock: InterProcessMultiLock): Promise<void> => {
       for (let round = 0; round < 10; round += 1) await (await lock.acquire({ timeoutMs: 10_000 })).release();
     };
@@ -67,7 +67,7 @@ describe('a multi-lock', () => {
     await areFree('a', 'b');
   });
 
-  it('takes one path of two clients, in the order of their servers, whatever order they are given in', async () => {
+  it('takes one path of two clients in the order of their servers, whatever order is given', async () => {
     const { connectString } = await sharedZooKeeper();
     const clients = await Promise.all(
       ['/b', '/a'].map((chroot) => LockClient.connect(`${connectString}${lab.path}${chroot}`)),
@@ -90,7 +90,7 @@ describe('a multi-lock', () => {
     await Promise.all(clients.map((client) => client.close()));
   });
 
-  it('has one deadline for all, names the lock that it waited for, and gives back the others', async () => {
+  it('has one deadline, names the lock for which it waited, and releases the others', async () => {
     const gates = [await mutex('a', lab.other).acquire(), await mutex('b', lab.other).acquire()];
     const leftMs: number[] = [];
     const spied = ['a', 'b'].map((name): PartOfMultiLock<Hold> => {
@@ -104,20 +104,20 @@ describe('a multi-lock', () => {
       };
     });
     const waiting = rejection(new InterProcessMultiLock(spied).acquire({ timeoutMs: 1_500 }));
-    await until('it waits for the first', async () => (await queue('a')) === 2);
+    await until('the multi-lock waits for the first lock', async () => (await queue('a')) === 2);
     await gates[0]?.release();
     const error = await waiting;
     const [first = 0, second = Infinity] = leftMs;
     expect(second).to.be.below(first);
     expect(error).to.be.instanceOf(LockTimeoutError);
     expect(error.message).to.match(
-      new RegExp(`^The lock ${lab.path}-b was not acquired within 1500 ms: 1 is before it`),
+      new RegExp(`^The lock ${lab.path}-b was not acquired within 1500 ms: 1 participant is ahead in the queue`),
     );
     await areFree('a');
     await gates[1]?.release();
   });
 
-  it('tries each once, all or none', async () => {
+  it('tries each lock once, and gets all or none', async () => {
     const gate = await mutex('b', lab.other).acquire();
     expect(await multi('a', 'b').tryAcquire()).to.equal(undefined);
     await areFree('a');
@@ -127,18 +127,18 @@ describe('a multi-lock', () => {
     await hold?.release();
   });
 
-  it('rejects with the reason of a signal, and gives back what it has', async () => {
+  it('rejects with the reason of a signal, and releases the locks that it holds', async () => {
     const gate = await mutex('b', lab.other).acquire();
     const controller = new AbortController();
     const waiting = rejection(multi('a', 'b').acquire({ signal: controller.signal }));
-    await until('it waits for the second', async () => (await queue('b')) === 2);
+    await until('the multi-lock waits for the second lock', async () => (await queue('b')) === 2);
     controller.abort(new Error('enough'));
     expect((await waiting).message).to.equal('enough');
     await areFree('a');
     await gate.release();
   });
 
-  it('is lost when any of its holds is: the signal aborts, and the others are still released', async () => {
+  it('is lost with any of its holds: the signal aborts, and the others are still released', async () => {
     const lock = multi('a', 'b');
     const hold = await lock.acquire();
     const told = aborted(hold.signal);
@@ -153,13 +153,13 @@ describe('a multi-lock', () => {
     await areFree('a', 'b');
   });
 
-  it('starts over when one is lost while it waits for another', async () => {
+  it('starts over if a lock is lost while it waits for another', async () => {
     const gate = await mutex('b', lab.other).acquire();
     const waiting = multi('a', 'b').acquire({ timeoutMs: 10_000 });
-    await until('it waits for the second', async () => (await queue('b')) === 2);
+    await until('the multi-lock waits for the second lock', async () => (await queue('b')) === 2);
     const [before] = await lab.observer.children(`${lab.path}-a`);
     const held = `${lab.path}-a/${before ?? ''}`;
-    await until('it is watched', () => lab.client.session.watchedPaths('data').includes(held));
+    await until('the client watches the znode', () => lab.client.session.watchedPaths('data').includes(held));
     await lab.client.session.prove();
     await lab.observer.remove(held);
     await lab.client.session.prove();
@@ -171,7 +171,7 @@ describe('a multi-lock', () => {
     await areFree('a', 'b');
   });
 
-  it('is re-entrant inside its own job, lock by lock, and free after it', async () => {
+  it('is re-entrant inside its job, lock by lock, and free afterwards', async () => {
     const [a, b] = [mutex('a'), mutex('b')];
     const lock = new InterProcessMultiLock([a, b]);
     await lock.withLock(async (outer) => {
@@ -184,14 +184,14 @@ describe('a multi-lock', () => {
     await areFree('a', 'b');
   });
 
-  it('knows a certain deadlock as each of its locks does', async () => {
+  it('detects a certain deadlock as each of its locks does', async () => {
     const inner = multi('a', 'b');
     const error = await rejection(mutex('b').withLock(() => lockContext.run(() => inner.acquire())));
     expect(error).to.have.property('code', 'ERR_LOCK_DEADLOCK');
     await areFree('a', 'b');
   });
 
-  it('takes locks of several kinds', async () => {
+  it('accepts locks of several kinds', async () => {
     const lock = new InterProcessMultiLock([mutex('a'), new InterProcessSemaphoreMutex(lab.client, lab.path)]);
     const hold = await lock.acquire();
     await crowd(lab.observer, lab.path, { leases: 1, locks: 0 });
@@ -199,7 +199,7 @@ describe('a multi-lock', () => {
     await crowd(lab.observer, lab.path, { leases: 0, locks: 0 });
   });
 
-  it('rejects a job that fulfils after one was lost, and does not hide the error of a job', async () => {
+  it('rejects a job that fulfils after a loss, and passes on the error of a job', async () => {
     const lock = multi('a', 'b');
     const lost = await rejection(
       lock.withLock(async (hold) => {
@@ -214,7 +214,7 @@ describe('a multi-lock', () => {
     await areFree('a', 'b');
   });
 
-  it('is released once, and not valid after it', async () => {
+  it('is released once, and is not valid afterwards', async () => {
     const hold = await multi('a', 'b').acquire();
     expect(hold.release()).to.equal(hold.release());
     expect(await hold.release()).to.equal('released');
@@ -236,7 +236,7 @@ describe('a multi-lock', () => {
       expect(() => new InterProcessMultiLock(between)).to.throw(RangeError, `${lab.path}-a twice`);
     });
 
-    it('with a path twice where nobody knows the client of one of both', () => {
+    it('with a path twice if the client of one lock is unknown', () => {
       const foreign: PartOfMultiLock<Hold> = { path: `${lab.path}-a`, acquire: () => mutex('b').acquire() };
       for (const locks of [
         [foreign, mutex('a')],

@@ -8,18 +8,18 @@ import { rejection, until } from '../../harness/until.ts';
 describe('InterProcessMutex', () => {
   const lab = labOfEachTest('mutex');
 
-  it('is held by one of two clients at a time, and passes on when it is released', async () => {
+  it('is held by one of two clients at a time, and a release passes it on', async () => {
     const path = testPath('pass-on');
     const mine = new InterProcessMutex(lab.client, path);
     const theirs = new InterProcessMutex(lab.other, path);
     const first = await mine.acquire();
-    let isTheirs = false;
+    let isSecondGranted = false;
     const second = theirs.acquire().then((hold) => {
-      isTheirs = true;
+      isSecondGranted = true;
       return hold;
     });
-    await until('both are in the queue', async () => (await mine.participants()).length === 2);
-    expect(isTheirs).to.equal(false);
+    await until('both clients are in the queue', async () => (await mine.participants()).length === 2);
+    expect(isSecondGranted).to.equal(false);
     expect(await first.release()).to.equal('released');
     const hold = await second;
     expect(hold.isValid).to.equal(true);
@@ -38,7 +38,7 @@ describe('InterProcessMutex', () => {
       granted.push(hold);
       await hold.release();
     });
-    await until('all are in the queue', async () => (await mutexes[0].participants()).length === 21);
+    await until('all acquires are in the queue', async () => (await mutexes[0].participants()).length === 21);
     const queue = (await mutexes[0].participants()).map((participant) => participant.path);
     await gate.release();
     await Promise.all(all);
@@ -52,40 +52,43 @@ describe('InterProcessMutex', () => {
     expect(error).to.be.instanceOf(LockError);
     expect(error.code).to.equal('ERR_LOCK_TIMEOUT');
     expect(error.message).to.contain(path).and.to.contain('60 ms');
-    await until('its znode is gone', async () => (await lab.observer.children(path)).length === 1);
+    await until('the znode of the waiter is gone', async () => (await lab.observer.children(path)).length === 1);
     expect(hold.isValid).to.equal(true);
     await hold.release();
   });
 
-  it('a waiter behind one that gives up moves up, and does not overtake the holder', async () => {
+  it('a waiter behind another one that gives up moves up, and does not overtake the holder', async () => {
     const path = testPath('moves-up');
     const hold = await new InterProcessMutex(lab.client, path).acquire();
     const mutex = new InterProcessMutex(lab.other, path);
     const controller = new AbortController();
-    const impatient = rejection(mutex.acquire({ signal: controller.signal }));
-    await until('it waits', async () => (await mutex.participants()).length === 2);
+    const givingUp = rejection(mutex.acquire({ signal: controller.signal }));
+    await until('the second acquire is queued', async () => (await mutex.participants()).length === 2);
     let isThird = false;
     const third = new InterProcessMutex(lab.client, path).acquire().then((granted) => {
       isThird = true;
       return granted;
     });
-    await until('the third waits', async () => (await mutex.participants()).length === 3);
+    await until('the third acquire is queued', async () => (await mutex.participants()).length === 3);
     controller.abort();
-    await impatient;
-    await until('its znode is gone', async () => (await lab.observer.children(path)).length === 2);
-    // Answered behind the news that the third's predecessor is gone.
+    await givingUp;
+    await until(
+      'the znode of the second acquire is gone',
+      async () => (await lab.observer.children(path)).length === 2,
+    );
+    // The reply to this request follows the watch event of the deleted predecessor.
     await new InterProcessMutex(lab.client, path).participants();
     expect(isThird).to.equal(false);
     await hold.release();
     await (await third).release();
   });
 
-  it('an aborted acquire rejects with the reason, and leaves no znode', async () => {
+  it('an aborted acquire rejects with the reason and leaves no znode', async () => {
     const path = testPath('abort');
     const hold = await new InterProcessMutex(lab.client, path).acquire();
     const controller = new AbortController();
     const waiting = rejection(new InterProcessMutex(lab.other, path).acquire({ signal: controller.signal }));
-    await until('it waits', async () => (await lab.observer.children(path)).length === 2);
+    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
     const reason = new Error('changed my mind');
     controller.abort(reason);
     expect(await waiting).to.equal(reason);
@@ -102,7 +105,7 @@ describe('InterProcessMutex', () => {
     expect(await lab.observer.exists(path)).to.equal(false);
   });
 
-  it('a signal that twelve clients share carries one listener', async () => {
+  it('a signal that twelve clients share gets one listener', async () => {
     const path = testPath('one-signal-for-all');
     const clients = await Promise.all(Array.from({ length: 12 }, () => LockClient.connect(lab.connectString)));
     try {
@@ -111,7 +114,7 @@ describe('InterProcessMutex', () => {
       const waiting = clients.map((client) =>
         rejection(new InterProcessMutex(client, path).acquire({ signal: aborter.signal })),
       );
-      await until('all wait', async () => (await lab.observer.children(path)).length === 13);
+      await until('all clients are queued', async () => (await lab.observer.children(path)).length === 13);
       expect(getEventListeners(aborter.signal, 'abort')).to.have.length(1);
       aborter.abort();
       await Promise.all(waiting);
@@ -121,7 +124,7 @@ describe('InterProcessMutex', () => {
     }
   });
 
-  it('a hundred waiters on one signal cause no warning, and all leave', async () => {
+  it('a hundred waiters on one signal cause no warning, and all leave the queue', async () => {
     const path = testPath('one-signal');
     const warnings: Error[] = [];
     const warned = (warning: Error): void => void warnings.push(warning);
@@ -131,10 +134,10 @@ describe('InterProcessMutex', () => {
       const controller = new AbortController();
       const mutex = new InterProcessMutex(lab.other, path);
       const waiting = Array.from({ length: 100 }, () => rejection(mutex.acquire({ signal: controller.signal })));
-      await until('all wait', async () => (await lab.observer.children(path)).length === 101);
+      await until('all acquires are queued', async () => (await lab.observer.children(path)).length === 101);
       controller.abort();
       await Promise.all(waiting);
-      await until('all have left', async () => (await lab.observer.children(path)).length === 1);
+      await until('all waiters have left', async () => (await lab.observer.children(path)).length === 1);
       await hold.release();
       expect(warnings.map(String)).to.deep.equal([]);
     } finally {
@@ -143,7 +146,7 @@ describe('InterProcessMutex', () => {
   });
 
   describe('tryAcquire', () => {
-    it('takes a free lock, and gives undefined for a held one', async () => {
+    it('acquires a free lock, and returns undefined for a held lock', async () => {
       const path = testPath('try');
       const mutex = new InterProcessMutex(lab.client, path);
       const hold = await mutex.tryAcquire();
@@ -152,7 +155,7 @@ describe('InterProcessMutex', () => {
       await hold?.release();
     });
 
-    it('writes nothing when somebody is there', async () => {
+    it('writes nothing if the lock is held', async () => {
       const path = testPath('try-writes-nothing');
       const hold = await new InterProcessMutex(lab.client, path).acquire();
       const before = hold.fencingToken;
@@ -163,11 +166,11 @@ describe('InterProcessMutex', () => {
       await next.release();
     });
 
-    it('with a time waits that long', async () => {
+    it('waits for the given time', async () => {
       const path = testPath('try-time');
       const hold = await new InterProcessMutex(lab.client, path).acquire();
       const waiting = new InterProcessMutex(lab.other, path).tryAcquire(10_000);
-      await until('it waits', async () => (await lab.observer.children(path)).length === 2);
+      await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
       await hold.release();
       await (await waiting)?.release();
       const again = await new InterProcessMutex(lab.client, path).acquire();
@@ -176,7 +179,7 @@ describe('InterProcessMutex', () => {
     });
   });
 
-  it('acquire with a timeout of 0 tries once', async () => {
+  it('tries once with a timeout of 0', async () => {
     const path = testPath('zero');
     const hold = await new InterProcessMutex(lab.client, path).acquire({ timeoutMs: 0 });
     expect((await rejection(new InterProcessMutex(lab.other, path).acquire({ timeoutMs: 0 }))).code).to.equal(
@@ -185,16 +188,16 @@ describe('InterProcessMutex', () => {
     await hold.release();
   });
 
-  it('a timeout beyond 2^31 ms waits', async () => {
+  it('waits with a timeout beyond 2^31 ms', async () => {
     const path = testPath('long');
     const hold = await new InterProcessMutex(lab.client, path).acquire();
     const waiting = new InterProcessMutex(lab.other, path).acquire({ timeoutMs: 2 ** 40 });
-    await until('it waits', async () => (await lab.observer.children(path)).length === 2);
+    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
     await hold.release();
     await (await waiting).release();
   });
 
-  it('names its znode as Curator does, and writes the address of the host into it', async () => {
+  it('names its znode as Curator does, with the address of the host as data', async () => {
     const path = testPath('names');
     const hold = await new InterProcessMutex(lab.client, path).acquire();
     expect(hold.path.startsWith(`${path}/`)).to.equal(true);
@@ -208,11 +211,11 @@ describe('InterProcessMutex', () => {
     await hold.release();
   });
 
-  it('has no participants where nobody ever was', async () => {
+  it('has no participants on a path that was never used', async () => {
     expect(await new InterProcessMutex(lab.client, testPath('nobody')).participants()).to.deep.equal([]);
   });
 
-  it('a sibling with a foreign name is an error that names it, and no znode stays', async () => {
+  it('a sibling with a foreign name is an error that names it, and leaves no znode', async () => {
     const path = testPath('foreign');
     const hold = await new InterProcessMutex(lab.client, path).acquire();
     await lab.observer.create(`${path}/0-somebody`);
@@ -223,11 +226,11 @@ describe('InterProcessMutex', () => {
     expect((await rejection(new InterProcessMutex(lab.client, path).tryAcquire())).code).to.equal(
       'ERR_LOCK_FOREIGN_NODE',
     );
-    await until('only the foreign one is left', async () => (await lab.observer.children(path)).length === 1);
+    await until('only the foreign znode is left', async () => (await lab.observer.children(path)).length === 1);
     await lab.observer.remove(`${path}/0-somebody`);
   });
 
-  it("with foreignNodes: 'wait' it stands behind a foreign sibling that sorts before it", async () => {
+  it("waits behind a foreign sibling that sorts before it with foreignNodes: 'wait'", async () => {
     const path = testPath('foreign-wait');
     const mutex = new InterProcessMutex(lab.client, path, { foreignNodes: 'wait' });
     await (await mutex.acquire()).release();
@@ -238,14 +241,14 @@ describe('InterProcessMutex', () => {
       isGranted = true;
       return hold;
     });
-    await until('it waits', async () => (await lab.observer.children(path)).length === 2);
+    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
     expect(await mutex.tryAcquire()).to.equal(undefined);
     expect(isGranted).to.equal(false);
     await lab.observer.remove(`${path}/!somebody`);
     await (await waiting).release();
   });
 
-  it('a parent that forbids create is an error with the ZooKeeper error as its cause, and leaves nothing behind', async () => {
+  it('a parent that forbids creating is an error with the ZooKeeper error as cause, and leaves no znode', async () => {
     const path = testPath('forbidden');
     const parent = path.slice(0, path.lastIndexOf('/'));
     await lab.observer.create(parent, [{ permissions: 1, scheme: 'world', id: 'anyone' }]);
@@ -267,39 +270,39 @@ describe('InterProcessMutex', () => {
     await hold.release();
   });
 
-  it('starts over at the back of the queue when its waiting znode is deleted by somebody else', async () => {
+  it('queues up again at the end if its waiting znode is deleted by another client', async () => {
     const path = testPath('deleted-waiter');
     const hold = await new InterProcessMutex(lab.client, path).acquire();
     const mutex = new InterProcessMutex(lab.other, path);
     const waiting = mutex.acquire();
-    await until('it waits', async () => (await lab.observer.children(path)).length === 2);
+    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
     const mine = (await mutex.participants())[1];
     await lab.observer.remove(mine?.path ?? '');
-    await until('it waits again', async () => (await mutex.participants())[1]?.sequence === 2);
+    await until('the waiter is queued again', async () => (await mutex.participants())[1]?.sequence === 2);
     await hold.release();
     expect((await waiting).path.endsWith('2')).to.equal(true);
     await (await waiting).release();
   });
 
-  it('a holder whose znode is deleted by somebody else is told, and the next one gets the lock', async () => {
+  it('aborts the signal of a holder whose znode was deleted, and grants the next waiter', async () => {
     const path = testPath('deleted-holder');
     const hold = await new InterProcessMutex(lab.client, path).acquire();
     const told = new Promise((resolve) => hold.signal.addEventListener('abort', () => resolve(hold.signal.reason)));
     const next = new InterProcessMutex(lab.other, path).acquire();
-    await until('it waits', async () => (await lab.observer.children(path)).length === 2);
+    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
     await lab.observer.remove(hold.path);
     const reason = (await told) as LockError & { reason: string };
     expect(reason.code).to.equal('ERR_LOCK_LOST');
     expect(reason.reason).to.equal('node-deleted');
     expect(hold.isValid).to.equal(false);
-    expect(() => hold.assertValid()).to.throw(LockError, 'deleted by somebody else');
+    expect(() => hold.assertValid()).to.throw(LockError, 'another client deleted its znode');
     const successor = await next;
     expect(await hold.release()).to.equal('lost');
     expect(successor.isValid).to.equal(true);
     await successor.release();
   });
 
-  it('bad input is refused before anything is sent, with an error that names option, value and what is accepted', async () => {
+  it('refuses invalid input before it sends anything, and names option, value and accepted values', async () => {
     const make = (path: unknown, options?: unknown): InterProcessMutex =>
       new InterProcessMutex(lab.client, path as string, options as Record<string, never>);
     expect(() => make('locks')).to.throw(LockError, 'Path must start with / character');
@@ -341,7 +344,7 @@ describe('InterProcessMutex', () => {
     expect(await lab.observer.exists(path)).to.equal(false);
   });
 
-  it('after close every call is refused at once', async () => {
+  it('refuses every call at once after close', async () => {
     const short = await LockClient.connect(lab.connectString);
     const mutex = new InterProcessMutex(short, testPath('closed'));
     await short.close();
@@ -350,14 +353,14 @@ describe('InterProcessMutex', () => {
     expect((await rejection(mutex.participants())).code).to.equal('ERR_LOCK_CLIENT_CLOSED');
   });
 
-  it('close rejects who waits, tells who holds, and deletes both znodes', async () => {
+  it('is closed: waiters are rejected, holds are lost, and both znodes are deleted', async () => {
     const path = testPath('close');
     const short = await LockClient.connect(lab.connectString);
     const mutex = new InterProcessMutex(short, path);
     const hold = await mutex.acquire();
     const { signal } = hold;
     const waiting = rejection(mutex.acquire());
-    await until('it waits', async () => (await lab.observer.children(path)).length === 2);
+    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
     await short.close();
     expect((await waiting).code).to.equal('ERR_LOCK_CLIENT_CLOSED');
     expect((signal.reason as { reason: string }).reason).to.equal('client-closed');

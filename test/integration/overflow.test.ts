@@ -3,7 +3,9 @@ import { InterProcessMutex, LockClient } from '../../src/index.ts';
 import { labOfEachTest } from '../../harness/lab.ts';
 import { rejection, until } from '../../harness/until.ts';
 
-/** A real server, whose sequence numbers begin elsewhere for who looks through the proxy: 2^31 creations take weeks. */
+/**
+ * Uses a real server. The proxy shifts its sequence numbers for the client, because 2^31 creations would take weeks.
+ */
 describe('the last sequence numbers', () => {
   const lab = labOfEachTest('overflow', {
     server: 'own',
@@ -14,7 +16,7 @@ describe('the last sequence numbers', () => {
 
   beforeEach(() => void (warnings = []));
 
-  /** `0000000042` on the server is `<digits>042` here. */
+  /** Shows the server's `0000000042` to the client as `<digits>042`. */
   const count = (digits: string): void => {
     lab.proxy.on(({ from, body }) => {
       const [here, there] = [`-lock-${digits}`, '-lock-0000000'];
@@ -23,7 +25,7 @@ describe('the last sequence numbers', () => {
     });
   };
 
-  it('are warned of, once for each mutex', async () => {
+  it('are logged once for each mutex', async () => {
     count('2147480');
     for (let round = 0; round < 3; round += 1) await (await lab.mutex.acquire()).release();
     expect(warnings).to.have.length(1);
@@ -33,7 +35,7 @@ describe('the last sequence numbers', () => {
       .and.to.contain('close to its last sequence number');
   });
 
-  it('are not enough for a grant without a list', async () => {
+  it('do not allow a grant without a list', async () => {
     count('2147480');
     const other = await LockClient.connect(lab.server.connectString);
     const hold = await new InterProcessMutex(other, lab.mutex.path).acquire();
@@ -50,12 +52,12 @@ describe('the last sequence numbers', () => {
     await other.close();
   });
 
-  it('are followed by an error that says what to do, and no znode stays', async () => {
+  it('are followed by an error that names the remedy, and leave no znode', async () => {
     count('-214748');
     const error = await rejection(lab.mutex.acquire());
     expect(error).to.have.property('code', 'ERR_LOCK_SEQUENCE_OVERFLOW');
     expect(error.message).to.contain(lab.mutex.path).and.to.contain('-lock--214748000').and.to.contain('Delete');
-    await until('its znode is gone', async () => (await lab.observer.children(lab.mutex.path)).length === 0);
+    await until('the znode is deleted', async () => (await lab.observer.children(lab.mutex.path)).length === 0);
   });
 });
 

@@ -12,22 +12,22 @@ describe("a lock's parents", () => {
     client: { sessionTimeoutMs: 10_000 },
   });
 
-  it('are created by one acquire, and those that come meanwhile do not pass it', async () => {
+  it('are created by one acquire, and later acquires do not overtake it', async () => {
     const mutex = new InterProcessMutex(lab.client, testPath('cold'));
-    let letGo = (): void => undefined;
-    const delayUntil = new Promise<void>((resolve) => (letGo = resolve));
+    let answer = (): void => undefined;
+    const delayUntil = new Promise<void>((resolve) => (answer = resolve));
     lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'createContainer' ? { delayUntil } : undefined));
     const order: string[] = [];
     const job = (name: string): Promise<void> => mutex.withLock(() => void order.push(name));
     const first = job('first');
     await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'createContainer');
     const others = ['second', 'third', 'fourth'].map(job);
-    letGo();
+    answer();
     await Promise.all([first, ...others]);
     expect(order).to.deep.equal(['first', 'second', 'third', 'fourth']);
   });
 
-  it('are missing for a whole burst of acquires: all are served in the order of their calls', async () => {
+  it('may be missing for many acquires at once: all are served in the order of their calls', async () => {
     const inOrder = Array.from({ length: 50 }, (_, index) => index);
     for (let round = 0; round < 10; round += 1) {
       await using fresh = await LockClient.connect(lab.server.connectString);
@@ -38,7 +38,7 @@ describe("a lock's parents", () => {
     }
   });
 
-  it('go when the lock was used and is free, and come again with the next acquire, however often', async () => {
+  it('are removed when the lock is free, and created by the next acquire, repeatedly', async () => {
     const path = testPath('reaped');
     const mutex = new InterProcessMutex(lab.client, path);
     await using outside = await connectObserver(lab.server.connectString);
@@ -48,7 +48,7 @@ describe("a lock's parents", () => {
     }
   });
 
-  it('may be reaped between their creation and ours: nobody fails', async () => {
+  it('may be removed between their creation and that of the znode: no acquire fails', async () => {
     const mutex = new InterProcessMutex(lab.client, testPath('reaped-in-between'));
     let inside = 0;
     let most = 0;
@@ -67,10 +67,10 @@ describe("a lock's parents", () => {
     expect(most).to.equal(1);
   });
 
-  it('are persistent where the server does not know containers, which is asked once', async () => {
+  it('are persistent if the server has no containers, which is asked once', async () => {
     lab.proxy.on((frame) => {
       if (frame.op !== 'createContainer') return undefined;
-      // Such a server answers UNIMPLEMENTED and closes the connection.
+      // A server without containers answers UNIMPLEMENTED and closes the connection.
       return frame.from === 'client' ? undefined : { replaceError: -6 };
     });
     const closeAfter = lab.proxy

@@ -11,14 +11,14 @@ const goZookeepers = '_c_9d3a40af0a1b4c2d8e3f405162738495-lock-0000000000';
 describe("'queued'", () => {
   const lab = labOfEachTest('queued');
 
-  it('is told with the position and the znode, once for each, and not to who need not wait', async () => {
+  it('is emitted once per waiter with position and znode, and not for an immediate grant', async () => {
     const mutex = new InterProcessMutex(lab.client, lab.path);
     const told: { position: number; path: string }[] = [];
     mutex.on('queued', (event) => told.push(event));
     const hold = await mutex.acquire();
     expect(told).to.deep.equal([]);
     const waiting = [mutex.acquire(), mutex.acquire()];
-    await until('both wait', () => told.length === 2);
+    await until('both acquires are queued', () => told.length === 2);
     const [, ...waiters] = await mutex.participants();
     expect(told).to.deep.equal([
       { position: 1, path: waiters[0]?.path },
@@ -30,7 +30,7 @@ describe("'queued'", () => {
     expect(told).to.have.length(2);
   });
 
-  it('is not told again to who moves up', async () => {
+  it('is not emitted again for a waiter that moves up', async () => {
     const hold = await new InterProcessMutex(lab.other, lab.path).acquire();
     const mutex = new InterProcessMutex(lab.client, lab.path);
     const told: number[] = [];
@@ -38,32 +38,34 @@ describe("'queued'", () => {
     const controller = new AbortController();
     const leaving = rejection(mutex.acquire({ signal: controller.signal }));
     const moving = mutex.acquire();
-    await until('both wait', () => told.length === 2);
+    await until('both acquires are queued', () => told.length === 2);
     const [holder] = await mutex.participants();
     controller.abort();
     await leaving;
-    await until('it watches the holder', () => lab.client.session.watchedPaths('data').includes(holder?.path ?? ''));
+    await until('the waiter watches the holder', () =>
+      lab.client.session.watchedPaths('data').includes(holder?.path ?? ''),
+    );
     await hold.release();
     await (await moving).release();
     expect(told).to.deep.equal([1, 2]);
   });
 
-  it('is told again when a waiter queues up with another znode', async () => {
+  it('is emitted again when a waiter queues up with another znode', async () => {
     const mutex = new InterProcessMutex(lab.client, lab.path);
     const hold = await new InterProcessMutex(lab.other, lab.path).acquire();
     const told: string[] = [];
     mutex.on('queued', ({ path }) => told.push(path));
     const waiting = mutex.acquire();
-    await until('it waits', () => told.length === 1);
+    await until('the waiter is queued', () => told.length === 1);
     await lab.observer.remove(told[0] ?? '');
-    await until('it waits again', () => told.length === 2);
+    await until('the waiter is queued again', () => told.length === 2);
     await hold.release();
     const next = await waiting;
     expect(next.path).to.equal(told[1]);
     await next.release();
   });
 
-  it('is taken back by off, and told one time with once', async () => {
+  it('stops with off, and is emitted once with once', async () => {
     const mutex = new InterProcessMutex(lab.client, lab.path);
     const hold = await mutex.acquire();
     const told: string[] = [];
@@ -84,7 +86,7 @@ describe("'queued'", () => {
   });
 });
 
-describe("other clients' nodes", () => {
+describe("other clients' znodes", () => {
   const lab = labOfEachTest('foreign');
 
   beforeEach(async () => {
@@ -96,7 +98,7 @@ describe("other clients' nodes", () => {
   const shown = async (mutex: InterProcessMutex): Promise<(string | number)[][]> =>
     (await mutex.participants()).map(({ path, sequence }) => [path.slice(lab.path.length + 1), sequence]);
 
-  it("are participants with foreignNodes: 'wait', each with its number, where Curator's order has them", async () => {
+  it("are participants with foreignNodes: 'wait', each with its number, in Curator's order", async () => {
     const all = [
       [goZookeepers, 0],
       [kazoos, 4],
@@ -106,7 +108,7 @@ describe("other clients' nodes", () => {
     expect(await shown(new InterProcessMutex(lab.client, lab.path))).to.deep.equal([all[0]]);
   });
 
-  it('are shown by watchQueue', async () => {
+  it('are included by watchQueue', async () => {
     for await (const { holder, waiters } of watchQueue(lab.client, lab.path)) {
       expect([holder, ...waiters].map((participant) => participant?.sequence)).to.deep.equal([0, 4, 5]);
       expect(holder?.sessionId).to.equal('0x0');
@@ -114,13 +116,13 @@ describe("other clients' nodes", () => {
     }
   });
 
-  it("go-zookeeper's are waited for in any case", async () => {
+  it('of go-zookeeper are always waited for', async () => {
     await lab.observer.remove(`${lab.path}/config`);
     await lab.observer.remove(`${lab.path}/${kazoos}`);
     await lab.observer.remove(`${lab.path}/${kazoosReader}`);
     const mutex = new InterProcessMutex(lab.client, lab.path);
     const waiting = mutex.acquire();
-    await until('it waits', async () => (await mutex.participants()).length === 2);
+    await until('the waiter is queued', async () => (await mutex.participants()).length === 2);
     await lab.observer.remove(`${lab.path}/${goZookeepers}`);
     await (await waiting).release();
   });

@@ -22,20 +22,17 @@ describe('the README', () => {
           .replace("'zookeeper-fair-lock'", JSON.stringify(new URL('src/index.ts', root).pathname))
           .replace('127.0.0.1:2181', connectString),
       );
-      const { stdout } = await promisify(execFile)(process.execPath, ['--import=tsx', file], {
-        cwd: root.pathname,
-        timeout: 15_000,
-      });
-      expect(stdout).to.equal('shipped 1 parcels\n');
+      await promisify(execFile)(
+        process.execPath,
+        ['--import', new URL('node_modules/tsx/dist/esm/index.mjs', root).href, file],
+        {
+          cwd: folder,
+          timeout: 15_000,
+        },
+      );
+      expect(readFileSync(join(folder, 'report.txt'), 'utf8')).to.match(/^token \d+\n$/);
     } finally {
       rmSync(folder, { recursive: true });
     }
-  });
-
-  it('names every error code that there is', () => {
-    const readme = readFileSync(new URL('README.md', root), 'utf8');
-    const codes = new Set(readFileSync(new URL('src/support/lock-error.ts', root), 'utf8').match(/'ERR_LOCK_\w+'/g));
-    const missing = [...codes].map((code) => code.slice(1, -1)).filter((code) => !readme.includes(`\`${code}\``));
-    expect(missing).to.deep.equal([]);
   });
 });

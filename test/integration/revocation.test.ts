@@ -197,7 +197,7 @@ describe('revocation', () => {
         const path = `${testPath('missing')}/_c_6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a-lock-0000000004`;
         const error = await rejection(call(path));
         expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
-        expect(error.message).to.contain(path).and.to.contain('not there');
+        expect(error.message).to.contain(path).and.to.contain('does not exist');
         expect(error.cause).to.have.property('code', 'NO_NODE');
       });
 

@@ -141,7 +141,7 @@ describe('the error of an acquire that took too long', () => {
     const error = await waiting;
     expect(error).to.include({ reason: 'no-answer', position: 1, connectionState: 'suspended' });
     expect(error.message).to.match(
-      /no server has answered for [\d.]+ m?s; last: .*\. Before that, 1 was before it\. Check that the servers run/,
+      /no server has answered for [\d.]+ m?s; last: .*\. Before that, 1 participant was ahead in the queue\. Check that the servers run/,
     );
     await lab.proxy.accept();
     await hold.release();

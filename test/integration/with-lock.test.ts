@@ -165,7 +165,7 @@ describe('withLock', () => {
       expect(error).to.be.instanceOf(LockTimeoutError);
       expect(error.message).to.match(
         new RegExp(
-          `^The lock ${mutex.path} was not acquired within ${timeoutMs} ms: ${timeoutMs === 0 ? 'others hold it' : '1 is before it'}`,
+          `^The lock ${mutex.path} was not acquired within ${timeoutMs} ms: ${timeoutMs === 0 ? 'others hold the lock' : '1 participant is ahead in the queue'}`,
         ),
       );
     }

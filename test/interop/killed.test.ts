@@ -8,11 +8,11 @@ import { queueOf, queueReaches } from '../../harness/queue.ts';
 
 const shortest = { sessionTimeoutMs: 4_000 };
 
-describe('kill -9 in the middle of a queue of Java and Node', () => {
+describe('kill -9 in a queue of Java and Node', () => {
   const lab = labOfEachTest('killed');
   peersOfSuite();
 
-  it('of Java, which holds and waits: Node goes on, in order, when the session is over', async function () {
+  it('of a Java holder and waiter: Node is granted the lock, in order, when the session is over', async function () {
     this.timeout(60_000);
     const victim = await startJava(shortest);
     await victim.owner('holder').acquire('mutex', lab.path);
@@ -34,7 +34,7 @@ describe('kill -9 in the middle of a queue of Java and Node', () => {
     expect(await queueOf(lab.mutex)).to.deep.equal([]);
   });
 
-  it('of Node, which holds and waits: Java goes on, in order, when the session is over', async function () {
+  it('of a Node holder and waiter: Java is granted the lock, in order, when the session is over', async function () {
     this.timeout(60_000);
     const [victim, survivor] = await Promise.all([startNode(shortest), startJava()]);
     await victim.owner('holder').acquire('mutex', lab.path);
@@ -64,7 +64,7 @@ describe('kill -9 in the middle of a queue of Java and Node', () => {
     ['Java', startJava],
     ['Node', startNode],
   ] as const) {
-    it(`of ${name}, which only waits: those behind it stay behind the holder, and are served when the session is over`, async function () {
+    it(`of a ${name} waiter: the waiters behind it stay behind the holder, and are served in turn`, async function () {
       this.timeout(60_000);
       const victim: Peer = await start(shortest);
       const holder = await lab.mutex.acquire();
@@ -76,7 +76,7 @@ describe('kill -9 in the middle of a queue of Java and Node', () => {
       await victim.kill();
       expect(await dying).to.match(/SIGKILL/);
       await queueReaches(lab.mutex, 2);
-      // Its predecessor's end has been told by now: one connection is read in order.
+      // The waiter knows by now that its predecessor ended, because one connection is read in order.
       expect([isIn, holder.isValid]).to.deep.equal([false, true]);
       await holder.release();
       await (await behind).release();
@@ -88,7 +88,7 @@ describe('kill -9 in the middle of a queue of Java and Node', () => {
     ['Java', startJava, startNode],
     ['Node', startNode, startJava],
   ] as const) {
-    it(`of ${name}, which holds a lease of two and waits for another: the next ones get them when the session is over, and the other holder keeps its own`, async function () {
+    it(`of ${name}, which holds one of two leases and waits for another: the next waiters get them when the session is over, and the other holder keeps its lease`, async function () {
       this.timeout(60_000);
       const kind = 'semaphore:2';
       const semaphore = new InterProcessSemaphore(lab.client, lab.path, { maxLeases: 2 });
@@ -108,7 +108,7 @@ describe('kill -9 in the middle of a queue of Java and Node', () => {
       await victim.kill();
       expect(await dying).to.match(/SIGKILL/);
       await theirs;
-      // Two are in there, and the last one waits in vain.
+      // Two leases are held, and the last waiter still waits.
       await childrenReach('leases', 3);
       expect([order, ours.isValid]).to.deep.equal([['the survivor'], true]);
       await survivor.owner('next').release(kind, lab.path);
@@ -119,7 +119,7 @@ describe('kill -9 in the middle of a queue of Java and Node', () => {
       await survivor.close();
     });
 
-    it(`of ${name}, which writes: readers of both go in together when the session is over, and the writer behind them waits for both`, async function () {
+    it(`of a ${name} writer: readers of both are granted together when the session is over, and the writer behind them waits for both`, async function () {
       this.timeout(60_000);
       const rw = new InterProcessReadWriteLock(lab.client, lab.path);
       const [victim, survivor] = await Promise.all([start(shortest), startOther()]);
@@ -142,7 +142,7 @@ describe('kill -9 in the middle of a queue of Java and Node', () => {
       await survivor.close();
     });
 
-    it(`of ${name}, which reads and waits to write: a writer of the other side goes in when the session is over and our reader has left`, async function () {
+    it(`of a ${name} reader that also waits to write: a writer of the other side is granted when the session is over and our reader has released`, async function () {
       this.timeout(60_000);
       const rw = new InterProcessReadWriteLock(lab.client, lab.path);
       const [victim, survivor] = await Promise.all([start(shortest), startOther()]);
@@ -175,7 +175,7 @@ describe('kill -9 in the middle of a queue of Java and Node', () => {
     );
   }
 
-  /** Queues up and tells why it was not served. */
+  /** Queues up, and resolves with the reason why it was not served. */
   function waits(owner: Owner, kind = 'mutex'): Promise<string> {
     return owner.acquire(kind, lab.path).then(() => 'served', String);
   }

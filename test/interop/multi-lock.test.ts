@@ -6,7 +6,8 @@ import { peersOfSuite, startNode } from '../../harness/interop/peers.ts';
 import { until } from '../../harness/until.ts';
 
 /**
- * Curator takes the locks in the order given: the peers give them in the order of their paths, which ours takes anyhow.
+ * Curator acquires the locks in the order given. The peers give them in the order of their paths, which our multi-lock
+ * always uses.
  */
 describe("a multi-lock on the same paths as Java Curator's", () => {
   const lab = labOfEachTest('multi');
@@ -24,7 +25,7 @@ describe("a multi-lock on the same paths as Java Curator's", () => {
   const queuesReach = (...lengths: number[]): Promise<void> =>
     until(`${lengths.join(' and ')} are in the queues`, async () => String(await queues()) === String(lengths));
 
-  it('4 Java threads and 4 owners in 2 Node processes lose no update, and leave nothing', async function () {
+  it('4 Java threads and 4 owners in 2 Node processes lose no update, and leave no znode', async function () {
     this.timeout(60_000);
     using ledger = new Ledger();
     await using first = await startNode();
@@ -38,7 +39,7 @@ describe("a multi-lock on the same paths as Java Curator's", () => {
     await queuesReach(0, 0);
   });
 
-  it("Java's keeps ours out, which waits with nothing but its first, and goes in when Java's lets go", async () => {
+  it("Java's excludes ours, which waits with only its first znode, and is granted when Java's is released", async () => {
     const thread = suite.java.owner('main');
     expect(await thread.acquire('multi', lab.path)).to.equal(true);
     expect(await both.tryAcquire()).to.equal(undefined);
@@ -51,7 +52,7 @@ describe("a multi-lock on the same paths as Java Curator's", () => {
     await queuesReach(0, 0);
   });
 
-  it("ours keeps Java's out, of which a timeout leaves nothing, until it lets go", async () => {
+  it("ours excludes Java's until it is released, and a timeout of Java's leaves no znode", async () => {
     const thread = suite.java.owner('main');
     const ours = await both.acquire();
     expect(await thread.acquire('multi', lab.path, 50)).to.equal(null);
@@ -64,7 +65,7 @@ describe("a multi-lock on the same paths as Java Curator's", () => {
     await queuesReach(0, 0);
   });
 
-  it('who has one of the locks alone keeps out both, in Java and here', async () => {
+  it('an owner of one of the locks excludes a multi-lock, in Java and here', async () => {
     const thread = suite.java.owner('main');
     await suite.java.owner('other').acquire('mutex', `${lab.path}/b`);
     expect(await both.tryAcquire()).to.equal(undefined);

@@ -11,7 +11,7 @@ describe('a mutex that is shared with Java Curator', () => {
   const lab = labOfEachTest('mutex');
   const suite = peersOfSuite('java');
 
-  it('8 Java threads and 8 owners in 2 Node processes count to 2,000: none is lost, the grants are in the order of creation, nothing is left', async function () {
+  it('8 Java threads and 8 owners in 2 Node processes count to 2,000: no update is lost, grants follow the order of creation, no znode is left', async function () {
     this.timeout(60_000);
     using ledger = new Ledger();
     await using first = await startNode();
@@ -49,7 +49,7 @@ describe('a mutex that is shared with Java Curator', () => {
     expect(await lab.observer.children(lab.path)).to.deep.equal([]);
   });
 
-  it('a timeout of either leaves nothing behind while the other one holds', async () => {
+  it('a timeout of either leaves no znode while the other one holds', async () => {
     const thread = suite.java.owner('main');
     const hold = await lab.mutex.acquire();
     expect(await thread.acquire('mutex', lab.path, 50)).to.equal(null);
@@ -63,7 +63,7 @@ describe('a mutex that is shared with Java Curator', () => {
     await thread.release('mutex', lab.path);
   });
 
-  it('the lock can be had by either as soon as the other one has closed its client', async () => {
+  it('either can acquire the lock as soon as the other one has closed its client', async () => {
     await using leaving = await startJava();
     const closing = await LockClient.connect((await sharedZooKeeper()).connectString);
     await leaving.owner('main').acquire('mutex', lab.path);
@@ -79,7 +79,7 @@ describe('a mutex that is shared with Java Curator', () => {
   });
 });
 
-/** So many threads of a peer. */
+/** `count` threads of a peer. */
 function ownersOf(peer: Peer, count: number): ReturnType<Peer['owner']>[] {
   return Array.from({ length: count }, (_, index) => peer.owner(`owner-${index}`));
 }

@@ -19,7 +19,7 @@ describe('the names of other clients in the queue of a mutex', () => {
   describe("kazoo's Lock, named -lock- by a subclass of two lines: _NODE_NAME and _EXCLUDE_NAMES", () => {
     const kind = 'kazoo-under-our-name';
 
-    it('stands in one queue with Node and Java, and all are served in its order', async () => {
+    it('shares one queue with Node and Java, and all are served in its order', async () => {
       const order: string[] = [];
       const hold = await lab.mutex.acquire();
       const waiting = [];
@@ -47,7 +47,7 @@ describe('the names of other clients in the queue of a mutex', () => {
       expect(order).to.deep.equal(queue.slice(1));
     });
 
-    it('counts together with Node and Java: none is lost, the grants are in the order of creation', async function () {
+    it('counts together with Node and Java: no update is lost, grants follow the order of creation', async function () {
       this.timeout(60_000);
       using ledger = new Ledger();
       await using node = await startNode();
@@ -66,7 +66,7 @@ describe('the names of other clients in the queue of a mutex', () => {
       expect(await lab.observer.children(lab.path)).to.deep.equal([]);
     });
 
-    it('is missed when it is killed, and the others go on', async function () {
+    it('loses its place when it is killed, and the others go on', async function () {
       this.timeout(30_000);
       const victim = await startKazoo({ sessionTimeoutMs: 4_000 });
       await victim.owner('main').acquire(kind, lab.path);
@@ -90,7 +90,7 @@ describe('the names of other clients in the queue of a mutex', () => {
       await suite.kazoo.owner('main').release('kazoo-respecting-ours', lab.path);
     });
 
-    it('cannot share a queue with the standard order: our acquire says so, by ForeignNodeError, and leaves nothing', async () => {
+    it('cannot share a queue in the standard order: our acquire rejects with ForeignNodeError, and leaves no znode', async () => {
       const node = await suite.kazoo.owner('main').acquire('kazoo-respecting-ours', lab.path);
       expect((await rejection(lab.mutex.acquire())).code).to.equal('ERR_LOCK_FOREIGN_NODE');
       await childrenReach(1);
@@ -98,7 +98,7 @@ describe('the names of other clients in the queue of a mutex', () => {
       await suite.kazoo.owner('main').release('kazoo-respecting-ours', lab.path);
     });
 
-    it("is not waited for with foreignNodes: 'wait', nor by Java: its whole name is compared, and sorts behind every sequence", async () => {
+    it("is ignored by our lock with foreignNodes: 'wait', and by Java: its whole name is compared, and sorts after every sequence number", async () => {
       await suite.kazoo.owner('main').acquire('kazoo-respecting-ours', lab.path);
       const ours = await new InterProcessMutex(lab.client, lab.path, { foreignNodes: 'wait' }).acquire();
       expect(ours.isValid, 'while kazoo holds').to.equal(true);
@@ -108,7 +108,7 @@ describe('the names of other clients in the queue of a mutex', () => {
       await suite.kazoo.owner('main').release('kazoo-respecting-ours', lab.path);
     });
 
-    it('shares a queue with ours, but not with Java, by a driver that goes by the sequence alone, and its extra_lock_patterns', async () => {
+    it('shares a queue with our lock, but not with Java, by its extra_lock_patterns and a driver that compares only sequence numbers', async () => {
       const driver = new BySequence();
       const both = new InterProcessMutex(lab.client, lab.path, { driver, foreignNodes: 'wait' });
       using ledger = new Ledger();
@@ -145,7 +145,7 @@ describe('the names of other clients in the queue of a mutex', () => {
       const name = `${lab.path}/_c_${randomUUID().replaceAll('-', '')}-lock-`;
       return (await lab.client.session.request(createSequential(name, Buffer.alloc(0), openAcl))).value.path;
     };
-    /** parseSeq of go-zookeeper's lock.go, of its first versions and of the latest. */
+    /** The numbers that parseSeq of go-zookeeper's lock.go reads, in its first versions and in the latest. */
     const readByGo = (name: string): number[] =>
       ['-', 'lock-'].map((separator) => Number(name.split(separator).at(-1)));
 
@@ -154,7 +154,7 @@ describe('the names of other clients in the queue of a mutex', () => {
       await lab.client.session.request(createContainer(lab.path, openAcl));
     });
 
-    it('stand in one queue with Node and Java, who wait for each', async () => {
+    it('share one queue with Node and Java, which wait for each of them', async () => {
       const first = await asGoDoes();
       const ours = lab.mutex.acquire();
       await queueReaches(lab.mutex, 2);
@@ -176,7 +176,7 @@ describe('the names of other clients in the queue of a mutex', () => {
       await suite.java.owner('main').release('mutex', lab.path);
     });
 
-    it('and ours are read by its parseSeq', async () => {
+    it('and our names are read by its parseSeq', async () => {
       await lab.mutex.withLock((hold) => expect(readByGo(hold.path)).to.deep.equal([0, 0]));
       await new InterProcessMutex(lab.client, lab.path, { sticky: { idleMs: 0 } }).withLock((hold) =>
         expect(readByGo(hold.path)).to.deep.equal([1, 1]),
@@ -185,7 +185,7 @@ describe('the names of other clients in the queue of a mutex', () => {
   });
 });
 
-/** Whatever the name is: first come, first served. */
+/** Sorts by the sequence number alone, whatever the name is. */
 class BySequence extends StandardDriver {
   override sort(children: readonly string[]): string[] {
     return [...children].sort((a, b) => Number(a.slice(-10)) - Number(b.slice(-10)));

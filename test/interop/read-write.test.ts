@@ -33,7 +33,7 @@ describe('a read/write lock that is shared with Java Curator', () => {
     expect(await lab.observer.children(lab.path)).to.deep.equal([]);
   });
 
-  it('readers of both are in there together; a writer of either waits for all of them, and readers of either wait behind it', async () => {
+  it('readers of both hold together; a writer of either waits for all of them, and later readers of either wait behind it', async () => {
     const [reader, writer, late] = ['reader', 'writer', 'late'].map((name) => suite.java.owner(name)) as [
       Owner,
       Owner,
@@ -60,13 +60,13 @@ describe('a read/write lock that is shared with Java Curator', () => {
 
     await ours.release();
     await queueReaches(5);
-    expect(order, 'their first reader is still in there').to.deep.equal([]);
+    expect(order, 'their first reader still holds').to.deep.equal([]);
     await reader.release('read', lab.path);
     await Promise.all([theirWrite, ourRead, ourWrite, theirRead]);
     expect(order).to.deep.equal(['their writer', 'our reader', 'our writer', 'their reader']);
   });
 
-  it('either tries to write in vain while the other one reads, and leaves nothing', async () => {
+  it('neither gets the write lock by a try while the other one reads, and a failed try leaves no znode', async () => {
     const thread = suite.java.owner('main');
     const ours = await rw.readLock.acquire();
     expect(await thread.acquire('write', lab.path, 50)).to.equal(null);
@@ -79,8 +79,8 @@ describe('a read/write lock that is shared with Java Curator', () => {
     await thread.release('read', lab.path);
   });
 
-  describe('our writer that goes over to reading', () => {
-    it("is at once a reader, lets Java's readers in, and keeps out Java's writers that come after it", async () => {
+  describe('our writer that downgrades', () => {
+    it("is a reader at once, lets Java's readers hold too, and excludes Java's later writers", async () => {
       const writer = suite.java.owner('writer');
       const [writing, reading] = await lockContext.run(async (): Promise<[Hold, Hold]> => {
         const hold = await rw.writeLock.acquire();
@@ -97,7 +97,7 @@ describe('a read/write lock that is shared with Java Curator', () => {
       await writer.release('write', lab.path);
     });
 
-    it("goes in front of Java's writer that has waited from before", async () => {
+    it("goes before Java's writer that was already waiting", async () => {
       const writer = suite.java.owner('writer');
       await lockContext.run(async () => {
         const writing = await rw.writeLock.acquire();
@@ -116,8 +116,8 @@ describe('a read/write lock that is shared with Java Curator', () => {
     });
   });
 
-  describe("Java's writer that goes over to reading", () => {
-    it('is at once a reader, lets our readers in, and keeps out our writers that come after it', async () => {
+  describe("Java's writer that downgrades", () => {
+    it('is a reader at once, lets our readers hold too, and excludes our later writers', async () => {
       const thread = suite.java.owner('main');
       await thread.acquire('write', lab.path);
       await thread.acquire('read', lab.path);
@@ -130,7 +130,7 @@ describe('a read/write lock that is shared with Java Curator', () => {
       await (await ours).release();
     });
 
-    it('does not keep out our writer that has waited from before: 5.4 queues up behind it (CURATOR-621), and ours, which goes by the queue, is granted', async () => {
+    it('does not exclude our writer that was already waiting: 5.4 queues up behind it (CURATOR-621), and our writer is granted in queue order', async () => {
       const thread = suite.java.owner('main');
       await thread.acquire('write', lab.path);
       const ours = rw.writeLock.acquire();
@@ -151,7 +151,7 @@ describe('a read/write lock that is shared with Java Curator', () => {
       await thread.release('read', lab.path);
     });
 
-    it("does not keep out Java's own writer that has waited from before either, whatever Node does", async () => {
+    it("does not exclude Java's own writer that was already waiting either, whatever Node does", async () => {
       const [thread, other] = [suite.java.owner('main'), suite.java.owner('other')];
       await thread.acquire('write', lab.path);
       const next = other.acquire('write', lab.path);

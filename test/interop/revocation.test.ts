@@ -15,7 +15,7 @@ describe('revocation between Node and Java Curator', () => {
       return kind === 'write' ? rw.writeLock : rw.readLock;
     };
 
-    it(`Java, which holds a ${kind} lock, is asked by us, and lets go`, async () => {
+    it(`Java holds a ${kind} lock, gets our request, and releases`, async () => {
       const thread = suite.java.owner('main');
       await thread.makeRevocable(kind, lab.path);
       await thread.acquire(kind, lab.path);
@@ -27,7 +27,7 @@ describe('revocation between Node and Java Curator', () => {
       expect(await ourLock().participants()).to.deep.equal([]);
     });
 
-    it(`we, who hold a ${kind} lock, are asked by Java, and let go`, async () => {
+    it(`our holder of a ${kind} lock gets the request of Java, and releases`, async () => {
       const lock = ourLock();
       const asked = new Promise<Hold>((resolve) => lock.makeRevocable(resolve));
       const hold = await lock.acquire();
@@ -37,7 +37,7 @@ describe('revocation between Node and Java Curator', () => {
     });
   }
 
-  it('who is asked lets the other one in: each in turn', async () => {
+  it('a holder that is asked releases to the other one: each in turn', async () => {
     const mutex = new InterProcessMutex(lab.client, lab.path);
     const thread = suite.java.owner('main');
     mutex.makeRevocable((hold) => hold.release());
@@ -54,7 +54,7 @@ describe('revocation between Node and Java Curator', () => {
     await (await ours).release();
   });
 
-  it('what is taken from Java by force is granted to us, and Java is not told: its thread goes on as an owner', async () => {
+  it('a lock taken from Java by force is granted to us, and Java does not notice: its thread goes on as an owner', async () => {
     const mutex = new InterProcessMutex(lab.client, lab.path);
     const thread = suite.java.owner('main');
     const node = await thread.acquire('mutex', lab.path);

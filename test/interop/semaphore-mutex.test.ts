@@ -25,7 +25,7 @@ describe("a semaphore mutex on the same path as Java Curator's", () => {
     );
   };
 
-  it('4 Java threads and 4 owners in 2 Node processes lose no update, and leave nothing', async function () {
+  it('4 Java threads and 4 owners in 2 Node processes lose no update, and leave no znode', async function () {
     this.timeout(60_000);
     using ledger = new Ledger();
     await using first = await startNode();
@@ -39,7 +39,7 @@ describe("a semaphore mutex on the same path as Java Curator's", () => {
     await znodesReach(0, 0);
   });
 
-  it('neither is re-entrant: whoever has it waits for itself as for the other one', async () => {
+  it('neither is re-entrant: a holder waits for itself as for the other one', async () => {
     const thread = suite.java.owner('main');
     expect(await thread.acquire(kind, lab.path)).to.equal(true);
     expect(await thread.acquire(kind, lab.path, 50)).to.equal(null);
@@ -52,7 +52,7 @@ describe("a semaphore mutex on the same path as Java Curator's", () => {
     await znodesReach(0, 0);
   });
 
-  it('anybody of the process that has it lets the other one in, and nobody lets go what the other one has', async () => {
+  it('any code of the process that holds it can release it, and no code of the other process can', async () => {
     expect(await suite.java.owner('one').acquire(kind, lab.path)).to.equal(true);
     const ours = lock.acquire();
     await znodesReach(2, 1);

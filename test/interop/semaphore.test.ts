@@ -19,12 +19,12 @@ describe('a semaphore of 3 leases that is shared with Java Curator', () => {
     ...(await lab.observer.children(`${path}/leases`)),
     ...(await lab.observer.children(`${path}/locks`)),
   ];
-  const inLine = (count: number, path = lab.path): Promise<void> =>
-    until(`${count} are in line`, async () => (await lab.observer.children(`${path}/locks`)).length === count);
+  const untilQueued = (count: number, path = lab.path): Promise<void> =>
+    until(`${count} are queued`, async () => (await lab.observer.children(`${path}/locks`)).length === count);
   const waitsForLease = (children: number, path = lab.path): Promise<void> =>
     until('the next one waits', async () => (await lab.observer.children(`${path}/leases`)).length === children);
 
-  it('6 Java threads and 6 owners in 2 Node processes are never 4 inside, but 3, and leave nothing', async function () {
+  it('of 6 Java threads and 6 owners in 2 Node processes, 3 hold a lease at once and never 4, and no znode is left', async function () {
     this.timeout(60_000);
     using ledger = new Ledger();
     await using first = await startNode();
@@ -50,9 +50,9 @@ describe('a semaphore of 3 leases that is shared with Java Curator', () => {
       order.push('our fifth');
       return lease;
     });
-    await inLine(2);
+    await untilQueued(2);
     const sixth = a.acquire(kind, lab.path).then(() => order.push('their sixth'));
-    await inLine(3);
+    await untilQueued(3);
 
     await ours.release();
     await theirs;
@@ -66,7 +66,7 @@ describe('a semaphore of 3 leases that is shared with Java Curator', () => {
     await until('nothing is left', async () => (await left()).length === 0);
   });
 
-  it('a timeout of either leaves no lease and nobody in line', async () => {
+  it('a timeout of either leaves no lease and no waiter', async () => {
     const thread = suite.java.owner('main');
     const leases = await semaphore.acquireMany(3);
     expect(await thread.acquire(kind, lab.path, 50)).to.equal(null);
@@ -79,7 +79,7 @@ describe('a semaphore of 3 leases that is shared with Java Curator', () => {
     for (let lease = 0; lease < 3; lease += 1) await thread.release(kind, lab.path);
   });
 
-  it('the leases of Java that was killed are free when its session is over', async function () {
+  it('the leases of a killed Java process are free when its session is over', async function () {
     this.timeout(30_000);
     const victim = await startJava({ sessionTimeoutMs: 4_000 });
     const [main, waiter] = [victim.owner('main'), victim.owner('waiter')];
@@ -87,14 +87,14 @@ describe('a semaphore of 3 leases that is shared with Java Curator', () => {
     const dying = waiter.acquire(kind, lab.path).then(() => 'served', String);
     await waitsForLease(4);
     const ours = semaphore.acquire();
-    await inLine(2);
+    await untilQueued(2);
     await victim.kill();
     expect(await dying).to.match(/SIGKILL/);
     await (await ours).release();
     await until('nothing is left', async () => (await left()).length === 0);
   });
 
-  it('who wants both leases gives way to Java, which has one of both and stands in line for the other: 20 times, and both always get them', async function () {
+  it('our call for both leases gives way to Java, which has one and waits for the other: 20 times, and both always get them', async function () {
     this.timeout(180_000);
     const both = 'semaphore:2:2';
     const thread = suite.java.owner('both');
@@ -105,10 +105,10 @@ describe('a semaphore of 3 leases that is shared with Java Curator', () => {
       const theirs = thread.acquire(both, path).then(() => thread.release(both, path));
       await waitsForLease(3, path);
       const ours = semaphore.acquireMany(2, { timeoutMs: 60_000 });
-      await inLine(2, path);
-      // Java has its first lease now, and its second turn is behind ours.
+      await untilQueued(2, path);
+      // Java has its first lease now, and waits for its second turn behind ours.
       await first?.release();
-      await until('we have the turn, and Java stands behind', async () => {
+      await until('we have the turn, and Java waits behind us', async () => {
         const sessions = (await lab.observer.ephemerals(`${path}/locks`))
           .sort((a, b) => (a.name.slice(-10) < b.name.slice(-10) ? -1 : 1))
           .map(({ owner }) => owner === lab.client.session.id);
@@ -123,7 +123,7 @@ describe('a semaphore of 3 leases that is shared with Java Curator', () => {
     }
   });
 
-  it('who wants both leases, and Java, which wants both as well, always get them, in any order', async function () {
+  it('our call for both leases and a Java call for both always get them, in any order', async function () {
     this.timeout(180_000);
     const thread = suite.java.owner('both');
     const theirs = async (): Promise<void> => {
@@ -141,7 +141,7 @@ describe('a semaphore of 3 leases that is shared with Java Curator', () => {
     await until('nothing is left', async () => (await left()).length === 0);
   });
 
-  it("Java's SharedCount says how many there are, to those who wait, too", async () => {
+  it("Java's SharedCount decides the number of leases, also for waiters", async () => {
     const count = `${lab.path}-count`;
     await suite.java.owner('main').setCount(count, 1);
     const shared = new InterProcessSemaphore(lab.client, lab.path, { sharedCount: count });

@@ -19,7 +19,7 @@ describe('a sticky lock that Java Curator asks for', () => {
     await until('it is idle', async () => (await mutex.participants())[0]?.isIdle === true);
   };
 
-  it('is given up as soon as the news is there, while it is idle', async () => {
+  it('is given up as soon as it sees the waiter, while it is idle', async () => {
     const thread = suite.java.owner('main');
     await idle();
     const [kept] = await queueOf(mutex);
@@ -29,7 +29,7 @@ describe('a sticky lock that Java Curator asks for', () => {
     await thread.release('mutex', mutex.path);
   });
 
-  it('is given up at the release when Java asked for it meanwhile, although it gave up waiting', async () => {
+  it('is given up at the release when Java asked for it meanwhile, even though Java gave up waiting', async () => {
     await idle();
     const hold = await mutex.acquire();
     expect(await suite.java.owner('main').acquire('mutex', mutex.path, 50)).to.equal(null);
@@ -38,7 +38,7 @@ describe('a sticky lock that Java Curator asks for', () => {
     expect(await lab.observer.children(mutex.path)).to.deep.equal([]);
   });
 
-  it('serves who stood in line here before the news, then Java, then who came after it', async () => {
+  it('serves the callers that waited here before Java, then Java, then later callers', async () => {
     await idle();
     const holder = await mutex.acquire();
     const order: string[] = [];
@@ -48,7 +48,7 @@ describe('a sticky lock that Java Curator asks for', () => {
       order.push('java');
       return thread.release('mutex', mutex.path);
     });
-    await queueReaches(mutex, 2); // on the client's own connection: the news came before this answer
+    await queueReaches(mutex, 2); // on the client's own connection: the watch event came before this answer
     const late = mutex.withLock(() => order.push('late'));
     await queueReaches(mutex, 3);
     await holder.release();
@@ -56,7 +56,7 @@ describe('a sticky lock that Java Curator asks for', () => {
     expect(order).to.deep.equal(['early', 'java', 'late']);
   });
 
-  it('counts together with Java and with plain locks of Node, and none is lost', async function () {
+  it('counts together with Java and with plain locks of Node, and no update is lost', async function () {
     this.timeout(60_000);
     using ledger = new Ledger();
     await using second = await startNode();

@@ -1,23 +1,23 @@
-/** Something that happens at one time at most; Infinity: not for now. */
+/** An action with at most one due time; Infinity: not due for now. */
 export interface Due {
   at: number;
   readonly run: () => void;
 }
 
-/** What happens next. There are about thirty dues, so a walk over them beats a heap. */
+/** The next actions. There are about thirty, so a walk over them is faster than a heap. */
 export class Agenda {
   now = 0;
   readonly #dues: Due[] = [];
   readonly #end: Due = { at: Infinity, run: () => {} };
 
-  /** On a tie the one that was added first runs first. */
+  /** If two actions are due at the same time, the one that was added first runs first. */
   add(run: () => void): Due {
     const due = { at: Infinity, run };
     this.#dues.push(due);
     return due;
   }
 
-  /** Runs the next thing that is due before `until`; false when there is none. */
+  /** Runs the next action that is due before `until`; false if there is none. */
   step(until: number): boolean {
     let next = this.#end;
     next.at = until;

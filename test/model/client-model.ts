@@ -20,7 +20,7 @@ interface Pending {
 
 const heartbeatsPerTimeout = 6;
 
-/** The session as src/client/session.ts keeps it alive, and somebody who uses it. */
+/** The session, kept alive as src/client/session.ts does it, and an application that uses it. */
 export class ClientModel {
   readonly #agenda: Agenda;
   readonly #random: Random;
@@ -28,7 +28,9 @@ export class ClientModel {
   readonly #tell: (event: ClockEvent) => void;
   readonly #beat: Due;
   readonly #use: Due;
-  /** The end of an attempt or of deadline while there is a connection or one on its way, else the next attempt. */
+  /**
+   * The end of the attempt or of the deadline while there is a connection or one under way; otherwise the next attempt.
+   */
   readonly #turn: Due;
   readonly #pending: Pending[] = [];
   #ensemble: EnsembleModel | undefined;
@@ -55,7 +57,7 @@ export class ClientModel {
     return this.#serverId;
   }
 
-  /** Monotonic milliseconds of its own clock. */
+  /** Milliseconds of its own monotonic clock. */
   get time(): number {
     return this.#agenda.now * this.#scenario.client.rate;
   }
@@ -63,7 +65,8 @@ export class ClientModel {
   start(ensemble: EnsembleModel): void {
     this.#ensemble = ensemble;
     this.#use.at = this.#random.between(0, 2) * this.#scenario.client.pauseMs;
-    // A client that has not heard of its session's creation has no session to connect again with, and no deadline.
+    // A client that has not received the answer to the creation of its session has no session to resume, and no
+    // deadline.
     const server = ensemble.server(this.#serverId);
     server.welcome(this.#connection);
     this.#connected(this.time - this.#random.between(1, 100), server.grantMs);
@@ -96,7 +99,10 @@ export class ClientModel {
     this.#turn.at = this.#agenda.now + this.#random.between(0, this.#scenario.timeoutMs / 20);
   }
 
-  /** Its process does not run: neither its timers nor what reads its socket, and the socket comes first afterwards. */
+  /**
+   * Its process is stopped: neither its timers run nor the code that reads its socket. Afterwards the socket comes
+   * first.
+   */
   stall(until: number): void {
     for (const due of [this.#beat, this.#use, this.#turn]) due.at = Math.max(due.at, until);
     for (const lane of this.#ensemble?.toClient ?? []) lane.hold(until);
@@ -126,7 +132,7 @@ export class ClientModel {
 
   #answered(): void {
     const answer = this.#pending.shift();
-    if (!answer) throw new Error('the model answered what nobody asked');
+    if (!answer) throw new Error('The model got an answer without a request');
     const { kind, sentAt, isHeartbeat } = answer;
     this.#tell({ is: 'answered', kind, sentAt, answeredAt: this.time });
     this.#watchSilence();

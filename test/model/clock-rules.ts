@@ -1,6 +1,6 @@
 import { deadlineOf, learn, type ClockEvent, type SessionProof } from '../../src/zookeeper/session-clock.ts';
 
-/** One way to tell from a client's answers until when its session lives. */
+/** A way to calculate, from a client's answers, until when its session lives. */
 export interface ClockRule {
   readonly name: string;
   readonly learn: (proof: SessionProof, event: ClockEvent, tickTimeMs?: number) => SessionProof;
@@ -9,7 +9,7 @@ export interface ClockRule {
 
 export const realRule: ClockRule = { name: 'the session clock', learn, deadlineOf };
 
-/** Rules that look right. Each is the real one, and believes a little more. */
+/** Rules that look right. Each is the real rule, except that it trusts a little more. */
 export const brokenRules: readonly ClockRule[] = [
   {
     name: 'newest answer + timeout',

@@ -6,12 +6,12 @@ import type { Random } from '../../harness/random.ts';
 import type { Scenario } from './scenario.ts';
 import { ServerModel } from './server-model.ts';
 
-/** What the ensemble says about the session. */
+/** The ensemble reports the end of the session to it. */
 export interface SessionWitness {
-  /** The newest leader has decided that the session is over; others may be told so once that is committed. */
+  /** The newest leader has decided that the session is over. Other servers may learn of it once that is committed. */
   decided(): void;
   closed(): void;
-  /** A leader took over that has not heard of any decision. */
+  /** A leader took over that does not know of any decision. */
   revived(): void;
 }
 
@@ -22,10 +22,10 @@ export class EnsembleModel {
   readonly servers: readonly ServerModel[];
   readonly toServer: Lane<FromClient>[] = [];
   readonly toClient: Lane<ToClient>[] = [];
-  /** Of the newest leader. */
+  /** The epoch of the newest leader. */
   epoch = 0;
   leader: LeaderModel;
-  /** How often a leader answered a sync after another one had taken over. */
+  /** The number of syncs that a leader answered after another one had taken over. */
   syncsOfDeposed = 0;
   moment: (moment: Moment) => void = () => {};
   readonly #witness: SessionWitness;
@@ -64,8 +64,8 @@ export class EnsembleModel {
   }
 
   /**
-   * A server without a leader joins the newest one, if that still leads a quorum, or elects one with another that looks
-   * too.
+   * A server without a leader joins the newest one, if that still leads a quorum. Otherwise it elects one together with
+   * another server that looks for a leader.
    */
   elect(server: ServerModel): void {
     const peers = this.servers.filter((peer) => peer !== server && this.#areConnected(server, peer));
@@ -80,7 +80,7 @@ export class EnsembleModel {
     else server.turn.at = this.now + this.scenario.electionMs();
   }
 
-  /** Nothing of it runs, nothing reaches it. */
+  /** Stops the server: none of its code runs, and nothing reaches it. */
   stall(server: ServerModel, until: number): void {
     server.stalledUntil = Math.max(server.stalledUntil, until);
     server.expiry.at = Math.max(server.expiry.at, until);

@@ -6,7 +6,7 @@ import type { Random } from '../../harness/random.ts';
 import type { Fault } from './scenario.ts';
 import type { ServerModel } from './server-model.ts';
 
-/** Strikes where it hurts: at the client's server and the newest leader, whoever they are by then. */
+/** Strikes at the worst places: the client's server and the newest leader at that time. */
 export class Faults {
   readonly #agenda: Agenda;
   readonly #random: Random;
@@ -82,7 +82,7 @@ export class Faults {
       case 'server-stalls':
         return this.#ensemble.stall(own, until);
       case 'leader-sleeps':
-        // Only the thread that pings.
+        // Delays only the thread that pings.
         leader.turn.at = Math.max(leader.turn.at, until);
         return;
       case 'follower-leaves':

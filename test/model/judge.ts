@@ -3,29 +3,29 @@ import type { ClockRule } from './clock-rules.ts';
 import type { SessionWitness } from './ensemble-model.ts';
 
 /**
- * One rule's view of one history. Late: by how much its deadline lay after the end of the session, at most; -Infinity:
- * never looked at.
+ * The result of one rule in one history. Late: the most by which its deadline lay after the end of the session;
+ * -Infinity: never checked.
  */
 export interface Verdict {
   readonly rule: ClockRule;
   proof: SessionProof;
-  /** Against the newest leader's decision, which comes before the commit that others see. */
+  /** Compared with the newest leader's decision, which comes before the commit that others see. */
   lateMs: number;
-  /** The same without the margin for the rates of clocks. */
+  /** The same without the margin for different clock rates. */
   bareLateMs: number;
-  /** Against that commit. */
+  /** Compared with that commit. */
   lateAfterCommitMs: number;
 }
 
-/** Watches a session end, and what each rule believes meanwhile. */
+/** Watches the end of a session, and the deadline of each rule meanwhile. */
 export class Judge implements SessionWitness {
   readonly verdicts: readonly Verdict[];
   readonly #tickTimeMs: number | undefined;
   readonly #clientTime: () => number;
   #state: 'alive' | 'decided' | 'closed' = 'alive';
-  /** The shortest that was left of the first rule's deadline when it was put off. */
+  /** The shortest time that was left of the first rule's deadline when it was extended. */
   leastLeftMs = Infinity;
-  /** The longest that it ever lay ahead. */
+  /** The longest time that the first rule's deadline ever lay ahead. */
   mostLeftMs = -Infinity;
 
   constructor(rules: readonly ClockRule[], tickTimeMs: number | undefined, clientTime: () => number) {
@@ -55,11 +55,11 @@ export class Judge implements SessionWitness {
         this.mostLeftMs = Math.max(this.mostLeftMs, verdict.rule.deadlineOf(verdict.proof) - now);
       }
     }
-    // An answer may put a deadline off after the end, too.
+    // An answer may extend a deadline even after the end.
     if (this.#state !== 'alive') this.#look();
   }
 
-  /** Whether any deadline, margin or not, is still to come. */
+  /** True if any deadline, with or without margin, is still ahead. */
   isAwaited(): boolean {
     const now = this.#clientTime();
     return this.verdicts.some(({ proof }) => bareDeadlineOf(proof) > now);

@@ -2,10 +2,11 @@ import type { Agenda, Due } from './agenda.ts';
 import type { Random } from '../../harness/random.ts';
 
 /**
- * One direction of a TCP connection: first in, first out, and nothing is lost; what is cut arrives when the cut heals.
+ * One direction of a TCP connection: first in, first out, and nothing is lost. Data that a cut delays arrives when the
+ * cut heals.
  */
 export class Lane<Message> {
-  /** The mean; one message in thirty takes up to twenty times as long. */
+  /** The mean delay. One message in thirty takes up to twenty times as long. */
   delayMs: number;
   readonly #agenda: Agenda;
   readonly #random: Random;
@@ -39,7 +40,7 @@ export class Lane<Message> {
     if (this.#times.length === 1) this.#arm();
   }
 
-  /** A cut, or a receiver that does not run: nothing arrives before `until`, what is under way included. */
+  /** A cut, or a stopped receiver: nothing arrives before `until`, including messages under way. */
   hold(until: number): void {
     this.#heldUntil = Math.max(this.#heldUntil, until);
     this.#arm();

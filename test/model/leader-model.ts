@@ -5,13 +5,13 @@ import type { ServerModel } from './server-model.ts';
 const quorum = 2;
 
 /**
- * One leader from its takeover to its end (Leader, LearnerHandler, SessionTrackerImpl). A deposed one does not know
- * that it is.
+ * One leader from its takeover to its end (Leader, LearnerHandler, SessionTrackerImpl). A deposed leader does not know
+ * that it is deposed.
  */
 export class LeaderModel {
   readonly epoch: number;
   readonly server: ServerModel;
-  /** The followers that have not ended the link, as far as this leader has heard. */
+  /** The followers whose links are not closed, as far as this leader knows. */
   readonly links: Link[] = [];
   readonly #ensemble: EnsembleModel;
   readonly #outstanding: Proposal[] = [];
@@ -20,7 +20,7 @@ export class LeaderModel {
   #tick = 0;
   #isHalfTick = false;
   #pingedAt: number;
-  /** The session is over, or about to be: nothing touches it any more. */
+  /** The session is over, or about to be. Nothing extends it any more. */
   #isClosing: boolean;
 
   constructor(ensemble: EnsembleModel, server: ServerModel, epoch: number) {
@@ -60,7 +60,7 @@ export class LeaderModel {
         this.#ensemble.moment('acknowledged');
         return;
       case 'submit':
-        // A forwarded request touches nothing: only the answer to a ping does.
+        // A forwarded request does not touch the session: only the answer to a ping does.
         this.submit(message.request, link);
         this.#ensemble.moment('submitted');
         return;
@@ -77,7 +77,7 @@ export class LeaderModel {
       if (!this.#isClosing) this.#propose(request);
       return;
     }
-    // Without a quorum: a deposed leader with nothing outstanding answers at once (ZOOKEEPER-1675).
+    // No quorum is needed: a deposed leader with no outstanding proposal answers at once (ZOOKEEPER-1675).
     const behind = this.#outstanding.at(-1);
     if (behind) this.#pendingSyncs.push({ behind, request, link });
     else {
@@ -86,7 +86,7 @@ export class LeaderModel {
     }
   }
 
-  /** SessionTrackerImpl.touchSession; false: there is no such session. */
+  /** SessionTrackerImpl.touchSession; false: the session does not exist. */
   touch(timeoutMs: number): boolean {
     if (this.#isClosing) return false;
     const { expiryIntervalMs } = this.#ensemble.scenario;
@@ -102,7 +102,7 @@ export class LeaderModel {
     this.#propose(undefined);
   }
 
-  /** One turn of Leader.lead: every half tick it looks for its quorum (every second time), then pings. */
+  /** One turn of Leader.lead: every half tick it checks its quorum (every second time), then pings. */
   turn(): void {
     this.#isHalfTick = !this.#isHalfTick;
     if (!this.#isHalfTick) {
@@ -143,9 +143,8 @@ export class LeaderModel {
       proposal && bits(proposal.acks) >= quorum;
       proposal = this.#outstanding[0]
     ) {
-      // The one assumption of the session clock: a leader that still commits never leaves relayMs between two pings.
-      // One that slept
-      // for longer pings first.
+      // The only assumption of the session clock: a leader that still commits never leaves relayMs between two pings. A
+      // leader that slept for longer pings first.
       if (this.#ensemble.now - this.#pingedAt >= this.#ensemble.scenario.pingLimitMs) this.#ping();
       this.#outstanding.shift();
       for (const link of this.links) this.#send(link, { is: 'commit', proposal });

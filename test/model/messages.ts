@@ -10,19 +10,19 @@ export interface Request {
   isDone: boolean;
 }
 
-/** A transaction: a client's write, or the end of the session (then without a request). */
+/** A transaction: a client's write, or the end of the session, which has no request. */
 export interface Proposal {
   readonly index: number;
   readonly request: Request | undefined;
-  /** One bit a server. */
+  /** One bit per server. */
   acks: number;
 }
 
-/** A follower that follows a leader, from the join until either of them ends it. */
+/** A follower and its leader, from the join until either of them ends it. */
 export interface Link {
   readonly leader: LeaderModel;
   readonly follower: ServerModel;
-  /** The leader's tick up to which it counts the follower as synced. */
+  /** The leader's tick up to which the follower counts as synced. */
   syncedUntilTick: number;
 }
 
@@ -53,6 +53,6 @@ export type ToClient =
   | { readonly is: 'expired'; readonly connection: number }
   | { readonly is: 'end'; readonly connection: number };
 
-/** What faults may wait for, to strike right behind it. */
+/** The moments after which a fault may strike. */
 export type Moment =
   'ponged' | 'submitted' | 'acknowledged' | 'committed' | 'sent' | 'answered-write' | 'answered-sync' | 'connected';

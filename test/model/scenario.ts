@@ -3,7 +3,7 @@ import type { Kind, Moment } from './messages.ts';
 import type { Random } from '../../harness/random.ts';
 
 export interface Fault {
-  /** It strikes this long after the one before it, or at the nth such moment behind that. */
+  /** The fault strikes this long after the previous one, or at the nth such moment after it. */
   readonly afterMs: number;
   readonly moment: Moment | undefined;
   readonly nth: number;
@@ -57,12 +57,12 @@ type Kinds = readonly [Kind, ...Kind[]];
 export type FaultKind = (typeof faultKinds)[number];
 
 /**
- * Everything about one history but its dice. Durations are in milliseconds of true time, rates in milliseconds of a
- * clock per true one.
+ * Everything about one history except its random numbers. Durations are in milliseconds of true time, clock rates in
+ * milliseconds of the clock per true millisecond.
  */
 export interface Scenario {
   readonly tickMs: number;
-  /** As the client was told. */
+  /** The value of the client's option. */
   readonly tickTimeMs: number | undefined;
   readonly timeoutMs: number;
   readonly syncLimit: number;
@@ -71,29 +71,30 @@ export interface Scenario {
     readonly rate: number;
     readonly startsAt: number;
     /**
-     * What it sends a sixth of the timeout after the last such answer; session.ts: a write, and a sync on its answer.
+     * The requests that the client sends a sixth of the timeout after the previous answer of this kind. `session` is as
+     * in session.ts: a write, and a sync on its answer.
      */
     readonly heartbeat: 'session' | 'write' | 'sync' | 'none';
     readonly silenceMs: number;
-    /** The mean time between the requests that somebody makes besides. */
+    /** The mean time between the application's own requests. */
     readonly pauseMs: number;
     readonly kinds: Kinds;
-    /** The share of answers that one more request follows at once. */
+    /** The share of answers that are followed at once by another request. */
     readonly chain: number;
   };
-  /** 0: a session ends as soon as any phase of ExpiryQueue's rounding lets it. */
+  /** 0: a session ends as early as ExpiryQueue's rounding can make it. */
   readonly expiryIntervalMs: number;
-  /** The longest that a leader which commits may leave between two pings. */
+  /** The longest time that a committing leader may leave between two pings. */
   readonly pingLimitMs: number;
   readonly faults: readonly Fault[];
   readonly endsAt: number;
-  /** Half ticks until a leader's next turn. */
+  /** The number of half ticks until a leader's next turn. */
   readonly pingGap: () => number;
   readonly electionMs: () => number;
   readonly delayMs: () => number;
 }
 
-/** Times in which nothing happens: a client that heartbeats, and answers that take up to 30 ms. */
+/** A history without faults: the client sends heartbeats, and answers take up to 30 ms. */
 export function quietScenario(random: Random, timeoutMs: number): Scenario {
   return {
     tickMs: 2_000,
@@ -127,10 +128,9 @@ export function drawScenario(random: Random): Scenario {
   const relay = relayMs(timeoutMs, tickTimeMs ?? Infinity);
   const drift = random.chance(0.5) ? 0.02 : 0;
   const rate = (): number => 1 + random.between(-drift, drift);
-  // Where the servers differ, a new leader still starts the session with the timeout that it was created with. None
-  // grants less than
-  // that: the leader counts a shorter one from the ConnectRequest on, and the client may never get the answer that says
-  // so.
+  // If the servers differ, a new leader still starts the session with the timeout that the session was created with. No
+  // server grants less than that here, because the leader uses a shorter timeout from the ConnectRequest on, while the
+  // client may never get the answer that contains it.
   const startsAt = random.whole(3);
   const isUneven = random.chance(0.2);
   const relayHalfTicks = (2 * relay) / tickMs;
@@ -162,7 +162,7 @@ export function drawScenario(random: Random): Scenario {
       chain: random.pick([0, 0, 0.2, 0.6]),
     },
     expiryIntervalMs: random.chance(0.3) ? tickMs : 0,
-    // Both clocks count: the client's relay time, and the leader's time between two pings.
+    // Both clocks matter: the client's relay time, and the leader's time between two pings.
     pingLimitMs: drift > 0 ? relay * 0.95 : relay,
     faults,
     endsAt: faults.reduce((at, { afterMs }) => at + afterMs, timeoutMs * 4),
@@ -173,7 +173,8 @@ export function drawScenario(random: Random): Scenario {
 }
 
 /**
- * A calm, then a few faults close to each other: what breaks a rule is a second fault while the first one still works.
+ * A quiet time, then a few faults shortly after each other: a rule breaks when a second fault strikes during the
+ * effects of the first.
  */
 function drawFaults(random: Random, timeoutMs: number): Fault[] {
   const faults = drawStart(random, timeoutMs);
@@ -197,7 +198,7 @@ function drawFaults(random: Random, timeoutMs: number): Fault[] {
         random.between(0.5, 1.5),
       ]);
     add(random.pick(faultKinds), forMs);
-    // Often as this one heals, when all that it kept back arrives at once.
+    // Often exactly when the previous fault heals, because then all delayed messages arrive at once.
     const pauseMs = timeoutMs * random.pick([0, random.between(0, 0.05), random.between(0, 0.4), random.between(0, 1)]);
     afterMs = random.chance(0.3) ? forMs * random.between(0.95, 1.02) : pauseMs;
   }
@@ -205,7 +206,7 @@ function drawFaults(random: Random, timeoutMs: number): Fault[] {
   return faults;
 }
 
-/** Something is late for about the relay time, and just before or as it arrives, the follower is heard no more. */
+/** A message is late by about the relay time. Just before it arrives, or when it arrives, the follower is cut off. */
 function drawRace(random: Random, timeoutMs: number): Fault[] {
   const lateMs = timeoutMs * random.between(0.1, 0.7);
   const once = { nth: 1 + random.whole(2), forMs: lateMs };
@@ -240,7 +241,7 @@ function drawRace(random: Random, timeoutMs: number): Fault[] {
   return [...drawStart(random, timeoutMs), ...race];
 }
 
-/** A client that finds another server proves its session there: without this most stories end well. */
+/** A client that changes to another server proves its session there. Without this, most histories end well. */
 function drawStart(random: Random, timeoutMs: number): Fault[] {
   const afterMs = timeoutMs * random.between(0.1, 2);
   return random.chance(0.7)

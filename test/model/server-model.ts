@@ -9,7 +9,7 @@ type Role =
   | { readonly at: 'following'; readonly link: Link }
   | { readonly at: 'leading'; readonly term: LeaderModel };
 
-/** What is on the disk: how far, and whether the end of the session is in it. */
+/** The log on the disk: its length, and if it contains the end of the session. */
 export interface Log {
   readonly epoch: number;
   readonly index: number;
@@ -22,17 +22,17 @@ type ToPeer =
 
 export type PeerLane = Lane<ToPeer>;
 
-/** One of the three servers: it serves the client, and looks for a leader, follows one, or is one. */
+/** One of the three servers: it serves the client, and looks for a leader, follows one, or leads. */
 export class ServerModel {
   readonly id: number;
   readonly rate: number;
   readonly grantMs: number;
   readonly #ensemble: EnsembleModel;
-  /** By the peer's id. */
+  /** Indexed by the peer's id. */
   readonly lanes: PeerLane[] = [];
-  /** Before every lane: a leader that wakes up expires sessions before it hears who touched them. */
+  /** Runs before every lane: a leader that wakes up expires sessions before it learns which clients were active. */
   readonly expiry: Due;
-  /** A leader's next turn, a follower's read timeout, the next try of one that looks. */
+  /** The next turn of a leader, the read timeout of a follower, or the next try of a server that looks for a leader. */
   turn: Due = { at: Infinity, run: () => {} };
   role: Role = { at: 'looking' };
   log: Log = { epoch: 0, index: 0, isClosed: false };
@@ -54,7 +54,7 @@ export class ServerModel {
     });
   }
 
-  /** The connection that the session was created on. */
+  /** The connection on which the session was created. */
   welcome(connection: number): void {
     this.#connection = connection;
     this.#isValid = true;
@@ -104,7 +104,8 @@ export class ServerModel {
 
   fromPeer({ link, to, message }: ToPeer): void {
     if (to === 'leader') {
-      // Also what a follower sent before it left: a deposed leader may commit with such an acknowledgement.
+      // Includes messages that a follower sent before it left: a deposed leader may commit with such an
+      // acknowledgement.
       if (this.role.at === 'leading' && this.role.term === link.leader) link.leader.receive(link, message);
     } else if (this.role.at === 'following' && this.role.link === link) {
       this.#heardAt = this.#ensemble.now;
@@ -127,9 +128,9 @@ export class ServerModel {
     else this.done(request);
   }
 
-  /** Answers in the order in which the client asked, as CommitProcessor does. */
+  /** Answers in the order of the client's requests, as CommitProcessor does. */
   done(request: Request): void {
-    // The leader and the followers share this object, and only the server of its connection may answer it.
+    // The leader and the followers share this object, but only the server of its connection may answer it.
     if (request.connection !== this.#connection) return;
     request.isDone = true;
     this.#answer();

@@ -3,10 +3,10 @@ import { protectedPrefix } from '../../src/driver/names.ts';
 import { weightedChild, weightedLockName, type WeightedChild } from '../../src/weighted/weighted-name.ts';
 import { WeightedQueue } from '../../src/weighted/weighted-queue.ts';
 
-/** What a client of the model does next, one request at a time. */
+/** The next action of a client in the model. Each action is one request. */
 type State =
   | { readonly at: 'awake' }
-  /** It has read the claim, and not yet listed who is there. */
+  /** It has read the claim, but not yet listed the children. */
   | { readonly at: 'listing'; readonly data: Uint8Array; readonly version: number }
   | { readonly at: 'claiming'; readonly claim: Claim; readonly version: number }
   | { readonly at: 'watching'; readonly watch: string; readonly version: number | undefined }
@@ -16,24 +16,24 @@ type State =
 export interface Client {
   readonly child: WeightedChild;
   state: State;
-  /** By how many later ones it was overtaken while it waited. */
+  /** The number of later waiters that overtook it while it waited. */
   overtaken: number;
 }
 
 /** One grant, as the servers have committed it. */
 export interface GrantOfModel {
   readonly child: WeightedChild;
-  /** The transaction of the claim. */
+  /** The transaction id of the claim. */
   readonly token: number;
-  /** Who was there earlier, and still waits. */
+  /** The clients that came earlier and still wait. */
   readonly overtook: readonly Client[];
   readonly overtakers: number;
 }
 
 /**
- * A weighted lock on one ZooKeeper, with every interleaving of its clients' requests: what they decide is the library's
- * own code, what the server does is modelled. A watch
- * fires once; whoever plants it too late is told at once, as by the answer to the getData.
+ * A weighted lock on one ZooKeeper, with every interleaving of its clients' requests. The clients decide by the
+ * library's own code; the server is modelled. A watch fires once. A client that plants a watch too late learns so at
+ * once, as from the answer to getData.
  */
 export class WeightedLockModel {
   readonly clients: Client[] = [];
@@ -43,7 +43,7 @@ export class WeightedLockModel {
   #sequence = 0;
   #zxid = 0;
 
-  /** Those who have a znode. */
+  /** The clients that have a znode. */
   get waiters(): Client[] {
     return this.clients.filter(({ state }) => state.at !== 'holding');
   }
@@ -52,12 +52,12 @@ export class WeightedLockModel {
     return this.clients.filter(({ state }) => state.at === 'holding');
   }
 
-  /** Those who have something to do. */
+  /** The clients that have a next action. */
   get busy(): Client[] {
     return this.clients.filter(({ state }) => state.at !== 'holding' && state.at !== 'asleep');
   }
 
-  /** The name of the child that the claim names, if it is there. */
+  /** The name of the child that the claim names, if this child exists. */
   get holderByClaim(): string | undefined {
     const claim = decodeClaim(this.#data);
     return typeof claim === 'string'
@@ -69,14 +69,14 @@ export class WeightedLockModel {
     const sequence = String(this.#sequence++).padStart(10, '0');
     const uuid = `00000000-0000-4000-8000-${String(this.#sequence).padStart(12, '0')}`;
     const child = weightedChild(`${protectedPrefix(uuid, weightedLockName(weight, overtakesPerWeight))}${sequence}`);
-    if (child === undefined) throw new Error('The model has made a name that is not its own');
+    if (child === undefined) throw new Error('The model has created a name that it cannot parse');
     this.#zxid += 1;
     const client: Client = { child, state: { at: 'awake' }, overtaken: 0 };
     this.clients.push(client);
     return client;
   }
 
-  /** A release, a timeout or a crash: the znode goes. */
+  /** A release, a timeout or a crash: the znode is deleted. */
   leave(client: Client): void {
     const index = this.clients.indexOf(client);
     if (index < 0) return;
@@ -85,9 +85,7 @@ export class WeightedLockModel {
     this.#wake(({ watch }) => watch === client.child.name);
   }
 
-  /**
-   * The next request of one client, and what it makes of the answer. `isLost`: the answer to a claim does not arrive.
-   */
+  /** Sends the next request of one client, and handles the answer. `isLost`: the answer to a claim does not arrive. */
   step(client: Client, { isLost = false } = {}): void {
     const { state } = client;
     if (state.at === 'awake') client.state = { at: 'listing', data: this.#data, version: this.#version };
@@ -107,7 +105,7 @@ export class WeightedLockModel {
     const standing = queue.standingOf(client.child.name);
     if (standing.is === 'holder') return { at: 'holding' };
     if (standing.is === 'next') return { at: 'claiming', claim: queue.claimOf(client.child.name), version };
-    if (standing.is === 'absent') throw new Error(`${client.child.name} is there, and was not found`);
+    if (standing.is === 'absent') throw new Error(`${client.child.name} exists, but was not found`);
     return { at: 'watching', watch: standing.watch, version: standing.watchesClaim ? version : undefined };
   }
 

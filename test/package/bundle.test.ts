@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { Consumer } from './support/consumer.ts';
 
-/** As tsx has it, which runs these tests. */
+/** The esbuild of tsx, which runs these tests. */
 const { build } = createRequire(createRequire(import.meta.url).resolve('tsx'))('esbuild') as {
   build(options: object): Promise<unknown>;
 };
@@ -19,7 +19,7 @@ describe('a bundle of an application', function () {
 
   after(() => consumer[Symbol.dispose]());
 
-  it('that uses no other class has the withLock of LockClient, which is put there by a module of its own', async () => {
+  it("that uses no other class has LockClient's withLock, which a separate module adds", async () => {
     const entry = consumer.write(
       'alone.mjs',
       "import { LockClient } from 'zookeeper-fair-lock'; console.log(typeof LockClient.prototype.withLock);",

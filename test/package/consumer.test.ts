@@ -25,12 +25,12 @@ describe(`an application on Node ${process.version}`, function () {
     await nodePrints('bigint', 'required.cjs');
   });
 
-  it('imports and requires the package in one process, and gets one copy of it', async () => {
+  it('gets one copy of the package if one process imports and requires it', async () => {
     consumer.write('both.mjs', importAndRequire);
     await nodePrints('isReentrant: true, different: ', 'both.mjs');
   });
 
-  it('has listeners that are no owners of the lock', async () => {
+  it('calls listeners that do not own the lock', async () => {
     consumer.write('listen.mjs', listen);
     await nodePrints('[false,false]', 'listen.mjs');
   });

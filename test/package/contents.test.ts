@@ -8,13 +8,13 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const sources = filesOf('src').filter((file) => !file.endsWith('.d.ts'));
 
 describe('the package', () => {
-  it('ships each source file as .js and .d.ts, the guide, the examples, the pages about the project, and nothing else', async () => {
+  it('contains each source file as .js and .d.ts, the guide, the examples, the pages about the project, and nothing else', async () => {
     const modules = sources.map((file) => `dist/${file.replace(/\.ts$/, '')}`);
     const built = modules.flatMap((module) => [`${module}.d.ts`, `${module}.js`]);
     const project = ['CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json'];
     expect(await packedFiles()).to.have.members([
       ...project.filter((file) => existsSync(join(root, file))),
-      'dist/package.json', // says that they are CommonJS
+      'dist/package.json', // declares CommonJS
       ...built,
       ...filesOf('docs').map((file) => `docs/${file}`),
       ...filesOf('examples')
@@ -23,7 +23,7 @@ describe('the package', () => {
     ]);
   });
 
-  it('declares nothing that the sources call @internal', () => {
+  it('declares nothing that the sources mark @internal', () => {
     expect(sources.filter((file) => readFileSync(join(root, 'src', file), 'utf8').includes('@internal'))).not.to.be
       .empty;
     const leaking = filesOf('dist').filter(
@@ -32,7 +32,7 @@ describe('the package', () => {
     expect(leaking).to.deep.equal([]);
   });
 
-  it('needs node-zookeeper-client in exactly the version whose insides it knows, and nothing else', () => {
+  it('depends on node-zookeeper-client in exactly the version whose internals it uses, and on nothing else', () => {
     const { dependencies, peerDependencies, optionalDependencies } = JSON.parse(
       readFileSync(join(root, 'package.json'), 'utf8'),
     ) as Record<string, unknown>;
@@ -44,7 +44,7 @@ describe('the package', () => {
   });
 });
 
-/** Without scripts: what prepack prints would stand in front of the JSON, and dist is built already. */
+/** Without scripts, because prepack's output would precede the JSON, and dist is already built. */
 async function packedFiles(): Promise<string[]> {
   const listing = JSON.parse(await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], root)) as {
     files: { path: string }[];

@@ -7,7 +7,7 @@ import { run } from './support/command.ts';
 import { Consumer } from './support/consumer.ts';
 import { prints } from './support/prints.ts';
 import { importAndRequire, listen, lockByImport, lockByRequire } from './support/programs.ts';
-import { readmeCommand } from './support/readme.ts';
+import { toolCommand } from './support/tool-command.ts';
 
 const tools = ['jest@30.5.2', 'esbuild@0.28.2', 'typescript@5.4.5', 'bun@1.4.5', 'deno@2.9.6'];
 
@@ -20,7 +20,7 @@ describe('an application that is built, tested or run by other tools', function 
     this.timeout(300_000);
     ({ connectString: servers } = await sharedZooKeeper());
     consumer = await Consumer.install(...tools);
-    // Bun's own package needs its script, which links the program that another package of it has brought.
+    // Bun's package needs its install script, which links the program of another package.
     await run(process.execPath, ['install.js'], consumer.pathOf('node_modules/bun'));
     consumer.write('app.mjs', lockByImport);
     consumer.write('app.cjs', lockByRequire);
@@ -45,7 +45,7 @@ describe('an application that is built, tested or run by other tools', function 
       });
     `;
 
-    it('locks in tests that are CommonJS, which is its default', async () => {
+    it("locks in CommonJS tests, Jest's default", async () => {
       consumer.write('jest/package.json', '{}');
       consumer.write(
         'jest/lock.test.js',
@@ -54,7 +54,7 @@ describe('an application that is built, tested or run by other tools', function 
       await jest([], 'lock.test.js');
     });
 
-    it('locks in tests that are ES modules, with its flag, and imports and requires one copy', async () => {
+    it("locks in tests that are ES modules, with Jest's flag, and imports and requires one copy", async () => {
       consumer.write('jest/package.json', '{}');
       const both = `
         import { createRequire } from 'node:module';
@@ -66,7 +66,7 @@ describe('an application that is built, tested or run by other tools', function 
       await jest(['--experimental-vm-modules'], 'lock.test.mjs');
     });
 
-    /** Fails where a test fails, where there is none, and where something keeps Jest from ending. */
+    /** Fails if a test fails, if there is no test, or if something keeps Jest from ending. */
     async function jest(nodeOptions: readonly string[], file: string): Promise<void> {
       const globals = JSON.stringify({ servers, path: testPath('jest') });
       const args = [
@@ -93,8 +93,8 @@ describe('an application that is built, tested or run by other tools', function 
     beforeEach(() => (elsewhere = mkdtempSync(join(tmpdir(), 'bundle-'))));
     afterEach(() => rmSync(elsewhere, { recursive: true, force: true }));
 
-    it('to one ES module, as the README says, locks where no package is installed', async () => {
-      await bundle(readmeCommand('npx esbuild'), 'bundle.mjs');
+    it('to one ES module, as docs/tools.md says, locks where no package is installed', async () => {
+      await bundle(toolCommand('npx esbuild'), 'bundle.mjs');
     });
 
     it('to one CommonJS file locks where no package is installed', async () => {
@@ -120,18 +120,18 @@ describe('an application that is built, tested or run by other tools', function 
     ['Bun', 'bun '],
     ['Deno', 'deno run '],
   ] as const) {
-    describe(`by ${name}, as the README says`, () => {
+    describe(`by ${name}, as docs/tools.md says`, () => {
       it('imports the package and locks', () => runs('app.mjs', 'bigint'));
 
       it('requires the package and locks', () => runs('app.cjs', 'bigint'));
 
-      it('imports and requires the package in one process, and gets one copy of it', () =>
+      it('gets one copy of the package if one process imports and requires it', () =>
         runs('both.mjs', 'isReentrant: true, different: '));
 
-      it('has listeners that are no owners of the lock', () => runs('listen.mjs', '[false,false]'));
+      it('calls listeners that do not own the lock', () => runs('listen.mjs', '[false,false]'));
 
       async function runs(file: string, line: string): Promise<void> {
-        const [command = '', ...args] = readmeCommand(start).split(' ');
+        const [command = '', ...args] = toolCommand(start).split(' ');
         await prints(
           line,
           consumer.pathOf(`node_modules/.bin/${command}`),

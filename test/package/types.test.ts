@@ -22,16 +22,16 @@ describe('the types of the package', function () {
   after(() => consumer[Symbol.dispose]());
 
   for (const [name, options] of Object.entries(compilers)) {
-    it(`are what applications rely on, and compile whole, with ${name}`, async () => {
+    it(`are the types that applications rely on, and compile completely, with ${name}`, async () => {
       await consumer.compile(['api.mts'], { ...options, noEmit: true });
     });
   }
 
-  it('can be had from CommonJS', async () => {
+  it('can be used from CommonJS', async () => {
     await consumer.compile(['api.cts'], { module: 'nodenext', noEmit: true });
   });
 
-  it('bring what they need where the compiler loads no types by itself, as TypeScript 6 does by default', async () => {
+  it('declare their dependencies for a compiler that loads no types by itself, as TypeScript 6 does by default', async () => {
     await consumer.compile(['api.mts'], { target: undefined, lib: undefined, types: undefined, noEmit: true });
   });
 
@@ -44,7 +44,7 @@ describe('the types of the package', function () {
     });
   }
 
-  it('need no DOM, and live with it', async () => {
+  it('need no DOM, and compile with it', async () => {
     await consumer.compile(['api.mts'], { module: 'nodenext', lib: ['es2022', 'dom'], noEmit: true });
   });
 });

@@ -12,7 +12,7 @@ const connectStrings = fc.record(
   { noNullPrototype: true },
 );
 
-describe('a connect string, whatever its parts', () => {
+describe('a connect string with any parts', () => {
   it('is parsed back into the parts that it was printed from', () => {
     fc.assert(
       fc.property(connectStrings, (parts) => {
@@ -34,7 +34,7 @@ describe('a connect string, whatever its parts', () => {
     );
   });
 
-  it('means port 2181 where it names none', () => {
+  it('means port 2181 if it names none', () => {
     fc.assert(
       fc.property(fc.array(fc.domain(), { minLength: 1, maxLength: 5 }), (names) => {
         expect(parseConnectString(names.join(',')).hosts).to.deep.equal(names.map((host) => ({ host, port: 2181 })));

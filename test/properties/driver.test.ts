@@ -32,7 +32,7 @@ const foreign = fc.oneof(
   fc.stringMatching(/^[a-z]{1,12}$/),
 );
 
-/** A list as the server might give it, and the same list in another order. */
+/** A list as the server might return it, and the same list in another order. */
 function shuffledTwice<T>(lists: fc.Arbitrary<T[]>) {
   return lists.chain((list) => {
     const shuffled = fc.shuffledSubarray(list, { minLength: list.length });
@@ -41,7 +41,7 @@ function shuffledTwice<T>(lists: fc.Arbitrary<T[]>) {
 }
 
 describe('the standard driver, for any list of names', () => {
-  it('sorts by the sequence number, whatever the clients and the order in which the server lists them', () => {
+  it('sorts by the sequence number, for any clients and any order in which the server lists them', () => {
     fc.assert(
       fc.property(shuffledTwice(nativeNames), ([names]) => {
         const bySequence = names.toSorted((a, b) => Number(a.slice(-10)) - Number(b.slice(-10)));
@@ -50,7 +50,7 @@ describe('the standard driver, for any list of names', () => {
     );
   });
 
-  it('sorts the same names the same way in whatever order they come, foreign ones among them', () => {
+  it('sorts the same names in the same way, in whatever order they come, including foreign names', () => {
     const mixed = fc.tuple(
       nativeNames,
       fc.uniqueArray(foreign, { maxLength: 10, selector: (name) => standardDriver.sort([name])[0] }),
@@ -65,7 +65,7 @@ describe('the standard driver, for any list of names', () => {
     );
   });
 
-  it('does not care that uuids sort the other way round', () => {
+  it('ignores that the uuids sort in the reverse order', () => {
     fc.assert(
       fc.property(sequences, fc.uniqueArray(fc.uuid(), { minLength: 60, maxLength: 60 }), (numbers, uuids) => {
         const ascending = numbers.toSorted((a, b) => a - b);
@@ -78,7 +78,7 @@ describe('the standard driver, for any list of names', () => {
     );
   });
 
-  it('loses and invents no name, and does not touch the list', () => {
+  it('neither loses nor adds a name, and does not change the list', () => {
     fc.assert(
       fc.property(fc.array(fc.string()), (names) => {
         const before = [...names];
@@ -88,7 +88,7 @@ describe('the standard driver, for any list of names', () => {
     );
   });
 
-  it('lets exactly one hold, and it is the first', () => {
+  it('grants exactly one, and that is the first', () => {
     fc.assert(
       fc.property(nativeNames, (names) => {
         const sorted = standardDriver.sort(names);
@@ -97,7 +97,7 @@ describe('the standard driver, for any list of names', () => {
     );
   });
 
-  it('lets whoever does not hold watch the one right before it, so that one departure wakes one waiter', () => {
+  it('makes every waiter watch its predecessor, so that one departure wakes one waiter', () => {
     fc.assert(
       fc.property(nativeNames, (names) => {
         const sorted = standardDriver.sort(names);
@@ -110,7 +110,7 @@ describe('the standard driver, for any list of names', () => {
     );
   });
 
-  it('serves all in the order of creation, if holders go one by one and newcomers come at any time', () => {
+  it('serves all in the order of creation if holders leave one by one and newcomers arrive at any time', () => {
     fc.assert(
       fc.property(sequences, fc.infiniteStream(fc.boolean()), fc.infiniteStream(heads), (numbers, comes, head) => {
         const arriving = numbers.toSorted((a, b) => a - b).map((number) => `${head.next().value}${printed(number)}`);
@@ -133,7 +133,7 @@ describe('names, for any uuid and sequence', () => {
   const int32 = fc.integer({ min: -(2 ** 31), max: SEQUENCE_MAX });
   const serverPrints = (n: number) => (n < 0 ? `-${String(-n).padStart(9, '0')}` : printed(n));
 
-  it('give back what they were made of, and are native', () => {
+  it('return the parts that they were made of, and are native', () => {
     fc.assert(
       fc.property(fc.uuid(), int32, fc.constantFrom('lock-', 'lease-', '__READ__'), (uuid, sequence, lockName) => {
         const name = protectedPrefix(uuid, lockName) + serverPrints(sequence);
@@ -152,7 +152,7 @@ describe('names, for any uuid and sequence', () => {
     );
   });
 
-  it('tells a name from all that differ from it in a character, as the rule does that takes it apart', () => {
+  it('are distinguished from all names that differ in one character, as by the rule that parses them', () => {
     const rule = /^_c_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-lock-(-?\d{9,10})$/i;
     const names = fc
       .tuple(fc.uuid(), fc.nat(SEQUENCE_MAX))
@@ -176,7 +176,7 @@ describe('names, for any uuid and sequence', () => {
     );
   });
 
-  it('have a sequence only if the server prints that number in that way', () => {
+  it('have a sequence only if the server formats that number in the same way', () => {
     const tails = fc.oneof(fc.stringMatching(/^-?\d{0,12}$/), fc.string());
     fc.assert(
       fc.property(tails, (tail) => {

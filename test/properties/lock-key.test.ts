@@ -4,7 +4,7 @@ import { validatePath } from '../../src/zookeeper/path.ts';
 import { lockKey } from '../../src/mutex/lock-key.ts';
 
 describe('a lock key', () => {
-  /** Any string there can be: halves of surrogate pairs, control characters, separators and escapes among them. */
+  /** Any string: halves of surrogate pairs, control characters, separators and escapes included. */
   const units = fc.oneof(
     fc.constantFrom(
       '/',
@@ -37,7 +37,7 @@ describe('a lock key', () => {
   );
   const pair = fc.tuple(text, text);
 
-  it('is one segment of a valid path, of 255 ASCII characters at most', () => {
+  it('is one segment of a valid path, of at most 255 ASCII characters', () => {
     fc.assert(
       fc.property(pair, ([type, target]) => {
         const key = lockKey(type, target);
@@ -48,7 +48,7 @@ describe('a lock key', () => {
     );
   });
 
-  it('is the same for the same pair, and another one for every other', () => {
+  it('is the same for the same pair, and differs for every other pair', () => {
     fc.assert(
       fc.property(pair, pair, (one, other) => {
         const isSame = one[0] === other[0] && one[1] === other[1];
@@ -59,7 +59,7 @@ describe('a lock key', () => {
     );
   });
 
-  it('is another one wherever the line between type and target runs, and whatever stands for it', () => {
+  it('differs wherever the boundary between type and target lies, and whatever text resembles it', () => {
     fc.assert(
       fc.property(text, fc.nat(), fc.nat(), (all, a, b) => {
         const [i, j] = [a % (all.length + 1), b % (all.length + 1)];
@@ -70,7 +70,7 @@ describe('a lock key', () => {
     );
   });
 
-  it('can be read back where it is not cut off', () => {
+  it('can be decoded if it is not cut off', () => {
     fc.assert(
       fc.property(pair, ([type, target]) => {
         const key = lockKey(type, target);
@@ -81,7 +81,7 @@ describe('a lock key', () => {
     );
   });
 
-  it('is not the same for a pair that is spelled like the key of a long one', () => {
+  it('differs from the key of a pair that is spelled like the key of a long pair', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 260, maxLength: 400 }), (long) => {
         const key = lockKey('type', long);
@@ -107,7 +107,7 @@ describe('a lock key', () => {
       expect(lockKey(type, target)).to.equal(key));
   }
 
-  it('is in full up to 255 characters', () => {
+  it('is complete up to 255 characters', () => {
     expect(lockKey('t', 'x'.repeat(253))).to.equal(`t:${'x'.repeat(253)}`);
     expect(lockKey('t', 'x'.repeat(254))).to.match(/^t:x{187}::[0-9a-f]{64}$/);
   });
@@ -124,7 +124,7 @@ describe('a lock key', () => {
     expect(lockKey('orders', -0)).to.equal('orders:0');
   });
 
-  it('is not made of what has no text, nor of a number that may have been another one', () => {
+  it('is refused for a value without a text, and for a number that may have been rounded', () => {
     for (const value of [undefined, null, {}, true, Symbol('42')]) {
       expect(() => lockKey('orders', value as string)).to.throw(
         TypeError,
@@ -145,7 +145,7 @@ describe('a lock key', () => {
   });
 });
 
-/** A half of a pair has no place in UTF-8, and is written as `%u` and its number. */
+/** Half of a surrogate pair cannot be encoded in UTF-8, so it is written as `%u` and its number. */
 function unescaped(escaped: string): string {
   return escaped
     .split(/(%u[0-9A-F]{4})/)

@@ -9,8 +9,8 @@ const names = fc
   .filter((name) => !isRefused.test(name) && name !== '.' && name !== '..');
 const paths = fc.array(names, { minLength: 1, maxLength: 6 }).map((parts) => `/${parts.join('/')}`);
 
-describe('a path, whatever its names', () => {
-  it('is taken if each of its names is good, and comes back unchanged', () => {
+describe('a path with any names', () => {
+  it('is accepted if each of its names is valid, and is returned unchanged', () => {
     fc.assert(
       fc.property(paths, (path) => {
         expect(validatePath(path)).to.equal(path);
@@ -19,7 +19,7 @@ describe('a path, whatever its names', () => {
     );
   });
 
-  it('is refused if one refused character is put anywhere behind its first slash', () => {
+  it('is refused if one refused character is inserted anywhere after its first slash', () => {
     const refused = fc.oneof(
       fc.integer({ min: 0, max: 0x1f }),
       fc.integer({ min: 0x7f, max: 0x9f }),
@@ -36,7 +36,7 @@ describe('a path, whatever its names', () => {
     );
   });
 
-  it('is refused if an empty or a relative name is put anywhere into it', () => {
+  it('is refused if an empty or a relative name is inserted anywhere', () => {
     fc.assert(
       fc.property(fc.array(names), fc.constantFrom('', '.', '..'), fc.array(names), (before, name, after) => {
         fc.pre(before.length + after.length > 0);
@@ -45,7 +45,7 @@ describe('a path, whatever its names', () => {
     );
   });
 
-  it('is the last of its parents, each of which is the one before it and one name more', () => {
+  it('is the last of its parents, each of which has one name more than the one before', () => {
     fc.assert(
       fc.property(fc.array(names, { minLength: 1 }), (parts) => {
         const parents = parentsOf(`/${parts.join('/')}`);

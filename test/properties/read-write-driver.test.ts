@@ -29,8 +29,8 @@ const queues = sequences.chain((numbers) =>
   ),
 );
 /**
- * A queue, with readers that were writers beside some of its writers; and its names in two orders in which a server
- * might list them.
+ * A queue in which some of the writers have a downgraded reader beside them, and its names in two orders in which a
+ * server might list them.
  */
 const lists = queues
   .chain((queue) =>
@@ -59,7 +59,7 @@ const holders = (queue: readonly Znode[]): Znode[] => {
 };
 
 describe('the drivers of readers and writers, for any queue', () => {
-  it('sort by the sequence number, whichever lock name stands before it, and the same way in whatever order the names come', () => {
+  it('sort by the sequence number, with either lock name before it, and in the same way in whatever order the names come', () => {
     fc.assert(
       fc.property(lists, ({ queue, names, sameNames }) => {
         const before = [...names];
@@ -70,7 +70,7 @@ describe('the drivers of readers and writers, for any queue', () => {
     );
   });
 
-  it('let either one writer hold, or readers, and never nobody', () => {
+  it('grant either one writer or readers, and never none', () => {
     fc.assert(
       fc.property(queues, (queue) => {
         const kinds = holders(queue).map(({ kind }) => kind);
@@ -80,7 +80,7 @@ describe('the drivers of readers and writers, for any queue', () => {
     );
   });
 
-  it('let in exactly the readers that no writer stands before, and a writer that nobody stands before', () => {
+  it('grant exactly the readers that have no writer before them, and a writer that has no znode before it', () => {
     fc.assert(
       fc.property(queues, (queue) => {
         const firstWriter = queue.findIndex(({ kind }) => kind === 'write');
@@ -90,7 +90,7 @@ describe('the drivers of readers and writers, for any queue', () => {
     );
   });
 
-  it('let a reader that was the writer keep everybody else’s writer out, and other readers in, when it writes no more', () => {
+  it('let a downgraded reader exclude every other writer, but no readers, after it has stopped writing', () => {
     fc.assert(
       fc.property(queues, fc.uuid(), (rest, uuid) => {
         const reader = znode(uuid, 'read', -1 + (rest[0]?.sequence ?? 0));
@@ -102,7 +102,7 @@ describe('the drivers of readers and writers, for any queue', () => {
     );
   });
 
-  it('let who waits watch one that is before it: a writer the last one, a reader the first writer', () => {
+  it('make each waiter watch a znode before it: a writer the last one, a reader the first writer', () => {
     fc.assert(
       fc.property(lists, ({ queue }) => {
         const sorted = queue.map(({ name }) => name);
@@ -117,7 +117,7 @@ describe('the drivers of readers and writers, for any queue', () => {
     );
   });
 
-  it('serve everybody, and writers in their order, if holders go in any order and newcomers come at any time', () => {
+  it('serve all, and writers in their order, if holders leave in any order and newcomers arrive at any time', () => {
     fc.assert(
       fc.property(queues, fc.infiniteStream(fc.nat()), (arriving, chance) => {
         const draw = (count: number): number => (chance.next().value ?? 0) % count;
@@ -131,7 +131,7 @@ describe('the drivers of readers and writers, for any queue', () => {
           served.push(...waiting.splice(waiting.indexOf(leaving as Znode), 1));
         }
         expect(served).to.have.members(arriving);
-        // Nobody overtakes a writer, and a writer overtakes nobody.
+        // No znode overtakes a writer, and a writer overtakes no znode.
         for (const writer of served.filter(({ kind }) => kind === 'write')) {
           expect(served.slice(0, served.indexOf(writer)).every(({ sequence }) => sequence < writer.sequence)).to.equal(
             true,
@@ -141,7 +141,7 @@ describe('the drivers of readers and writers, for any queue', () => {
     );
   });
 
-  it('are append-only neither of them, and native to each other, while other locks are foreign', () => {
+  it('are both not append-only, and native to each other, while other locks are foreign', () => {
     fc.assert(
       fc.property(queues, fc.uuid(), fc.nat(SEQUENCE_MAX), (queue, uuid, sequence) => {
         const names = queue.map(({ name }) => name);
@@ -155,7 +155,7 @@ describe('the drivers of readers and writers, for any queue', () => {
     );
   });
 
-  it('refuse to decide for one who is not in the list', () => {
+  it('refuse to decide for a name that is not in the list', () => {
     for (const driver of [readDriver, writeDriver])
       expect(() => driver.decide([], 'nobody')).to.throw(RangeError, 'nobody');
   });

@@ -7,11 +7,11 @@ const durations = fc.double({ min: 0, max: 2 ** 40, noNaN: true });
 const retryCounts = fc.oneof(fc.nat(40), fc.nat());
 
 function sleepOf(decision: RetryDecision): number {
-  if (!decision.retry) throw new Error('expected another try');
+  if (!decision.retry) throw new Error('Expected another retry');
   return decision.sleepMs;
 }
 
-describe('exponential back-off, whatever chance says', () => {
+describe('exponential back-off, for any random numbers', () => {
   it('sleeps at least base and at most max', () => {
     fc.assert(
       fc.property(durations, durations, retryCounts, chance, (one, other, retryCount, value) => {
@@ -37,7 +37,7 @@ describe('exponential back-off, whatever chance says', () => {
     );
   });
 
-  it('never sleeps for less at a later retry, chance being equal', () => {
+  it('never sleeps for less at a later retry with the same random number', () => {
     fc.assert(
       fc.property(durations, durations, retryCounts, chance, (baseSleepMs, maxSleepMs, retryCount, value) => {
         const policy = exponentialBackoff({ baseSleepMs, maxSleepMs });
@@ -47,7 +47,7 @@ describe('exponential back-off, whatever chance says', () => {
     );
   });
 
-  it('asks chance once per retry', () => {
+  it('uses one random number per retry', () => {
     fc.assert(
       fc.property(retryCounts, chance, (retryCount, value) => {
         let asked = 0;
@@ -58,7 +58,7 @@ describe('exponential back-off, whatever chance says', () => {
   });
 });
 
-describe('retryUntilElapsed, whatever the clock says', () => {
+describe('retryUntilElapsed, for any time on the clock', () => {
   it('allows a retry exactly before its time is over', () => {
     fc.assert(
       fc.property(durations, durations, retryCounts, (maxElapsedMs, elapsedMs, retryCount) => {

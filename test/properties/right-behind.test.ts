@@ -7,15 +7,18 @@ type Step = 'ours' | 'theirs' | 'ours elsewhere' | 'elsewhere' | 'parent' | 'par
 interface Node {
   readonly sequence: number;
   readonly czxid: bigint;
-  /** Of the session of ours. */
+  /** The number of writes of our session so far. */
   readonly writes: number;
   readonly isOurs: boolean;
-  /** Which parent, and the how-manieth of its children: what the servers know and nobody is told. */
+  /** The number of the parent, and the index among its children. The servers know them, but no client gets them. */
   readonly parent: number;
   readonly place: number;
 }
 
-/** What one ensemble does to one path: its children get numbers in a row, and begin anew with each new parent. */
+/**
+ * The effects of one ensemble on one path: the children get consecutive numbers, which start at zero again with each
+ * new parent.
+ */
 function history(steps: readonly Step[]): Node[] {
   const created: Node[] = [];
   let zxid = 0x100000000n;
@@ -31,12 +34,12 @@ function history(steps: readonly Step[]): Node[] {
     } else if (step === 'ours elsewhere') {
       writes += 1;
     } else if (step === 'parent' || step === 'parent by us') {
-      // Somebody else removes it; we may be who needs it again.
+      // Another client deletes the parent. If our session needs it again, our session creates it.
       if (step === 'parent by us') {
         zxid += 1n;
         writes += 1;
       }
-      // All in one transaction: its children go, and the parent, and it is created again.
+      // All in one transaction: the children and the parent are deleted, and the parent is created again.
       parent += 1;
       next = 0;
     } else if (step === 'leader') {
@@ -62,7 +65,7 @@ const steps = fc.array(
 );
 
 describe('isRightBehind', () => {
-  it('is true only for children of one parent with no other between them', () => {
+  it('is true only for children of one parent with no other child between them', () => {
     let times = 0;
     fc.assert(
       fc.property(steps, (all) => {
@@ -80,7 +83,7 @@ describe('isRightBehind', () => {
     expect(times).to.be.greaterThan(10_000);
   });
 
-  it('is true for who takes a lock again, whatever else this session has written, while others have written no more than it was taken', () => {
+  it('is true for a session that acquires again, after any number of own writes, if other sessions have written at most as often as the lock was acquired', () => {
     const many = fc.integer({ min: 0, max: 2 ** 31 });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 2 ** 31 - 2 }), many, many, (sequence, others, own) => {

@@ -8,7 +8,7 @@ const few = 10_000;
 const histories = Math.max(few, Number(process.env['MODEL_HISTORIES'] ?? few));
 const seed = Number(process.env['MODEL_SEED'] ?? 1675);
 
-/** The histories, by number, in which a rule believed in the session after its end. */
+/** The numbers of the histories in which a rule trusted the session after its end. */
 class Violations {
   readonly decided: number[] = [];
   readonly withoutMargin: number[] = [];
@@ -26,7 +26,7 @@ describe(`the session clock in ${histories} histories of an ensemble (seed ${see
   before(() => {
     for (let index = 0; index < histories; index += 1) {
       const random = new Random(seed, index);
-      // The broken rules have to be caught in the first few.
+      // The first few histories must be enough to catch the broken rules.
       tally(index, runHistory(random, drawScenario(random), index < few ? [realRule, ...brokenRules] : [realRule]));
     }
   });
@@ -48,21 +48,21 @@ describe(`the session clock in ${histories} histories of an ensemble (seed ${see
     if (syncsOfDeposed > 0) counts.deposedSynced += 1;
   }
 
-  it('never lies after the end of its session, with clocks that differ by up to four percent', () => {
+  it('never ends after its session, with clocks that differ by up to four percent', () => {
     expect(of(realRule).decided).to.deep.equal([]);
   });
 
-  it('does so without its margin, where all clocks run at one rate', () => {
+  it('needs no margin for that if all clocks run at one rate', () => {
     expect(of(realRule).withoutMargin).to.deep.equal([]);
   });
 
   for (const rule of brokenRules) {
-    it(`would believe in a session that others know to be over if its rule were "${rule.name}"`, () => {
+    it(`would trust a session after other servers know its end if its rule were "${rule.name}"`, () => {
       expect(of(rule).committed).to.have.length.above(3);
     });
   }
 
-  it('is put to the test: sessions end, leaders change, deposed ones answer syncs, and the end comes close to the deadline', () => {
+  it('is tested with enough cases: sessions end, leaders change, deposed leaders answer syncs, and the end comes close to the deadline', () => {
     expect(counts.endedOnceProven / histories).to.be.above(0.3);
     expect(counts.believed / histories).to.be.above(0.8);
     expect(counts.reelected / histories).to.be.above(0.1);
@@ -76,7 +76,7 @@ describe('the session clock in quiet times', () => {
     [30_000, 11_000],
     [4_000, 1_400],
   ] as const) {
-    it(`is put off while at least ${leastMs} ms of a ${timeoutMs} ms session are left`, () => {
+    it(`is extended while at least ${leastMs} ms of a ${timeoutMs} ms session are left`, () => {
       for (let index = 0; index < 50; index += 1) {
         const random = new Random(seed, index);
         const { judge } = runHistory(random, quietScenario(random, timeoutMs), [realRule]);

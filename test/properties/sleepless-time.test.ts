@@ -13,18 +13,18 @@ const step = fc.oneof(
 );
 const work = fc.double({ min: 0, max: 5_000, noNaN: true });
 const uptimeMs = fc.double({ min: 900_000, max: 902_000, noNaN: true });
-/** As long as it has shown none but full seconds, it may be a coarse one. */
+/** As long as it has shown only full seconds, its unit may be a second. */
 const notAtSecond = fc.double({ min: 900_010, max: 900_999, noNaN: true });
 const seed = fc.integer();
 
-/** Mostly some microseconds; now and then others have the processor. */
+/** Mostly some microseconds. Now and then other processes have the CPU. */
 function reading(seedOfReads: number): () => number {
   let state = seedOfReads >>> 0;
   const random = (): number => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32;
   return () => (random() < 0.03 ? random() * 60 : random() * 0.05);
 }
 
-/** How much the two differ from where they began. */
+/** The change of the difference between the two clocks since the start. */
 function lag(machine: Machine): () => number {
   const [start, trueStart] = [machine.now(), machine.trueTime];
   return () => {
@@ -34,8 +34,8 @@ function lag(machine: Machine): () => number {
 }
 
 for (const granularityMs of [10, 1_000] as const) {
-  describe(`sleepless time, whatever happens to a machine that tells its uptime in units of ${granularityMs} ms`, () => {
-    it('counts every nap of 30 ms to 10 h to within 5 ms, at whatever phase of the uptime', () => {
+  describe(`sleepless time, with any events, on a machine with an uptime in units of ${granularityMs} ms`, () => {
+    it('counts every nap of 30 ms to 10 h to within 5 ms, at any phase of the uptime', () => {
       fc.assert(
         fc.property(uptimeMs, fc.array(fc.tuple(work, nap), { minLength: 1, maxLength: 5 }), (uptime, naps) => {
           const machine = new Machine({ granularityMs, uptimeMs: uptime });
@@ -51,7 +51,7 @@ for (const granularityMs of [10, 1_000] as const) {
       );
     });
 
-    it('leaves at most 30 ms of naps uncounted, however they are spread, on a busy machine, too', () => {
+    it('leaves at most 30 ms of naps uncounted, in any distribution, on a busy machine, too', () => {
       fc.assert(
         fc.property(
           uptimeMs,
@@ -71,7 +71,7 @@ for (const granularityMs of [10, 1_000] as const) {
       );
     });
 
-    it('never goes back, whatever is done to its clocks', () => {
+    it('never goes back, whatever happens to its clocks', () => {
       fc.assert(
         fc.property(uptimeMs, seed, fc.array(fc.tuple(work, anyNap, step)), (uptime, seedOfReads, events) => {
           const machine = new Machine({ granularityMs, uptimeMs: uptime, readMs: reading(seedOfReads) });
@@ -88,7 +88,7 @@ for (const granularityMs of [10, 1_000] as const) {
       );
     });
 
-    it('counts a nap that comes while its clock is set, as far as the uptime can tell', () => {
+    it('counts a nap during which its clock is set, as far as the uptime can show it', () => {
       fc.assert(
         fc.property(granularityMs === 10 ? notAtSecond : uptimeMs, work, nap, step, (uptime, workMs, napMs, byMs) => {
           const machine = new Machine({ granularityMs, uptimeMs: uptime });
@@ -96,7 +96,7 @@ for (const granularityMs of [10, 1_000] as const) {
           machine.works(workMs);
           machine.sleeps(napMs);
           machine.setsItsClock(byMs);
-          // Together they may have moved it by nothing, which nobody notices.
+          // If the nap and the change of the clock cancel each other out, nothing can detect them.
           if (Math.abs(napMs + byMs) > 30) expect(Math.abs(lagMs())).to.be.at.most(2 * granularityMs + 0.01);
         }),
         { numRuns: 2_000 },
@@ -105,7 +105,7 @@ for (const granularityMs of [10, 1_000] as const) {
   });
 }
 
-describe('sleepless time, whatever its wall clock is set to', () => {
+describe('sleepless time, with a wall clock that is set to any time', () => {
   it('adds nothing where the uptime is fine', () => {
     fc.assert(
       fc.property(notAtSecond, fc.array(fc.tuple(work, step), { maxLength: 30 }), (uptime, steps) => {
@@ -121,7 +121,7 @@ describe('sleepless time, whatever its wall clock is set to', () => {
     );
   });
 
-  it('asks for the uptime once for each time that it is set', () => {
+  it('reads the uptime once for each time that the clock is set', () => {
     const machine = new Machine();
     const before = machine.looks;
     for (let time = 1; time <= 10; time += 1) {

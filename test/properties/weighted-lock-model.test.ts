@@ -31,21 +31,21 @@ const moves = fc.array(
 );
 const numRuns = Number(process.env['MODEL_HISTORIES'] ?? 200);
 
-/** Everybody does what there is to do, in an order that `who` chooses, until nobody has anything to do. */
+/** Lets the clients take their next steps, in an order that `who` chooses, until no client has a next step. */
 function settle(model: WeightedLockModel, who: () => number): void {
   for (let steps = 0; model.busy.length > 0; steps += 1) {
-    if (steps > 100_000) throw new Error('They look and look, and nobody gets anywhere');
+    if (steps > 100_000) throw new Error('The clients send requests without end, but make no progress');
     step(model, pick(model.busy, who()));
   }
 }
 
 function step(model: WeightedLockModel, client: Client | undefined, options = {}): void {
   if (client) model.step(client, options);
-  // Plain code: this is asked a hundred thousand times.
+  // Plain code without chai, because this runs a hundred thousand times.
   const { holders } = model;
   if (holders.length > 1) throw new Error(`${holders.length} hold the lock`);
   if (holders[0] && holders[0].child.name !== model.holderByClaim)
-    throw new Error(`${holders[0].child.name} holds the lock, and the claim is another's`);
+    throw new Error(`${holders[0].child.name} holds the lock, but the claim names another znode`);
 }
 
 function play(model: WeightedLockModel, moves: readonly Move[]): void {
@@ -73,7 +73,7 @@ function numbersOf(seed: number): () => number {
 describe('a lock with weights, in any interleaving of its clients', function () {
   this.timeout(20_000 + 20 * numRuns);
 
-  it('nobody sleeps while the lock is free, and everybody is served in the end', () => {
+  it('no client sleeps while the lock is free, and every client is served in the end', () => {
     fc.assert(
       fc.property(moves, fc.nat(), (history, seed) => {
         const model = new WeightedLockModel();
@@ -81,7 +81,7 @@ describe('a lock with weights, in any interleaving of its clients', function () 
         const who = numbersOf(seed);
         for (let left = model.clients.length; left > 0; left -= 1) {
           settle(model, who);
-          expect(model.holders, `of ${model.clients.length} who are there`).to.have.length(1);
+          expect(model.holders, `of ${model.clients.length} clients`).to.have.length(1);
           model.holders.forEach((client) => model.leave(client));
         }
         expect(model.clients).to.have.length(0);
@@ -90,7 +90,7 @@ describe('a lock with weights, in any interleaving of its clients', function () 
     );
   });
 
-  it('whoever is let in earlier than it came is heavier than all whom it overtakes, none of whom is overtaken more often than it accepts', () => {
+  it('a client that is granted before an earlier one is heavier than every client that it overtakes, and no client is overtaken more often than it accepts', () => {
     fc.assert(
       fc.property(moves, fc.nat(), (history, seed) => {
         const model = new WeightedLockModel();
@@ -104,7 +104,7 @@ describe('a lock with weights, in any interleaving of its clients', function () 
           for (const { child: passed } of overtook) {
             const before = counts.get(passed.name) ?? 0;
             const atMost = passed.overtakesPerWeight * Math.max(0, child.weight - passed.weight);
-            if (before >= atMost) expect.fail(`${child.name} is one too many that overtakes ${passed.name}`);
+            if (before >= atMost) expect.fail(`${child.name} overtakes ${passed.name} once too often`);
             counts.set(passed.name, before + 1);
           }
         }
@@ -113,7 +113,7 @@ describe('a lock with weights, in any interleaving of its clients', function () 
     );
   });
 
-  it('who is kept back by somebody lighter hears of it when that one leaves, whoever else was next', () => {
+  it('a waiter that a lighter one holds back learns of the departure of that one, even if another waiter was next', () => {
     const model = new WeightedLockModel();
     const leaveAndSettle = (client: Client): void => {
       model.leave(client);
@@ -127,8 +127,8 @@ describe('a lock with weights, in any interleaving of its clients', function () 
     const six = model.arrive(6, 1);
     leaveAndSettle(first);
     leaveAndSettle(second);
-    // The one of weight 4 was overtaken twice, which is once for each of two steps: it lets nobody pass who is lighter
-    // than 7.
+    // The waiter of weight 4 was overtaken twice, which is its limit for a difference of two: it lets no waiter pass
+    // whose weight is below 7.
     expect(six.state).to.deep.include({ at: 'asleep', watch: four.child.name });
     expect(five.state).to.deep.include({ at: 'asleep', watch: third.child.name });
     leaveAndSettle(four);
@@ -138,7 +138,7 @@ describe('a lock with weights, in any interleaving of its clients', function () 
     expect(five.state.at).to.equal('holding');
   });
 
-  it('tokens grow with every grant, and no claim remembers more than nine steps of overtaking', () => {
+  it('tokens grow with every grant, and no claim stores more than nine steps of overtaking', () => {
     fc.assert(
       fc.property(moves, (history) => {
         const model = new WeightedLockModel();
@@ -153,7 +153,7 @@ describe('a lock with weights, in any interleaving of its clients', function () 
     );
   });
 
-  it('one of weight 1 is overtaken exactly as often as it accepts under an endless stream of heavier ones', () => {
+  it('a waiter of weight 1 is overtaken exactly as often as it accepts in an endless stream of heavier ones', () => {
     for (const overtakesPerWeight of [1, 3, 10]) {
       for (const weight of [2, 5, 10]) {
         const model = new WeightedLockModel();

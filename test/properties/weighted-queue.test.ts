@@ -68,7 +68,7 @@ function orderByRule({ children, holder, overtakers }: Queue): string[] {
 }
 
 describe('the names of a weighted lock', () => {
-  it('say weight, overtakes and sequence', () => {
+  it('contain weight, overtakes and sequence', () => {
     fc.assert(
       fc.property(
         fc.uuid(),
@@ -84,7 +84,7 @@ describe('the names of a weighted lock', () => {
     );
   });
 
-  it('are foreign to a plain mutex, and its names are to them', () => {
+  it("are foreign to a plain mutex, and a plain mutex's names are foreign to them", () => {
     fc.assert(
       fc.property(fc.uuid(), weights, overtakes, sequences, (uuid, weight, overtakesPerWeight, sequence) => {
         const { name } = child(uuid, weight, overtakesPerWeight, sequence);
@@ -95,7 +95,7 @@ describe('the names of a weighted lock', () => {
     );
   });
 
-  it('sort before every plain one, so that a Java client waits for them', () => {
+  it('sort before every plain name, so that a Java client waits for them', () => {
     fc.assert(
       fc.property(
         fc.uuid(),
@@ -112,7 +112,7 @@ describe('the names of a weighted lock', () => {
     );
   });
 
-  it('are nobody else’s', () => {
+  it('are not used by any other lock', () => {
     const uuid = '6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a';
     for (const name of [
       `_c_${uuid}-lock-+00x10-0000000001`,
@@ -152,7 +152,7 @@ describe('a claim', () => {
     );
   });
 
-  it('is not what anybody else writes, and an empty znode has none', () => {
+  it('is not read from any other data, and an empty znode has none', () => {
     expect(decodeClaim(new Uint8Array(0))).to.equal('none');
     for (const text of [
       '127.0.0.1',
@@ -173,8 +173,8 @@ describe('a claim', () => {
   });
 });
 
-describe('the queue of a weighted lock, whoever is there', () => {
-  it('lets in who is next by the rule, and only while nobody holds', () => {
+describe('the queue of a weighted lock, with any waiters', () => {
+  it('grants the next waiter by the rule, and only if there is no holder', () => {
     fc.assert(
       fc.property(queues, (queue) => {
         const seen = new WeightedQueue(queue.shuffled, claimOf(queue));
@@ -193,7 +193,7 @@ describe('the queue of a weighted lock, whoever is there', () => {
     );
   });
 
-  it('has an order: that in which the rule lets all of them in, one after another', () => {
+  it('has an order: the one in which the rule grants all of them, one after another', () => {
     fc.assert(
       fc.property(queues, (queue) => {
         const { order } = new WeightedQueue(queue.shuffled, claimOf(queue));
@@ -203,7 +203,7 @@ describe('the queue of a weighted lock, whoever is there', () => {
     );
   });
 
-  it('never lets anybody in before one that came earlier and is as heavy or heavier', () => {
+  it('never grants a waiter before an earlier one that is as heavy or heavier', () => {
     fc.assert(
       fc.property(queues, (queue) => {
         const next = nextByRule(queue.children, queue.overtakers);
@@ -214,7 +214,7 @@ describe('the queue of a weighted lock, whoever is there', () => {
     );
   });
 
-  it('has each waiter watch somebody who is there, and who keeps it from being next as long as nobody claims the lock, whoever else leaves', () => {
+  it('makes each waiter watch an existing znode that keeps it from being next as long as no other client claims the lock, whichever other znodes are deleted', () => {
     fc.assert(
       fc.property(queues, fc.infiniteStream(fc.nat()), (queue, numbers) => {
         const { children, holder } = queue;
@@ -224,7 +224,7 @@ describe('the queue of a weighted lock, whoever is there', () => {
           if (standing.is !== 'waiting') continue;
           expect(standing.watch).to.not.equal(name);
           expect(children.map((one) => one.name)).to.include(standing.watch);
-          // Any of the others may leave, and newcomers may come.
+          // Any of the other waiters may leave, and newcomers may arrive.
           const left = children.filter(
             (one) => one.name === name || one.name === standing.watch || (numbers.next().value ?? 0) % 2 === 0,
           );
@@ -240,7 +240,7 @@ describe('the queue of a weighted lock, whoever is there', () => {
     );
   });
 
-  it('has who is not the first of its weight watch the one right before it, and nothing else', () => {
+  it('makes a waiter that is not the first of its weight watch its predecessor of the same weight, and nothing else', () => {
     fc.assert(
       fc.property(queues, (queue) => {
         const seen = new WeightedQueue(queue.shuffled, claimOf(queue));
@@ -254,7 +254,7 @@ describe('the queue of a weighted lock, whoever is there', () => {
     );
   });
 
-  it('keeps of those who overtook somebody just those that somebody who still waits was overtaken by', () => {
+  it('keeps of all overtakers only those that overtook a waiter that still waits', () => {
     fc.assert(
       fc.property(queues, (queue) => {
         const { children, holder, overtakers } = queue;

@@ -1,5 +1,5 @@
-// npm run soak:busy [-- minutes]: holds of 4 s sessions while every core is kept busy by others: none may be lost, for
-// no server failed.
+// npm run soak:busy [-- minutes]: sessions of 4 s hold locks while other threads keep every core busy. No hold may be
+// lost, because no server fails.
 import { Worker } from 'node:worker_threads';
 import { availableParallelism } from 'node:os';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';

@@ -1,5 +1,5 @@
-// npm run soak:idle [-- minutes]: is an acquire after a long idle time as fast as the first, and is the session the
-// same?
+// npm run soak:idle [-- minutes]: checks that an acquire after a long idle time is as fast as the first one, and that
+// the session is still the same.
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
 import { testPath } from '../../harness/test-path.ts';
 import { startServer } from '../../harness/zookeeper-server.ts';
@@ -28,6 +28,6 @@ console.log(
   `first ${first.toFixed(2)} ms, median of the next hundred ${median.toFixed(2)} ms, after ${minutes} idle minutes ${afterIdle.toFixed(2)} ms`,
 );
 if (client.session.id !== sessionId) {
-  console.error('the session is another one');
+  console.error('the session has changed');
   process.exitCode = 1;
 }

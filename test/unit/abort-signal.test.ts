@@ -3,14 +3,14 @@ import { abortReason, listenForAbort, throwIfAborted } from '../../src/support/a
 import { abortHubs } from '../../src/support/abort-hubs.ts';
 import { OldSignal } from '../../harness/old-signal.ts';
 
-/** What a listener has heard so far. */
+/** The abort reasons that a listener has received so far. */
 function heardOf(signal: AbortSignal): { readonly reasons: unknown[]; readonly stop: () => void } {
   const reasons: unknown[] = [];
   return { reasons, stop: abortHubs.onAbort(signal, (reason) => reasons.push(reason)) };
 }
 
-describe('an AbortSignal of whatever make', () => {
-  it('that gives no reason has that of Node, and its own where it gives one', () => {
+describe('an AbortSignal of any implementation', () => {
+  it("without a reason gets Node's reason, otherwise it keeps its own", () => {
     const old = new OldSignal();
     throwIfAborted(undefined);
     throwIfAborted(old.signal);
@@ -23,7 +23,7 @@ describe('an AbortSignal of whatever make', () => {
     expect(abortReason(AbortSignal.abort('enough'))).to.equal('enough');
   });
 
-  it('whose reason cannot be read aborts with the error of that', () => {
+  it('whose reason cannot be read aborts with the error of the read', () => {
     const broken = new Error('no reason');
     const signal = Object.defineProperty(new OldSignal(), 'reason', {
       get: () => {
@@ -33,7 +33,7 @@ describe('an AbortSignal of whatever make', () => {
     expect(abortReason(signal.signal)).to.equal(broken);
   });
 
-  it('is heard once, though it tells several times', () => {
+  it('calls its listener once, although it fires several times', () => {
     const old = new OldSignal();
     const { reasons } = heardOf(old.signal);
     old.abort();
@@ -41,7 +41,7 @@ describe('an AbortSignal of whatever make', () => {
     expect(reasons).to.have.lengthOf(1);
   });
 
-  it('that aborts between the check and the subscription is heard in the same call, and keeps no listener', () => {
+  it('that aborts between the check and the subscription calls the listener at once, and keeps no listener', () => {
     const old = new OldSignal();
     old.onListen = () => (old.aborted = true);
     const { reasons, stop } = heardOf(old.signal);
@@ -50,7 +50,7 @@ describe('an AbortSignal of whatever make', () => {
     stop();
   });
 
-  it('that cannot be listened to is heard with the error in the same call', () => {
+  it('that cannot be listened to calls the listener at once with the error', () => {
     const broken = new Error('no listeners');
     const old = new OldSignal();
     old.onListen = () => {
@@ -61,7 +61,7 @@ describe('an AbortSignal of whatever make', () => {
     expect(heardOf(native).reasons).to.deep.equal(['enough']);
   });
 
-  it('that lets no listener be taken back carries one, however many calls it has served, and still tells the next one', () => {
+  it('that lets no listener be taken back carries only one for any number of calls, and still notifies the next call', () => {
     const old = new OldSignal();
     Object.defineProperty(old, 'removeEventListener', { value: undefined });
     const over = heardOf(old.signal);
@@ -74,7 +74,7 @@ describe('an AbortSignal of whatever make', () => {
     expect(heardOf(old.signal).reasons).to.have.lengthOf(1);
   });
 
-  it('keeps no listener when the last call is over', () => {
+  it('keeps no listener after the last call has ended', () => {
     const old = new OldSignal();
     const [first, second] = [heardOf(old.signal), heardOf(old.signal)];
     expect(old.listeners.size).to.equal(1);

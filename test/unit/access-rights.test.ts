@@ -27,7 +27,7 @@ describe('an ACL', () => {
       [digest('bob:under the rose'), alice],
     ],
     [
-      'that gives what is needed in parts',
+      'that gives the required permissions in parts',
       [
         anyone(permission.read),
         entry('auth', '', permission.create),
@@ -35,10 +35,10 @@ describe('an ACL', () => {
       ],
       [alice],
     ],
-    ['for an address, which only the servers know', [entry('ip', '10.0.0.0/8'), entry('ip', '::1')], []],
-    ['of a scheme that only the servers know', [entry('sasl', 'alice@EXAMPLE.COM')], []],
+    ['for an address, which only the servers can check', [entry('ip', '10.0.0.0/8'), entry('ip', '::1')], []],
+    ['of a scheme that only the servers can check', [entry('sasl', 'alice@EXAMPLE.COM')], []],
     [
-      'for an account whose hash is longer, as servers may be configured',
+      'for an account whose hash is longer, which servers can be configured to use',
       [entry('digest', `alice:${'A'.repeat(43)}=`)],
       [alice],
     ],
@@ -48,7 +48,7 @@ describe('an ACL', () => {
       [digest('super:user')],
     ],
     [
-      'for another account, by one of a scheme that only the servers know',
+      'for another account, by a client with a scheme that only the servers can check',
       [entry('digest', digestId('bob:under the rose'))],
       [{ scheme: 'custom', credentials: 'x' }],
     ],
@@ -83,7 +83,7 @@ describe('an ACL', () => {
     );
   });
 
-  it('that no server takes is refused, and its id not shown where it may be a password', () => {
+  it('that no server accepts is refused, and its id is not shown if it may be a password', () => {
     expect(check([entry('auth', '')], [])).to.throw(TypeError, 'none is given');
     expect(check([entry('world', 'alice')])).to.throw(TypeError, "the id of scheme 'world' is 'anyone'");
     for (const id of [
@@ -99,7 +99,7 @@ describe('an ACL', () => {
       expect(check([entry('ip', id)])).to.throw(TypeError, `got ${JSON.stringify(id)}`);
   });
 
-  it('of a function is checked whenever it is asked, for what this client needs there', () => {
+  it('of a function is checked at each call, for the permissions that this client needs on that path', () => {
     const readOnly = [anyone(permission.read)];
     const { aclFor, aclForParents, aclSchemes } = checkedAcl(
       (path) => (path.startsWith('/locks') ? readOnly : [anyone(permission.create)]),
@@ -111,7 +111,7 @@ describe('an ACL', () => {
       'Expected `acl("/locks")` to let this client use the locks that it creates, got an ACL that does not give create (4) to',
     );
     expect(() => aclForParents('/locks/a', '/locks/a')).to.throw(TypeError, 'does not give create (4), delete (8) to');
-    // Above the lock's own znode, to create is enough.
+    // Above the lock's own znode, the create permission is enough.
     expect(aclForParents('/other', '/other/a')).to.deep.equal([anyone(permission.create)]);
     expect(() => aclForParents('/other', '/other')).to.throw(TypeError, 'does not give read (1), delete (8) to');
     expect([...aclSchemes]).to.have.members(['world']);
@@ -120,14 +120,14 @@ describe('an ACL', () => {
 });
 
 describe('an account', () => {
-  it('is named by scheme and user, and never by its password', () => {
+  it('is shown by scheme and user, and never by its password', () => {
     expect(accountText([alice])).to.equal('the account digest "alice"');
     expect(accountText([alice, digest('bob:x:y')])).to.equal('the account digest "alice" and digest "bob"');
     expect(accountText([{ scheme: 'custom', credentials: 'who:knows' }])).to.equal('the account custom');
     expect(accountText([])).to.equal('a client without the option `auth`');
   });
 
-  it('of scheme digest has a user and a colon; of others, whatever the servers know', () => {
+  it('of scheme digest has a user and a colon; other schemes have any format that the servers accept', () => {
     expect(
       checkAuth([alice, digest('bob:'), digest('carol:a:b'), { scheme: 'custom', credentials: 'token' }]),
     ).to.have.length(4);

@@ -18,7 +18,7 @@ describe('the options of an acquire', () => {
     [
       { renewEveryMs: 500 },
       TypeError,
-      'Expected `leaseMs` beside `renewEveryMs`, which is 500: there is no lease to renew',
+      'Expected `leaseMs` together with `renewEveryMs`, which is 500: without `leaseMs` there is no lease to renew',
     ],
     [
       { leaseMs: 1_000, renewEveryMs: 0 },
@@ -54,14 +54,14 @@ describe('the options of an acquire', () => {
     });
   }
 
-  it('are taken as far as they go', () => {
+  it('are accepted at their limits', () => {
     for (const leaseMs of [1, 1.5, 2 ** 31, Number.MAX_VALUE])
       expect(checkAcquireOptions('acquire', { leaseMs })).to.deep.equal({ leaseMs });
     checkAcquireOptions('acquire', { leaseMs: 2, renewEveryMs: 1, data: new Uint8Array(512 * 1_024) });
     checkAcquireOptions('acquire', { leaseMs: undefined, renewEveryMs: undefined, data: undefined });
   });
 
-  it('of tryAcquire may be a time alone, which is 0 if none is given', () => {
+  it('of tryAcquire may be a time alone, which is 0 by default', () => {
     expect(checkTryOptions()).to.deep.equal({ timeoutMs: 0 });
     expect(checkTryOptions(500)).to.deep.equal({ timeoutMs: 500 });
     expect(checkTryOptions({ leaseMs: 500 })).to.deep.equal({ timeoutMs: 0, leaseMs: 500 });
@@ -76,7 +76,7 @@ describe('the options of an acquire', () => {
     );
   });
 
-  it("are copied, data included: what happens to the caller's object afterwards changes nothing", () => {
+  it("are copied, data included: a later change of the caller's object has no effect", () => {
     const data = Buffer.from('worker 7');
     const options = { timeoutMs: 1, leaseMs: 1_000, renewEveryMs: 500, data };
     const checked = checkAcquireOptions('acquire', options);
@@ -87,7 +87,7 @@ describe('the options of an acquire', () => {
     expect(waiting).to.deep.equal({ timeoutMs: 1 });
   });
 
-  it('may hold data of another realm, as in Jest', () => {
+  it('may contain data of another realm, as in Jest', () => {
     const data = runInNewContext('Uint8Array.of(1, 2)') as Uint8Array;
     expect(data).not.to.be.instanceOf(Uint8Array);
     expect(checkAcquireOptions('acquire', { data }).data).to.deep.equal(Buffer.of(1, 2));

@@ -12,7 +12,7 @@ describe('the time of one attempt to connect', () => {
     expect(lengths).to.deep.equal([1_250, 2_500, 5_000, 10_000, 10_000, 10_000]);
   });
 
-  it('is 250 ms at least, however short the session timeout or the rest of it', () => {
+  it('is at least 250 ms, even if the session timeout or the rest of it is shorter', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 2 ** 31 - 1 }),
@@ -26,7 +26,7 @@ describe('the time of one attempt to connect', () => {
     expect(attemptMs({ sessionTimeoutMs: 4_000, unansweredRounds: 0, leftMs: none })).to.equal(250);
   });
 
-  it('is at most half of what is left until the deadline, and is not bounded by one that has passed', () => {
+  it('is at most half of what is left until the deadline, and is not bounded by a deadline that has passed', () => {
     const at = (leftMs: number): number => attemptMs({ sessionTimeoutMs: 30_000, unansweredRounds: 3, leftMs });
     expect([30_000, 12_000, 2_000, 600, 400, 1, 0, -1].map(at)).to.deep.equal([
       10_000, 6_000, 1_000, 300, 250, 250, 10_000, 10_000,

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { callSite } from '../../src/support/call-site.ts';
 
-describe('where the application has called the library', () => {
+describe('the place where the application has called the library', () => {
   const asked = (): string => callSite();
 
-  it('is told by the innermost frames outside of the library, as one line', () => {
+  it('is shown as the innermost frames outside of the library, on one line', () => {
     function handler(): string {
       return asked();
     }
@@ -15,7 +15,7 @@ describe('where the application has called the library', () => {
     expect(place).not.to.contain('src/support').and.not.to.contain('\n');
   });
 
-  it('is told for a stack deeper than Error.stackTraceLimit, which stays as it is', () => {
+  it('is also found in a stack deeper than Error.stackTraceLimit, which keeps its value', () => {
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     try {
@@ -26,7 +26,7 @@ describe('where the application has called the library', () => {
     }
   });
 
-  it('is unknown where the application makes something else of stacks', () => {
+  it('is unknown if the application formats stacks in its own way', () => {
     const { prepareStackTrace } = Error;
     Error.prepareStackTrace = (_error, frames) => frames;
     try {

@@ -21,7 +21,7 @@ describe("a client's options", () => {
     expect(aclFor('/a')).to.deep.equal([{ permissions: 31, scheme: 'world', id: 'anyone' }]);
   });
 
-  it('ask for a session timeout in whole milliseconds, below 2³¹', () => {
+  it('accept a session timeout in whole milliseconds, below 2³¹', () => {
     expect(checkClientOptions({ sessionTimeoutMs: 1_000.2 }).sessionTimeoutMs).to.equal(1_001);
     for (const value of [2 ** 31, 0, -1, NaN, Infinity]) {
       const message = `Expected \`sessionTimeoutMs\` to be a number of milliseconds > 0 and at most 2147483647; servers grant from 2 to 20 times their tickTime, by default 4000 to 40000, got ${value}`;
@@ -29,7 +29,7 @@ describe("a client's options", () => {
     }
   });
 
-  it('are refused where a method is missing, and where there is nothing to have one', () => {
+  it('are refused if a method is missing, and if the value cannot have one', () => {
     for (const retryPolicy of [null, {}, { allowRetry: 5 }])
       expect(check({ retryPolicy })).to.throw(
         TypeError,
@@ -39,7 +39,7 @@ describe("a client's options", () => {
       expect(check({ logger })).to.throw(TypeError, 'Expected `logger` to be an object with a method `warn`');
   });
 
-  it('take debug as true or false, and false by default', () => {
+  it('accept debug as true or false, false by default', () => {
     expect([checkClientOptions().debug, checkClientOptions({ debug: true }).debug]).to.deep.equal([false, true]);
     for (const debug of ['yes', 1, null])
       expect(check({ debug })).to.throw(TypeError, 'Expected `debug` to be true or false, got ');
@@ -54,7 +54,7 @@ describe("a client's options", () => {
     { permissions: 32, scheme: 'world', id: 'anyone' },
     { permissions: 1, scheme: 5, id: '' },
   ];
-  it('are refused with an ACL that no server takes, be it by a provider', () => {
+  it('are refused with an ACL that no server accepts, also from a provider', () => {
     for (const entry of badEntries) {
       expect(check({ acl: [entry] })).to.throw(TypeError, 'Expected `acl` to be a non-empty array of');
       expect(() => checkClientOptions({ acl: () => [entry as never] }).aclFor('/a')).to.throw(
@@ -64,7 +64,7 @@ describe("a client's options", () => {
     }
   });
 
-  it('ask a provider about valid paths only', () => {
+  it('ask a provider for valid paths only', () => {
     const asked: string[] = [];
     const acl = (path: string) => {
       asked.push(path);
@@ -76,7 +76,7 @@ describe("a client's options", () => {
     expect(asked).to.deep.equal(['/', '/locks']);
   });
 
-  it('are copied: what happens to them afterwards changes nothing', () => {
+  it('are copied: later changes have no effect', () => {
     const entry = { permissions: 13, scheme: 'world', id: 'anyone' };
     const credential = { scheme: 'digest', credentials: 'user:secret' };
     const options = {
@@ -102,7 +102,7 @@ describe("a client's options", () => {
     expect(aclFor('/a')).to.deep.equal([{ permissions: 13, scheme: 'world', id: 'anyone' }]);
   });
 
-  it('are refused where an entry of a list is missing, or is no plain object', () => {
+  it('are refused if an entry of a list is missing, or is not a plain object', () => {
     class Entry {
       readonly permissions = 31;
       readonly scheme = 'digest';

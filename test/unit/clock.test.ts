@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { systemClock } from '../../src/support/clock.ts';
 
 describe('the system clock', () => {
-  it('never calls early, not by a fraction of a millisecond', async () => {
+  it('never calls early, not even by a fraction of a millisecond', async () => {
     for (const delayMs of [0, 0.4, 1, 1.6, 7.3]) {
       const startedAt = systemClock.now();
       await new Promise<void>((resolve) => systemClock.after(delayMs, resolve));
@@ -12,7 +12,7 @@ describe('the system clock', () => {
     }
   });
 
-  it('does not call at once for a delay that Node would cut to 1 ms', async () => {
+  it('does not call at once for a delay that Node would reduce to 1 ms', async () => {
     let isCalled = false;
     const cancel = systemClock.after(2 ** 31, () => {
       isCalled = true;
@@ -22,7 +22,7 @@ describe('the system clock', () => {
     expect(isCalled).to.equal(false);
   });
 
-  it('calls after what lay unread in a socket has been read', async () => {
+  it('calls after unread data of a socket has been read', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const sender = connect((server.address() as AddressInfo).port, '127.0.0.1');
@@ -32,7 +32,7 @@ describe('the system clock', () => {
     if (sender.connecting) await once(sender, 'connect');
     await new Promise<void>((resolve) => {
       setTimeout(() => {
-        // On the loopback interface it lies in the other socket when write returns.
+        // On the loopback interface, the data is already in the other socket when write returns.
         sender.write('x');
         systemClock.afterPoll(() => {
           order.push('judged');
@@ -46,7 +46,7 @@ describe('the system clock', () => {
     server.close();
   });
 
-  it("does not see a user's fake timers", async () => {
+  it("is not affected by an application's fake timers", async () => {
     const {
       setTimeout: real,
       performance: { now },

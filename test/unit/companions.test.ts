@@ -14,7 +14,7 @@ class Named {
 }
 
 describe('companions', () => {
-  it('are one of each class, made when it is first asked for, and know their owner', () => {
+  it('exist once per class, are created on first use, and know their owner', () => {
     const owner = {};
     const companions = new Companions(owner);
     companions.of(Counter).count += 1;
@@ -22,7 +22,7 @@ describe('companions', () => {
     expect(companions.of(Named).owner).to.equal(owner);
   });
 
-  it('are others for another owner', () => {
+  it('differ for another owner', () => {
     expect(new Companions({}).of(Counter)).not.to.equal(new Companions({}).of(Counter));
   });
 });

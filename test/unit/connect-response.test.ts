@@ -7,22 +7,22 @@ const read = (fields: Parameters<typeof connectResponse>[0], askedFor = 0n) =>
   readConnectResponse(connectResponse(fields), askedFor);
 
 describe('a ConnectResponse', () => {
-  it('grants a session: its id, its password, its timeout', () => {
+  it('grants a session with its id, its password and its timeout', () => {
     expect(read({})).to.deep.equal({ timeoutMs: 4_000, sessionId: id, password: Buffer.alloc(16, 7) });
     expect(read({}, id).sessionId).to.equal(id);
   });
 
-  it('says with a timeout of 0 or less that the session is over', () => {
+  it('reports with a timeout of 0 or less that the session is over', () => {
     for (const timeoutMs of [0, -1, -(2 ** 31)]) expect(read({ timeoutMs, sessionId: 0n }, id).timeoutMs).to.equal(0);
   });
 
-  it('may lack the last field, which servers before 3.4 do not send, and may have more behind it', () => {
+  it('may lack the last field, which servers before 3.4 do not send, and may have more bytes after it', () => {
     const whole = connectResponse();
     expect(readConnectResponse(whole.subarray(0, -1), 0n).sessionId).to.equal(id);
     expect(readConnectResponse(Buffer.concat([whole, Buffer.alloc(100, 255)]), 0n).sessionId).to.equal(id);
   });
 
-  for (const [what, fields, complaint] of [
+  for (const [what, fields, reason] of [
     ['with a password of 2³¹ - 1 bytes', { passwordLength: 2 ** 31 - 1 }, 'A session password of 2147483647 bytes'],
     ['with a password of 65 bytes', { password: Buffer.alloc(65) }, 'A session password of 65 bytes'],
     ['with a password of -1 bytes', { passwordLength: -1 }, 'A session password of -1 bytes'],
@@ -34,18 +34,18 @@ describe('a ConnectResponse', () => {
     ['of a read-only server', { readOnly: true }, 'The server is read-only'],
   ] as const) {
     it(`${what} is refused`, () => {
-      expect(() => read(fields)).to.throw(RangeError, complaint);
+      expect(() => read(fields)).to.throw(RangeError, reason);
     });
   }
 
-  it('with another session than the one that was asked for is refused', () => {
+  it('with another session id than the requested one is refused', () => {
     expect(() => read({}, id + 1n)).to.throw(
       RangeError,
-      'The server granted session 0x100000001234 where 0x100000001235 was asked for',
+      'The server granted session 0x100000001234, but the client asked for session 0x100000001235',
     );
   });
 
-  it('that grants 100 ms is taken', () => {
+  it('that grants 100 ms is accepted', () => {
     expect(read({ timeoutMs: 100 }).timeoutMs).to.equal(100);
   });
 

@@ -86,12 +86,12 @@ describe('a connect string', () => {
     });
   }
 
-  it('is refused under its name, with its value and what is accepted', () => {
+  it("is refused with the option's name, its value and the accepted values", () => {
     const message = 'Expected `connectString` to be host[:port][,host[:port]…][/chroot], got "zk1:0": ';
     expect(() => parseConnectString('zk1:0')).to.throw(TypeError, message);
   });
 
-  it('is refused because of its chroot with the InvalidPathError as the cause', () => {
+  it('is refused for its chroot with the InvalidPathError as the cause', () => {
     expect(() => parseConnectString('zk1/a/../b'))
       .to.throw(TypeError)
       .with.property('cause')
@@ -99,7 +99,7 @@ describe('a connect string', () => {
   });
 
   for (const text of ['user:secret@zk1:2181', 'zk1,user:secret@zk2/app', 'zk://user:secret@zk1:2181,zk2/app']) {
-    it(`is refused without repeating the secret in ${text}`, () => {
+    it(`is refused without the secret of ${text} in the message`, () => {
       expect(() => parseConnectString(text))
         .to.throw(TypeError, '***@')
         .with.property('message')
@@ -109,7 +109,7 @@ describe('a connect string', () => {
 });
 
 describe('describeHosts', () => {
-  it('writes out the ports, puts IPv6 addresses in brackets, and leaves out the chroot', () => {
+  it('writes out the ports, puts IPv6 addresses in brackets, and omits the chroot', () => {
     expect(describeHosts(parseConnectString('zk1,[::1]:2182/app'))).to.equal('zk1:2181,[::1]:2182');
   });
 });

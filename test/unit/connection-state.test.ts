@@ -14,7 +14,7 @@ const history = (changes: readonly ConnectionChange[]): ConnectionState[] => {
 };
 
 describe('the connection state', () => {
-  it('is connected the first time, and reconnected from then on', () => {
+  it('is connected the first time, and reconnected after that', () => {
     expect(history(['up', 'down', 'up', 'down', 'lost', 'up'])).to.deep.equal([
       'connected',
       'suspended',
@@ -29,11 +29,11 @@ describe('the connection state', () => {
     expect(history(['down', 'lost', 'up', 'lost', 'down', 'up'])).to.deep.equal(['connected', 'lost', 'reconnected']);
   });
 
-  it('is closed for good', () => {
+  it('is closed permanently', () => {
     expect(history(['up', 'closed', 'up', 'down', 'lost'])).to.deep.equal(['connected', 'closed']);
   });
 
-  it('never says the same twice in a row, is connected at most once and first, and ends with closed', () => {
+  it('never repeats a state, is connected at most once and first, and ends with closed', () => {
     const changes = fc.array(fc.constantFrom<ConnectionChange>('up', 'down', 'lost', 'closed'), { maxLength: 30 });
     fc.assert(
       fc.property(changes, (all) => {

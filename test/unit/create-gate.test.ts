@@ -2,18 +2,18 @@ import { expect } from 'chai';
 import { CreateGates } from '../../src/internals/create-gate.ts';
 import type { Deadline } from '../../src/support/deadline.ts';
 
-/** Waits without an end. */
+/** Waits without a limit. */
 const deadline = {
   wait: (subscribe: (wake: () => void) => () => void) => new Promise<void>((resolve) => void subscribe(resolve)),
 } as unknown as Deadline;
 
 describe('a gate of creates', () => {
-  it('lets its line through one after the other, in their order, and is forgotten with the last', async () => {
+  it('lets its waiters through one after the other, in order, and is forgotten after the last', async () => {
     const gates = new CreateGates();
     const gate = gates.close('/lock');
     const order: number[] = [];
     const line = [1, 2, 3].map(async (place) => {
-      await gate.turn(deadline);
+      await gate.wait(deadline);
       expect(gates.closedAt('/lock')).to.equal(gate);
       order.push(place);
       gate.letNextGo();
@@ -26,18 +26,18 @@ describe('a gate of creates', () => {
     expect(gates.closedAt('/lock')).to.equal(undefined);
   });
 
-  it('lets those whose create was refused pass before all newcomers, who wait until nobody can be refused any more', async () => {
+  it('lets all callers whose create was refused pass before all newcomers, which wait until no create can be refused any more', async () => {
     const gates = new CreateGates();
     const gate = gates.close('/lock');
     const order: string[] = [];
     const go = async (name: string, who: 'refused' | 'newcomer'): Promise<void> => {
-      await gate.turn(deadline, who);
+      await gate.wait(deadline, who);
       order.push(name);
       gate.letNextGo();
     };
     const newcomers = ['third', 'fourth'].map((name) => go(name, 'newcomer'));
-    gate.letNextGo(); // the one that has closed it has sent its create
-    await go('first', 'refused'); // at once
+    gate.letNextGo(); // the caller that closed the gate has sent its create
+    await go('first', 'refused'); // passes at once
     await go('second', 'refused');
     expect(order).to.deep.equal(['first', 'second']);
     gate.settle();
@@ -46,7 +46,7 @@ describe('a gate of creates', () => {
     expect(gates.closedAt('/lock')).to.equal(undefined);
   });
 
-  it('stands in the way of one path only', () => {
+  it('delays only the callers of its own path', () => {
     const gates = new CreateGates();
     gates.close('/lock');
     expect(gates.closedAt('/other')).to.equal(undefined);

@@ -31,7 +31,7 @@ describe('Deadline', () => {
     client = new Client();
   });
 
-  it('is over at its deadline, whatever it waits for by then', async () => {
+  it('is over at its deadline, for any pending wait', async () => {
     const one = deadline({ timeoutMs: 100 });
     const first = one.wait<number>((wake) => client.clock.after(60, () => wake(1)));
     client.clock.advance(60);
@@ -44,7 +44,7 @@ describe('Deadline', () => {
     expect(() => one.check()).to.throw('100 ms');
   });
 
-  it('is over with the reason of its signal, also one that had aborted before', async () => {
+  it('is over with the reason of its signal, even if that had aborted before', async () => {
     const controller = new AbortController();
     const waiting = rejection(deadline({ signal: controller.signal }).wait(never));
     const reason = new Error('enough');
@@ -53,14 +53,14 @@ describe('Deadline', () => {
     expect(await rejection(deadline({ signal: controller.signal }).wait(never))).to.equal(reason);
   });
 
-  it('is over when the client closes, also one that had closed before', async () => {
+  it('is over when the client closes, even if that had closed before', async () => {
     const waiting = rejection(deadline().wait(never));
     client.close();
     expect((await waiting).code).to.equal('ERR_LOCK_CLIENT_CLOSED');
     expect((await rejection(deadline().wait(never))).code).to.equal('ERR_LOCK_CLIENT_CLOSED');
   });
 
-  it('takes back what it subscribed to, whether woken, failed, over, or woken while it subscribed', async () => {
+  it('cancels its subscriptions after it was woken, has failed, is over, or was woken while it subscribed', async () => {
     let open = 0;
     const subscribed =
       (how: (wake: (value: unknown) => void, fail: (error: unknown) => void) => void) =>
@@ -112,7 +112,7 @@ describe('Deadline', () => {
     ).to.equal('ERR_LOCK_TIMEOUT');
   });
 
-  it('tells who asks afterwards', () => {
+  it('calls a listener at once that is added after its end', () => {
     const one = deadline({ timeoutMs: 5 });
     const told: unknown[] = [];
     client.clock.advance(5);
@@ -120,17 +120,17 @@ describe('Deadline', () => {
     expect(told).to.have.length(1);
   });
 
-  it('ends for a reason of the call: all that it awaits rejects with that', async () => {
+  it('ends for a reason of the call: every pending wait rejects with that reason', async () => {
     const one = deadline();
     const waiting = rejection(one.wait(never));
-    const reason = new Error('strangers');
+    const reason = new Error('foreign children');
     one.end(reason);
     expect(await waiting).to.equal(reason);
     expect(() => one.check()).to.throw(reason);
   });
 
   describe('limit', () => {
-    it('is what a call comes to in time', async () => {
+    it('resolves with the result of a call that ends in time', async () => {
       const one = deadline({ timeoutMs: 100 });
       expect(await one.limit(() => Promise.resolve(7), never)).to.equal(7);
       expect(await rejection(one.limit(() => Promise.reject(new Error('own')), never))).to.have.property(
@@ -139,7 +139,7 @@ describe('Deadline', () => {
       );
     });
 
-    it('rejects at its deadline, and hands on what comes later', async () => {
+    it('rejects at its deadline, and passes on a later result', async () => {
       const one = deadline({ timeoutMs: 100 });
       let finish = (_value: number): void => undefined;
       const late: number[] = [];
@@ -156,7 +156,7 @@ describe('Deadline', () => {
       expect(late).to.deep.equal([7]);
     });
 
-    it('does not begin what is over before', async () => {
+    it('does not start a call after its end', async () => {
       const controller = new AbortController();
       controller.abort(new Error('enough'));
       let hasBegun = false;

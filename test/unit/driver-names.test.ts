@@ -19,7 +19,7 @@ const curators = `_c_${uuid}-lock-0000000004`;
 const goZookeepers = `_c_${hex}-lock-0000000005`;
 
 describe('names of znodes', () => {
-  it('say by the version of their uuid whether they are of a sticky lock', () => {
+  it('show by the version of their uuid if they belong to a sticky lock', () => {
     const uuid = '6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a';
     expect(stickyUuid(uuid)).to.equal('6f1c2f7e-8a1e-8a53-9d7e-2b1f0c9d8e7a');
     expect(hasMarkedUuid(`_c_${stickyUuid(uuid)}-lock-0000000001`)).to.equal(true);
@@ -62,7 +62,7 @@ describe('names of znodes', () => {
       expect(findProtected(['lock-0000000003', goZookeepers, curators], uuid)).to.equal(curators);
     });
 
-    it('finds nothing by a part of a uuid, or by one in the middle of a name', () => {
+    it('finds nothing by a part of a uuid, or by a uuid in the middle of a name', () => {
       expect(findProtected([curators], uuid.slice(0, -1))).to.equal(undefined);
       expect(findProtected([`x${curators}`], uuid)).to.equal(undefined);
     });
@@ -104,13 +104,13 @@ describe('names of znodes', () => {
       });
     }
 
-    it('is read after another lock name just as well', () => {
+    it('is also read after another lock name', () => {
       expect(sequenceOf(`_c_${uuid}-__WRIT__0000000009`, '__WRIT__')).to.equal(9);
     });
   });
 
   describe('sortKey', () => {
-    it('is what follows the last lock name, be it nothing', () => {
+    it('is the text after the last lock name, even if that is empty', () => {
       expect(sortKey(curators, 'lock-')).to.equal('0000000004');
       expect(sortKey('lock-a-lock-b', 'lock-')).to.equal('b');
       expect(sortKey('lock-', 'lock-')).to.equal('');
@@ -167,7 +167,7 @@ describe('names of znodes', () => {
       expect(foreignNames(['b', curators, 'a'], 'lock-')).to.deep.equal(['b', 'a']);
     });
 
-    it('goes by the lock name that it is given', () => {
+    it('uses the given lock name', () => {
       const lease = `_c_${uuid}-lease-0000000004`;
       expect(foreignNames([curators, lease], 'lease-')).to.deep.equal([curators]);
     });

@@ -8,7 +8,7 @@ const third = '_c_00000000000040008000000000000003-lock-0000000003';
 const queue = [first, second, third];
 
 describe('the standard driver', () => {
-  it('is a LockDriver whose newcomers always stand last', () => {
+  it('is a LockDriver whose newcomers always sort last', () => {
     const driver: LockDriver = standardDriver;
     expect(driver).to.be.instanceOf(StandardDriver);
     expect(driver.lockName).to.equal('lock-');
@@ -16,16 +16,16 @@ describe('the standard driver', () => {
   });
 
   describe('sort', () => {
-    it('goes by what follows the lock name, whatever stands in front', () => {
+    it('sorts by the text after the lock name, with any text before it', () => {
       expect(standardDriver.sort([third, first, second])).to.deep.equal(queue);
     });
 
-    it('goes by what follows the last lock name, if a name has several', () => {
+    it('sorts by the text after the last lock name if a name has several', () => {
       const twice = 'lock-9999999999-lock-0000000002';
       expect(standardDriver.sort([third, twice, first])).to.deep.equal([first, twice, third]);
     });
 
-    it('goes by the whole name where the lock name is missing', () => {
+    it('sorts by the whole name if the lock name is missing', () => {
       expect(standardDriver.sort(['zebra', first, '00000'])).to.deep.equal(['00000', first, 'zebra']);
     });
 
@@ -34,23 +34,23 @@ describe('the standard driver', () => {
       expect(standardDriver.sort(names)).to.deep.equal(['lock--000000001', 'lock--2147483648', 'lock-2147483647']);
     });
 
-    it('compares UTF-16 code units, as Java does, not code points and not by locale', () => {
+    it('compares UTF-16 code units, as Java does, and neither code points nor by locale', () => {
       const names = ['lock-a', 'lock-\u{1f600}', 'lock-\uff5e', 'lock-Z', 'lock-é'];
       expect(standardDriver.sort(names)).to.deep.equal(['lock-Z', 'lock-a', 'lock-é', 'lock-\u{1f600}', 'lock-\uff5e']);
     });
 
-    it('keeps names of the same key in the order given', () => {
+    it('keeps names with the same key in the given order', () => {
       const names = Array.from({ length: 100 }, (_, index) => `${99 - index}-lock-0000000007`);
       expect(standardDriver.sort(names)).to.deep.equal(names);
     });
 
-    it('leaves its argument as it is', () => {
+    it('does not change its argument', () => {
       const children = Object.freeze([third, first]);
       expect(standardDriver.sort(children)).to.deep.equal([first, third]);
       expect(children).to.deep.equal([third, first]);
     });
 
-    it('looks at each of 10,000 names once, not once per comparison', () => {
+    it('reads each of 10,000 names once, not once per comparison', () => {
       let looks = 0;
       const texts = Array.from(
         { length: 10_000 },
@@ -66,16 +66,16 @@ describe('the standard driver', () => {
   });
 
   describe('decide', () => {
-    it('lets the first one hold', () => {
+    it('grants the first', () => {
       expect(standardDriver.decide(queue, first)).to.deep.equal({ held: true });
     });
 
-    it('lets every other one watch the one just ahead of it', () => {
+    it('makes every other one watch its predecessor', () => {
       expect(standardDriver.decide(queue, second)).to.deep.equal({ held: false, watch: first });
       expect(standardDriver.decide(queue, third)).to.deep.equal({ held: false, watch: second });
     });
 
-    it('throws for a name that is not in the list, and names it', () => {
+    it('throws for a name that is not in the list, with the name', () => {
       expect(() => standardDriver.decide([first], second)).to.throw(
         RangeError,
         'lock-0000000002 is not among the 1 children',

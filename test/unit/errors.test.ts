@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { ConnectionTimeoutError, ForeignNodeError, LockError, LockTimeoutError } from '../../src/index.ts';
 
 describe('an error', () => {
-  it('is a LockError by its brand, also when another copy of the package made it', () => {
+  it('is a LockError by its brand, even if another copy of the package created it', () => {
     const theirs = Object.assign(new Error('theirs'), { [Symbol.for('zookeeper-fair-lock/error')]: true });
     expect(theirs).to.be.instanceOf(LockError);
     expect(new LockTimeoutError('/a', 1)).to.be.instanceOf(LockError).and.to.have.property('name', 'LockTimeoutError');
@@ -11,7 +11,7 @@ describe('an error', () => {
     expect(theirs).not.to.be.instanceOf(LockTimeoutError);
   });
 
-  it('of foreign children names the first five, and says how many more there are', () => {
+  it('of foreign children names the first five, and the number of the others', () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
     expect(new ForeignNodeError('/locks', names.slice(0, 5)).message).to.contain('create: a, b, c, d, e. They may be');
     const error = new ForeignNodeError('/locks', names);
@@ -23,16 +23,16 @@ describe('an error', () => {
     const last = (cause: unknown): string =>
       new ConnectionTimeoutError('zk1:2181', 200, cause).message.split('; last: ')[1]?.split('. Check')[0] ?? '';
 
-    it('says that nobody answered where nothing failed', () => {
+    it('reports that no host answered if no attempt failed', () => {
       expect(last(undefined)).to.equal('none of them answered');
     });
 
-    it('says what the last socket said', () => {
+    it("contains the last socket's error", () => {
       expect(last(new Error('connect ECONNREFUSED 127.0.0.1:1'))).to.equal('connect ECONNREFUSED 127.0.0.1:1');
       expect(last('nothing but a text')).to.equal('nothing but a text');
     });
 
-    it('says what each address of a name said, whose own error says nothing', () => {
+    it('contains the error of each address of a name whose own error has no text', () => {
       const both = new AggregateError([
         new Error('connect ECONNREFUSED ::1:1'),
         new Error('connect ECONNREFUSED 127.0.0.1:1'),

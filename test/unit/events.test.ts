@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { Events } from '../../src/support/events.ts';
 
 describe('events', () => {
-  it('go on after a listener has thrown, whatever it was', async () => {
+  it('continue after a listener has thrown any value', async () => {
     for (const thrown of [new Error('enough'), 'enough', Object.create(null) as unknown, undefined]) {
       const events = new Events<{ news: number }>('news');
       const heard: number[] = [];
@@ -19,7 +19,7 @@ describe('events', () => {
     }
   });
 
-  it('are told to everybody in their order, also those that a listener causes', () => {
+  it('are emitted to all listeners in order, including events that a listener causes', () => {
     const events = new Events<{ news: number }>('news');
     const heard: string[] = [];
     events.on('news', (value) => {

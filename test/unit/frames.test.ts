@@ -22,7 +22,7 @@ function split(splitter: FrameSplitter, chunks: readonly Buffer[]): Buffer[] {
 }
 
 describe('FrameSplitter', () => {
-  it('finds the same frames however the stream is cut', () => {
+  it('finds the same frames wherever the stream is cut', () => {
     fc.assert(
       fc.property(bodies, cuts, (written, places) => {
         const frames = written.map(frame);
@@ -45,20 +45,20 @@ describe('FrameSplitter', () => {
     );
   });
 
-  it('keeps the beginning of a frame that comes behind a whole one', () => {
+  it('keeps the beginning of a frame that follows a complete one', () => {
     const [first, second] = [frame(Buffer.from('first')), frame(Buffer.from('second'))];
     const splitter = new FrameSplitter();
     expect([...splitter.push(Buffer.concat([first, second.subarray(0, 2)]))]).to.deep.equal([first]);
     expect([...splitter.push(second.subarray(2))]).to.deep.equal([second]);
   });
 
-  it('does not look at the next frame before the last one was dealt with', () => {
+  it('does not read the next frame before the last one was handled', () => {
     const frames = new FrameSplitter().push(Buffer.concat([frame(Buffer.from('good')), Buffer.from('HTTP/1.1')]));
     expect(frames.next().value).to.deep.equal(frame(Buffer.from('good')));
     expect(() => frames.next()).to.throw(RangeError, 'is not ZooKeeper');
   });
 
-  it('says what else may speak there, where the first bytes tell', () => {
+  it('names the protocol that may answer there, if the first bytes show it', () => {
     const guess = (...bytes: readonly [Buffer]): string => {
       try {
         return String([...new FrameSplitter().push(...bytes)].length);
@@ -80,7 +80,7 @@ describe('FrameSplitter', () => {
       expect(guess(bytes)).to.match(/^A frame of -?\d+ bytes is not ZooKeeper's$/);
   });
 
-  it('throws for a length that no server sends, as soon as the length is there', () => {
+  it('throws for a length that no server sends, as soon as the length has arrived', () => {
     const impossible = fc.oneof(fc.integer({ max: -1 }), fc.integer({ min: 64 * 1024 * 1024 + 1, max: 2 ** 31 - 1 }));
     fc.assert(
       fc.property(impossible, cuts, (length, places) => {
@@ -94,7 +94,7 @@ describe('FrameSplitter', () => {
     );
   });
 
-  it('takes a limit of its own for the first frame, and another one for those behind it in the same chunk', () => {
+  it('applies one limit to the first frame, and another one to later frames in the same chunk', () => {
     const [short, long] = [frame(Buffer.alloc(10)), frame(Buffer.alloc(11))];
     expect(() => [...new FrameSplitter(10).push(long)]).to.throw(RangeError, 'A frame of 11 bytes');
     const splitter = new FrameSplitter(10);

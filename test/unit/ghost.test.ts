@@ -6,17 +6,17 @@ import { UnansweredRound } from '../../src/zookeeper/unanswered-round.ts';
 describe('a session that was given up', () => {
   const timeoutMs = 10_000;
 
-  it('is forgotten once the servers have answered for one and a half of its timeout since it was touched', () => {
+  it('is forgotten once the servers have answered for one and a half session timeouts since its last contact', () => {
     const at = (heardAt: number): boolean => isForgotten({ connectedAt: 0, heardAt }, 1_000, timeoutMs);
     expect([1_000, 15_999, 16_000].map(at)).to.deep.equal([false, false, true]);
   });
 
-  it('is not forgotten by servers that were away: a new leader begins its time anew', () => {
+  it('is not forgotten by servers that were away, because a new leader starts its timeout again', () => {
     const at = (heardAt: number): boolean => isForgotten({ connectedAt: 50_000, heardAt }, 1_000, timeoutMs);
     expect([49_000, 64_999, 65_000].map(at)).to.deep.equal([false, false, true]);
   });
 
-  it('is dialled with longer and longer pauses, a third of its timeout at most, 250 ms at least', () => {
+  it('is dialled with growing pauses of at least 250 ms and at most a third of its timeout', () => {
     expect([1, 2, 3, 4, 5, 100].map((rounds) => pauseMs(rounds, timeoutMs))).to.deep.equal([
       250,
       500,
@@ -30,7 +30,7 @@ describe('a session that was given up', () => {
 });
 
 describe('a new session beside an overdue one', () => {
-  it('is opened again after a second, two, four, and so on, a session timeout at most', () => {
+  it('is opened again after one second, two, four, and so on, up to a session timeout', () => {
     expect([0, 1, 2, 3, 4, 100].map((fruitless) => probePauseMs(fruitless, 10_000))).to.deep.equal([
       1_000, 2_000, 4_000, 8_000, 10_000, 10_000,
     ]);
@@ -39,7 +39,7 @@ describe('a new session beside an overdue one', () => {
 });
 
 describe('a round over the hosts without an answer', () => {
-  it('is complete when each host was tried, and stays so', () => {
+  it('is complete when each host was tried, and stays complete', () => {
     const round = new UnansweredRound(3);
     const seen = [false, false, false, false].map((wasAccepted) => {
       round.add(wasAccepted);
@@ -48,7 +48,7 @@ describe('a round over the hosts without an answer', () => {
     expect(seen).to.deep.equal([false, false, true, true]);
   });
 
-  it('is a refusal if one of the hosts took the connection in the last round', () => {
+  it('is a refusal if one of the hosts accepted the connection in the last round', () => {
     const round = new UnansweredRound(2);
     const seen = [true, false, false, true].map((wasAccepted) => {
       round.add(wasAccepted);
@@ -57,7 +57,7 @@ describe('a round over the hosts without an answer', () => {
     expect(seen).to.deep.equal([false, true, false, true]);
   });
 
-  it('begins from nothing after an answer', () => {
+  it('starts again after an answer', () => {
     const round = new UnansweredRound(1);
     round.add(true);
     round.reset();

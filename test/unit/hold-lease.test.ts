@@ -4,7 +4,7 @@ import { ManualClock } from '../../harness/manual-clock.ts';
 
 describe('the lease of a hold', () => {
   const clock = (): ManualClock => new ManualClock();
-  /** Somebody who holds under a lease, and what that one is told. */
+  /** A holder under a lease, with the events that it gets. */
   const holderOf = (lease: HoldLease): { told: string[]; leave: () => void } => {
     const told: string[] = [];
     return {
@@ -33,7 +33,7 @@ describe('the lease of a hold', () => {
     expect([lease.isOver, told]).to.deep.equal([true, ['ended']]);
   });
 
-  it('is over at the first look after a stall, before any timer has run, and tells so', () => {
+  it('has ended at the first check after a stall, before any timer has run, and notifies the holder', () => {
     const time = clock();
     const lease = new HoldLease(time, { leaseMs: 5_000 });
     const { told } = holderOf(lease);
@@ -43,7 +43,7 @@ describe('the lease of a hold', () => {
     expect(told).to.deep.equal(['ended']);
   });
 
-  it('counts the time that the machine sleeps, and is told of within a second of its waking', () => {
+  it('counts the time that the machine sleeps, and its end is reported within a second after the machine wakes', () => {
     const time = clock();
     const { told } = holderOf(new HoldLease(time, { leaseMs: 60_000 }));
     time.advance(500);
@@ -76,7 +76,7 @@ describe('the lease of a hold', () => {
       expect(told).to.deep.equal(['ended']);
     });
 
-    it('by itself lasts as long as timers run', () => {
+    it('automatically lasts as long as timers run', () => {
       const time = clock();
       const lease = new HoldLease(time, { leaseMs: 900, renewEveryMs: 300 });
       const { told } = holderOf(lease);
@@ -86,7 +86,7 @@ describe('the lease of a hold', () => {
       expect(lease.endsAt - time.now()).to.equal(900);
     });
 
-    it('by itself is renewed within a second of the waking of a machine that has slept', () => {
+    it('automatically is renewed within a second after a sleeping machine wakes', () => {
       const time = clock();
       const lease = new HoldLease(time, { leaseMs: 60_000, renewEveryMs: 20_000 });
       const { told } = holderOf(lease);
@@ -96,7 +96,7 @@ describe('the lease of a hold', () => {
       expect(lease.endsAt - time.now()).to.equal(60_000);
     });
 
-    it('by itself is over after a stall that was longer, whichever timer is first', () => {
+    it('automatically has ended after a stall that was longer, whichever timer runs first', () => {
       const time = clock();
       const lease = new HoldLease(time, { leaseMs: 900, renewEveryMs: 300 });
       const { told } = holderOf(lease);
@@ -105,7 +105,7 @@ describe('the lease of a hold', () => {
       expect([lease.isOver, told, time.timers]).to.deep.equal([true, ['ended'], 0]);
     });
 
-    it('by itself goes on with what it was renewed for by hand, if that is not too short', () => {
+    it('automatically continues with the time of a manual renewal, if that is not too short', () => {
       const time = clock();
       const lease = new HoldLease(time, { leaseMs: 900, renewEveryMs: 300 });
       holderOf(lease);
@@ -121,7 +121,7 @@ describe('the lease of a hold', () => {
   });
 
   describe('of several holds', () => {
-    it('ends all that are left, and runs until the last has gone', () => {
+    it('ends all remaining holds, and runs until the last one is released', () => {
       const time = clock();
       const lease = new HoldLease(time, { leaseMs: 100, renewEveryMs: 50 });
       const [first, second, third] = [holderOf(lease), holderOf(lease), holderOf(lease)];
@@ -137,7 +137,7 @@ describe('the lease of a hold', () => {
       expect(time.timers).to.equal(0);
     });
 
-    it('does not run for the sake of one that is made of others', () => {
+    it('does not run for a hold that is made of other holds', () => {
       const time = clock();
       const lease = new HoldLease(time, { leaseMs: 100, renewEveryMs: 50 });
       const part = holderOf(lease);

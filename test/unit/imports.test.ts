@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 const src = fileURLToPath(new URL('../../src/', import.meta.url));
 
-/** The files of src, and which of them each imports, types included. */
+/** The files of src, and the files that each imports, types included. */
 function imports(): Map<string, string[]> {
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
   return new Map(
@@ -16,7 +16,7 @@ function imports(): Map<string, string[]> {
   );
 }
 
-/** The first circle that is found, as a chain of files. */
+/** The first circle in the graph, as a chain of files. */
 function circle(graph: ReadonlyMap<string, readonly string[]>): string[] | undefined {
   const done = new Set<string>();
   const follow = (file: string, chain: readonly string[]): string[] | undefined => {
@@ -41,7 +41,7 @@ describe('the imports of src', () => {
     expect(circle(imports())).to.equal(undefined);
   });
 
-  it('are all read by this test: each names a file that is there', () => {
+  it('are all read by this test: each names an existing file', () => {
     const graph = imports();
     const missing = [...graph].flatMap(([file, targets]) =>
       targets.filter((target) => !graph.has(target)).map((target) => `${file} imports ${target}`),

@@ -35,17 +35,17 @@ describe('the holder that a waiter has seen', () => {
     expect(knownHolder(watching(), '/a')).to.equal(undefined);
   });
 
-  it('has a host though its sticky lock is idle', () => {
+  it('has a host even if its sticky lock is idle', () => {
     rememberHolder(session, '/a/b', { data: markIdle(Buffer.from('10.0.0.1')), stat });
     expect(knownHolder(session, '/a')).to.have.property('host', '10.0.0.1');
   });
 
-  it('has no time where the server has sent one that there is not: its text would throw in the timer that ends the wait', () => {
+  it('has no time where the server has sent an invalid one: its text would throw in the timer that ends the wait', () => {
     rememberHolder(session, '/a/b', { data: Buffer.alloc(0), stat: { ...stat, createdAtMs: 2 ** 60 } });
     expect(knownHolder(session, '/a')).to.have.property('queuedSince', undefined);
   });
 
-  it('is forgotten behind a thousand newer ones', () => {
+  it('is forgotten after a thousand newer ones', () => {
     for (let lock = 0; lock <= 1_000; lock += 1)
       rememberHolder(session, `/${lock}/holder`, { data: Buffer.alloc(0), stat });
     expect(knownHolder(session, '/0')).to.equal(undefined);

@@ -11,7 +11,7 @@ const uuids = [
 const [first = '', second = '', third = ''] = uuids.map((uuid, index) => `_c_${uuid}-lease-000000000${index}`);
 
 describe('the driver of leases', () => {
-  it('sorts by the sequence, whatever the uuids are, and leaves its argument as it is', () => {
+  it('sorts by the sequence, with any uuids, and does not change its argument', () => {
     const children = [third, first, second];
     expect(driverOf(1).sort(children)).to.deep.equal([first, second, third]);
     expect(children).to.deep.equal([third, first, second]);
@@ -24,21 +24,21 @@ describe('the driver of leases', () => {
     [2, [true, true, false]],
     [3, [true, true, true]],
   ] as const) {
-    it(`with ${maxLeases} leases lets the first ${Math.max(0, maxLeases)} in`, () => {
+    it(`with ${maxLeases} leases grants the first ${Math.max(0, maxLeases)}`, () => {
       expect(
         [first, second, third].map((ours) => driverOf(maxLeases).decide([first, second, third], ours).held),
       ).to.deep.equal(held);
     });
   }
 
-  it('lets nobody in whom Java keeps out: with at most so many children all are in', () => {
+  it('grants no znode that Java would not grant: with at most `maxLeases` children all are granted', () => {
     for (let children = 1; children <= 3; children += 1) {
       const sorted = [first, second, third].slice(0, children);
       for (const ours of sorted) expect(driverOf(children).decide(sorted, ours).held).to.equal(true);
     }
   });
 
-  it('is not asked for a znode that is not there', () => {
+  it('throws for a znode that does not exist', () => {
     expect(() => driverOf(1).decide([first], second)).to.throw(RangeError, second);
   });
 });

@@ -22,19 +22,19 @@ describe('the address that a lock writes into its znode', () => {
     return localAddress();
   };
 
-  it('is the first IPv4 address that others can reach', () => {
+  it('is the first IPv4 address that other machines can reach', () => {
     expect(
       on(['127.0.0.1', 'IPv4', 'internal'], ['fe80::1', 'IPv6', 'external'], ['10.0.0.7', 'IPv4', 'external']),
     ).to.equal('10.0.0.7');
   });
 
-  it('is an IPv6 address where there is no other', () => {
+  it('is an IPv6 address if there is no other', () => {
     expect(
       on(['127.0.0.1', 'IPv4', 'internal'], ['::1', 'IPv6', 'internal'], ['2001:db8::1', 'IPv6', 'external']),
     ).to.equal('2001:db8::1');
   });
 
-  it('is 127.0.0.1 where nobody can reach anybody', () => {
+  it('is 127.0.0.1 if no other machine can reach this one', () => {
     expect(on(['::1', 'IPv6', 'internal'])).to.equal('127.0.0.1');
     expect(on()).to.equal('127.0.0.1');
   });

@@ -9,7 +9,7 @@ import { abort, askApplication, callApplication, inNoContext, tellApplication } 
 describe('work in no async context', () => {
   const storage = new AsyncLocalStorage<string>();
 
-  it('sees no store of the code that starts it, and hands none on to timers and promises', async () => {
+  it('sees no store of the code that starts it, and passes none on to timers and promises', async () => {
     const seen = await storage.run('a request', () =>
       Promise.all(
         [inNoContext, callApplication].flatMap((outside) => [
@@ -52,7 +52,7 @@ describe('work in no async context', () => {
     expect(storage.getStore()).to.equal(undefined);
   });
 
-  it('is where the listeners of an aborted signal are called', () => {
+  it('is the context in which the listeners of an aborted signal run', () => {
     const seen: unknown[] = [];
     const aborter = new AbortController();
     aborter.signal.addEventListener('abort', () => seen.push(storage.getStore(), aborter.signal.reason));
@@ -60,7 +60,7 @@ describe('work in no async context', () => {
     expect(seen).to.deep.equal([undefined, 'enough']);
   });
 
-  it('is empty also where the module is imported inside of a request', async () => {
+  it('is also empty if the module is imported inside of a request', async () => {
     const module = new URL('../../src/support/no-context.ts', import.meta.url).href;
     const program = `
       import { AsyncLocalStorage } from 'node:async_hooks';
@@ -78,7 +78,7 @@ describe('work in no async context', () => {
   });
 });
 
-describe('application code that is told something', () => {
+describe('application code that is called', () => {
   const unshowable = Object.defineProperty(new Error('x'), 'name', {
     get: () => {
       throw new Error('no name');
@@ -88,10 +88,10 @@ describe('application code that is told something', () => {
     'throws an error': () => {
       throw new Error('enough');
     },
-    'throws what cannot be shown': () => {
+    'throws a value that cannot be shown': () => {
       throw unshowable;
     },
-    'throws what throws when it is inspected': () => {
+    'throws a value that throws when it is inspected': () => {
       // eslint-disable-next-line @typescript-eslint/only-throw-error -- applications do
       throw { [Symbol.for('nodejs.util.inspect.custom')]: failures['throws an error'] };
     },
@@ -105,16 +105,16 @@ describe('application code that is told something', () => {
   };
 
   for (const [how, fail] of Object.entries(failures)) {
-    it(`and ${how} stops nothing: it is a process warning`, async () => {
+    it(`and ${how} stops nothing: the error becomes a process warning`, async () => {
       const warned = once(process, 'warning');
       tellApplication(fail);
       expect(String(((await warned) as Error[])[0]?.message)).to.match(/enough|cannot be shown|x/);
     });
   }
 
-  it('may answer by a promise where an answer is needed now, and its rejection is nobody’s', async () => {
+  it('may return a promise where a value is needed now, and its rejection is ignored', async () => {
     const answer = askApplication(() => Promise.reject(new Error('enough')));
-    // An unhandled rejection would be told behind the microtasks.
+    // An unhandled rejection would be reported after the microtasks.
     await new Promise((resolve) => setImmediate(resolve));
     expect(answer).to.be.instanceOf(Promise);
   });

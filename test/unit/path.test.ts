@@ -36,7 +36,7 @@ describe('a path', () => {
     });
   }
 
-  it('may contain the neighbours of each range of refused characters, and not their ends', () => {
+  it('may contain the characters next to each refused range, but not the ends of the range', () => {
     const taken = [0x20, 0x7e, 0xa0, 0xd7ff, 0xf900, 0xffef];
     const notTaken = [0x01, 0x1f, 0x7f, 0x9f, 0xd800, 0xdfff, 0xe000, 0xf8ff, 0xfff0, 0xffff];
     const paths = (units: number[]) => units.map((unit) => `/a${String.fromCharCode(unit)}b`);
@@ -45,7 +45,7 @@ describe('a path', () => {
       expect(() => validatePath(path)).to.throw(InvalidPathError, 'invalid character @2');
   });
 
-  it('is refused under its own name, so that the log shows which one it was', () => {
+  it('is refused under its own name, so that the log shows which path it was', () => {
     expect(() => validatePath('/a/'))
       .to.throw('"/a/"')
       .with.property('code', 'ERR_LOCK_INVALID_PATH');
@@ -53,7 +53,7 @@ describe('a path', () => {
 });
 
 describe('the path of a lock', () => {
-  it('is any path but the root', () => {
+  it('is any path except the root', () => {
     expect(lockPath('/a')).to.equal('/a');
     expect(() => lockPath('/')).to.throw(InvalidPathError, 'A lock needs a znode of its own');
   });
@@ -65,7 +65,7 @@ describe('the path of a lock', () => {
 });
 
 describe('parentsOf', () => {
-  it('lists the ancestors and the path itself, the root left out', () => {
+  it('lists the ancestors and the path itself, without the root', () => {
     expect(parentsOf('/a/b/c')).to.deep.equal(['/a', '/a/b', '/a/b/c']);
     expect(parentsOf('/a')).to.deep.equal(['/a']);
     expect(parentsOf('/')).to.deep.equal([]);
@@ -78,7 +78,7 @@ describe('join', () => {
     expect(join('/', 'a')).to.equal('/a');
   });
 
-  it('are refused when they are so long that a server would close the connection for them', () => {
+  it('are refused if they are so long that a server would close the connection', () => {
     expect(validatePath(`/${'x'.repeat(8_191)}`)).to.have.length(8_192);
     expect(() => validatePath(`/${'ä'.repeat(4_096)}`)).to.throw(
       InvalidPathError,

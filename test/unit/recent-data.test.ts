@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { RecentData } from '../../src/internals/recent-data.ts';
 
-describe('the data that a client has read last', () => {
-  it('is recalled by path and transaction, the newest of a znode', () => {
+describe('the data that a client has read most recently', () => {
+  it('is found by path and transaction, the newest of each znode', () => {
     const recent = new RecentData();
     recent.remember('/a', 1n, Buffer.from('first'));
     recent.remember('/a', 2n, Buffer.from('another znode'));
@@ -12,7 +12,7 @@ describe('the data that a client has read last', () => {
     expect(recent.recall('/b', 1n)).to.equal(undefined);
   });
 
-  it('is that of a thousand znodes, those which were read last', () => {
+  it('is kept for a thousand znodes, the most recently read ones', () => {
     const recent = new RecentData();
     for (let znode = 0n; znode < 1_000n; znode += 1n) recent.remember('/a', znode, Buffer.alloc(1));
     recent.remember('/a', 0n, Buffer.alloc(1));
@@ -25,7 +25,7 @@ describe('the data that a client has read last', () => {
     ]);
   });
 
-  it('stays where it was recalled, however much is read after it, until the znode says something new', () => {
+  it('is kept after it was used, whatever is read later, until the znode has new data', () => {
     const recent = new RecentData();
     recent.remember('/a', 1n, Buffer.from('first'));
     recent.recall('/a', 1n);
@@ -35,7 +35,7 @@ describe('the data that a client has read last', () => {
     expect(recent.recall('/a', 1n)?.toString()).to.equal('second');
   });
 
-  it('is that of a thousand znodes that were recalled, too', () => {
+  it('is kept for a thousand used znodes, too', () => {
     const recent = new RecentData();
     for (let znode = 0n; znode < 3_000n; znode += 1n) {
       recent.remember('/a', znode, Buffer.alloc(1));
@@ -48,7 +48,7 @@ describe('the data that a client has read last', () => {
     ]);
   });
 
-  it('is of at most four megabytes', () => {
+  it('takes at most four megabytes', () => {
     const recent = new RecentData();
     const megabyte = Buffer.alloc(1_024 * 1_024);
     for (let znode = 0n; znode < 5n; znode += 1n) recent.remember('/a', znode, megabyte);

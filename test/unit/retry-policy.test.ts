@@ -67,7 +67,7 @@ describe('exponential back-off', () => {
     expect(exponentialBackoff({ baseSleepMs: 10 }).allowRetry(attempt(1e9)).retry).to.equal(true);
   });
 
-  it('is what a client does by default, from 100 ms to 5 s', () => {
+  it("is a client's default, from 100 ms to 5 s", () => {
     expect(defaultRetryPolicy.allowRetry(attempt(0, lowest))).to.deep.equal({ retry: true, sleepMs: 100 });
     expect(defaultRetryPolicy.allowRetry(attempt(5, highest))).to.deep.equal({ retry: true, sleepMs: 5_000 });
     expect(defaultRetryPolicy.allowRetry(attempt(1e9, highest))).to.deep.equal({ retry: true, sleepMs: 5_000 });
@@ -75,7 +75,7 @@ describe('exponential back-off', () => {
 });
 
 describe('retryNTimes', () => {
-  it('allows exactly n retries at the same distance', () => {
+  it('allows exactly n retries with the same delay', () => {
     const policy = retryNTimes(2, 30);
     expect(policy.allowRetry(attempt(1))).to.deep.equal({ retry: true, sleepMs: 30 });
     expect(policy.allowRetry(attempt(2))).to.deep.equal({ retry: false });
@@ -91,13 +91,13 @@ describe('retryOnce', () => {
 });
 
 describe('retryForever', () => {
-  it('allows every retry at the same distance', () => {
+  it('allows every retry with the same delay', () => {
     expect(retryForever(0.5).allowRetry(attempt(1e9, half, 1e12))).to.deep.equal({ retry: true, sleepMs: 0.5 });
   });
 });
 
 describe('retryUntilElapsed', () => {
-  it('allows retries as long as less than the maximum has passed', () => {
+  it('allows retries while less than the maximum has passed', () => {
     const policy = retryUntilElapsed(100, 30);
     expect(policy.allowRetry(attempt(1e9, half, 99))).to.deep.equal({ retry: true, sleepMs: 30 });
     expect(policy.allowRetry(attempt(0, half, 100))).to.deep.equal({ retry: false });
@@ -135,7 +135,12 @@ describe('a retry policy refuses', () => {
       'Unknown option `maxRetry` of exponentialBackoff: accepted are baseSleepMs, maxSleepMs, maxRetries',
     ],
     ['no base', backoff({}), TypeError, `Expected \`baseSleepMs\` to be ${duration}, got undefined`],
-    ['a text as base', backoff({ baseSleepMs: '1' }), TypeError, `Expected \`baseSleepMs\` to be ${duration}, got '1'`],
+    [
+      'a string as base',
+      backoff({ baseSleepMs: '1' }),
+      TypeError,
+      `Expected \`baseSleepMs\` to be ${duration}, got '1'`,
+    ],
     ['a negative base', backoff({ baseSleepMs: -1 }), RangeError, `Expected \`baseSleepMs\` to be ${duration}, got -1`],
     [
       'an infinite base',

@@ -15,14 +15,14 @@ const disconnected: ClockEvent = { is: 'disconnected' };
 const proven = (...events: ClockEvent[]): number =>
   events.reduce((proof, event) => learn(proof, event), unproven).provenAt;
 
-// A timeout of 12 s, so that the relay time is 4 s.
+// With a timeout of 12 s, the relay time is 4 s.
 describe('the session clock', () => {
-  it('gives no time at all before a server has granted any', () => {
+  it('gives no time before a server has granted a session', () => {
     expect(deadlineOf(unproven)).to.equal(-Infinity);
     expect(deadlineOf(learn(unproven, granted(100)))).to.equal(-Infinity);
   });
 
-  it('counts the ConnectRequest from when it was sent, as soon as a quorum write of its connection is answered', () => {
+  it('counts the ConnectRequest from its sent time on, as soon as a quorum write of its connection is answered', () => {
     expect(proven(granted(100), answered('read', 110), answered('sync', 120))).to.equal(-Infinity);
     expect(proven(granted(100), answered('write', 150, 9_000))).to.equal(100);
     expect(proven(granted(100), disconnected, answered('write', 150))).to.equal(-Infinity);
@@ -33,14 +33,14 @@ describe('the session clock', () => {
     expect(deadlineOf(proof)).to.equal(100 + 10_800);
   });
 
-  it('counts a write from when it was sent, once a later write and a request behind that are answered', () => {
+  it('counts a write from its sent time on, once a later write and a request after that are answered', () => {
     const chain = [granted(0), answered('write', 10, 20), answered('write', 5_000, 5_010)];
     expect(proven(...chain)).to.equal(0);
     expect(proven(...chain, answered('sync', 5_010, 5_020))).to.equal(10);
     expect(proven(...chain, answered('write', 5_011, 5_020))).to.equal(10);
   });
 
-  it('learns nothing from reads, however many', () => {
+  it('learns nothing from any number of reads', () => {
     const reads = Array.from({ length: 100 }, (_, index) => answered('read', index * 100, index * 100 + 1));
     expect(proven(granted(0), answered('write', 10), ...reads)).to.equal(0);
   });
@@ -90,7 +90,7 @@ describe('the session clock', () => {
     expect(deadlineOf(proof)).to.equal(1_000 + 3_600);
   });
 
-  it('waits for a third of the timeout for a ping, or for the tick where that is known and shorter', () => {
+  it('waits for a third of the timeout for a ping, or for the tick if that is known and shorter', () => {
     expect(relayMs(30_000, Infinity)).to.equal(10_000);
     expect(relayMs(30_000, 2_000)).to.equal(2_000);
     expect(relayMs(1_500, 2_000)).to.equal(500);
@@ -100,7 +100,7 @@ describe('the session clock', () => {
     [30_000, 11_000],
     [4_000, 1_400],
   ] as const) {
-    it(`leaves ${leastMs} ms right before each renewal with heartbeats a sixth of ${timeoutMs} ms apart, and answers that take 30 ms`, () => {
+    it(`leaves ${leastMs} ms right before each renewal with a heartbeat every sixth of ${timeoutMs} ms, and answers that take 30 ms`, () => {
       let proof = learn(unproven, granted(0, timeoutMs));
       let sentAt = 5;
       for (let heartbeat = 0; heartbeat < 50; heartbeat += 1) {
@@ -112,7 +112,7 @@ describe('the session clock', () => {
     });
   }
 
-  it('is as fresh as ever under a steady load of writes, and keeps a handful of them', () => {
+  it('stays equally fresh under a steady load of writes, and stores only a few of them', () => {
     let proof = learn(unproven, granted(0));
     for (let sentAt = 1; sentAt < 60_000; sentAt += 1) {
       proof = learn(proof, answered('write', sentAt, sentAt + 7));
@@ -121,7 +121,7 @@ describe('the session clock', () => {
     expect(proof.written.length).to.be.lessThan(20);
   });
 
-  it('never believes more than the rule says, word by word, for any history of answers', () => {
+  it('never trusts more than the rule allows, word by word, for any history of answers', () => {
     const step = fc.record({
       kind: fc.constantFrom<Kind>('read', 'sync', 'write'),
       pauseMs: fc.nat(3_000),
@@ -160,7 +160,7 @@ interface Answer {
   readonly answeredAt: number;
 }
 
-/** The newest r for which there are a W and a V, by trying them all. */
+/** The newest r for which a W and a V exist, found by trying all. */
 function byTheRule(answers: readonly Answer[], connectedAt: number): number {
   const writes = answers.filter(({ kind }) => kind === 'write');
   const known = writes.filter((r) =>

@@ -3,7 +3,7 @@ import { Machine } from '../../harness/machine.ts';
 
 for (const granularityMs of [10, 1_000] as const) {
   describe(`sleepless time with an uptime in units of ${granularityMs} ms`, () => {
-    it('runs with the machine, and asks for its uptime once', () => {
+    it("runs at the rate of the machine's clock, and reads its uptime once", () => {
       const machine = new Machine({ granularityMs });
       const start = machine.now();
       for (let ms = 0; ms < 100; ms += 1) {
@@ -13,7 +13,7 @@ for (const granularityMs of [10, 1_000] as const) {
       expect(machine.looks).to.equal(1);
     });
 
-    it('counts a sleep at the first look after it, and goes on from there', () => {
+    it('counts a sleep at the first read after it, and continues from there', () => {
       const machine = new Machine({ granularityMs });
       const start = machine.now();
       machine.sleeps(60_000);
@@ -24,7 +24,7 @@ for (const granularityMs of [10, 1_000] as const) {
       expect(machine.looks).to.equal(3);
     });
 
-    it('adds short sleeps up until they are long enough to be told', () => {
+    it('adds up short sleeps until they are long enough to be detected', () => {
       const machine = new Machine({ granularityMs });
       const start = machine.now();
       machine.sleeps(15);
@@ -33,7 +33,7 @@ for (const granularityMs of [10, 1_000] as const) {
       expect(machine.now() - start).to.equal(30);
     });
 
-    it('never takes a clock that is set back for a sleep', () => {
+    it('never counts a clock that is set back as a sleep', () => {
       const machine = new Machine({ granularityMs });
       const start = machine.now();
       machine.setsItsClock(-7_200_000);
@@ -41,7 +41,7 @@ for (const granularityMs of [10, 1_000] as const) {
       expect(machine.now() - start).to.equal(10);
     });
 
-    it('counts a sleep that the wall clock hides, because it is set back meanwhile, as far as the uptime is sure', () => {
+    it('counts a sleep that the wall clock hides, because it is set back meanwhile, as far as the uptime is certain', () => {
       const machine = new Machine({ granularityMs });
       const start = machine.now();
       machine.sleeps(10_000);
@@ -60,7 +60,7 @@ for (const granularityMs of [10, 1_000] as const) {
 }
 
 describe('sleepless time', () => {
-  it('does not take a clock that is set forward for a sleep', () => {
+  it('does not count a clock that is set forward as a sleep', () => {
     const machine = new Machine();
     const start = machine.now();
     machine.setsItsClock(3_600_000);
@@ -69,7 +69,7 @@ describe('sleepless time', () => {
     expect(machine.now() - start).to.equal(0);
   });
 
-  it('adds short sleeps up, though each time somebody sets the clock', () => {
+  it('adds up short sleeps, although the clock is set each time', () => {
     const machine = new Machine();
     const start = machine.now();
     for (let time = 0; time < 4; time += 1) {
@@ -80,7 +80,7 @@ describe('sleepless time', () => {
     expect(machine.now() - start).to.be.within(40, 60);
   });
 
-  it('counts a clock that is set forward as a sleep, of two seconds at most, where the uptime comes in whole seconds', () => {
+  it('counts a clock that is set forward as a sleep of at most two seconds if the uptime is in whole seconds', () => {
     const machine = new Machine({ granularityMs: 1_000 });
     const start = machine.now();
     machine.setsItsClock(400);
@@ -89,7 +89,7 @@ describe('sleepless time', () => {
     expect(machine.now() - start).to.be.within(400, 2_400);
   });
 
-  it('knows a fine uptime that happens to be at a full second when it begins', () => {
+  it('recognizes a fine uptime that is at a full second when it begins', () => {
     const machine = new Machine({ uptimeMs: 900_000 });
     const start = machine.now();
     machine.works(1_230);
@@ -97,7 +97,7 @@ describe('sleepless time', () => {
     expect(machine.now() - start).to.equal(1_230);
   });
 
-  it('asks again where the process is kept waiting between two clocks', () => {
+  it('reads again if the process has to wait between two clocks', () => {
     const machine = new Machine();
     const start = machine.now();
     machine.sleeps(40);

@@ -37,7 +37,7 @@ describe('an option', () => {
     });
   }
 
-  it('may be 0 where it is a duration, and not where it has to be positive', () => {
+  it('may be 0 if it is a duration, but not if it must be positive', () => {
     expectDuration('timeoutMs', 0);
     expectPositive('tickTimeMs', 0.5);
     expect(() => expectPositive('tickTimeMs', 0)).to.throw(
@@ -48,7 +48,7 @@ describe('an option', () => {
       expect(() => expectPositive('tickTimeMs', value)).to.throw(RangeError, `got ${value}`);
   });
 
-  it('is one of those that are accepted, or is refused with their names', () => {
+  it('is one of the accepted values, or is refused with their names', () => {
     expectOneOf('foreignNodes', 'wait', ['reject', 'wait']);
     expect(() => expectOneOf('foreignNodes', 'ignore', ['reject', 'wait'])).to.throw(
       TypeError,
@@ -61,7 +61,7 @@ describe('an option', () => {
     expect(() => expectFunction('job', {})).to.throw(TypeError, 'Expected `job` to be a function, got an empty object');
   });
 
-  it('is an AbortSignal, of whatever implementation, or is refused', () => {
+  it('is an AbortSignal of any implementation, or is refused', () => {
     expectSignal('signal', new AbortController().signal);
     expectSignal('signal', { aborted: false, addEventListener: () => undefined });
     for (const value of [null, 5, {}, { aborted: false }, { addEventListener: () => undefined }]) {
@@ -69,7 +69,7 @@ describe('an option', () => {
     }
   });
 
-  it('that nobody knows is refused by its name', () => {
+  it('that does not exist is refused with its name', () => {
     expectOptions('acquire', { timeoutMs: 1 }, ['timeoutMs', 'signal']);
     expect(() => expectOptions('acquire', { timeout: 1 }, ['timeoutMs', 'signal'])).to.throw(
       TypeError,
@@ -102,7 +102,7 @@ describe('an option', () => {
     });
   }
 
-  it('is a signal only of calls that take one, also to the one who hands over a polyfill of it', () => {
+  it('is a signal only for calls that accept one, also for a caller that passes a polyfill of it', () => {
     const signal = { aborted: false, addEventListener: () => undefined };
     expect(() => expectOptions('acquire', signal, ['timeoutMs', 'signal'])).to.throw(
       TypeError,
@@ -114,7 +114,7 @@ describe('an option', () => {
     );
   });
 
-  it('may stand in an object without a prototype, of another realm, or behind a proxy', () => {
+  it('may be in an object without a prototype, of another realm, or in a proxy', () => {
     const known = ['timeoutMs'];
     const options: object[] = [
       { timeoutMs: 5 },
@@ -125,7 +125,7 @@ describe('an option', () => {
     for (const each of options) expect(expectOptions('acquire', each, known)).to.deep.equal({ timeoutMs: 5 });
   });
 
-  it('is read once, at the check, and is not what others inherit', () => {
+  it('is read once, at the check, and never from a prototype', () => {
     let reads = 0;
     const options = {
       get timeoutMs() {

@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { Watches, type WatchListener } from '../../src/zookeeper/watches.ts';
 
-const nobody: WatchListener = () => undefined;
+const noop: WatchListener = () => undefined;
 
 describe('Watches', () => {
-  it('tell everybody who waits for a path, once, and nobody who waits for another', () => {
+  it('notify all listeners of a path, once, and no listener of another path', () => {
     const watches = new Watches();
     const heard: string[] = [];
     watches.add('/a', (event) => heard.push(`first ${event}`));
@@ -16,10 +16,10 @@ describe('Watches', () => {
     expect(heard).to.deep.equal(['first deleted', 'second deleted']);
   });
 
-  it("let the server's watch go with the last who waits for its path", () => {
+  it("remove the server's watch with the last listener of its path", () => {
     const watches = new Watches();
     const [first, second]: WatchListener[] = [() => undefined, () => undefined];
-    if (first === undefined || second === undefined) throw new Error('There are two');
+    if (first === undefined || second === undefined) throw new Error('There are two listeners');
     watches.add('/a', first);
     watches.add('/a', second);
     expect(watches.delete('/a', first)).to.equal(false);
@@ -29,19 +29,19 @@ describe('Watches', () => {
 
   it('count a listener that is added twice as one', () => {
     const watches = new Watches();
-    watches.add('/a', nobody);
-    watches.add('/a', nobody);
-    expect(watches.delete('/a', nobody)).to.equal(true);
+    watches.add('/a', noop);
+    watches.add('/a', noop);
+    expect(watches.delete('/a', noop)).to.equal(true);
   });
 
-  it('let nothing go for who does not wait, or not any more', () => {
+  it('remove nothing for a listener that does not wait, or no longer waits', () => {
     const watches = new Watches();
-    expect(watches.delete('/a', nobody)).to.equal(false);
+    expect(watches.delete('/a', noop)).to.equal(false);
     watches.add('/a', () => undefined);
-    expect(watches.delete('/a', nobody)).to.equal(false);
-    watches.add('/b', nobody);
+    expect(watches.delete('/a', noop)).to.equal(false);
+    watches.add('/b', noop);
     watches.fire('/b', 'changed');
-    expect(watches.delete('/b', nobody)).to.equal(false);
+    expect(watches.delete('/b', noop)).to.equal(false);
   });
 
   it('keep a watch that is planted anew while the last one fires', () => {
@@ -57,7 +57,7 @@ describe('Watches', () => {
     expect(heard).to.deep.equal(['changed', 'deleted']);
   });
 
-  it('name every path with somebody waiting, once, whatever came and went', () => {
+  it('list every path with a listener once, after any additions and removals', () => {
     const paths = fc.constantFrom('/a', '/b', '/c');
     const listeners = fc.constantFrom<WatchListener>(
       ...Array.from({ length: 3 }, (): WatchListener => () => undefined),

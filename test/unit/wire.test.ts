@@ -55,7 +55,7 @@ function frameOf(record: readonly Field[]): Buffer {
 }
 
 describe('Writer and Reader', () => {
-  it('read back what was written, whatever the fields and their order', () => {
+  it('read what was written, for any fields in any order', () => {
     fc.assert(
       fc.property(fc.array(fields, { maxLength: 20 }), (record) => {
         const reader = new Reader(frameOf(record), 4);
@@ -90,7 +90,7 @@ describe('Writer and Reader', () => {
       });
     }
 
-    it('leave paths as they are where there is none', () => {
+    it('leave paths unchanged without a chroot', () => {
       const frame = new Writer().path('/').path('/locks').frame();
       const reader = new Reader(frame, 4);
       expect([reader.path(), reader.path()]).to.deep.equal(['/', '/locks']);
@@ -115,18 +115,18 @@ describe('Writer and Reader', () => {
     }
   });
 
-  it('speak big-endian, as a server does', () => {
+  it('write big-endian, as a server does', () => {
     const frame = new Writer().int(1).long(2n).flag(true).frame();
     expect(frame.toString('hex')).to.equal('0000000d' + '00000001' + '0000000000000002' + '01');
   });
 
-  it("take a server's null, of length -1, for an empty one", () => {
+  it("read a server's null, of length -1, as an empty value", () => {
     const nulls = new Writer().int(-1).int(-1).int(-1).int(7).frame();
     const reader = new Reader(nulls, 4);
     expect([reader.text(), [...reader.bytes()], reader.texts(), reader.int()]).to.deep.equal(['', [], [], 7]);
   });
 
-  it('throw a RangeError for a record that is cut short, wherever it is cut', () => {
+  it('throw a RangeError for a record that is cut short at any place', () => {
     const long = fc.array(fields, { minLength: 1, maxLength: 6 });
     fc.assert(
       fc.property(long, fc.nat(), (record, place) => {
@@ -138,7 +138,7 @@ describe('Writer and Reader', () => {
     );
   });
 
-  it('refuse a length that the frame cannot hold, and a negative one other than -1, before anything is allocated', () => {
+  it('refuse a length that the frame cannot hold, and a negative length other than -1, before anything is allocated', () => {
     for (const length of [2 ** 31 - 1, 5, -2, -(2 ** 31)]) {
       const frame = new Writer().int(length).int(0).frame();
       for (const what of ['text', 'bytes', 'texts'] as const) {
@@ -155,10 +155,10 @@ describe('Writer and Reader', () => {
   it('refuse a list of more texts than its frame has room for before they read the first one', () => {
     const reader = new Reader(new Writer().int(3).int(0).int(0).frame(), 4);
     expect(() => reader.texts()).to.throw(RangeError, 'A record of length 3 is cut short');
-    expect(reader.int(), 'nothing was read behind the count').to.equal(0);
+    expect(reader.int(), 'nothing was read after the count').to.equal(0);
   });
 
-  it('hand out bytes that are a copy, so that the frame they came in can be freed', () => {
+  it('return a copy of the bytes, so that the frame can be freed', () => {
     const frame = new Writer().bytes(Buffer.from('data')).frame();
     const bytes = new Reader(frame, 4).bytes();
     frame.fill(0);

@@ -12,7 +12,7 @@ const fates: readonly [Fate, ...Fate[]] = [
   'kill-leader',
 ];
 
-/** A long run with a fault in each hundredth round. */
+/** A long run with one fault in every hundred rounds. */
 export function busy({
   grants,
   clients,
@@ -30,7 +30,7 @@ export function busy({
     kind: random.pick(kinds),
     reads: random.chance(0.5),
     lengthMs: random.between(1, 50),
-    patienceMs: 0,
+    waitLimitMs: 0,
   });
   const rounds = Array.from({ length: Math.ceil(grants / callsOfRound) }, (_, index): Round => {
     const fate = index % 100 === 0 ? random.pick(fates) : 'none';

@@ -5,17 +5,17 @@ export type Fate =
   'none' | 'stop-client' | 'kill-client' | 'delete-znode' | 'close-session' | 'silent-link' | 'kill-leader';
 
 export interface Call {
-  /** Taken modulo how many there are, as the paths are. */
+  /** An index modulo the number of clients, like `path` for the paths. */
   readonly client: number;
   readonly path: number;
   readonly kind: CallKind;
-  /** Where the path has readers. */
+  /** If the path has readers. */
   readonly reads: boolean;
   readonly lengthMs: number;
-  readonly patienceMs: number;
+  readonly waitLimitMs: number;
 }
 
-/** Calls made at once, and what happens to one of them when it holds its lock. */
+/** Calls that are made at once, and the fate of one of them while it holds its lock. */
 export interface Round {
   readonly calls: readonly Call[];
   readonly fate: Fate;
@@ -25,19 +25,19 @@ export interface Round {
 const maxLeases = 2;
 
 /**
- * What a lock without a fault would make of it. Every third path is a mutex, every third a read/write lock, every third
+ * The history of these rounds with a correct lock. Of every three paths, one is a mutex, one a read/write lock, and one
  * a semaphore.
  */
 export function play(rounds: readonly Round[], clients: number, paths: number): Script {
   const writer = new ScriptWriter(clients, paths);
-  // Everybody has held something.
+  // Every client and every path gets at least one grant.
   const calls = Array.from({ length: Math.max(clients, paths) }, (_, index): Call => ({
     client: index,
     path: index,
     kind: 'plain',
     reads: false,
     lengthMs: 1,
-    patienceMs: 0,
+    waitLimitMs: 0,
   }));
   for (const round of [{ calls, fate: 'none', victim: 0 } as const, ...rounds]) writer.play(round);
   return writer.end();
@@ -48,7 +48,7 @@ class ScriptWriter {
   readonly #clients: readonly string[];
   readonly #paths: readonly string[];
   readonly #incarnations = new Map<string, number>();
-  /** From when on each path is free. */
+  /** The time at which each path becomes free. */
   readonly #free = new Map<string, Free>();
   #t = 10;
   #tokens = 0;
@@ -67,7 +67,7 @@ class ScriptWriter {
   play({ calls, fate, victim: place }: Round): void {
     const victim = calls[place % calls.length];
     const clientOf = (call: Call): string => this.#clients[call.client % this.#clients.length] ?? '';
-    // Whose client is hit has nothing else in hand.
+    // The client that the fault hits makes no other call in this round.
     const spared = calls.filter(
       (call) => fate === 'none' || call === victim || victim === undefined || clientOf(call) !== clientOf(victim),
     );
@@ -82,13 +82,13 @@ class ScriptWriter {
     return this.#script.end(this.#t + 20_000);
   }
 
-  #call({ path: place, kind, reads, lengthMs, patienceMs }: Call, client: string, call: number, fate: Fate): void {
+  #call({ path: place, kind, reads, lengthMs, waitLimitMs }: Call, client: string, call: number, fate: Fate): void {
     const path = this.#paths[place % this.#paths.length] ?? '';
     const token = (this.#tokens += 1);
     const id = `${client}-${token}`;
     const role = roleOn(place % this.#paths.length, reads);
     const granted = Math.max(call + 1, this.#freeOf(path).from(role) + 0.5);
-    const waits = kind === 'try' ? 1 : kind === 'timed' || kind === 'aborted' ? patienceMs : Infinity;
+    const waits = kind === 'try' ? 1 : kind === 'timed' || kind === 'aborted' ? waitLimitMs : Infinity;
     if (granted > call + waits) {
       this.#script.own(client, id, call, {
         type: 'call',
@@ -96,7 +96,7 @@ class ScriptWriter {
         kind,
         role,
         flow: id,
-        ...(kind === 'timed' ? { timeoutMs: patienceMs } : {}),
+        ...(kind === 'timed' ? { timeoutMs: waitLimitMs } : {}),
       });
       this.#script.own(client, id, call + waits, { type: 'refused', outcome: kind === 'aborted' ? 'aborted' : 'none' });
       return;
@@ -121,7 +121,7 @@ class ScriptWriter {
     this.#goesOn(path, role, granted, until + 2);
   }
 
-  /** Returns when the path is free for the next one. */
+  /** Returns the time at which the path is free for the next owner. */
   #strike(fate: Exclude<Fate, 'none'>, client: string, id: string, znode: string, t: number): number {
     const script = this.#script;
     switch (fate) {
@@ -187,7 +187,7 @@ function roleOn(place: number, reads: boolean): Role {
   return reads ? 'reader' : 'writer';
 }
 
-/** From when on a path is free, for whoever asks next. */
+/** The time at which a path becomes free, for each role. */
 class Free {
   #ofWriters = 0;
   #ofAll = 0;

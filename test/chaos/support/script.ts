@@ -19,7 +19,7 @@ export interface HoldPlan {
   readonly granted: number;
   readonly token: number;
   /**
-   * Released then, with a write in the middle, if it is a role that writes; without it, the hold is left open, and
+   * The time of the release. A role that writes also writes once before it. If absent, the hold is left open, and
    * nothing is written.
    */
   readonly until?: number;
@@ -86,7 +86,9 @@ export class Script {
     return this.write(client, id, `${id}/1`, { path, token, sent: middle, done: middle }).release(client, id, until);
   }
 
-  /** Of a peer: looks at these times say that its znode is there. Without `until`, it never lets go. */
+  /**
+   * The events of a peer: looks at these times confirm that its znode exists. Without `until`, the peer never releases.
+   */
   peer(
     client: string,
     id: string,
@@ -112,7 +114,7 @@ export class Script {
     return this.own(client, id, t, { type: 'look', valid });
   }
 
-  /** Told by its signal, noticed by its job, and released at once. */
+  /** The signal reports the loss, the job notices it, and releases at once. */
   lose(client: string, id: string, t: number, reason = 'session-deadline'): this {
     this.own(client, id, t, { type: 'lost', reason });
     return this.release(client, id, t + 1, 'lost');
@@ -136,7 +138,7 @@ export class Script {
     return this.say(to, { type: 'healed', fault });
   }
 
-  /** Everybody leaves, and nothing is left. */
+  /** All clients leave, and nothing is left over. */
   end(t: number): this {
     for (const client of this.#clients) this.say(t, { type: 'left', client });
     return this.say(t + 10, {
@@ -160,7 +162,7 @@ export class Script {
     return parseHistory(this.text);
   }
 
-  /** Which checks find something, each once. */
+  /** The names of the checks with a violation, each once. */
   get findings(): string[] {
     return findingsOf(this.text);
   }
@@ -191,8 +193,8 @@ interface WritePlan {
 }
 
 /**
- * Two clients that have held a lock each, in the first second, and that leave after a minute: what happens in between
- * is up to the test.
+ * Two clients that each held a lock once in the first second, and that leave after a minute. The test adds the events
+ * in between.
  */
 export function calm(leases: Readonly<Record<string, number>> = {}): Script {
   return new Script(['c1', 'c2'], ['/a', '/b'], leases)

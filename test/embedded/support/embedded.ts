@@ -1,9 +1,9 @@
 import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../../src/testing/index.ts';
 
 export interface EmbeddedLab {
-  /** A new one for each test. */
+  /** A new server for each test. */
   readonly zk: EmbeddedZooKeeper;
-  /** One more, with other options on top of the suite's. */
+  /** Starts another server, with further options besides the suite's. */
   start(options: EmbeddedZooKeeperOptions): Promise<EmbeddedZooKeeper>;
 }
 

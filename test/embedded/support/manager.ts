@@ -2,7 +2,7 @@ import { JuteReader } from '../../../src/testing/jute.ts';
 import { encode, type Request } from './request.ts';
 import { WireConnection } from './wire-connection.ts';
 
-/** The real server's super user, who may delete the znodes that a sequence has protected. */
+/** The real server's super user, who may delete znodes that a sequence has protected by an ACL. */
 export const superUser = 'super:secret';
 
 /** Empties the server before and after a sequence. */

@@ -10,7 +10,9 @@ export interface Answer {
 
 const open = [{ perms: 31, scheme: 'world', id: 'anyone' }];
 
-/** A session that does what a test says, and nothing by itself: no pings, no watches, no reconnect. */
+/**
+ * A session that only does what the test calls: it sends no pings, sets no watches and does not reconnect by itself.
+ */
 export class PlainSession {
   ticket: Ticket = { sessionId: 0n, password: Buffer.alloc(0) };
   timeoutMs = 0;
@@ -22,7 +24,7 @@ export class PlainSession {
     return (await PlainSession.dial(port)).opened(timeoutMs, ticket);
   }
 
-  /** Connected, and without a session yet. */
+  /** Connects, without a session yet. */
   static async dial(port: number): Promise<PlainSession> {
     const session = new PlainSession(new WireConnection(port));
     await session.#connection.connected;
@@ -59,7 +61,7 @@ export class PlainSession {
     return this.#connection.frames.length;
   }
 
-  /** Resolves when the server has taken the connection, which it does before it answers on a later one. */
+  /** Resolves when the server has accepted the connection. The server does that before it answers on a later one. */
   async accepted(): Promise<void> {
     const port = this.#connection.port;
     await (await PlainSession.open(port, 1_000)).request({ op: 'closeSession' });

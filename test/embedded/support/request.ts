@@ -55,7 +55,7 @@ interface Watching {
 
 interface Rewatching {
   readonly op: 'setWatches' | 'setWatches2';
-  /** Behind the zxid at the sequence's start. */
+  /** Relative to the zxid at the start of the sequence. */
   readonly zxid: number;
   readonly lists: readonly (readonly (string | null)[] | null)[];
 }
@@ -77,14 +77,14 @@ interface Auth {
   readonly credentials: string | null;
 }
 
-/** Bytes in the place of a record. */
+/** Bytes in place of a record. */
 interface Raw {
   readonly op: 'raw';
   readonly opcode: number;
   readonly bytes: string;
 }
 
-/** A good request, of which some bytes at the end are missing, or to which some were added. */
+/** A valid request with some bytes missing at the end, or some bytes added. */
 interface Bent {
   readonly op: 'bent';
   readonly request: Request;
@@ -95,7 +95,7 @@ interface Bent {
 export type Request =
   Create | Versioned | SetData | Read | Setting | OnPath | Watching | Rewatching | Multi | Bare | Auth | Raw | Bent;
 
-/** The header and the record, behind their length. */
+/** The header and the record, preceded by their length. */
 export function encode(xid: number, request: Request, baseZxid: number): Buffer {
   if (request.op === 'bent') {
     const whole = encode(xid, request.request, baseZxid).subarray(4);

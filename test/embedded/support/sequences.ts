@@ -3,15 +3,15 @@ import type { AclItem, Item, Request } from './request.ts';
 
 export type Step = { readonly session: number } & (
   | { readonly does: 'requests'; readonly requests: readonly Request[] }
-  | { readonly does: 'reconnect'; readonly as: 'owner' | 'thief' | 'stranger' | 'newer' }
+  | { readonly does: 'reconnect'; readonly as: 'owner' | 'thief' | 'unknown' | 'newer' }
   | { readonly does: 'break'; readonly with: string }
 );
 
 export const rootPath = '/t';
-/** The znodes below the root when a sequence begins. */
+/** The znodes below the root at the start of a sequence. */
 export const presentPaths = ['/t/a', '/t/b', '/t/a/x'];
 
-/** Few, so that requests meet. */
+/** Only a few paths, so that requests often concern the same znode. */
 const usual = ['/t/a', '/t/b', '/t/a/x', '/t', '/t/b/x', '/t/c'];
 const deep = [
   '/t/a/y',
@@ -56,7 +56,7 @@ const nullablePath = fc.oneof({ weight: 80, arbitrary: path }, { weight: 1, arbi
 const pathToChange = nullablePath.filter(
   (candidate) => candidate !== '/' && candidate?.startsWith('/zookeeper') !== true,
 );
-/** A sequential child of the root would get a number that counts the sequences before. */
+/** The number of a sequential child of the root would depend on the sequences before. */
 const pathBelow = pathToChange.filter((candidate) => candidate !== rootPath);
 const sequentialPath = fc.constantFrom('/t/b/-lock-', '/t/b/', '/t/a/x/n', '/t/a/', '/t/b/n', '/t/c/');
 
@@ -144,8 +144,8 @@ const creating = fc.oneof(
       ttl: fc.constant(-1),
     }),
   },
-  // A time that does not end during the run. Flags without a time to live make the Java server end itself unless a time
-  // is given.
+  // The time to live does not end during the run. Flags for a time to live without a time make the Java server end
+  // itself.
   {
     weight: 2,
     arbitrary: fc.record({
@@ -214,7 +214,7 @@ const paths = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(null, [null], ['/t/a', null]) },
 );
 
-/** A null among the persistent watches stops the Java server's only thread. */
+/** A null among the persistent watches stops the only thread of the Java server. */
 const goodPaths = fc.oneof(
   { weight: 20, arbitrary: fc.array(path, { maxLength: 2 }) },
   { weight: 1, arbitrary: fc.constant(null) },
@@ -237,8 +237,8 @@ const several = fc.oneof(
 ) as fc.Arbitrary<Request>;
 
 /**
- * The Java server fails on other items. When it fails in the middle of a multi, a request right behind the multi sees
- * its earlier changes, which are never made.
+ * The Java server fails on other items. If it fails in the middle of a multi, a request right after the multi sees the
+ * multi's earlier changes, which are never made.
  */
 function isSound(item: Item): boolean {
   if (!('acl' in item)) return true;
@@ -286,11 +286,11 @@ const plain: fc.Arbitrary<Request> = fc.oneof(
   { weight: 4, arbitrary: asking },
 );
 
-/** Some that are cut short would have a null among the persistent watches. */
+/** If some of these requests were cut short, they would have a null among the persistent watches. */
 const bendable = plain.filter(({ op }) => op !== 'setWatches2' && op !== 'addWatch');
 
 /**
- * The Java server takes this container for an ephemeral znode until its creation is carried out: a request right behind
+ * Until the creation is carried out, the Java server treats this container as an ephemeral znode. A request right after
  * it sees the one or the other.
  */
 const ephemeralContainer = fc.record({
@@ -302,10 +302,10 @@ const ephemeralContainer = fc.record({
   ttl: fc.constant(-1),
 });
 
-/** The Java server checks a request right behind it against the old list, or the new one: a race. */
+/** The Java server has a race: it checks a request right after this one against the old list or the new one. */
 const settingAcl = fc.record({ op: fc.constant('setACL' as const), path: pathToChange, acl, version });
 
-/** Answered, or refused with the end of the connection, out of turn: alone in their step. */
+/** Requests that are answered out of order, or that end the connection: each is alone in its step. */
 const alone: fc.Arbitrary<Request> = fc.oneof(
   {
     weight: 6,
@@ -379,7 +379,7 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
         'owner' as const,
         'owner' as const,
         'thief' as const,
-        'stranger' as const,
+        'unknown' as const,
         'newer' as const,
       ),
     }),

@@ -16,7 +16,7 @@ export interface Scale {
 
 const createTypes: readonly number[] = [opcodes.create2, opcodes.createContainer, opcodes.createTTL];
 
-/** A frame as one line that both servers must write alike. */
+/** Describes a frame as one line, which must be equal for both servers. */
 export function describeFrame(frame: Buffer, requests: ReadonlyMap<number, Request>, scale: Scale): string {
   const reader = new JuteReader(frame, frame.length);
   const xid = reader.int();
@@ -94,7 +94,7 @@ function stat(reader: JuteReader, scale: Scale): string {
   const owner = reader.long();
   const [dataLength, childCount] = [reader.int(), reader.int()];
   const children = Number(reader.long());
-  // ZooKeeper's own znodes were created before all transactions; of them only the root gets children.
+  // ZooKeeper's own znodes were created before all transactions. Only the root among them gets children.
   const isRoot = created === 0 && aclVersion === 0 && childCount !== 0 && childVersion !== -2;
   const times =
     createdAt === 0

@@ -12,7 +12,7 @@ export interface Ticket {
   readonly password: Buffer;
 }
 
-/** One connection to a server, by which frames are sent as they are, and all that arrives is kept. */
+/** One connection to a server. It sends frames unchanged, and keeps everything that arrives. */
 export class WireConnection {
   /** The frames after the ConnectResponse. */
   readonly frames: Buffer[] = [];
@@ -36,7 +36,7 @@ export class WireConnection {
     });
   }
 
-  /** Asks for a session; undefined where the server closes without a word. */
+  /** Opens a session; undefined if the server closes the connection without a reply. */
   async handshake(timeoutMs: number, ticket?: Ticket, lastZxid = 0n): Promise<Buffer | undefined> {
     const { sessionId = 0n, password = Buffer.alloc(16) } = ticket ?? {};
     this.write(

@@ -1,17 +1,19 @@
-// A process that holds a lock, and looks all the time whether it still does. Its event loop can be blocked from
-// outside.
+// A process that holds a lock and checks all the time whether it still does. The test can block its event loop.
 import { existsSync } from 'node:fs';
 import { InterProcessMutex, LockClient, type ConnectionState } from '../../../src/index.ts';
 import { exists } from '../../../src/zookeeper/operations.ts';
 import { monotonicMs } from './monotonic.ts';
 
-/** `block`: until there is such a file, or for as long; `report`: say what was seen. */
+/**
+ * `block`: block the event loop until this file exists, or for so many milliseconds; `report`: send what the process
+ * saw.
+ */
 export type Order = { readonly block: string | number } | 'report';
 
 export interface Report {
-  /** When a look found the hold valid for the last time. */
+  /** The last time at which a look found the hold valid. */
   readonly lastValidAt: number;
-  /** The first look after the longest time without one. */
+  /** The first check after the longest time without one. */
   readonly firstLook: { readonly afterMs: number; readonly isValid: boolean };
   readonly isAborted: boolean;
   readonly states: readonly ConnectionState[];
@@ -34,7 +36,7 @@ let firstLook: Report['firstLook'] = { afterMs: 0, isValid: true };
 
 function look(): void {
   const { isValid } = hold;
-  // After the question: who is stopped between the two has believed in it for too long.
+  // Taken after the question: a process that is stopped between the two lines has believed in its lock for too long.
   const now = monotonicMs();
   if (isValid) lastValidAt = now;
   if (now - lastLookAt > firstLook.afterMs) firstLook = { afterMs: now - lastLookAt, isValid };
@@ -54,10 +56,10 @@ process.on('message', (order: Order) => {
     look();
     const report = (): void =>
       void process.send?.({ lastValidAt, firstLook, isAborted: signal.aborted, states } satisfies Report);
-    // By then, what the look has set off has happened.
+    // By the time of this answer, everything that the look triggered has happened.
     client.session.request(exists('/')).then(report, report);
   } else {
-    // A request is under way then, whose answer nobody reads.
+    // A request is then in flight whose answer the process does not read.
     client.session.prove().catch(() => undefined);
     setImmediate(() => block(order.block));
   }

@@ -1,6 +1,6 @@
 /**
- * By how much the holders were told before the next owners were granted, worst of all, for each kind of fault; printed
- * after the last test.
+ * How long before the next grant the holders were told, for each kind of fault; the smallest is printed after the last
+ * test.
  */
 const margins = new Map<string, number[]>();
 
@@ -14,6 +14,6 @@ after(() => {
   const row = (fault: string, losses: string, smallest: string): string =>
     `  ${fault.padEnd(width)}  ${losses.padStart(6)}  ${smallest.padStart(11)}`;
   const rows = [...margins].map(([fault, all]) => row(fault, `${all.length}`, `${Math.floor(Math.min(...all))} ms`));
-  const note = '  (*) not told, since its code did not run: from its last look that found the hold valid';
+  const note = '  (*) not told, because its code did not run: measured from its last look that found the hold valid';
   console.log(['\nTold before the next grant:', row('fault', 'losses', 'by at least'), ...rows, note].join('\n'));
 });

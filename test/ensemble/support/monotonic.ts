@@ -1,4 +1,4 @@
-/** Milliseconds of the machine's monotonic clock: the same in every process of it. */
+/** Milliseconds of the machine's monotonic clock, which is the same in all its processes. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }

@@ -15,11 +15,11 @@ const program = fileURLToPath(new URL('holder-process.ts', import.meta.url));
 
 export interface RemoteRivalsOptions {
   readonly sessionTimeoutMs: number;
-  /** Whether the holder is told the servers' tick. */
+  /** True if the holder gets the servers' tick as an option. */
   readonly knowTick: boolean;
 }
 
-/** One who holds a lock in a process of its own, and one who waits for it here. */
+/** A holder in a process of its own, and a waiter in this process. */
 export class RemoteRivals implements AsyncDisposable {
   readonly granted: Promise<unknown>;
   readonly #process: ChildProcess;
@@ -38,13 +38,13 @@ export class RemoteRivals implements AsyncDisposable {
     ]);
     const mutex = new InterProcessMutex(waiter, path);
     const rivals = new RemoteRivals(child, waiter, mutex, sessionTimeoutMs);
-    await until('somebody waits', async () => (await mutex.participants()).length === 2);
+    await until('the waiter is in the queue', async () => (await mutex.participants()).length === 2);
     return rivals;
   }
 
   private constructor(child: ChildProcess, waiter: LockClient, mutex: InterProcessMutex, sessionTimeoutMs: number) {
     this.#process = child;
-    // Stopped, it would not notice the end of this process.
+    // A stopped child would not notice the end of this process.
     this.#forget = whenProcessEnds(() => child.kill('SIGKILL'));
     this.#waiter = waiter;
     this.#sessionTimeoutMs = sessionTimeoutMs;
@@ -60,7 +60,7 @@ export class RemoteRivals implements AsyncDisposable {
     this.#process.kill('SIGCONT');
   }
 
-  /** Until there is such a file, or for as many milliseconds. */
+  /** Blocks the holder until this file exists, or for so many milliseconds. */
   block(until: string | number): void {
     this.#send({ block: until });
   }
@@ -71,7 +71,7 @@ export class RemoteRivals implements AsyncDisposable {
     return report;
   }
 
-  /** Fails unless the holder's first look, after it did not run, found its lock lost. */
+  /** Fails unless the holder's first check, when it ran again, found its lock lost. */
   async findsItLost(fault: string): Promise<void> {
     const { lastValidAt, firstLook, isAborted } = await this.report();
     const marginMs = (this.#grantedAt ?? -Infinity) - lastValidAt;
@@ -82,7 +82,7 @@ export class RemoteRivals implements AsyncDisposable {
     expect(marginMs, 'milliseconds from the last look that found it valid to the next grant').to.be.above(0);
   }
 
-  /** Fails unless it kept its lock and its connection, although it did not run for as long. */
+  /** Fails unless the holder kept its lock and its connection although it did not run for so long. */
   async findsItKept(withoutLookMs: number): Promise<void> {
     const { firstLook, isAborted, states } = await this.report();
     expect(firstLook.afterMs, 'milliseconds without a look').to.be.within(withoutLookMs, this.#sessionTimeoutMs);

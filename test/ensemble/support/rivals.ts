@@ -9,10 +9,10 @@ import { recordMargin } from './margins.ts';
 import { monotonicMs } from './monotonic.ts';
 import { tickTimeMs } from '../../../harness/trio.ts';
 
-/** Of sessions that are to expire. */
+/** The timeout of sessions that are to expire. */
 export const shortTimeoutMs = 4_000;
 
-/** Of sessions that are to live, on a busy machine too. */
+/** The timeout of sessions that are to live, even on a busy machine. */
 export const longTimeoutMs = 10_000;
 
 export interface RivalsOptions {
@@ -20,11 +20,11 @@ export interface RivalsOptions {
   readonly holderOn: readonly ZooKeeperServer[];
   readonly waiterOn: readonly ZooKeeperServer[];
   readonly sessionTimeoutMs: number;
-  /** Whether the clients are told the servers' tick. */
+  /** True if the clients get the servers' tick as an option. */
   readonly knowTick: boolean;
 }
 
-/** One who holds a lock, and one who waits for it, each with a client of its own in this process. */
+/** A holder and a waiter of one lock, each with its own client in this process. */
 export class Rivals {
   readonly holder: LockClient;
   readonly hold: Hold;
@@ -43,7 +43,7 @@ export class Rivals {
     const path = testPath('rivals');
     const hold = await new InterProcessMutex(holder, path).acquire({ timeoutMs: 10_000 });
     const rivals = new Rivals(holder, hold, waiter, path);
-    await until('somebody waits', async () => (await rivals.#mutex.participants()).length === 2);
+    await until('the waiter is in the queue', async () => (await rivals.#mutex.participants()).length === 2);
     return rivals;
   }
 
@@ -61,8 +61,8 @@ export class Rivals {
   }
 
   /**
-   * From now on the holder reads all the time: a server that is cut off answers until the next heartbeat, and that
-   * proves nothing.
+   * Makes the holder read all the time from now on: a server that is cut off answers until the next heartbeat, and
+   * those answers prove nothing.
    */
   keepReading(): void {
     const read = async (): Promise<void> => {
@@ -77,7 +77,7 @@ export class Rivals {
   /** Waits for the waiter's grant, and fails unless the holder was told before it. */
   async loses(fault: string): Promise<void> {
     await this.#granted;
-    // Not told at all: by how much it comes too late does not matter.
+    // A holder that was not told at all fails too: how late it would be told does not matter.
     const marginMs = (this.#grantedAt ?? 0) - (this.#toldAt ?? Infinity);
     recordMargin(fault, marginMs);
     expect(marginMs, 'milliseconds from the abort to the next grant').to.be.above(0);
@@ -102,7 +102,7 @@ export class Rivals {
     expect((await this.#mutex.participants())[0]?.path).to.equal(this.hold.path);
   }
 
-  /** The holder lets go, and it is the waiter's turn. */
+  /** The holder releases, and the waiter is granted the lock. */
   async handsOver(): Promise<void> {
     expect(await this.hold.release()).to.equal('released');
     await (await this.#granted).release();
@@ -114,11 +114,11 @@ export class Rivals {
   }
 }
 
-/** Some rivals at different locks, to whom one fault happens. */
+/** Pairs of rivals with different locks, to whom one fault happens. */
 export class Contest implements AsyncDisposable {
   readonly all: readonly Rivals[];
 
-  /** They meet one after another, so that the fault finds each at another phase between two heartbeats. */
+  /** Starts the pairs one after another, so that the fault meets each pair at another phase between two heartbeats. */
   static async begin(options: readonly RivalsOptions[]): Promise<Contest> {
     const meet = async (option: RivalsOptions, index: number): Promise<Rivals> => {
       await new Promise((resolve) => setTimeout(resolve, ((index / options.length) * option.sessionTimeoutMs) / 6));
@@ -131,7 +131,7 @@ export class Contest implements AsyncDisposable {
     this.all = all;
   }
 
-  /** Waits for every one of them, also where the first fails. */
+  /** Waits for all pairs, even if the first one fails. */
   async each(what: (rivals: Rivals) => Promise<unknown>): Promise<void> {
     const outcomes = await Promise.allSettled(this.all.map(what));
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;

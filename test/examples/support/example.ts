@@ -11,8 +11,8 @@ export const exampleFiles = readdirSync(`${root}examples`).filter(
 );
 
 /**
- * A program of `examples/` in a process of its own, as a user would start it: it imports the package by its name, thus
- * what was built.
+ * A program of `examples/` in a process of its own, as a user would start it. It imports the package by its name, and
+ * so the built files.
  */
 export class Example implements AsyncDisposable {
   readonly #child: ChildProcess;
@@ -21,7 +21,7 @@ export class Example implements AsyncDisposable {
 
   constructor(file: string, connectString: string, args: readonly string[] = []) {
     if (!existsSync(`${root}dist/index.js`))
-      throw new Error('The package is not built: start these tests by `npm run test:examples`');
+      throw new Error('The package is not built: start these tests with `npm run test:examples`');
     this.#child = spawn(process.execPath, ['--import=tsx', `examples/${file}`, ...args], {
       cwd: root,
       env: { ...process.env, ZOOKEEPER_CONNECT: connectString },
@@ -38,7 +38,7 @@ export class Example implements AsyncDisposable {
     this.#closed = once(this.#child, 'close').then(() => this.#child.emit('said'));
   }
 
-  /** What it has printed so far, its errors included. */
+  /** The output so far, including errors. */
   get output(): string {
     return this.#output;
   }
@@ -47,19 +47,19 @@ export class Example implements AsyncDisposable {
     this.#child.kill(name);
   }
 
-  /** Resolves as soon as it has printed `text`. Rejects where it ends without. */
+  /** Resolves as soon as the program has printed `text`. Rejects if it ends before. */
   async says(text: string): Promise<void> {
     while (!this.#output.includes(text)) {
-      if (this.#hasEnded) throw new Error(`It ended without saying "${text}":\n${this.#output}`);
+      if (this.#hasEnded) throw new Error(`The program ended without printing "${text}":\n${this.#output}`);
       await once(this.#child, 'said');
     }
   }
 
-  /** Resolves with what it printed when it has ended by itself, without an error. */
+  /** Resolves with the output when the program has ended by itself, without an error. */
   async ends(): Promise<string> {
     await this.#closed;
     if (this.#child.exitCode === 0) return this.#output;
-    throw new Error(`It ended with ${this.#child.exitCode ?? this.#child.signalCode}:\n${this.#output}`);
+    throw new Error(`The program ended with ${this.#child.exitCode ?? this.#child.signalCode}:\n${this.#output}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

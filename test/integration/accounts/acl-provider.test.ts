@@ -4,10 +4,10 @@ import { labOfEachTest } from '../../../harness/lab.ts';
 import { testPath } from '../../../harness/test-path.ts';
 import { account, anyone, creatorOnly, digest, permission } from '../../../harness/account.ts';
 
-describe('a provider of access rights', () => {
+describe('an ACL provider', () => {
   const lab = labOfEachTest('acl-provider', { server: 'own', client: 'none' });
 
-  it('is asked with the path of the znode itself, so that a lock may be for all and its znodes for their creators', async () => {
+  it('is called with the path of each znode, so that the lock and its znodes can have different ACLs', async () => {
     const path = testPath('by-znode');
     await using outside = await account(lab.server.connectString);
     await using mine = await account(lab.server.connectString, {
@@ -20,7 +20,7 @@ describe('a provider of access rights', () => {
     await hold.release();
   });
 
-  it('is asked with paths below the chroot, and for / where the chroot itself is missing', async () => {
+  it('is called with paths below the chroot, and with / if the chroot itself is missing', async () => {
     const chroot = testPath('app');
     const asked: string[] = [];
     const mayOnlyBeRead = [anyone(permission.read, permission.create, permission.delete)];
@@ -43,7 +43,7 @@ describe('a provider of access rights', () => {
     await hold.release();
   });
 
-  it('is asked with its own path where the name of the chroot begins a name below it', async () => {
+  it('is called with the full path if a name below the chroot begins with the name of the chroot', async () => {
     const chroot = testPath('app');
     const asked: string[] = [];
     await using mine = await account(`${lab.server.connectString}${chroot}`, {

@@ -15,7 +15,7 @@ const work = digest('work:under the rose');
 describe('digest authentication', () => {
   const lab = labOfEachTest('authentication', { server: 'own', proxy: true, client: 'none' });
 
-  /** What the client sent on each connection, in order. */
+  /** The frames that the client sent on each connection, in order. */
   const connections = (): Frame[][] => {
     const all = new Map<number, Frame[]>();
     for (const frame of lab.proxy.frames) {
@@ -26,7 +26,7 @@ describe('digest authentication', () => {
 
   const ops = (frames: readonly Frame[] | undefined): string[] => (frames ?? []).map((frame) => frame.op);
 
-  it('is what follows the ConnectRequest, once, on the first connection, after each reconnect and in each new session', async () => {
+  it('is sent once after each ConnectRequest: first connection, reconnects, new sessions', async () => {
     await using outside = await connectObserver(lab.server.connectString);
     await using holder = await account(lab.server.connectString, { auth: [alice], acl: creatorOnly });
     await using mine = await account(lab.proxy.connectString, { auth: [alice], acl: creatorOnly });
@@ -47,7 +47,7 @@ describe('digest authentication', () => {
     }
     const sessionId = mine.client.session.id;
     const suspended = reached(mine.client, 'suspended');
-    // It must not come back before its session has ended.
+    // The client must not reconnect before its session has ended.
     await lab.proxy.refuse();
     lab.proxy.cut();
     await suspended;
@@ -58,7 +58,7 @@ describe('digest authentication', () => {
     await gate.release();
     await (await waiting).release();
 
-    // The connection on which a server says that the session has expired ends with that.
+    // A connection on which the server reports an expired session carries nothing else.
     const accepted = connections()
       .map(ops)
       .filter((sent) => sent.length > 1);
@@ -70,7 +70,7 @@ describe('digest authentication', () => {
     expect(lab.proxy.frames.filter((frame) => frame.err === -102)).to.deep.equal([]);
   });
 
-  it('goes before what was asked for while there was no connection, which is then allowed', async () => {
+  it('is sent before the requests that were made without a connection, so that these are allowed', async () => {
     await using mine = await account(lab.proxy.connectString, { auth: [alice], acl: creatorOnly });
     const path = testPath('asked-before');
     const mutex = new InterProcessMutex(mine.client, path);
@@ -90,7 +90,7 @@ describe('digest authentication', () => {
     expect(lab.proxy.frames.filter((frame) => frame.err === -102)).to.deep.equal([]);
   });
 
-  it('is sent once after the connections that ended before they were answered', async () => {
+  it('is sent once after connections that ended before they were answered', async () => {
     let dropped = 0;
     lab.proxy.on((frame) =>
       frame.from === 'server' && frame.op === 'connect' && (dropped += 1) <= 3 ? 'cut' : undefined,
@@ -100,7 +100,7 @@ describe('digest authentication', () => {
     expect(connections().map((frames) => ops(frames).filter((op) => op === 'auth').length)).to.deep.equal([0, 0, 0, 1]);
   });
 
-  it('sends all credentials, in the order in which they were given, before anything else', async () => {
+  it('sends all credentials first, in the order of the option', async () => {
     await using mine = await account(lab.proxy.connectString, { auth: [alice, work] });
     await new InterProcessMutex(mine.client, testPath('all')).withLock(() => undefined);
     const [frames = []] = connections();
@@ -109,7 +109,7 @@ describe('digest authentication', () => {
     expect(frames.slice(3).filter((frame) => frame.op === 'auth')).to.deep.equal([]);
   });
 
-  it('with a scheme that the server does not know is an AuthFailedError that names the servers', async () => {
+  it('with a scheme that the server does not know fails with an AuthFailedError that names the servers', async () => {
     const error = await rejection(
       account(lab.server.connectString, { auth: [{ scheme: 'palm-reading', credentials: 'alice:life line' }] }),
     );
@@ -117,7 +117,7 @@ describe('digest authentication', () => {
     expect(error.message).to.contain(lab.server.connectString);
   });
 
-  it('that is refused later on ends the session, is tried again, not without a pause, and goes on when it is accepted', async () => {
+  it('that is refused later ends the session and is repeated, with pauses, until it is accepted', async () => {
     const warnings: string[] = [];
     await using mine = await account(lab.proxy.connectString, {
       auth: [alice],
@@ -135,7 +135,7 @@ describe('digest authentication', () => {
     lab.proxy.cut();
     await told;
     await refused;
-    // No pause after a session that was once accepted, then 25, 50, 100, 200 and 400 ms at least.
+    // There is no pause after a session that was once accepted, then pauses of at least 25, 50, 100, 200 and 400 ms.
     expect(performance.now() - refusedAt).to.be.at.least(775);
     expect(warnings.find((text) => text.includes('refused the credentials of scheme "digest"'))).to.contain(
       lab.proxy.connectString,
@@ -147,7 +147,7 @@ describe('digest authentication', () => {
     expect(await hold.release()).to.equal('lost');
   });
 
-  it('with a wrong password is told by the guarded lock, and not by the connection', async () => {
+  it('with a wrong password fails at the guarded lock, not at the connection', async () => {
     const path = testPath('wrong-password');
     await using mine = await account(lab.server.connectString, { auth: [alice], acl: creatorOnly });
     await using wrong = await account(lab.server.connectString, {

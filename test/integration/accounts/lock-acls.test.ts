@@ -8,7 +8,7 @@ import { account, anyone, creatorOnly, digest, digestId, permission, type Accoun
 const secret = 'alice:open sesame';
 const alice = digest(secret);
 
-describe('the ACLs that a lock creates its znodes with', () => {
+describe('the ACLs of the znodes that a lock creates', () => {
   let connectString: string;
   let outside: Account;
   let owner: Account;
@@ -23,7 +23,7 @@ describe('the ACLs that a lock creates its znodes with', () => {
 
   const parentOf = (path: string): string => path.slice(0, path.lastIndexOf('/'));
 
-  it('are open by default: anyone may do everything', async () => {
+  it('allow everything to everybody by default', async () => {
     const path = testPath('open');
     const hold = await new InterProcessMutex(owner.client, path).acquire();
     for (const created of [parentOf(path), path, hold.path]) {
@@ -32,7 +32,7 @@ describe('the ACLs that a lock creates its znodes with', () => {
     await hold.release();
   });
 
-  it('for the creator only: the server writes down whose credentials they were, for the parents too', async () => {
+  it('with the scheme auth name the credentials of the creator, on the parents as well', async () => {
     const path = testPath('creator-only');
     await using mine = await account(connectString, { auth: [alice], acl: creatorOnly });
     const hold = await new InterProcessMutex(mine.client, path).acquire();
@@ -47,7 +47,7 @@ describe('the ACLs that a lock creates its znodes with', () => {
     expect(await hold.release()).to.equal('released');
   });
 
-  it('for the creator only, by a client without credentials, is an error before anything is created', async () => {
+  it('with the scheme auth and a client without credentials are an error before anything is created', async () => {
     const path = testPath('no-credentials');
     expect(await rejection(account(connectString, { acl: creatorOnly })))
       .to.be.instanceOf(TypeError)
@@ -59,7 +59,7 @@ describe('the ACLs that a lock creates its znodes with', () => {
     expect(await rejection(outside.children(parentOf(path)))).to.have.property('code', 'NO_NODE');
   });
 
-  it('of one’s own: what they allow to others, others may do, and no more', async () => {
+  it('of the application allow others exactly what they name', async () => {
     const path = testPath('own');
     const acl: readonly AclEntry[] = [
       { permissions: permission.all, scheme: 'digest', id: digestId(secret) },
@@ -77,7 +77,7 @@ describe('the ACLs that a lock creates its znodes with', () => {
     expect(await hold.release()).to.equal('released');
   });
 
-  it('by a provider: it is asked with the path below the chroot, of each parent too, and what it says holds there', async () => {
+  it('come from a provider that is called with each path below the chroot, parents included', async () => {
     const path = testPath('provider');
     const chroot = parentOf(path);
     const asked = new Set<string>();
@@ -98,7 +98,7 @@ describe('the ACLs that a lock creates its znodes with', () => {
     await hold.release();
   });
 
-  for (const [what, broken, message] of [
+  for (const [fault, broken, message] of [
     [
       'throws',
       () => {
@@ -106,11 +106,11 @@ describe('the ACLs that a lock creates its znodes with', () => {
       },
       'no such tenant',
     ],
-    ['gives an empty list', () => [], 'Expected `acl("'],
-    ['gives what is no list', () => 'world', 'Expected `acl("'],
-    ['gives permissions that there are not', () => [{ permissions: 32, scheme: 'world', id: 'anyone' }], '1 to 31'],
+    ['returns an empty list', () => [], 'Expected `acl("'],
+    ['returns something else than a list', () => 'world', 'Expected `acl("'],
+    ['returns permissions that do not exist', () => [{ permissions: 32, scheme: 'world', id: 'anyone' }], '1 to 31'],
   ] as const) {
-    it(`by a provider that ${what}: the acquire rejects and says so, and nothing is created`, async () => {
+    it(`of a provider that ${fault}: the acquire rejects and says so, and nothing is created`, async () => {
       const path = testPath('broken-provider');
       await using mine = await account(connectString, { acl: broken as () => AclEntry[] });
       const error = await rejection(new InterProcessMutex(mine.client, path).acquire());

@@ -12,7 +12,7 @@ const password = 'Open-Sesame-4711';
 const credentials = `alice:${password}`;
 const auth = [{ scheme: 'digest', credentials }];
 
-/** What the password looks like as text, and in a buffer that is inspected or encoded. */
+/** The password as text, and as a buffer that is inspected or encoded. */
 const traces = [
   password,
   inspect(Buffer.from(password)).slice('<Buffer '.length, -1),
@@ -20,12 +20,9 @@ const traces = [
   Buffer.from(credentials).toString('base64'),
 ];
 
-describe('no password is in an error or in the log', () => {
+describe('errors and the log contain no password', () => {
   const lab = labOfEachTest('secrets', { server: 'own', proxy: true, client: 'none' });
-  /**
-   * Everything that a reader of logs may come to see: what was logged, process warnings, and the errors that a test
-   * adds.
-   */
+  /** Everything that a reader of logs may see: log lines, process warnings, and the errors that a test adds. */
   let heard: unknown[];
   let options: LockClientOptions;
 
@@ -39,7 +36,7 @@ describe('no password is in an error or in the log', () => {
 
   afterEach(() => {
     process.off('warning', warned);
-    expect(heard, 'what was heard').not.to.be.empty;
+    expect(heard, 'something was logged').not.to.be.empty;
     const text = heard
       .map((one) => inspect(one, { depth: Infinity, showHidden: true, maxArrayLength: null, maxStringLength: null }))
       .join('\n');
@@ -51,7 +48,7 @@ describe('no password is in an error or in the log', () => {
     heard.push(await rejection(LockClient.connect(lab.proxy.connectString, { ...options, connectionTimeoutMs: 50 })));
   });
 
-  it('when the servers refuse the credentials of the first connection', async () => {
+  it('when the servers refuse the credentials on the first connection', async () => {
     heard.push(
       await rejection(
         LockClient.connect(lab.server.connectString, { ...options, auth: [{ scheme: 'palm-reading', credentials }] }),
@@ -59,7 +56,7 @@ describe('no password is in an error or in the log', () => {
     );
   });
 
-  it('when the servers refuse the credentials later, and a hold is lost by it', async () => {
+  it('when the servers refuse the credentials later, and a hold is lost because of it', async () => {
     await using mine = await account(lab.proxy.connectString, options);
     const hold = await new InterProcessMutex(mine.client, testPath('refused-later')).acquire();
     once(lab.proxy, answered('auth'), { replaceError: -115 });
@@ -69,7 +66,7 @@ describe('no password is in an error or in the log', () => {
     heard.push(mine.client);
   });
 
-  it('when an acquire is refused, because the lock is somebody else’s', async () => {
+  it('when an acquire is refused because another account created the lock', async () => {
     const path = testPath('refused');
     await using other = await account(lab.server.connectString, {
       auth: [{ scheme: 'digest', credentials: 'bob:under the rose' }],
@@ -103,14 +100,14 @@ describe('no password is in an error or in the log', () => {
     heard.push(await releasing, hold);
   });
 
-  it('when an answer cannot be read', async () => {
+  it('when a reply cannot be parsed', async () => {
     await using mine = await account(lab.proxy.connectString, options);
     once(lab.proxy, answered('getChildren2'), { replaceError: 0 });
     await new InterProcessMutex(mine.client, testPath('unreadable')).withLock((hold) => void heard.push(hold));
     expect(heard).to.have.length.above(1);
   });
 
-  it('when the session expires, a wait is over, or the client is closed', async () => {
+  it('when the session expires, a wait ends, or the client is closed', async () => {
     await using outside = await connectObserver(lab.server.connectString);
     const mine = await account(lab.server.connectString, options);
     const mutex = new InterProcessMutex(mine.client, testPath('expired'));
@@ -125,7 +122,7 @@ describe('no password is in an error or in the log', () => {
     heard.push(await waiting, again.signal.reason, await rejection(mutex.acquire()), mine.client, mutex);
   });
 
-  it('when the option is not what it should be', async () => {
+  it('when the option is invalid', async () => {
     const bad: unknown[] = [
       credentials,
       { scheme: 'digest', credentials },

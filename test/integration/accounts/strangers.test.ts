@@ -7,8 +7,8 @@ import { account, anyone, creatorOnly, digest, permission, type Account } from '
 
 const alice = digest('alice:open sesame');
 
-describe('a stranger', () => {
-  const lab = labOfEachTest('strangers', { client: 'none' });
+describe('another account', () => {
+  const lab = labOfEachTest('other-accounts', { client: 'none' });
   let holder: Account;
   let waiter: Account;
 
@@ -24,7 +24,7 @@ describe('a stranger', () => {
     readonly granted: readonly string[];
   }
 
-  /** Somebody holds a lock and somebody waits for it, each in a client of their own. */
+  /** One client holds the lock and another client waits for it. */
   const scene = async (options: Parameters<typeof account>[1]): Promise<Scene> => {
     holder = await account(lab.connectString, { sessionTimeoutMs: 20_000, ...options });
     waiter = await account(lab.connectString, { sessionTimeoutMs: 20_000, ...options });
@@ -42,9 +42,9 @@ describe('a stranger', () => {
     return { path, hold, waiting, waitingPath, granted };
   };
 
-  /** The queue is as it was: the holder holds, and the waiter, with its znode, is next. */
+  /** Checks that the queue has not changed: the holder holds, and the waiter with its znode is next. */
   const undisturbed = async ({ path, hold, waiting, waitingPath, granted }: Scene): Promise<void> => {
-    // A server tells a client its news before it answers its next request.
+    // A server sends pending watch events before it answers the client's next request.
     for (const each of [holder, waiter]) {
       expect((await each.children(path)).map((name) => `${path}/${name}`)).to.have.members([hold.path, waitingPath]);
     }
@@ -73,7 +73,7 @@ describe('a stranger', () => {
     ['without credentials', []],
     ['with other credentials', [digest('mallory:open barley')]],
   ] as const) {
-    describe(`${who}, at a lock for its creator only`, () => {
+    describe(`${who}, at a lock with the scheme auth`, () => {
       let mallory: Account;
       let guarded: Scene;
 
@@ -91,7 +91,7 @@ describe('a stranger', () => {
         await undisturbed(guarded);
       });
 
-      it('cannot create a znode in it', async () => {
+      it('cannot create a znode below it', async () => {
         await refused(mallory.create(`${guarded.path}/in-the-way`));
         await undisturbed(guarded);
       });
@@ -106,14 +106,14 @@ describe('a stranger', () => {
         await undisturbed(guarded);
       });
 
-      it('cannot set their data', async () => {
+      it("cannot set the data of the queue's znodes", async () => {
         await refused(mallory.write(guarded.hold.path, '__REVOKE__'));
         await refused(mallory.write(guarded.waitingPath, '__REVOKE__'));
         expect(await holder.read(guarded.hold.path)).not.to.equal('__REVOKE__');
         await undisturbed(guarded);
       });
 
-      it('cannot acquire the lock, nor try to', async () => {
+      it('cannot acquire the lock, with or without waiting', async () => {
         const mutex = new InterProcessMutex(mallory.client, guarded.path);
         await refusedAsLock(mutex.acquire(), guarded.path);
         await refusedAsLock(mutex.acquire({ timeoutMs: 5_000 }), guarded.path);
@@ -141,7 +141,7 @@ describe('a stranger', () => {
       await undisturbed(open);
     });
 
-    it('creates a znode in it: who holds keeps the lock, who waits gets it, and who comes is told what stands in the way', async () => {
+    it('creates a znode below it: the holder keeps the lock, the waiter gets it, and a new caller is refused', async () => {
       await visitor.create(`${open.path}/in-the-way`);
       const error = await rejection(new InterProcessMutex(holder.client, open.path).acquire());
       expect(error.code).to.equal('ERR_LOCK_FOREIGN_NODE');
@@ -153,9 +153,9 @@ describe('a stranger', () => {
       await visitor.remove(`${open.path}/in-the-way`);
     });
 
-    it("deletes the holder's znode: the holder is told, and the waiter gets the lock", async () => {
+    it("deletes the holder's znode: the holder gets the loss, and the waiter gets the lock", async () => {
       await visitor.remove(open.hold.path);
-      await until('the holder is told, before a heartbeat could tell it', () => open.hold.signal.aborted, 1_500);
+      await until('the hold is lost before a heartbeat could show it', () => open.hold.signal.aborted, 1_500);
       expect((open.hold.signal.reason as LockLostError).reason).to.equal('node-deleted');
       const next = await open.waiting;
       expect(next.path).to.equal(open.waitingPath);
@@ -164,7 +164,7 @@ describe('a stranger', () => {
       await next.release();
     });
 
-    it("deletes a waiter's znode: the waiter queues up again, and the holder holds", async () => {
+    it("deletes a waiter's znode: the waiter queues up again, and the holder keeps the lock", async () => {
       await visitor.remove(open.waitingPath);
       await until('it waits again', async () => (await visitor.children(open.path)).length === 2);
       expect(open.hold.isValid).to.equal(true);
@@ -173,17 +173,17 @@ describe('a stranger', () => {
       await (await open.waiting).release();
     });
 
-    it('sets their data, again and again: nobody gains or loses anything by it', async () => {
+    it("sets the data of the queue's znodes repeatedly: no client gains or loses anything", async () => {
       await settingData();
       await undisturbed(open);
     });
 
-    it('sets their data, again and again, and then deletes them: they are told as if nothing had been before', async () => {
+    it('sets the data repeatedly and then deletes the znodes: their clients react as to a deletion alone', async () => {
       await settingData();
       await visitor.remove(open.waitingPath);
       await until('it waits again', async () => (await visitor.children(open.path)).length === 2);
       await visitor.remove(open.hold.path);
-      await until('the holder is told, before a heartbeat could tell it', () => open.hold.signal.aborted, 1_500);
+      await until('the hold is lost before a heartbeat could show it', () => open.hold.signal.aborted, 1_500);
       expect((await open.waiting).path).not.to.equal(open.waitingPath);
       await (await open.waiting).release();
     });
@@ -201,7 +201,7 @@ describe('a stranger', () => {
       }
     };
 
-    it('acquires the lock when it is its turn', async () => {
+    it('acquires the lock in its turn', async () => {
       const mutex = new InterProcessMutex(visitor.client, open.path);
       expect(await mutex.tryAcquire()).to.equal(undefined);
       const order: string[] = [];
@@ -221,13 +221,13 @@ describe('a stranger', () => {
     });
   });
 
-  it('who may create in a lock, and neither list nor delete, fails, and what it has created goes with its session at the latest', async () => {
+  it('that may only create fails, and its znode is deleted with its session at the latest', async () => {
     const options = { auth: [alice], acl: [...creatorOnly, anyone(permission.create)] };
     const guarded = await scene(options);
     const warnings: string[] = [];
     const mallory = await account(lab.connectString, { logger: { warn: (message) => void warnings.push(message) } });
     await refusedAsLock(new InterProcessMutex(mallory.client, guarded.path).acquire(), guarded.path);
-    await until('it says that it cannot delete', () => warnings.length > 0);
+    await until('the failed delete is logged', () => warnings.length > 0);
     expect(warnings[0]).to.contain(guarded.path);
     await mallory.client.close();
     await undisturbed(guarded);

@@ -6,7 +6,7 @@ import { aborted, rejection, until } from '../../../harness/until.ts';
 import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
 import { account, anyone, creatorOnly, digest, permission, type Account } from '../../../harness/account.ts';
 
-describe('two accounts that share a lock, and may not read each other’s znodes', () => {
+describe('two accounts that share a lock but may not read each other’s znodes', () => {
   let path: string;
   let outside: Account;
   let alice: Account;
@@ -24,7 +24,7 @@ describe('two accounts that share a lock, and may not read each other’s znodes
 
   afterEach(() => Promise.all([outside, alice, bob].map((each) => each.client.close())));
 
-  it('have it one after the other while nobody waits', async () => {
+  it('get the lock one after the other while nobody waits', async () => {
     for (const { client } of [alice, bob, alice]) {
       const hold = await new InterProcessMutex(client, path).acquire();
       expect(hold.isValid).to.equal(true);
@@ -32,24 +32,24 @@ describe('two accounts that share a lock, and may not read each other’s znodes
     }
   });
 
-  it('who would have to wait fails at once with what it may not watch, and leaves no znode', async () => {
+  it('cannot wait for each other: an acquire fails at once and leaves no znode', async () => {
     const hold = await new InterProcessMutex(alice.client, path).acquire();
     const error = await rejection(new InterProcessMutex(bob.client, path).acquire());
     expect(error.code).to.equal('ERR_LOCK_REQUEST_FAILED');
     expect(error.cause).to.be.instanceOf(ZooKeeperError).with.property('code', 'NO_AUTH');
     expect(error.message).to.contain(hold.path);
-    await until('its znode is gone', async () => (await outside.children(path)).length === 1);
+    await until('the znode of bob is gone', async () => (await outside.children(path)).length === 1);
     expect(hold.isValid).to.equal(true);
     expect(await hold.release()).to.equal('released');
   });
 
-  it('who only tries is told that it is taken', async () => {
+  it('get undefined from tryAcquire while the other one holds the lock', async () => {
     const hold = await new InterProcessMutex(alice.client, path).acquire();
     expect(await new InterProcessMutex(bob.client, path).tryAcquire()).to.equal(undefined);
     await hold.release();
   });
 
-  it('who waits behind another client of its own account is granted the lock', async () => {
+  it('can wait behind another client of the same account', async () => {
     const { connectString } = await sharedZooKeeper();
     await using again = await account(connectString, { auth: [digest('alice:open sesame')], acl: creatorOnly });
     const hold = await new InterProcessMutex(alice.client, path).acquire();
@@ -86,7 +86,7 @@ describe('a holder that may not read its own znode', () => {
     return parent;
   };
 
-  it('holds it, is told in the log that it cannot be watched, and releases it', async () => {
+  it('holds the lock, logs that it cannot watch the znode, and releases the lock', async () => {
     const path = await openLock();
     const hold = await new InterProcessMutex(mine.client, path).acquire();
     await until('it is logged', () => warnings.length > 0);
@@ -98,7 +98,7 @@ describe('a holder that may not read its own znode', () => {
     expect(await mine.children(path)).to.deep.equal([]);
   });
 
-  it('hears from a heartbeat that somebody has deleted it', async () => {
+  it('learns from a heartbeat that its znode was deleted', async () => {
     const path = await openLock();
     const hold = await new InterProcessMutex(mine.client, path).acquire();
     const told = aborted(hold.signal);
@@ -108,7 +108,7 @@ describe('a holder that may not read its own znode', () => {
   });
 });
 
-describe('a server whose root is closed', () => {
+describe('a server whose root znode is closed', () => {
   let server: ZooKeeperServer;
   let chrooted: string;
 
@@ -122,7 +122,7 @@ describe('a server whose root is closed', () => {
 
   after(() => server.stop());
 
-  it('is connected to, and has locks below a chroot that is open', async () => {
+  it('accepts clients, which use locks below an open chroot', async () => {
     await using mine = await account(chrooted, { connectionTimeoutMs: 5_000 });
     expect(await rejection(mine.children('/'))).to.have.property('code', 'NO_AUTH');
     const hold = await new InterProcessMutex(mine.client, '/orders').acquire({ timeoutMs: 5_000 });
@@ -131,7 +131,7 @@ describe('a server whose root is closed', () => {
     expect(await hold.release()).to.equal('released');
   });
 
-  it('and a lock that forbids to delete: a release settles at the deadline, the log says why, and the znode goes with its session', async () => {
+  it('with a lock that forbids deleting: the release settles at the deadline, and close() removes the znode', async () => {
     await using outside = await account(server.connectString);
     await outside.create('/app/undeletable', [anyone(permission.create, permission.read)]);
     const warnings: string[] = [];

@@ -15,9 +15,7 @@ import { nextState } from '../../../harness/lock-clients.ts';
 
 const name = 'zookeeper.test';
 
-/**
- * Who answers for `name` is the resolver alone; the addresses are this machine's, and real servers stand behind them.
- */
+/** Resolves `name` to addresses of this machine; the servers behind the addresses are real. */
 class Resolver implements Disposable {
   addresses: string[];
   readonly #original = dns.lookup;
@@ -53,7 +51,7 @@ describe('an address', () => {
     expect(await mutex.withLock((hold) => hold.isValid)).to.equal(true);
   };
 
-  it('of IPv6 stands in brackets', async () => {
+  it('in IPv6 form stands in brackets', async () => {
     await onFreshPorts(1, async ([port = 0]) => {
       await using relay = await startRelay('::1', port, lab.server.port);
       await using client = await LockClient.connect(`[::1]:${port}`);
@@ -62,17 +60,17 @@ describe('an address', () => {
     });
   });
 
-  it('of a name in both families is the one that somebody listens at', async () => {
+  it('of a name with both families is the one on which a server listens', async () => {
     using resolver = new Resolver('::1', '127.0.0.1');
     await using client = await LockClient.connect(`${name}:${lab.server.port}`);
     await acquires(client);
     expect(resolver.addresses).to.have.length(2);
   });
 
-  it('of a name that stands for several servers is another one where the first refuses or says nothing', async () => {
+  it('of a name with several servers is replaced by another one if a server refuses or stays silent', async () => {
     using resolver = new Resolver('127.0.0.2', '127.0.0.3', '127.0.0.1');
     await using silent = await startRelay('127.0.0.3', lab.server.port);
-    // So often that chance leads some of them to the silent one first.
+    // Enough tries that some of them reach the silent server first.
     for (let tries = 0; tries < 100 && silent.connections === 0; tries += 1) {
       await using client = await LockClient.connect(`${name}:${lab.server.port}`, { sessionTimeoutMs: 1_000 });
       await acquires(client);
@@ -81,7 +79,7 @@ describe('an address', () => {
     expect(resolver.addresses).to.have.length(3);
   });
 
-  it('of a name that moves is asked for again, and the session goes on there', async () => {
+  it('of a name that moves is resolved again, and the session continues at the new address', async () => {
     await onFreshPorts(1, async ([port = 0]) => {
       using resolver = new Resolver('127.0.0.2');
       const before = await startRelay('127.0.0.2', port, lab.server.port);
@@ -100,7 +98,7 @@ describe('an address', () => {
     });
   });
 
-  it('behind which another ensemble stands all at once: what was held is lost, and the next session is over there', async () => {
+  it('that now leads to another ensemble: the hold is lost, and the next session is there', async () => {
     await using other = await startServer();
     await using proxy = await startProxy(lab.server.port);
     await using client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 2_000 });
@@ -108,20 +106,20 @@ describe('an address', () => {
     const hold = await mutex.acquire();
     proxy.retarget(other.port);
     proxy.cut();
-    // The new ensemble has seen fewer transactions than the session has, and refuses it without a word.
+    // The new ensemble has seen fewer transactions than the session, and refuses it without a reply.
     expect(await aborted(hold.signal)).to.have.property('reason', 'session-deadline');
     await using next = await mutex.acquire();
     await using elsewhere = await connectObserver(other.connectString);
     expect(await elsewhere.exists(next.path)).to.equal(true);
   });
 
-  it('of a name that nobody knows is named in the error, with why', async () => {
+  it('of an unknown name is in the error, with the cause', async () => {
     const error = await rejection(LockClient.connect('nobody.invalid:2181', { connectionTimeoutMs: 200 }));
     expect(error).to.have.property('code', 'ERR_LOCK_CONNECTION_TIMEOUT');
     expect(error.message).to.match(/nobody\.invalid:2181 .*(ENOTFOUND|EAI_AGAIN|none of them answered)/);
   });
 
-  it('is found also where the process has switched the trying of several off', async () => {
+  it('is found also if the process has switched off the trying of several addresses', async () => {
     using resolver = new Resolver('127.0.0.1');
     const socket = dial({
       host: name,

@@ -11,7 +11,7 @@ const errors = { late: () => new Error('late'), closed: () => new Error('closed'
 
 describe('a session', () => {
   const lab = labOfEachTest('asks', { server: 'own', proxy: true, client: { sessionTimeoutMs: 4_000 } });
-  /** It has no parents that would have to be created. */
+  /** A path below the root: no parents have to be created. */
   let path: string;
   const questions = (): number => lab.proxy.frames.filter(sent('getData')).length;
 
@@ -19,15 +19,15 @@ describe('a session', () => {
     path = lab.path.replace(/(?<!^)\//g, '-');
   });
 
-  describe('is asked a question whose answer is lost', () => {
-    it('and answers it on the next connection', async () => {
+  describe('with a request whose reply is lost', () => {
+    it('sends it again on the next connection', async () => {
       await lab.observer.create(path);
       once(lab.proxy, answered('getData'), 'cut');
       expect(await lab.client.session.ask(getData(path, false))).to.have.property('data');
       expect(questions()).to.equal(2);
     });
 
-    it('of several requests, and is asked all of them again', async () => {
+    it('sends all requests of the group again', async () => {
       await lab.observer.create(path);
       once(lab.proxy, answered('getData'), 'cut');
       const answer = await lab.client.session.ask(
@@ -37,14 +37,14 @@ describe('a session', () => {
       expect(lab.proxy.frames.filter(sent('getChildren2'))).to.have.length(2);
     });
 
-    it('and is not asked again where the deadline may not wait', async () => {
+    it('does not send it again if the deadline may not wait', async () => {
       once(lab.proxy, sent('getData'), 'cut');
       const deadline = new Deadline(lab.client, path, errors, { mayWait: false });
       expect(await lab.client.session.ask(getData(path, false), deadline)).to.equal(undefined);
       expect(questions()).to.equal(1);
     });
 
-    it('and rejects when the deadline is over before there is a connection', async () => {
+    it('rejects when the deadline is over before there is a connection', async () => {
       await lab.proxy.refuse();
       lab.proxy.cut();
       const deadline = new Deadline(lab.client, path, errors, { timeoutMs: 20 });
@@ -52,7 +52,7 @@ describe('a session', () => {
       await lab.proxy.accept();
     });
 
-    it('and answers nothing when it has ended, where a client asks the next one', async () => {
+    it('answers undefined when it has ended, while a client asks its next session', async () => {
       await lab.observer.create(path);
       const { session } = lab.client;
       await lab.proxy.refuse();
@@ -75,7 +75,7 @@ describe('a session', () => {
   });
 
   describe('that watches', () => {
-    it('a znode that is not there watches nothing, neither now nor on the next connection', async () => {
+    it('a missing znode leaves no watch, neither now nor on the next connection', async () => {
       const { session } = lab.client;
       expect(await session.watch(path, 'data', () => undefined)).to.equal(undefined);
       expect(await session.watch(path, 'children', () => undefined)).to.equal(undefined);
@@ -86,7 +86,7 @@ describe('a session', () => {
       expect(session.isConnected).to.equal(true);
     });
 
-    it('for a creation hears of it, and watches nothing that is there', async () => {
+    it('for a creation gets the event, and leaves no watch on an existing znode', async () => {
       const { session } = lab.client;
       const created = new Promise<WatchEventType>((resolve) => void session.watch(path, 'creation', resolve));
       await lab.proxy.seen(answered('exists'));
@@ -96,7 +96,7 @@ describe('a session', () => {
       expect((await lab.proxy.seen(answered('removeWatches'))).err).to.equal(0);
     });
 
-    it('tells what is there, then its next event, and nothing after it was taken back', async () => {
+    it('gets the current state, then one event, and nothing after the watch is removed', async () => {
       await lab.observer.create(path);
       const heard: string[] = [];
       const watch = (name: string): { stop: () => void; told: Promise<WatchEventType>; found: Promise<string[]> } => {
@@ -118,14 +118,14 @@ describe('a session', () => {
       expect(heard).to.deep.equal(['first children']);
     });
 
-    it('tells of what is not there as of a deletion', async () => {
+    it('gets a missing znode reported as a deletion', async () => {
       const told = new Promise((resolve) =>
         watchZnode(lab.client.session, path, 'data', { told: resolve, failed: resolve }),
       );
       expect(await told).to.equal('deleted');
     });
 
-    it('says that an answer was lost, and tells the next event from the next connection', async () => {
+    it('learns that a reply was lost, and gets the next event on the next connection', async () => {
       await lab.observer.create(path);
       once(lab.proxy, answered('getData'), 'cut');
       const told: string[] = [];

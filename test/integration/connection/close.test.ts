@@ -13,18 +13,18 @@ import { rejection, until } from '../../../harness/until.ts';
 import { type Frame } from '../../../harness/zk-proxy.ts';
 import { connectInOrder, nextState } from '../../../harness/lock-clients.ts';
 
-/** What a busy machine may add to a timer. */
+/** The delay that a busy machine may add to a timer. */
 const slackMs = 400;
 
 describe('close()', () => {
   const lab = labOfEachTest('close', { server: 'own', proxy: true, client: 'none' });
   let client: LockClient;
-  /** A znode that goes with the client's session. */
+  /** A znode that is deleted when the client's session ends. */
   let path: string;
   let sessionId: bigint;
 
   beforeEach(async () => {
-    // Longer than a test: what is gone was ended, and did not expire.
+    // Longer than a test: a session that is gone was closed and did not expire.
     client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 30_000 });
     sessionId = client.session.id;
     const hold = await new InterProcessMutex(client, lab.path).acquire();
@@ -33,79 +33,79 @@ describe('close()', () => {
   afterEach(() => client.close({ timeoutMs: 0 }));
 
   const isOnServer = async (): Promise<{ session: boolean; znode: boolean }> => ({
-    // Without its connections, of which the server may still be closing ours.
+    // Asks without the list of connections, because the server may still be closing ours.
     session: await isAlive(sessionId),
     znode: await lab.observer.exists(path),
   });
-  /** Named on a line of its own by the session tracker: the list of connections may name it a moment longer. */
+  /** True while the session tracker has a line for the session: the list of connections may name it longer. */
   const isAlive = async (id: bigint): Promise<boolean> => {
     const lines = (await lab.server.command('dump')).split('\n').map((line) => line.trim());
     return lines.includes(`0x${id.toString(16)}`);
   };
   const gone = { session: false, znode: false };
-  /** Longer than a test: what resolves was answered, and did not give up. */
-  const patient = { timeoutMs: 25_000 };
+  /** Longer than a test: a close that resolves got its reply and did not time out. */
+  const longTimeout = { timeoutMs: 25_000 };
 
-  it('has ended the session on the server, and deleted its znodes, when it resolves', async () => {
+  it('has ended the session on the server and deleted its znodes when it resolves', async () => {
     expect(await isOnServer()).to.deep.equal({ session: true, znode: true });
-    await client.close(patient);
+    await client.close(longTimeout);
     expect(await isOnServer()).to.deep.equal(gone);
     expect(client.state).to.equal('closed');
   });
 
-  it('without a connection waits for one, and ends the session there', async () => {
+  it('waits for a connection if there is none, and ends the session there', async () => {
     await lab.proxy.refuse();
     lab.proxy.cut();
     expect(await nextState(client)).to.equal('suspended');
-    const closing = client.close(patient);
+    const closing = client.close(longTimeout);
     expect(await isOnServer()).to.deep.equal({ session: true, znode: true });
     await lab.proxy.accept();
     await closing;
     expect(await isOnServer()).to.deep.equal(gone);
   });
 
-  it('by who is told that the connection is lost ends the session on the next one', async () => {
+  it('in a listener of the lost connection ends the session on the next connection', async () => {
     const closing = new Promise<void>((resolve) =>
-      client.once('state', () => void client.close(patient).then(resolve)),
+      client.once('state', () => void client.close(longTimeout).then(resolve)),
     );
     lab.proxy.cut();
     await closing;
     expect(await isOnServer()).to.deep.equal(gone);
   });
 
-  it('whose request is lost asks again on the next connection', async () => {
+  it('sends its request again on the next connection if it is lost', async () => {
     const remove = lab.proxy.on((frame) => {
       if (!from('client', 'closeSession')(frame)) return undefined;
       remove();
       return 'cut';
     });
-    await client.close(patient);
+    await client.close(longTimeout);
     expect(lab.proxy.frames.filter(from('client', 'closeSession'))).to.have.length(2);
     expect(await isOnServer()).to.deep.equal(gone);
   });
 
   for (const action of ['cut', 'cut-inside'] as const) {
-    it(`whose answer is lost (${action}) resolves when the next connection knows no such session`, async () => {
+    it(`resolves after a lost reply (${action}) when the next connection knows no such session`, async () => {
       lab.proxy.on((frame) => (from('server', 'closeSession')(frame) ? action : undefined));
-      await client.close(patient);
+      await client.close(longTimeout);
       expect(lab.proxy.frames.filter(from('client', 'connect'))).to.have.length(2);
       expect(await isOnServer()).to.deep.equal(gone);
     });
   }
 
-  it('over a half-open connection does not wait for it: the next server is asked', async () => {
+  it('does not wait for a half-open connection: it asks the next server', async () => {
     await client.close();
     client = await connectInOrder([lab.proxy, lab.server], { sessionTimeoutMs: 2_000 });
     const { id } = client.session;
     await new InterProcessMutex(client, lab.path).acquire();
     lab.proxy.silence();
     const startedAt = performance.now();
-    await client.close(patient);
+    await client.close(longTimeout);
     expect(performance.now() - startedAt).to.be.below(2_000 / 4 + slackMs);
     expect(await isAlive(id)).to.equal(false);
   });
 
-  for (const [what, kill] of Object.entries({
+  for (const [state, kill] of Object.entries({
     'fell silent': () => lab.proxy.silence(),
     'is gone': async () => {
       await lab.proxy.refuse();
@@ -116,7 +116,7 @@ describe('close()', () => {
       lab.proxy.cut();
     },
   })) {
-    it(`with a server that ${what} resolves after its timeout`, async () => {
+    it(`resolves after its timeout if the server ${state}`, async () => {
       await kill();
       const startedAt = performance.now();
       await client.close({ timeoutMs: 200 });
@@ -125,7 +125,7 @@ describe('close()', () => {
     });
   }
 
-  describe('of a client that has no znode, and no connection', () => {
+  describe('of a client without a znode and without a connection', () => {
     const disconnect = async (): Promise<void> => {
       await lab.proxy.refuse();
       lab.proxy.cut();
@@ -133,7 +133,7 @@ describe('close()', () => {
     };
     const closesAtOnce = async (): Promise<void> => {
       const startedAt = performance.now();
-      await client.close(patient);
+      await client.close(longTimeout);
       expect(performance.now() - startedAt).to.be.below(slackMs);
       expect(client.state).to.equal('closed');
     };
@@ -150,7 +150,7 @@ describe('close()', () => {
       await closesAtOnce();
     });
 
-    it('resolves at once where it has held, waited and downgraded before', async () => {
+    it('resolves at once if the client has held, waited and downgraded before', async () => {
       const hold = await mutex.acquire();
       await rejection(mutex.acquire({ timeoutMs: 20 }));
       await hold.release();
@@ -165,7 +165,7 @@ describe('close()', () => {
       await closesAtOnce();
     });
 
-    it('resolves at once where a create was refused', async () => {
+    it('resolves at once if a create was refused', async () => {
       const stop = lab.proxy.on((frame) => (from('server', 'create2')(frame) ? { replaceError: -102 } : undefined));
       expect(await rejection(mutex.acquire())).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
       stop();
@@ -173,9 +173,9 @@ describe('close()', () => {
       await closesAtOnce();
     });
 
-    it('resolves at once where the connection is lost while it closes', async () => {
+    it('resolves at once if the connection is lost while it closes', async () => {
       lab.proxy.on((frame) => (from('client', 'closeSession')(frame) ? 'hold' : undefined));
-      const closing = client.close(patient);
+      const closing = client.close(longTimeout);
       await lab.proxy.seen(from('client', 'closeSession'));
       const startedAt = performance.now();
       await disconnectWhileClosing();
@@ -188,7 +188,7 @@ describe('close()', () => {
       lab.proxy.cut();
     };
 
-    for (const [what, act] of Object.entries<() => Promise<void>>({
+    for (const [state, act] of Object.entries<() => Promise<void>>({
       'waits for a lock': async () => {
         void rejection(new InterProcessMutex(client, lab.path).acquire());
         await until('it waits', async () => (await lab.observer.children(lab.path)).length === 2);
@@ -196,7 +196,7 @@ describe('close()', () => {
       },
       'has sent a create that was not answered': async () => {
         lab.proxy.clear();
-        // All answers are dropped: after one alone, the next one that comes shows that it is missing.
+        // All replies are dropped: if only one were missing, the next reply would show it.
         const hear = lab.proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
         void rejection(new InterProcessMutex(client, lab.path).acquire());
         await lab.proxy.seen(from('server', 'create2'));
@@ -204,11 +204,11 @@ describe('close()', () => {
         hear();
       },
     })) {
-      it(`and ${what}, waits for a connection, because its znode would stand in the way of others`, async () => {
+      it(`and ${state}: waits for a connection, because its znode would block others`, async () => {
         await using holder = await LockClient.connect(lab.connectString);
         const hold = await new InterProcessMutex(holder, lab.path).acquire();
         await act();
-        const closing = client.close(patient);
+        const closing = client.close(longTimeout);
         await lab.proxy.accept();
         await closing;
         expect(await lab.observer.children(lab.path)).to.deep.equal([hold.path.slice(lab.path.length + 1)]);
@@ -216,7 +216,7 @@ describe('close()', () => {
     }
   });
 
-  it('after the session expired, while no server answers for a new one, resolves at once', async () => {
+  it('resolves at once after the session expired and while no server answers for a new one', async () => {
     const isNew = (frame: Frame): boolean => from('client', 'connect')(frame) && frame.body.readBigInt64BE(16) === 0n;
     lab.proxy.clear();
     lab.proxy.on((frame) => (isNew(frame) ? 'hold' : undefined));
@@ -224,10 +224,10 @@ describe('close()', () => {
     await lab.observer.endSession(client);
     await isLost;
     await lab.proxy.seen(isNew);
-    await client.close(patient);
+    await client.close(longTimeout);
   });
 
-  it('is one promise, however often it is called', async () => {
+  it('returns one promise, however often it is called', async () => {
     const closing = client.close();
     expect(client.close({ timeoutMs: 0 })).to.equal(closing);
     await closing;
@@ -235,7 +235,7 @@ describe('close()', () => {
   });
 });
 
-describe('connect() that is given up closes its connection and tries no other', () => {
+describe('a connect() that is given up closes its connection and tries no other', () => {
   it('when its signal is aborted', async () => {
     await using silent = await startSilentServer();
     const controller = new AbortController();

@@ -19,7 +19,7 @@ describe('a program exits by itself', () => {
     return child;
   };
 
-  it('when it has closed its clients: of a healthy server, of one that fell silent, of one that is gone', async () => {
+  it('when it has closed its clients: of a healthy, of a silent and of a missing server', async () => {
     await using server = await startServer();
     await using silent = await startProxy(server.port);
     await using away = await startProxy(server.port);
@@ -32,7 +32,7 @@ describe('a program exits by itself', () => {
     await exitsAfterItClosed(child);
   });
 
-  it('when it gave up connecting: to a server that accepts and never answers, to one that is not there', async () => {
+  it('when it gave up connecting to a silent and to a missing server', async () => {
     await using silent = await startSilentServer();
     await using away = await startProxy(silent.port);
     await away.refuse();
@@ -48,12 +48,12 @@ async function exitsAfterItClosed(child: ChildProcessWithoutNullStreams): Promis
   expect(performance.now() - closedAt).to.be.below(1_000);
 }
 
-/** Reads on until the word comes. */
+/** Reads until the word arrives. */
 async function says(child: ChildProcessWithoutNullStreams, word: string): Promise<void> {
   let heard = '';
   for await (const text of child.stdout.iterator({ destroyOnReturn: false })) {
     heard += String(text);
     if (heard.includes(word)) return;
   }
-  throw new Error(`It ended without saying ${word}`);
+  throw new Error(`The program ended without printing ${word}`);
 }

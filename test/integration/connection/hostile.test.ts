@@ -6,10 +6,10 @@ import { testPath } from '../../../harness/test-path.ts';
 import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
 import { ConnectionProbe } from '../../../harness/connection-probe.ts';
 
-/** What a length promises must not be allocated before the bytes are there. */
+/** The client must not allocate the announced length before the bytes arrive. */
 const mostMemory = 32 * 1024 * 1024;
 
-describe('a server that answers the ConnectRequest with something else', () => {
+describe('a server that answers the ConnectRequest incorrectly', () => {
   let server: ZooKeeperServer;
 
   before(async () => {
@@ -23,7 +23,7 @@ describe('a server that answers the ConnectRequest with something else', () => {
     return bytes;
   };
 
-  for (const [what, bytes, complaint] of [
+  for (const [fault, bytes, problem] of [
     [
       'with a password of 2³¹ - 1 bytes',
       connectResponse({ passwordLength: 2 ** 31 - 1 }),
@@ -41,9 +41,9 @@ describe('a server that answers the ConnectRequest with something else', () => {
     ['with a frame of 5 KB', prefix(5 * 1024), 'A frame of 5120 bytes'],
     ['with a frame of -1 bytes', prefix(-1), 'A frame of -1 bytes'],
     ['with an empty frame', Buffer.alloc(4), 'A frame of 4 bytes is cut short'],
-    ['as a web server does', Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'), 'A frame of 1213486160 bytes'],
+    ['as a web server', Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'), 'A frame of 1213486160 bytes'],
   ] as const) {
-    it(`(${what}) is told to the logger once, named by lastError, and left for the next server`, async () => {
+    it(`(${fault}) is logged once, named by lastError, and left for the next server`, async () => {
       const warnings: { readonly message: string; readonly details: LogDetails | undefined }[] = [];
       await using fake = await startFakeServer((connection) =>
         connection === 1 ? { stay: bytes } : { relayTo: server.port },
@@ -58,15 +58,15 @@ describe('a server that answers the ConnectRequest with something else', () => {
       expect(process.memoryUsage().arrayBuffers - before).to.be.below(mostMemory);
       expect(warnings).to.have.length(1);
       expect(warnings[0]?.message).to.contain(
-        `What ${fake.connectString} granted cannot be used; trying the next server: ${complaint}`,
+        `The session that ${fake.connectString} granted cannot be used; trying the next server: ${problem}`,
       );
-      expect(String(warnings[0]?.details?.error)).to.contain(complaint);
+      expect(String(warnings[0]?.details?.error)).to.contain(problem);
       await new InterProcessMutex(client, testPath('hostile')).withLock(() => undefined);
       expect(client.sessionTimeoutMs).to.equal(4_000);
     });
   }
 
-  it('is named, with what it said, by the error of a connect that finds no other', async () => {
+  it('is named, with its answer, by the error of a connect that finds no other server', async () => {
     await using fake = await startFakeServer(() => ({ stay: connectResponse({ timeoutMs: 1 }) }));
     const error = await LockClient.connect(fake.connectString, { connectionTimeoutMs: 300 }).then(
       () => undefined,
@@ -76,7 +76,7 @@ describe('a server that answers the ConnectRequest with something else', () => {
     expect(String(error)).to.contain('The server granted a session timeout of 1 ms: at least 100 ms are needed');
   });
 
-  it('cannot give the session another id when it is attached to again', async () => {
+  it('cannot give the session another id when the client reconnects', async () => {
     await using fake = await startFakeServer((connection) =>
       connection === 2 ? { stay: connectResponse({ sessionId: 0x666n }) } : { relayTo: server.port },
     );

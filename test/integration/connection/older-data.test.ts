@@ -17,8 +17,8 @@ import { ConnectionProbe } from '../../../harness/connection-probe.ts';
 
 const sessionTimeoutMs = 2_000;
 
-/** What a client has told of itself. */
-class Told {
+/** The states and events that a client has emitted. */
+class Emitted {
   readonly states: ConnectionState[] = [];
   readonly events: BackgroundEvent[] = [];
 
@@ -32,8 +32,8 @@ class Told {
   }
 }
 
-/** A ConnectRequest: whether it asks for a new session. */
-const asksAnew = ({ body }: Frame): boolean => body.readBigInt64BE(16) === 0n;
+/** True for a ConnectRequest that asks for a new session. */
+const asksForNewSession = ({ body }: Frame): boolean => body.readBigInt64BE(16) === 0n;
 const isConnect = (frame: Frame): boolean => frame.from === 'client' && frame.op === 'connect';
 
 describe('servers that come back with older data', function () {
@@ -45,7 +45,7 @@ describe('servers that come back with older data', function () {
   });
   afterEach(() => server.stop());
 
-  /** So that no server with empty data reaches its zxid by itself. */
+  /** Writes so much that no server with empty data reaches its zxid by itself. */
   const writeMuch = async (): Promise<void> => {
     await using outside = await connectObserver(server.connectString);
     const path = testPath('').slice(0, -1);
@@ -62,7 +62,7 @@ describe('servers that come back with older data', function () {
     const waiting = new InterProcessMutex(client, path).acquire();
     await using outside = await LockClient.connect(server.connectString, { sessionTimeoutMs });
     await until('it waits', async () => (await new InterProcessMutex(outside, path).participants()).length === 2);
-    const told = new Told(client);
+    const told = new Emitted(client);
     const sessionId = sessionName(client.session.id);
 
     await server.kill();
@@ -78,7 +78,7 @@ describe('servers that come back with older data', function () {
     await hold.release();
   });
 
-  it('(wiped) replace the session of a client that does nothing, and its next acquire is granted', async () => {
+  it('(wiped) replace the session of an idle client, and its next acquire is granted', async () => {
     await writeMuch();
     await using client = await LockClient.connect(server.connectString, { sessionTimeoutMs });
     const before = client.session.id;
@@ -89,10 +89,10 @@ describe('servers that come back with older data', function () {
     expect(client.session.id).not.to.equal(before);
   });
 
-  it('(wiped) cost a hold at its deadline, and the lock is acquired again in the next session', async () => {
+  it('(wiped) end a hold at its deadline, and the lock is acquired again in the next session', async () => {
     await writeMuch();
     await using client = await LockClient.connect(server.connectString, { sessionTimeoutMs });
-    const told = new Told(client);
+    const told = new Emitted(client);
     const mutex = new InterProcessMutex(client, testPath('held'));
     const hold = await mutex.acquire();
     await server.kill();
@@ -102,12 +102,12 @@ describe('servers that come back with older data', function () {
     await hold.release();
     await using next = await mutex.acquire();
     expect(next.isValid).to.equal(true);
-    await until('the servers say that the lost session is over', () =>
+    await until('the servers say that the lost session has ended', () =>
       told.events.some(({ type }) => type === 'lost-session-closed'),
     );
   });
 
-  it('(restored from a backup) replace the session of a waiter, and close what the backup knows of the old one', async () => {
+  it('(restored from a backup) replace the session of a waiter, and close the old session of the backup', async () => {
     await using holder = await LockClient.connect(server.connectString, { sessionTimeoutMs });
     await using client = await LockClient.connect(server.connectString, { sessionTimeoutMs });
     const path = testPath('backup');
@@ -119,11 +119,13 @@ describe('servers that come back with older data', function () {
     await server.kill();
     const restore = server.backUp();
     await server.start();
-    await until('all are back', () => [holder, client, outside].every(({ session }) => session.isConnected));
+    await until('all clients are connected again', () =>
+      [holder, client, outside].every(({ session }) => session.isConnected),
+    );
     await writeMuch();
-    await until('the waiter has seen it', () => client.session.lastZxid > 200n);
+    await until('the waiter has seen the newer data', () => client.session.lastZxid > 200n);
 
-    const told = new Told(client);
+    const told = new Emitted(client);
     await server.kill();
     restore();
     await server.start();
@@ -140,7 +142,7 @@ describe('servers that come back with older data', function () {
   });
 });
 
-describe('a server that refuses a session in silence, and has no older data', function () {
+describe('a server that refuses a session without a reply, and has no older data,', function () {
   this.timeout(30_000);
   let server: ZooKeeperServer;
   let proxy: ZkProxy;
@@ -161,14 +163,14 @@ describe('a server that refuses a session in silence, and has no older data', fu
     await proxy.close();
   });
 
-  /** As a server does that has seen less than the client: it looks at the zxid alone. */
+  /** Refuses as a server does that has seen less than the client: by the zxid alone. */
   const refuse = (): void => {
     proxy.clear();
     accept = proxy.on((frame) => (isConnect(frame) && frame.body.readBigInt64BE(4) > 0n ? 'cut' : undefined));
     proxy.cut();
   };
-  const isProbe = (frame: Frame): boolean => isConnect(frame) && asksAnew(frame);
-  /** Named on a line of its own by the session tracker. */
+  const isProbe = (frame: Frame): boolean => isConnect(frame) && asksForNewSession(frame);
+  /** The ids of the sessions: the session tracker prints each on its own line. */
   const sessions = async (): Promise<string[]> => {
     const lines = (await server.command('dump')).split('\n').map((line) => line.trim());
     return lines
@@ -179,7 +181,7 @@ describe('a server that refuses a session in silence, and has no older data', fu
       .filter((line) => /^0x[0-9a-f]+$/.test(line));
   };
 
-  it('is asked for new sessions, which are closed again, and the old one goes on with its waiters in their places', async () => {
+  it('grants trial sessions, which are closed, and the old one goes on with its waiters in place', async () => {
     await using holder = await LockClient.connect(server.connectString, { sessionTimeoutMs: 20_000 });
     const path = testPath('refused');
     const held = await new InterProcessMutex(holder, path).acquire();
@@ -188,9 +190,9 @@ describe('a server that refuses a session in silence, and has no older data', fu
     await until('it waits', async () => (await queue.participants()).length === 2);
     const place = (await queue.participants())[1]?.path;
     const { id } = client.session;
-    const told = new Told(client);
+    const told = new Emitted(client);
 
-    // Keeps the session alive at the server, as a leader does that was elected after a long time.
+    // Keeps the session alive on the server, as a leader does that was elected after a long time.
     using twin = await ConnectionProbe.connect([server.port], { resume: client.session.identity, sessionTimeoutMs });
     refuse();
     let keepsAlive = true;
@@ -208,13 +210,13 @@ describe('a server that refuses a session in silence, and has no older data', fu
     expect(proxy.frames.filter(isProbe)).to.have.length(2);
     expect(told.states).to.deep.equal(['suspended', 'lost']);
     expect(client.session.id).to.equal(id);
-    await until('no session is left of them', async () => (await sessions()).length === 2);
+    await until('the trial sessions are closed', async () => (await sessions()).length === 2);
 
     keepsAlive = false;
     await alive;
     twin.connection.abandon();
     accept();
-    await until('it is back', () => client.state === 'reconnected');
+    await until('the client is reconnected', () => client.state === 'reconnected');
     expect(client.session.id).to.equal(id);
     expect(told.ends()).to.deep.equal([]);
     await held.release();
@@ -223,21 +225,21 @@ describe('a server that refuses a session in silence, and has no older data', fu
     await hold.release();
   });
 
-  it('is asked when the session timeout has passed, then with longer and longer pauses, a session timeout at most', async () => {
+  it('gets a trial session after the session timeout, then with longer and longer pauses of at most that timeout', async () => {
     const refusedAt = performance.now();
     refuse();
     await proxy.seen(isProbe, 1);
     const startedAt = performance.now();
-    // The last answer came with a heartbeat, a sixth of the timeout before at most.
+    // The last answer was that of a heartbeat, at most a sixth of the timeout before.
     expect(startedAt - refusedAt).to.be.at.least(0.7 * sessionTimeoutMs);
     await proxy.seen(isProbe, 4);
     // 1, 2 and 2 s.
     expect(performance.now() - startedAt).to.be.at.least(4_900);
   });
 
-  it('does not keep close() waiting, and no session is left, the old one included', async () => {
+  it('does not delay close(), which leaves neither the old nor the trial session', async () => {
     refuse();
-    // While the new session is there, and has not been judged.
+    // Holds the frame while the new session exists and has not been judged.
     const probed = new Promise<void>((resolve) => {
       const remove = proxy.on((frame) => {
         if (frame.from !== 'client' || frame.op !== 'multi') return undefined;
@@ -255,7 +257,7 @@ describe('a server that refuses a session in silence, and has no older data', fu
     await until('no session is left', async () => (await sessions()).length === 0);
   });
 
-  it('does not keep close() waiting while it grants the new session', async () => {
+  it('does not delay close() while it grants the new session', async () => {
     refuse();
     const old = `0x${client.session.id.toString(16)}`;
     const others = async (): Promise<string[]> => (await sessions()).filter((name) => name !== old);
@@ -267,23 +269,23 @@ describe('a server that refuses a session in silence, and has no older data', fu
     proxy.speak();
     await closing;
     expect(performance.now() - startedAt).to.be.below(1_000);
-    // Long before it would expire.
+    // Long before the session would expire.
     await until('no session is left', async () => (await others()).length === 0, 1_000);
   });
 
-  it('is left alone by a client whose servers are not there at all', async () => {
+  it('gets no trial session from a client that could not reach any server', async () => {
     accept = () => undefined;
     await proxy.refuse();
     proxy.cut();
-    await until('it is lost', () => client.state === 'lost');
+    await until('the session is lost', () => client.state === 'lost');
     const { id } = client.session;
     proxy.clear();
-    await until('every host was tried since', () => client.session.isUnanswered);
+    await until('every host was tried since the loss', () => client.session.isUnanswered);
     await proxy.accept();
-    await until('it is back', () => client.state === 'reconnected');
-    // The server has expired the session meanwhile, and says so.
+    await until('the client is reconnected', () => client.state === 'reconnected');
+    // The server has expired the session in the meantime, and says so.
     expect(client.session.id).not.to.equal(id);
     const [first] = proxy.frames.filter(isConnect);
-    expect(first && asksAnew(first)).to.equal(false);
+    expect(first && asksForNewSession(first)).to.equal(false);
   });
 });

@@ -11,7 +11,7 @@ import { aborted, until } from '../../../harness/until.ts';
 
 type Level = 'info' | 'warn' | 'error';
 
-/** Writes down what is logged, with its level. */
+/** Records each logged line with its level. */
 class LogBook implements Logger {
   readonly lines: [Level, string][] = [];
   readonly errors: unknown[] = [];
@@ -35,7 +35,7 @@ class LogBook implements Logger {
 }
 
 describe('the log of an outage', () => {
-  // Its tick is 500 ms, so that it grants 1 second at least; and a minute at most.
+  // The tick of the server is 500 ms: it grants between 1 second and a minute.
   const lab = labOfEachTest('outage-log', { server: 'own', proxy: true, client: 'none' });
   let book: LogBook;
 
@@ -43,7 +43,7 @@ describe('the log of an outage', () => {
     book = new LogBook();
   });
 
-  /** It must not come back before its session has ended. */
+  /** Keeps the client away until its session has ended. */
   const expire = async (client: LockClient): Promise<void> => {
     const reconnected = reached(client, 'reconnected');
     await lab.proxy.refuse();
@@ -55,7 +55,7 @@ describe('the log of an outage', () => {
 
   const connect = (sessionTimeoutMs: number): Promise<LockClient> => lab.connect({ sessionTimeoutMs, logger: book });
 
-  it('that ends in time says that the connection was lost, why, and that the session goes on', async () => {
+  it('of less than the session timeout reports the loss, its cause, and that the session goes on', async () => {
     const client = await connect(10_000);
     const id = sessionName(client.session.id);
     const hold = await new InterProcessMutex(client, lab.path).acquire();
@@ -78,7 +78,7 @@ describe('the log of an outage', () => {
     await hold.release();
   });
 
-  it('counts each outage from its own beginning', async () => {
+  it('counts each outage from its own start', async () => {
     const client = await connect(10_000);
     for (const time of ['first', 'second']) {
       const startedAt = performance.now();
@@ -90,7 +90,7 @@ describe('the log of an outage', () => {
     }
   });
 
-  it('says that no lock is held, where none is', async () => {
+  it('says so when no lock is held', async () => {
     const client = await connect(10_000);
     const reconnected = reached(client, 'reconnected');
     lab.proxy.cut();
@@ -98,7 +98,7 @@ describe('the log of an outage', () => {
     expect(book.lines[0]?.[1]).to.match(/ is suspended; it holds no lock$/);
   });
 
-  it('in which a lock is lost says so as an error, with how long no server had answered, and tells of the new session and of the end of the old one', async () => {
+  it('that loses a lock reports an error, the silence, the new session and the end of the old one', async () => {
     const client = await connect(2_000);
     const id = sessionName(client.session.id);
     const hold = await new InterProcessMutex(client, lab.path).acquire();
@@ -128,7 +128,7 @@ describe('the log of an outage', () => {
     expect(closed).to.equal(`Session ${id}, which was given up, has ended on the servers: its znodes are gone`);
   });
 
-  it('in which nothing is held tells of each step once: suspended, lost, ended, connected again', async () => {
+  it('without a hold reports each step once: suspended, lost, ended, connected again', async () => {
     const client = await connect(1_000);
     const id = sessionName(client.session.id);
     const lost = reached(client, 'lost');
@@ -147,7 +147,7 @@ describe('the log of an outage', () => {
     expect(texts[3]).to.contain('again after').and.to.contain('in the new session');
   });
 
-  it('names why each server cannot be used, where there are several', async () => {
+  it('gives the cause for each of several servers', async () => {
     const client = await LockClient.connect(`${lab.proxy.connectString},127.0.0.1:1`, {
       sessionTimeoutMs: 1_000,
       logger: book,
@@ -163,7 +163,7 @@ describe('the log of an outage', () => {
     await client.close();
   });
 
-  it('counts all locks that are lost', async () => {
+  it('counts all lost locks', async () => {
     const client = await connect(10_000);
     for (const name of ['a', 'b', 'c']) await new InterProcessMutex(client, `${lab.path}-${name}`).acquire();
     await expire(client);
@@ -176,7 +176,7 @@ describe('the log of an outage', () => {
     [90_000, 60_000],
     [500, 1_000],
   ] as const) {
-    it(`says once that ${grantedMs} ms were granted where ${askedMs} ms were asked for`, async () => {
+    it(`says once that ${grantedMs} ms were granted if ${askedMs} ms were requested`, async () => {
       const client = await connect(askedMs);
       expect(client.sessionTimeoutMs).to.equal(grantedMs);
       const reconnected = reached(client, 'reconnected');
@@ -184,17 +184,17 @@ describe('the log of an outage', () => {
       await reconnected;
       const told = book.lines.filter(([, text]) => text.includes('sessionTimeoutMs'));
       expect(told.map(([level]) => level)).to.deep.equal(['warn']);
-      expect(told[0]?.[1]).to.contain(`granted a session timeout of ${grantedMs} ms, and ${askedMs} ms was asked for`);
+      expect(told[0]?.[1]).to.contain(`granted a session timeout of ${grantedMs} ms, but ${askedMs} ms was requested`);
     });
   }
 
-  it('says nothing of a timeout that was granted as asked for, nor of a client that is closed', async () => {
+  it('says nothing about a timeout that was granted as requested, or about a client that is closed', async () => {
     const client = await connect(5_000);
     await client.close();
     expect(book.lines).to.deep.equal([]);
   });
 
-  it('is told by `warn` to a logger that has nothing else', async () => {
+  it('goes to `warn` if the logger has no other method', async () => {
     const texts: string[] = [];
     const client = await lab.connect({ logger: { warn: (message) => void texts.push(message) } });
     await expire(client);
@@ -204,7 +204,7 @@ describe('the log of an outage', () => {
     expect(texts[2]).to.contain('Connected to');
   });
 
-  describe('fits as it is', () => {
+  describe('works with', () => {
     let output: string;
     let sink: Writable;
 
@@ -240,7 +240,7 @@ describe('the log of an outage', () => {
         expect(lineWith('Something else went wrong'))
           .to.contain('went wrong: for this reason')
           .and.to.contain(marks.warn);
-        // What stands in the text once must not be appended to it a second time.
+        // The text contains the error once: it must not be appended a second time.
         expect(lineWith('Something else went wrong').split('for this reason')).to.have.length(2);
       });
     }

@@ -27,12 +27,12 @@ const ownersOnly: AclEntry[] = [{ permissions: 31, scheme: 'digest', id: `somebo
 describe('a reconnect', () => {
   const lab = labOfEachTest('reconnect', { server: 'own', proxy: true, client: 'none' });
 
-  it('authenticates before the first request, however early that one is sent', async () => {
+  it('authenticates before the first request, however early the request is sent', async () => {
     const path = testPath('').slice(0, -1);
     using probe = await ConnectionProbe.connect([lab.proxy.port], { auth });
     await probe.send(createPersistent(path, ownersOnly));
-    using stranger = await ConnectionProbe.connect([lab.server.port]);
-    expect(await rejection(stranger.send(getData(path, false)))).to.have.property('code', 'NO_AUTH');
+    using outside = await ConnectionProbe.connect([lab.server.port]);
+    expect(await rejection(outside.send(getData(path, false)))).to.have.property('code', 'NO_AUTH');
 
     const tooEarly: Promise<Error & { code?: string }>[] = [];
     probe.on('disconnected', () => tooEarly.push(rejection(probe.send(getData(path, false)))));
@@ -45,7 +45,7 @@ describe('a reconnect', () => {
     expect(requestsOf(lab.proxy, 2)).to.deep.equal(['connect', 'auth', 'getData']);
   });
 
-  it('is not made after a server refused the credentials', async () => {
+  it('is not attempted after a server refused the credentials', async () => {
     using probe = new ConnectionProbe([lab.proxy.port], { auth: [{ scheme: 'nonsense', credentials }] });
     probe.connection.connect();
     await probe.next('authFailed');
@@ -55,7 +55,7 @@ describe('a reconnect', () => {
     expect(lab.proxy.frames.filter(from('client', 'connect'))).to.have.length(2);
   });
 
-  it('to a server that accepts and drops keeps nothing for the next one', async () => {
+  it('to a server that accepts and drops keeps no request for the next connection', async () => {
     const drops = 4;
     using probe = await ConnectionProbe.connect([lab.proxy.port], { auth });
     probe.watched.add('/');
@@ -71,7 +71,7 @@ describe('a reconnect', () => {
     expect(requestsOf(lab.proxy, 2 + drops)).to.deep.equal(['connect', 'auth', 'setWatches', 'exists']);
   });
 
-  it('pauses longer and longer for a server that drops every session it accepts, and not at all once it has answered', async () => {
+  it('pauses longer and longer for a server that drops accepted sessions, and not at all once it has answered', async () => {
     const { options, pauses } = recordPauses();
     const accept = lab.proxy.on((frame) => (from('client', 'exists')(frame) ? 'cut' : undefined));
     using probe = new ConnectionProbe([lab.proxy.port], options);
@@ -89,7 +89,7 @@ describe('a reconnect', () => {
     expect(pauses()).to.deep.equal([0]);
   });
 
-  it('pauses before a round over all servers, and not between two of them', async () => {
+  it('pauses before a round over all servers, and not between two servers', async () => {
     const { options, pauses } = recordPauses();
     await using away = await startProxy(lab.server.port);
     await away.refuse();
@@ -102,14 +102,14 @@ describe('a reconnect', () => {
     expect(pauses()).to.deep.equal([0, 0, 0, 25, 0, 0, 50]);
   });
 
-  it('pauses by chance, for a second at most', () => {
+  it('pauses for a random time of at most a second', () => {
     expect([0, 1, 2, 5, 6, 1_000].map((round) => roundDelayMs(round, 0))).to.deep.equal([0, 25, 50, 400, 500, 500]);
     expect([0, 1, 2, 5, 6, 1_000].map((round) => roundDelayMs(round, 1))).to.deep.equal([
       0, 50, 100, 800, 1_000, 1_000,
     ]);
   });
 
-  it('is not made for who gave up when he heard of the lost connection', async () => {
+  it('is not attempted if the client gives up when its connection is lost', async () => {
     using probe = await ConnectionProbe.connect([lab.proxy.port]);
     probe.on('disconnected', () => probe.connection.abandon());
     const told = probe.next('disconnected');
@@ -121,7 +121,7 @@ describe('a reconnect', () => {
     expect(lab.proxy.frames.filter(from('client', 'connect'))).to.have.length(2);
   });
 
-  it('is not made for who gives up during a pause, and no timer is left', async () => {
+  it('is not attempted if the client gives up during a pause, and no timer is left', async () => {
     const { options, running } = recordPauses();
     await lab.proxy.refuse();
     using probe = new ConnectionProbe([lab.proxy.port], options);
@@ -132,7 +132,7 @@ describe('a reconnect', () => {
     expect(running()).to.equal(0);
   });
 
-  it('knows why the last attempt failed, not an earlier one', async () => {
+  it('keeps the error of the last attempt, not of an earlier one', async () => {
     using probe = await ConnectionProbe.connect([lab.proxy.port]);
     await lab.proxy.refuse();
     lab.proxy.cut();
@@ -149,26 +149,26 @@ describe('a reconnect', () => {
     expect(probe.connection.lastError).to.equal(undefined);
   });
 
-  it('plants 15,000 watches again in frames of much less than 1 MB, and every one of them fires', async () => {
+  it('sets 15,000 watches again in frames of much less than 1 MB, and each watch fires', async () => {
     const parent = testPath('').slice(0, -1);
     const paths = Array.from({ length: 15_000 }, (_, index) => `${parent}/${`${index}-`.padEnd(70, 'x')}`);
     const isThere = (path: string): boolean => /(00|50)-x+$/.test(path);
-    const [there, vanished] = [paths.filter(isThere), paths.filter((path) => !isThere(path))];
+    const [there, deleted] = [paths.filter(isThere), paths.filter((path) => !isThere(path))];
     using outside = await ConnectionProbe.connect([lab.server.port]);
     await outside.send(createPersistent(parent, openAcl));
     await outside.send(all(there, 'create'));
 
     using probe = await ConnectionProbe.connect([lab.proxy.port]);
-    // The server tells at once what happened since the zxid that this answer shows.
+    // The server reports at once what happened since the zxid of this reply.
     await probe.send(exists('/'));
     for (const path of paths) probe.watched.add(path);
     const again = probe.next('connected');
     lab.proxy.cut();
     await again;
-    // Answered behind them.
+    // The reply to this request follows all watch events.
     await probe.send(exists('/'));
     expect(probe.fired.map(({ path }) => path))
-      .to.have.length(vanished.length)
+      .to.have.length(deleted.length)
       .and.to.satisfy((fired: string[]) => !fired.some(isThere));
 
     const sizes = lab.proxy.frames.filter(from('client', 'setWatches')).map(({ body }) => body.length);
@@ -182,7 +182,7 @@ describe('a reconnect', () => {
     );
   });
 
-  it('is made once more when a server refuses to watch', async () => {
+  it('is attempted once more if a server refuses to set the watches', async () => {
     using probe = await ConnectionProbe.connect([lab.proxy.port]);
     probe.watched.add('/');
     const accept = lab.proxy.on((frame) => (from('server', 'setWatches')(frame) ? { replaceError: -127 } : undefined));
@@ -194,7 +194,7 @@ describe('a reconnect', () => {
     expect(requestsOf(lab.proxy, 3)).to.deep.equal(['connect', 'setWatches', 'exists']);
   });
 
-  it('comes when servers that all refused accept again, in the same session', async () => {
+  it('in the same session follows when servers that all refused accept again', async () => {
     await using client = await connectInOrder([lab.proxy, lab.proxy], { sessionTimeoutMs: 8_000 });
     const { id } = client.session;
     await lab.proxy.refuse();
@@ -206,7 +206,7 @@ describe('a reconnect', () => {
     await client.session.request(exists('/'));
   });
 
-  it('is made, and told to everybody, whatever one of the listeners throws', async () => {
+  it('succeeds and reaches every listener although one listener throws', async () => {
     await using client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 8_000 });
     const emitWarning = process.emitWarning.bind(process);
     const warnings: unknown[] = [];
@@ -231,10 +231,7 @@ describe('a reconnect', () => {
   });
 });
 
-/**
- * A probe's options, how long it has paused before each attempt since it was last asked, and how many timers it has
- * running.
- */
+/** Options of a probe that record its pauses: `pauses` since the last call, and the number of running timers. */
 function recordPauses(): { options: ProbeOptions; pauses: () => number[]; running: () => number } {
   const attemptMs = 5_432;
   const delays: number[] = [];
@@ -263,8 +260,8 @@ function requestsOf(proxy: ZkProxy, connection: number): Frame['op'][] {
   return proxy.frames.filter((frame) => frame.from === 'client' && frame.connection === connection).map(({ op }) => op);
 }
 
-/** One transaction that creates or deletes them all. */
-function all(paths: readonly string[], what: 'create' | 'delete'): Operation<void> {
+/** One transaction that creates or deletes all paths. */
+function all(paths: readonly string[], action: 'create' | 'delete'): Operation<void> {
   return {
     name: 'multi',
     opcode: 14,
@@ -272,7 +269,7 @@ function all(paths: readonly string[], what: 'create' | 'delete'): Operation<voi
     path: paths[0] ?? '/',
     write(to) {
       for (const path of paths) {
-        if (what === 'delete') to.int(2).flag(false).int(-1).text(path).int(-1);
+        if (action === 'delete') to.int(2).flag(false).int(-1).text(path).int(-1);
         else to.int(1).flag(false).int(-1).text(path).int(0).int(1).int(31).text('world').text('anyone').int(0);
       }
       to.int(-1).flag(true).int(-1);

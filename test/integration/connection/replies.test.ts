@@ -21,7 +21,7 @@ describe('a reply', () => {
   const connectRequests = (): Frame[] => lab.proxy.frames.filter(from('client', 'connect'));
 
   for (const op of ['exists', 'connect'] as const) {
-    it(`cut in the middle (${op}) leaves nothing behind for the next connection`, async () => {
+    it(`cut in the middle (${op}) leaves nothing for the next connection`, async () => {
       const session = probe.connection.sessionId;
       once(lab.proxy, from('server', op), 'cut-inside');
       const again = probe.next('connected');
@@ -36,7 +36,7 @@ describe('a reply', () => {
   }
 
   for (const number of [-125, -118, -122, -124, -127, -999]) {
-    it(`with the error ${number} rejects with it, and the connection goes on`, async () => {
+    it(`with the error ${number} rejects with it, and the connection stays open`, async () => {
       once(lab.proxy, from('server', 'exists'), { replaceError: number });
       const error = await rejection(probe.send(exists('/')));
       expect(error).to.be.instanceOf(ZooKeeperError);
@@ -47,7 +47,7 @@ describe('a reply', () => {
     });
   }
 
-  it('that cannot be read fails its request, and all behind it on a connection that is given up', async () => {
+  it('that cannot be parsed fails its request and all later requests, and the connection is dropped', async () => {
     const unreadable: Operation<unknown> = {
       ...exists('/'),
       read: (body) => Array.from({ length: 100 }, () => body.long()),
@@ -62,7 +62,7 @@ describe('a reply', () => {
     await probe.send(exists('/'));
   });
 
-  it('to another request than the one that is due is taken for no answer', async () => {
+  it('to another request than the next one due is not accepted', async () => {
     once(lab.proxy, from('server', 'exists'), 'drop');
     const again = probe.next('connected');
     const lost = await Promise.all([rejection(probe.send(exists('/missing'))), rejection(probe.send(exists('/')))]);
@@ -71,7 +71,7 @@ describe('a reply', () => {
     await probe.send(exists('/'));
   });
 
-  it('that came with the one on which the caller gave up is not read', async () => {
+  it('is not read if it came together with the reply on which the caller gave up', async () => {
     lab.proxy.silence();
     const asked = [probe.send(exists('/')), rejection(probe.send(exists('/')))];
     await lab.proxy.seen(from('client', 'exists'), 2);
@@ -83,7 +83,7 @@ describe('a reply', () => {
     expect(probe.warnings).to.deep.equal([]);
   });
 
-  it('comes to request number 2³¹ - 1, and to the next one, which is number 1', async () => {
+  it('follows request number 2³¹ - 1, and the next request, which has number 1', async () => {
     probe.manager.xid = 2 ** 31 - 2;
     await Promise.all([1, 2, 3, 4].map(() => probe.send(exists('/'))));
     const xids = lab.proxy.frames.filter(from('server', 'exists')).map(({ xid }) => xid);
@@ -91,7 +91,7 @@ describe('a reply', () => {
     expect(connectRequests()).to.have.length(1);
   });
 
-  it('with a zxid of -1 does not lower the one that the next server is shown', async () => {
+  it('with a zxid of -1 does not lower the zxid that the next server gets', async () => {
     const unknown: Operation<void> = {
       name: 'unknown',
       opcode: 99,
@@ -113,7 +113,7 @@ describe('a reply', () => {
   });
 });
 
-/** A whole reply that is a refusal, with its length in front. */
+/** A complete reply with an error, with its length in front. */
 function replyHeader(xid: number): Buffer {
   return new Writer().int(xid).long(0n).int(-101).frame();
 }

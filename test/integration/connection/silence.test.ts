@@ -9,7 +9,7 @@ import { type Frame } from '../../../harness/zk-proxy.ts';
 import { connectInOrder, nextState } from '../../../harness/lock-clients.ts';
 import { ConnectionProbe } from '../../../harness/connection-probe.ts';
 
-/** What a busy machine may add to a timer. */
+/** The delay that a busy machine may add to a timer. */
 const slackMs = 400;
 
 describe('silence', () => {
@@ -38,7 +38,7 @@ describe('silence', () => {
     await client.session.request(exists('/'));
   });
 
-  it('is filled with one transaction and one sync a sixth of the timeout apart, and no more, held or not', async () => {
+  it('contains one heartbeat and one sync per sixth of the timeout, and no more, with or without a hold', async () => {
     client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 1_200 });
     await using _ = await new InterProcessMutex(client, testPath('held')).acquire();
     const isHeartbeat = (frame: Frame): boolean => frame.from === 'client' && frame.op === 'multi';
@@ -49,28 +49,28 @@ describe('silence', () => {
     expect(performance.now() - startedAt, 'milliseconds for twelve').to.be.at.least(11 * (client.sessionTimeoutMs / 6));
     const sent = (op: Frame['op']): number =>
       lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === op).length;
-    // The first sync may be that of a transaction before.
+    // The first sync may belong to an earlier transaction.
     expect(sent('sync')).to.equal(12);
     expect(sent('multi')).to.be.within(11, 12);
     expect(lab.proxy.frames.filter(isHeartbeat).every(({ body }) => body.length < 200)).to.equal(true);
   });
 
-  it('is told as suspended first, also where the deadline has passed before anybody could notice, and then as lost', async () => {
+  it('is reported as suspended first, even if the deadline has already passed, and then as lost', async () => {
     client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 2_000 });
     const { session } = client;
-    // Not the ConnectRequest any more, which is the freshest proof there is.
+    // Waits until the ConnectRequest is no longer the freshest proof.
     const connectedUntil = session.deadline;
-    await until('it has been proven by what it sent since', () => session.deadline > connectedUntil);
+    await until('a later request has proven the session', () => session.deadline > connectedUntil);
     const states: ConnectionState[] = [];
     client.on('state', (state) => states.push(state));
     lab.proxy.silence();
-    await until('it is lost', () => states.includes('lost'));
+    await until('the session is lost', () => states.includes('lost'));
     expect(states).to.deep.equal(['suspended', 'lost']);
     lab.proxy.speak();
-    await until('it is back', () => states.includes('reconnected'));
+    await until('the client is reconnected', () => states.includes('reconnected'));
   });
 
-  it('is noticed after a quarter of the session timeout by who holds a lock', async () => {
+  it('is noticed after a quarter of the session timeout while a lock is held', async () => {
     client = await connectInOrder([lab.proxy, lab.server], { sessionTimeoutMs: 4_000 });
     const { session } = client;
     const holding = { path: '/', heldSince: 0, markLost: () => undefined, tellLost: () => undefined };
@@ -84,18 +84,18 @@ describe('silence', () => {
     session.settle(holding);
   });
 
-  it('of a server that accepts and never answers costs one attempt, and the healthy one behind it is tried', async () => {
+  it('of a server that accepts and never answers costs one attempt, and the next server is tried', async () => {
     await using silent = await startSilentServer();
     const startedAt = performance.now();
     client = await connectInOrder([silent, lab.server], { sessionTimeoutMs: 24_000 });
-    // A twenty-fourth of the session timeout, where a third of it would be 8 s.
+    // The attempt may take a twenty-fourth of the session timeout; a third would be 8 s.
     expect(performance.now() - startedAt).to.be.within(999, 24_000 / 6);
     const [connection] = silent.connections;
     expect(silent.connections).to.have.length(1);
     if (connection?.destroyed === false) await new Promise((resolve) => connection.once('close', resolve));
   });
 
-  it('of a server that starts, and leaves its first connections unanswered, is over soon after it answers', async () => {
+  it('of a starting server that leaves its first connections unanswered ends soon after it answers', async () => {
     client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 24_000 });
     const { id } = client.session;
     const unanswered = (frame: Frame): boolean =>
@@ -110,7 +110,7 @@ describe('silence', () => {
     expect(client.session.id).to.equal(id);
   });
 
-  it('of servers that accept gets twice the time after each round over them, until one answers a ConnectRequest', async () => {
+  it('of servers that accept doubles the attempt’s time after each round, until one answers a ConnectRequest', async () => {
     await using silent = await startSilentServer();
     const first = lab.proxy.on(({ from, op }) => (from === 'server' && op === 'connect' ? 'drop' : undefined));
     using probe = new ConnectionProbe([silent.port, lab.proxy.port], { attemptMs: 100 });
@@ -124,7 +124,7 @@ describe('silence', () => {
     lab.proxy.cut();
     await probe.next('disconnected');
     await probe.next('connected');
-    // An attempt that the silent server leaves unanswered counts from the next round on.
+    // An attempt that the silent server leaves unanswered counts from the next round.
     expect(rounds.slice(before, before + 2)).to.deep.equal([0, 0]);
   });
 
@@ -144,7 +144,7 @@ describe('silence', () => {
     );
   });
 
-  it('of the client is broken by its heartbeats while news of its watches keep the connection busy', async () => {
+  it('of an idle client is broken by heartbeats, although watch events keep the connection busy', async () => {
     client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 1_500 });
     const { session } = client;
     const isOver = new Promise((resolve) => session.onChange(() => session.isConnected || resolve('over')));
@@ -158,7 +158,7 @@ describe('silence', () => {
     await Promise.all(planted);
     lab.proxy.clear();
 
-    // A third of the timeout never passes without a frame from the server, and the client itself asks for nothing.
+    // A frame from the server arrives at least every third of the timeout, and the client itself asks for nothing.
     const left = [...paths];
     const news = setInterval(() => {
       const path = left.shift();

@@ -4,7 +4,7 @@ import { startProxy, type ZkProxy } from '../../../harness/zk-proxy.ts';
 import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
 import { ConnectionProbe } from '../../../harness/connection-probe.ts';
 
-describe('a handler of the socket that throws', () => {
+describe('a socket handler that throws', () => {
   const thrown = new Error('from a handler');
   let server: ZooKeeperServer;
   let proxy: ZkProxy;
@@ -23,7 +23,7 @@ describe('a handler of the socket that throws', () => {
     await proxy.close();
   });
 
-  /** The library's own handler throws, the next time that it runs. */
+  /** Makes the library's own handler throw the next time that it runs. */
   const breakOnce = (name: 'onSocketConnected' | 'onSocketDrain'): void => {
     const original = probe.manager[name];
     probe.manager[name] = () => {
@@ -38,27 +38,27 @@ describe('a handler of the socket that throws', () => {
     expect(probe.warnings).to.deep.equal([thrown]);
   };
 
-  it('(connect) ends the connection, and the next one is made', async () => {
+  it('(connect) ends the connection, and the client connects again', async () => {
     breakOnce('onSocketConnected');
     proxy.cut();
     await goesOn();
   });
 
-  it('(drain) ends the connection, and the next one is made', async () => {
+  it('(drain) ends the connection, and the client connects again', async () => {
     breakOnce('onSocketDrain');
     probe.manager.socket?.emit('drain');
     await goesOn();
   });
 
-  it('(data) ends the connection, and the next one is made', async () => {
+  it('(data) ends the connection, and the client connects again', async () => {
     breakOnce('onSocketDrain');
     proxy.cut();
-    // When it is told that the session is granted.
+    // The handler runs when the session is granted.
     await probe.next('connected');
     await goesOn();
   });
 
-  it('(close) does not keep the next connection from being made', async () => {
+  it('(close) does not prevent the next connection', async () => {
     let isFirst = true;
     probe.on('disconnected', () => {
       if (!isFirst) return;

@@ -15,13 +15,13 @@ describe('an unanswered request', () => {
   });
   afterEach(() => probe[Symbol.dispose]());
 
-  /** Requests whose answers do not come, as the codes that they reject with. */
+  /** The error codes of three requests whose replies do not arrive. */
   const inFlight = (): Promise<(string | undefined)[]> =>
     Promise.all([1, 2, 3].map(async () => (await rejection(probe.send(exists('/')))).code));
 
   const lost = ['CONNECTION_LOSS', 'CONNECTION_LOSS', 'CONNECTION_LOSS'];
 
-  it('is failed when its connection is lost, with the reason as its cause', async () => {
+  it('fails when its connection is lost, with the reason as its cause', async () => {
     lab.proxy.silence();
     const asked = inFlight();
     const because = rejection(probe.send(exists('/')));
@@ -32,7 +32,7 @@ describe('an unanswered request', () => {
     expect(probe.connection.lastError).to.have.property('message', `127.0.0.1:${lab.proxy.port} closed the connection`);
   });
 
-  it('is failed when the client itself drops the connection', async () => {
+  it('fails when the client itself drops the connection', async () => {
     lab.proxy.silence();
     const asked = inFlight();
     const because = new Error('too slow');
@@ -42,7 +42,7 @@ describe('an unanswered request', () => {
     expect(await late).to.include({ code: 'CONNECTION_LOSS', cause: because });
   });
 
-  it('is failed when everything is given up', async () => {
+  it('fails when the connection is abandoned', async () => {
     lab.proxy.silence();
     const asked = inFlight();
     probe.connection.abandon();
@@ -50,7 +50,7 @@ describe('an unanswered request', () => {
     expect(await inFlight()).to.deep.equal(lost);
   });
 
-  it('cannot come about without a connection: it fails at once, and the next server never sees it', async () => {
+  it('fails at once if there is no connection, and the next server never gets it', async () => {
     const path = testPath('').slice(0, -1);
     const tooEarly: Promise<Error & { code?: string }>[] = [];
     probe.on('disconnected', () => tooEarly.push(rejection(probe.send(createPersistent(path, openAcl)))));
@@ -64,31 +64,31 @@ describe('an unanswered request', () => {
     expect(lab.proxy.frames.filter(({ op }) => op === 'create')).to.deep.equal([]);
   });
 
-  it('is failed when the session is over, and so is every one that follows', async () => {
+  it('fails when the session has ended, and so does every later request', async () => {
     lab.proxy.silence();
     const asked = inFlight();
-    // The server closes the connection that the twin replaces. Silence keeps that from the probe, which would come back
-    // and replace the twin.
+    // The server closes the connection that the twin replaces. The silence hides that from the probe, which would
+    // otherwise reconnect and replace the twin.
     using twin = await ConnectionProbe.connect([lab.server.port], { resume: probe.connection.identity });
     await twin.send(closeSession());
-    const whenTold = new Promise<string | undefined>((resolve) => {
+    const afterExpiry = new Promise<string | undefined>((resolve) => {
       probe.on('expired', () => void rejection(probe.send(exists('/'))).then(({ code }) => resolve(code)));
     });
     lab.proxy.cut();
     lab.proxy.speak();
     expect(await asked).to.deep.equal(lost);
-    expect(await whenTold).to.equal('CONNECTION_LOSS');
+    expect(await afterExpiry).to.equal('CONNECTION_LOSS');
     expect(await inFlight()).to.deep.equal(lost);
   });
 
   for (const [when, lose] of Object.entries({
-    'before its answer': () => lab.proxy.silence(),
+    'before the reply': () => lab.proxy.silence(),
     'while there is no connection': async () => {
       await lab.proxy.refuse();
       lab.proxy.cut();
     },
   })) {
-    it(`is failed when the client is closed ${when}, and so is every one that follows`, async () => {
+    it(`fails when the client is closed ${when}, and so does every later request`, async () => {
       const client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 4_000 });
       await lose();
       const asked = [rejection(client.session.request(exists('/')))];

@@ -4,7 +4,7 @@ import { Writer } from '../../../src/zookeeper/wire.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { ConnectionProbe } from '../../../harness/connection-probe.ts';
 
-describe('an answer that nobody has asked for', () => {
+describe('a frame that answers no request', () => {
   const lab = labOfEachTest('unasked', { server: 'own', client: 'none' });
   let probe: ConnectionProbe;
 
@@ -13,15 +13,15 @@ describe('an answer that nobody has asked for', () => {
   });
   afterEach(() => probe[Symbol.dispose]());
 
-  it('ends the connection: the next one is in a known state', async () => {
+  it('ends the connection, so that the next one is in a known state', async () => {
     const again = probe.next('connected');
     probe.manager.onSocketData(new Writer().int(7).long(0n).int(0).frame());
     await again;
-    expect(probe.warnings.map(String)).to.deep.equal(['Error: An answer to request 7 came where none was due']);
+    expect(probe.warnings.map(String)).to.deep.equal(['Error: The server answered request 7, but no answer was due']);
     await probe.send(exists('/'));
   });
 
-  it('is passed over when it is news of a kind that is not known', async () => {
+  it('is ignored if it is a watch event of an unknown type', async () => {
     const asked = probe.send(exists('/'));
     probe.manager.onSocketData(new Writer().int(-1).long(0n).int(0).int(99).int(3).text('/').frame());
     await asked;

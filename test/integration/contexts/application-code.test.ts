@@ -21,7 +21,7 @@ import { aborted, until } from '../../../harness/until.ts';
 import { startProxy } from '../../../harness/zk-proxy.ts';
 import { CriticalSection } from '../../../harness/critical-section.ts';
 
-/** A store of the application, such as a request's. */
+/** A store of the application, for example of a request. */
 const request = new AsyncLocalStorage<string>();
 
 setFlagsFromString('--expose-gc');
@@ -29,17 +29,17 @@ const collectGarbage = runInNewContext('gc') as () => void;
 
 describe('application code that the library calls', () => {
   const lab = labOfEachTest('application-code', { client: 'none' });
-  /** What each call saw: nothing of anybody. */
+  /** The contexts that each call saw: none are allowed. */
   const calls = new Map<string, string[]>();
 
   afterEach(() => calls.clear());
 
-  function saw(what: string): void {
+  function saw(caller: string): void {
     const seen = [
       ...(request.getStore() === undefined ? [] : ['a request']),
       ...(innermostContext() === undefined ? [] : ['a lock context']),
     ];
-    calls.set(what, [...(calls.get(what) ?? []), ...seen]);
+    calls.set(caller, [...(calls.get(caller) ?? []), ...seen]);
   }
 
   const driver: LockDriver = {
@@ -50,10 +50,10 @@ describe('application code that the library calls', () => {
   };
   const standard = new StandardDriver();
 
-  /** Somebody's job, in the context of somebody's request. */
+  /** Runs an application's job inside the store of a request. */
   const inJob = <T>(job: () => Promise<T>): Promise<T> => request.run('a request', () => lockContext.run(job));
 
-  it('is in no context, whatever job the library works for meanwhile', async () => {
+  it('runs in no context, even while the library works for a job', async () => {
     const path = testPath('all-callbacks');
     await inJob(async () => {
       const client = await lab.connect({
@@ -68,29 +68,29 @@ describe('application code that the library calls', () => {
         mutex.on(event, () => saw(event));
       mutex.makeRevocable(() => saw('revocation listener'));
 
-      // A listener of `renewed`, and of `expired`.
+      // Calls a listener of `renewed` and one of `expired`.
       const short = await mutex.acquire({ leaseMs: 60_000 });
       short.renew(1);
       await aborted(short.signal);
       await short.release();
-      await until('its znode is gone', async () => (await lab.observer.children(path)).length === 0);
+      await until('the znode of the short hold is gone', async () => (await lab.observer.children(path)).length === 0);
 
-      // A waiter whose znode is deleted asks the retry policy, and a revoked holder is asked to let go.
+      // A waiter whose znode is deleted calls the retry policy, and a revoked holder gets its revocation request.
       const hold = await mutex.acquire();
       const waiting = lockContext.run(() => mutex.acquire({ timeoutMs: 15_000 }));
-      await until('one waits', async () => (await lab.observer.children(path)).length === 2);
-      await until('the waiter is watched', async () => {
+      await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
+      await until('the waiter has called the retry policy', async () => {
         const names = (await mutex.participants()).map((participant) => participant.path);
         if (names[1] !== undefined && !calls.has('retryPolicy')) await lab.observer.remove(names[1]);
         return calls.has('retryPolicy');
       });
       await revoke(client, hold.path);
-      await until('the holder is asked', () => calls.has('revocation listener'));
+      await until('the revocation listener is called', () => calls.has('revocation listener'));
       await hold.release();
       const second = await waiting;
       await second.release();
 
-      // All ways to be told of a loss, judged by a getter in the middle of a job.
+      // All ways to learn of a loss, found by a getter inside a job.
       const both = await new InterProcessMultiLock([other, mutex]).acquire();
       for (const [name, { signal }] of [
         ['multi-hold', both],
@@ -98,7 +98,7 @@ describe('application code that the library calls', () => {
       ] as const)
         signal.addEventListener('abort', () => saw(`${name}.signal`));
       await lab.observer.endSession(client);
-      // It may attach to the old session once more, before that ends.
+      // The client may attach to the old session once more before that session ends.
       await until(
         'the session is replaced',
         () => !both.isValid && calls.has('state lost') && client.state === 'reconnected',
@@ -136,7 +136,7 @@ describe('application code that the library calls', () => {
     expect(Object.fromEntries([...calls].filter(([, seen]) => seen.length > 0))).to.deep.equal({});
   });
 
-  it('does not share the lock of the job that has connected the client: a listener of the state and the job, which both take the lock after a loss, take turns', async () => {
+  it('does not share the lock of the job that connected the client: a listener and the job take turns', async () => {
     const proxy = await startProxy(Number(lab.connectString.split(':').at(-1)));
     const path = testPath('listener-and-job');
     const section = new CriticalSection(new InterProcessMutex(await lab.connect(), path), 2);
@@ -167,7 +167,7 @@ describe('application code that the library calls', () => {
     expect(section).to.deep.include({ visits: 2, most: 1 });
   });
 
-  it('does not keep the context of a request alive whose signal gives up a wait, or that releases a hold, while no server answers', async () => {
+  it('keeps no request’s context alive whose signal ends a wait or that releases, while no server answers', async () => {
     const proxy = await startProxy(Number(lab.connectString.split(':').at(-1)));
     const stores = new AsyncLocalStorage<object>();
     const path = testPath('given-up');
@@ -177,7 +177,7 @@ describe('application code that the library calls', () => {
     try {
       const hold = await new InterProcessMutex(client, `${path}-own`).acquire();
       const waiting = new InterProcessMutex(client, path).acquire({ signal: aborter.signal }).catch(() => 'given up');
-      await until('it waits', async () => (await lab.observer.children(path)).length === 2);
+      await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
       proxy.silence();
       const store = stores.run({ payload: Buffer.alloc(1_000_000) }, () => {
         aborter.abort();
@@ -189,7 +189,7 @@ describe('application code that the library calls', () => {
         collectGarbage();
         return store.deref() === undefined;
       });
-      expect(await lab.observer.children(path), 'the znode is still to be deleted').to.have.length(2);
+      expect(await lab.observer.children(path), 'the znode of the waiter is not deleted yet').to.have.length(2);
     } finally {
       proxy.speak();
       await client.close();
@@ -198,7 +198,7 @@ describe('application code that the library calls', () => {
     }
   });
 
-  it('does not keep the context of the request in which a client was connected, or a lock acquired, alive', async () => {
+  it('keeps no context alive in which a client was connected or a lock acquired', async () => {
     const stores = new AsyncLocalStorage<object>();
     const mutexes: InterProcessMutex[] = [];
     const holds: Hold[] = [];
@@ -219,7 +219,7 @@ describe('application code that the library calls', () => {
       return new WeakRef(store);
     };
     const kept = await serve();
-    // Several heartbeats later: each is armed by the one before.
+    // Several heartbeats later: each heartbeat arms the next one.
     await until('the store of the request is collected', () => {
       collectGarbage();
       return kept.deref() === undefined;
@@ -228,7 +228,7 @@ describe('application code that the library calls', () => {
     await Promise.all(holds.map((hold) => hold.release()));
   });
 
-  it('never re-enters, however listeners, lazy connects, getters and losses interleave', async function () {
+  it('never re-enters, in any interleaving of listeners, lazy connects, getters and losses', async function () {
     this.timeout(60_000);
     const steps = ['connect', 'listen', 'acquire', 'wait', 'look', 'lose', 'take away', 'abort', 'release'] as const;
     type Step = (typeof steps)[number];
@@ -248,14 +248,14 @@ describe('application code that the library calls', () => {
         const pending: Promise<unknown>[] = [];
         const aborters: AbortController[] = [];
         const holds: Hold[] = [];
-        const heard = (what: string): void => {
+        const heard = (caller: string): void => {
           if (innermostContext() !== undefined || request.getStore() !== undefined)
-            wrong.push(`${what} is called in a context`);
-          if (mutex?.isOwnedByCurrentContext) wrong.push(`${what} owns the lock`);
+            wrong.push(`${caller} is called in a context`);
+          if (mutex?.isOwnedByCurrentContext) wrong.push(`${caller} owns the lock`);
           pending.push(
             (mutex?.tryAcquire() ?? Promise.resolve(undefined)).then(
               (hold) => {
-                if (hold && holds.some((held) => held.path === hold.path)) wrong.push(`${what} re-entered`);
+                if (hold && holds.some((held) => held.path === hold.path)) wrong.push(`${caller} re-entered`);
                 return hold?.release();
               },
               () => undefined,

@@ -8,7 +8,7 @@ import { testPath } from '../../../harness/test-path.ts';
 describe('AsyncLocalStorage', () => {
   before(() => sharedZooKeeper());
 
-  it('is created with the first lock context, once, and never in a process that uses none', async () => {
+  it('is created once, with the first lock context, and never in a process without contexts', async () => {
     const { connectString } = await sharedZooKeeper();
     const script = [
       '--import=tsx',

@@ -4,7 +4,7 @@ import { labOfEachTest } from '../../../harness/lab.ts';
 import { testPath } from '../../../harness/test-path.ts';
 import { CriticalSection } from '../../../harness/critical-section.ts';
 
-describe('three jobs at once', () => {
+describe('three concurrent jobs', () => {
   const lab = labOfEachTest('concurrent-jobs');
   let section: CriticalSection;
   beforeEach(() => {
@@ -50,7 +50,7 @@ describe('three jobs at once', () => {
         await expectOneAtATime(Promise.all(running));
       });
 
-      it('each in a context of its own, run one at a time', () =>
+      it('each in its own context, run one at a time', () =>
         expectOneAtATime(Promise.all([lockContext.run(job), lockContext.run(job), lockContext.run(job)])));
     });
   }
@@ -58,17 +58,17 @@ describe('three jobs at once', () => {
   describe('that are siblings', () => {
     const siblings = (): Promise<unknown> => Promise.all([jobs.withLock(), jobs.withLock(), jobs.withLock()]);
 
-    it('withLock under one lockContext.run, queue up like strangers', () =>
+    it('withLock under one lockContext.run, queue up as separate owners', () =>
       expectOneAtATime(lockContext.run(siblings)));
 
-    it('withLock under the withLock of another lock, queue up like strangers', () =>
+    it('withLock under the withLock of another lock, queue up as separate owners', () =>
       expectOneAtATime(new InterProcessMutex(lab.client, testPath('around')).withLock(siblings)));
 
-    it('an acquire and two withLocks that came before it, in one context, run one at a time', () =>
+    it('(two withLocks and a later acquire in one context) run one at a time', () =>
       expectOneAtATime(lockContext.run(() => Promise.all([jobs.withLock(), jobs.withLock(), jobs.acquire()]))));
   });
 
-  it('are one holder, and run together, when a holder has started them', async () => {
+  it('started by a holder are the same holder, and run together', async () => {
     const { mutex, theirs } = lab;
     await mutex.withLock((hold) =>
       Promise.all(

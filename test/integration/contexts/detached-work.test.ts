@@ -10,7 +10,7 @@ import { queueOf, queueReaches } from '../../../harness/queue.ts';
 describe('work that outlives its lock context', () => {
   const lab = labOfEachTest('detached');
 
-  it('queues as a stranger when its withLock has settled', async () => {
+  it('queues as a separate owner after its withLock has settled', async () => {
     const { mutex, theirs } = lab;
     const section = new CriticalSection(theirs, 3);
     const { opened, open } = gate();
@@ -27,7 +27,7 @@ describe('work that outlives its lock context', () => {
     expect(section).to.deep.include({ visits: 3, most: 1 });
   });
 
-  it('does not share a hold that its dead context has left behind', async () => {
+  it('does not share a hold that its dead context has not released', async () => {
     const { mutex, theirs } = lab;
     const { opened, open } = gate();
     let left: Hold | undefined;
@@ -48,7 +48,7 @@ describe('work that outlives its lock context', () => {
     await (await detached)?.release();
   });
 
-  it('is refused by release() for what it does not hold, and may end what its dead context left behind', async () => {
+  it('gets NotOwnedError for a lock that it does not hold, and may release the hold of its dead context', async () => {
     const { mutex, theirs } = lab;
     const { opened, open } = gate();
     let detached: Promise<string[]> | undefined;
@@ -65,7 +65,7 @@ describe('work that outlives its lock context', () => {
     expect(await queueOf(theirs)).to.deep.equal([]);
   });
 
-  it('is the holder still when a context around the dead one is', async () => {
+  it('still owns the lock if a live context around the dead one holds it', async () => {
     const { mutex, theirs } = lab;
     await mutex.withLock(async (hold) => {
       let detached: Promise<string> | undefined;
@@ -98,7 +98,7 @@ describe('work that outlives its lock context', () => {
     });
   });
 
-  for (const [what, inside] of [
+  for (const [scope, inside] of [
     ['a lockContext.run', (work: () => void) => lockContext.run(work)],
     [
       'a withLock in a lockContext.run',
@@ -106,7 +106,7 @@ describe('work that outlives its lock context', () => {
     ],
     ['a lockContext.run in a lockContext.run', (work: () => void) => lockContext.run(() => lockContext.run(work))],
   ] as const) {
-    it(`of ${what} does not become the holder around it when that has died`, async () => {
+    it(`of ${scope} does not become the holder around it when that context has died`, async () => {
       const { mutex } = lab;
       await mutex.withLock(async (hold) => {
         let detached: Promise<unknown> | undefined;
@@ -115,7 +115,7 @@ describe('work that outlives its lock context', () => {
           detached = opened.then(async () => {
             expect(mutex.isOwnedByCurrentContext).to.equal(false);
             expect(await mutex.tryAcquire()).to.equal(undefined);
-            // A withLock is a context again, and the walls around it still stand.
+            // A withLock opens a new context, and the ended contexts around it still separate the owners.
             expect((await rejection(mutex.withLock(() => undefined, { timeoutMs: 0 }))).code).to.equal(
               'ERR_LOCK_TIMEOUT',
             );
@@ -128,7 +128,7 @@ describe('work that outlives its lock context', () => {
     });
   }
 
-  it('in an acquire that was granted after its context had died, holds it outside of every context', async () => {
+  it('in an acquire that is granted after its context died holds the lock outside of every context', async () => {
     const { mutex, theirs } = lab;
     const gateHold = await theirs.acquire();
     let acquiring: Promise<Hold> | undefined;

@@ -26,7 +26,7 @@ describe('the message handlers of one socket', () => {
     await once(server, 'close');
   });
 
-  /** Everything that happens on the socket inherits the context in which it was opened. */
+  /** Every event of the socket inherits the context in which the socket was opened. */
   async function openSocket(): Promise<void> {
     const accepted = once(server, 'connection') as Promise<[Socket]>;
     socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
@@ -41,7 +41,7 @@ describe('the message handlers of one socket', () => {
     await arrived;
   }
 
-  it('opened inside a withLock that has settled, are owners of their own', async () => {
+  it('opened inside a withLock that has settled, are separate owners', async () => {
     const { mutex, theirs } = lab;
     const section = new CriticalSection(theirs, 3);
     const contexts: (LockContext | undefined)[] = [];
@@ -63,12 +63,12 @@ describe('the message handlers of one socket', () => {
     await Promise.all(handled);
     expect(section).to.deep.include({ visits: 3, most: 1 });
     expect(owned).to.deep.equal([false, false, false]);
-    // Node does hand the context of the withLock on to them; it is dead, that is all.
+    // Node passes the context of the withLock on to the handlers, but that context is dead.
     expect(contexts.map((context) => context?.isLive)).to.deep.equal([false, false, false, false]);
     expect(new Set(contexts).size).to.equal(1);
   });
 
-  it('opened inside a lockContext.run that has settled with a hold unreleased, do not share that hold', async () => {
+  it('opened inside a lockContext.run that settled with an unreleased hold, do not share that hold', async () => {
     const { mutex, theirs } = lab;
     let left: Hold | undefined;
     const handled: Promise<Hold | undefined>[] = [];
@@ -84,7 +84,7 @@ describe('the message handlers of one socket', () => {
     await left?.release();
   });
 
-  it('opened inside a withLock that still runs, are that holder', async () => {
+  it('opened inside a withLock that is still running, are that holder', async () => {
     const { mutex, theirs } = lab;
     await mutex.withLock(async (hold) => {
       const handled: Promise<string>[] = [];
@@ -96,7 +96,7 @@ describe('the message handlers of one socket', () => {
     });
   });
 
-  it('bound by lockContext.bind, are owners of their own while the withLock around the socket still runs', async () => {
+  it('bound by lockContext.bind, are separate owners while the withLock around the socket runs', async () => {
     const { mutex } = lab;
     await mutex.withLock(async (hold) => {
       const handled: Promise<Error & { code?: string }>[] = [];
@@ -115,7 +115,7 @@ describe('the message handlers of one socket', () => {
 describe('a handler bound by lockContext.bind', () => {
   const lab = labOfEachTest('bind');
 
-  /** Holds it twice, as one owner, while the others wait. */
+  /** Holds the lock twice, as one owner, while the other handlers wait. */
   async function handle(section: CriticalSection): Promise<void> {
     const { mutex } = lab;
     const outer = await mutex.acquire();
@@ -126,7 +126,7 @@ describe('a handler bound by lockContext.bind', () => {
     expect(await mutex.release()).to.equal('released');
   }
 
-  it('is a new owner at each call, and re-entrant within it', async () => {
+  it('is a new owner on each call, and re-entrant within the call', async () => {
     const section = new CriticalSection(lab.theirs, 3);
     const emitter = new EventEmitter();
     const handled: Promise<void>[] = [];
@@ -137,18 +137,18 @@ describe('a handler bound by lockContext.bind', () => {
     expect(section).to.deep.include({ visits: 3, most: 1 });
   });
 
-  it('is a new owner at each call when one context calls it again and again', async () => {
+  it('is a new owner on each call even if one context calls it repeatedly', async () => {
     const section = new CriticalSection(lab.theirs, 3);
     const bound = lockContext.bind(handle);
     await lockContext.run(() => Promise.all([bound(section), bound(section), bound(section)]));
     expect(section).to.deep.include({ visits: 3, most: 1 });
   });
 
-  it('waits for the lock that the code around the call holds, and is granted it after that', async () => {
+  it('waits for the lock that the code around the call holds, and gets it afterwards', async () => {
     const { mutex, theirs } = lab;
     const emitter = new EventEmitter();
     const handled: Promise<bigint>[] = [];
-    // A lock of the handler's own lies between, and a job of its own, too.
+    // The handler has a lock and a job of its own between the caller and the lock.
     const between = new InterProcessMutex(lab.client, `${mutex.path}-between`);
     emitter.on(
       'changed',
@@ -163,7 +163,7 @@ describe('a handler bound by lockContext.bind', () => {
     expect(later !== undefined && later > token).to.equal(true);
   });
 
-  it('goes on waiting when the context of its call has ended, and a job inside of it awaits the lock', async () => {
+  it('continues to wait after the context of its call has ended, if a job inside it awaits the lock', async () => {
     const { mutex, theirs } = lab;
     const { opened, open } = gate();
     let detached: Promise<boolean> | undefined;
@@ -178,13 +178,13 @@ describe('a handler bound by lockContext.bind', () => {
     expect(await detached).to.equal(true);
   });
 
-  it('is told of the deadlock where a job of its own holds the lock, and awaits it', async () => {
+  it('gets the deadlock error if its own job holds the lock and awaits it', async () => {
     const { mutex } = lab;
     const handled = lockContext.bind(() => mutex.withLock(() => lockContext.run(() => rejection(mutex.acquire()))))();
     expect((await handled).code).to.equal('ERR_LOCK_DEADLOCK');
   });
 
-  it('is called with its `this` and its arguments, and returns what it returns', () => {
+  it('gets its `this` and its arguments, and returns the result', () => {
     const counter = {
       count: 40,
       add: lockContext.bind(function (this: { count: number }, more: number, evenMore: number) {

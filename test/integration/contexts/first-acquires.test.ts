@@ -7,7 +7,7 @@ import { queueOf, queueReaches } from '../../../harness/queue.ts';
 describe('parallel first acquires of one context', () => {
   const lab = labOfEachTest('first-acquires');
 
-  it('are one znode, and both are granted', async () => {
+  it('use one znode, and both are granted', async () => {
     const { mutex, theirs, observer } = lab;
     await lockContext.run(async () => {
       const [first, second] = await Promise.all([mutex.acquire(), mutex.acquire()]);
@@ -20,7 +20,7 @@ describe('parallel first acquires of one context', () => {
     });
   });
 
-  it('are one znode while they wait, and are granted together', async () => {
+  it('use one znode while they wait, and are granted together', async () => {
     const { mutex, theirs } = lab;
     const gateHold = await theirs.acquire();
     await lockContext.run(async () => {
@@ -35,7 +35,7 @@ describe('parallel first acquires of one context', () => {
     });
   });
 
-  it('let a withLock that came later wait for them, and re-enter', async () => {
+  it('make a later withLock wait for them and then re-enter', async () => {
     const { mutex, theirs } = lab;
     await lockContext.run(async () => {
       const [hold, path] = await Promise.all([mutex.acquire(), mutex.withLock((inner) => inner.path)]);
@@ -45,7 +45,7 @@ describe('parallel first acquires of one context', () => {
     });
   });
 
-  it('let a tryAcquire that came later go away: it does not wait', async () => {
+  it('make a later tryAcquire return undefined, because it does not wait', async () => {
     const { mutex } = lab;
     await lockContext.run(async () => {
       const [hold, tried] = await Promise.all([mutex.acquire(), mutex.tryAcquire()]);
@@ -54,7 +54,7 @@ describe('parallel first acquires of one context', () => {
     });
   });
 
-  it('have a deadline of their own: a second that gives up sends nothing and takes nothing from the first', async () => {
+  it('have separate deadlines: if the second gives up, it sends nothing, and the first is not affected', async () => {
     const { mutex, theirs } = lab;
     const gateHold = await theirs.acquire();
     await lockContext.run(async () => {
@@ -85,7 +85,7 @@ describe('parallel first acquires of one context', () => {
       const reason = new Error('changed my mind');
       controller.abort(reason);
       expect(await first).to.equal(reason);
-      await until('one of the others waits in its place', async () => {
+      await until('one of the other acquires waits instead', async () => {
         const queue = await queueOf(theirs);
         return queue.length === 2 && queue[1] !== ofFirst;
       });
@@ -111,7 +111,7 @@ describe('parallel first acquires of one context', () => {
     });
   });
 
-  it('wait for nobody once the first one has been released', async () => {
+  it('do not wait once the first hold has been released', async () => {
     const { mutex } = lab;
     const tokens = await lockContext.run(async () => {
       const once = async (): Promise<bigint> => {

@@ -7,7 +7,7 @@ import { innermostContext, LockContext } from '../../../src/mutex/lock-context.t
 import { rejection } from '../../../harness/until.ts';
 
 describe('lockContext.run', () => {
-  it('returns what its function returns, and throws what it throws', async () => {
+  it('returns the result of its function, and throws its error', async () => {
     const error = new Error('the job failed');
     const fail = (): never => {
       throw error;
@@ -18,7 +18,7 @@ describe('lockContext.run', () => {
     expect(await rejection(lockContext.run(async () => fail()))).to.equal(error);
   });
 
-  it('ends its context when its function has returned, thrown, fulfilled or rejected, and not before', async () => {
+  it('ends its context when its function has settled, and not before', async () => {
     const contexts: (LockContext | undefined)[] = [];
     const areLive = (): unknown[] => contexts.map((context) => context?.isLive);
     const enter = (): void => void contexts.push(innermostContext());
@@ -36,7 +36,7 @@ describe('lockContext.run', () => {
     expect(areLive()).to.deep.equal([false, false, false, false]);
   });
 
-  it('starts a lazy thenable once, inside of the context', async () => {
+  it('starts a lazy thenable once, inside the context', async () => {
     const started: unknown[] = [];
     const query: PromiseLike<string> = {
       then: (fulfilled, rejected) => {
@@ -48,7 +48,7 @@ describe('lockContext.run', () => {
     expect(started).to.deep.equal([true]);
   });
 
-  it('hides no rejection from the process when nobody looks at its promise', async () => {
+  it('leaves a rejection unhandled if nobody handles its promise', async () => {
     const error = new Error('nobody looks');
     const listeners = process.rawListeners('unhandledRejection') as NodeJS.UnhandledRejectionListener[];
     process.removeAllListeners('unhandledRejection');
@@ -62,7 +62,7 @@ describe('lockContext.run', () => {
   });
 });
 
-describe('a job that starts its successor', () => {
+describe('a job that starts the next job', () => {
   const jobs = 20_000;
   let collectGarbage: () => void;
 
@@ -75,19 +75,19 @@ describe('a job that starts its successor', () => {
   const ways: Record<string, Run> = {
     'lockContext.run': (job) => lockContext.run(job),
     'lockContext.bind': (job) => lockContext.bind(job)(),
-    // As a withLock does in a job.
+    // A withLock inside a job nests contexts in this way.
     'a context in a context': (job) => lockContext.run(() => new LockContext('lock', innermostContext()).run(job)),
   };
 
   for (const [how, run] of Object.entries(ways)) {
     for (const overlap of [0, 1, 5]) {
-      it(`by ${how} is forgotten when it has ended, however long the chain, with ${overlap} others that still run`, async () => {
+      it(`by ${how} is collected after it has ended, however long the chain, with ${overlap} others still running`, async () => {
         expect(await firstAtTheEndOfAChain(run, overlap)).to.equal(undefined);
       });
     }
   }
 
-  /** What is left of the first job's context while the last job runs. */
+  /** The first job's context, if it still exists while the last job runs. */
   function firstAtTheEndOfAChain(run: Run, overlap: number): Promise<LockContext | undefined> {
     return new Promise((resolve, reject) => {
       let count = 0;
@@ -107,7 +107,7 @@ describe('a job that starts its successor', () => {
         return new Promise((end) => ends.push(end));
       };
       const lastJob = async (): Promise<void> => {
-        // A WeakRef keeps its target until the end of the turn in which it was made.
+        // A WeakRef keeps its target until the end of the event-loop turn in which it was created.
         await new Promise((turn) => setImmediate(turn));
         collectGarbage();
         resolve(first?.deref());

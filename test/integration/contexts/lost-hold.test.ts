@@ -7,7 +7,7 @@ import { queueOf, takeAway } from '../../../harness/queue.ts';
 describe('a context whose hold was lost', () => {
   const lab = labOfEachTest('lost-hold');
 
-  it('does not re-enter: every way in rejects with the LockLostError of the hold', async () => {
+  it('does not re-enter: every method rejects with the LockLostError of the hold', async () => {
     const { mutex, observer } = lab;
     await lockContext.run(async () => {
       const hold = await mutex.acquire();
@@ -29,7 +29,7 @@ describe('a context whose hold was lost', () => {
     });
   });
 
-  it('does not re-enter through the contexts inside of it either', async () => {
+  it('does not re-enter through a context inside it either', async () => {
     const { mutex, observer } = lab;
     const error = await rejection(
       mutex.withLock((hold) =>
@@ -42,7 +42,7 @@ describe('a context whose hold was lost', () => {
     expect(error).to.be.instanceOf(LockLostError);
   });
 
-  it('may acquire again once it has released what it lost', async () => {
+  it('may acquire again after it has released the lost hold', async () => {
     const { mutex, theirs, observer } = lab;
     await lockContext.run(async () => {
       await takeAway(await mutex.acquire(), observer);
@@ -54,7 +54,7 @@ describe('a context whose hold was lost', () => {
     });
   });
 
-  it('holds back nobody else', async () => {
+  it('blocks no other client', async () => {
     const { mutex, theirs, observer } = lab;
     await lockContext.run(async () => {
       const hold = await mutex.acquire();

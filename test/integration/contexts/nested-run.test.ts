@@ -24,7 +24,7 @@ describe('a lockContext.run', () => {
   };
 
   for (const [holder, inside] of Object.entries(holders)) {
-    it(`inside of ${holder} is a new owner`, async () => {
+    it(`inside ${holder} is a new owner`, async () => {
       const { mutex, theirs } = lab;
       await inside(async () => {
         await lockContext.run(async () => {
@@ -37,7 +37,7 @@ describe('a lockContext.run', () => {
     });
 
     for (const [how, wait] of Object.entries(waits)) {
-      it(`inside of ${holder} is told of the deadlock when it would wait by ${how} for as long as it takes`, async () => {
+      it(`inside ${holder} gets the deadlock error from ${how} without a timeout`, async () => {
         const { mutex, theirs } = lab;
         await inside(async () => {
           const error = await lockContext.run(() => rejection(wait()));
@@ -48,7 +48,7 @@ describe('a lockContext.run', () => {
         });
       });
 
-      it(`inside of ${holder} may wait by ${how} for a time, and then times out`, async () => {
+      it(`inside ${holder} may wait by ${how} with a timeout, and then times out`, async () => {
         await inside(async () => {
           const error = await lockContext.run(() => rejection(wait({ timeoutMs: 20 })));
           expect(error.code).to.equal('ERR_LOCK_TIMEOUT');
@@ -57,7 +57,7 @@ describe('a lockContext.run', () => {
     }
   }
 
-  it('is told of the deadlock however deep it is, and through another instance of the mutex', async () => {
+  it('gets the deadlock error at any depth, and through another object of the mutex', async () => {
     const { client, mutex } = lab;
     const twin = new InterProcessMutex(client, mutex.path);
     const between = new InterProcessMutex(client, `${mutex.path}-between`);
@@ -71,7 +71,7 @@ describe('a lockContext.run', () => {
     });
   });
 
-  it('that nobody awaits is told of the deadlock all the same, and is told what to do', async () => {
+  it('that nobody awaits gets the deadlock error as well, and the error names the remedies', async () => {
     const { mutex } = lab;
     let started: Promise<Error> | undefined;
     await mutex.withLock(() => {
@@ -82,7 +82,7 @@ describe('a lockContext.run', () => {
     expect(error?.message).to.contain('timeoutMs or a signal').and.to.contain('lockContext.bind');
   });
 
-  it('that waits for a stranger, or for a job beside it, is no deadlock', async () => {
+  it('that waits for another client, or for a sibling job, is no deadlock', async () => {
     const { mutex, theirs } = lab;
     const section = new CriticalSection(theirs, 3);
     const visit = (): Promise<void> => lockContext.run(() => mutex.withLock(() => section.visit()));
@@ -102,7 +102,7 @@ describe('a lockContext.run', () => {
     });
   });
 
-  it('that waits for what a dead context around it left behind is no deadlock: somebody can still release it', async () => {
+  it('that waits for an unreleased hold of a dead context is no deadlock: the hold can still be released', async () => {
     const { mutex, theirs } = lab;
     const { opened, open } = gate();
     let detached: Promise<boolean> | undefined;

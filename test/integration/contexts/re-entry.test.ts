@@ -9,7 +9,7 @@ import { queueOf, queueReaches } from '../../../harness/queue.ts';
 describe('re-entry', () => {
   const lab = labOfEachTest('re-entry');
 
-  it('withLock in withLock in withLock is one znode and one token, and the znode goes with the outermost', async () => {
+  it('with three nested withLocks uses one znode and one token, and the outermost end deletes the znode', async () => {
     const { mutex, theirs, observer } = lab;
     const depth = await mutex.withLock((first) =>
       mutex.withLock((second) =>
@@ -25,7 +25,7 @@ describe('re-entry', () => {
     expect(await observer.children(mutex.path)).to.deep.equal([]);
   });
 
-  it('acquire and release three deep in one context are one znode, which goes with the third release', async () => {
+  it('with three acquires in one context uses one znode, which the third release deletes', async () => {
     const { mutex, theirs, observer } = lab;
     await lockContext.run(async () => {
       const holds = [await mutex.acquire(), await mutex.acquire(), await mutex.acquire()] as const;
@@ -46,7 +46,7 @@ describe('re-entry', () => {
     });
   });
 
-  it('the handles of one owner may be released in any order', async () => {
+  it('lets an owner release its holds in any order', async () => {
     const { mutex, theirs, observer } = lab;
     await lockContext.run(async () => {
       const outer = await mutex.acquire();
@@ -59,7 +59,7 @@ describe('re-entry', () => {
     });
   });
 
-  it('tryAcquire, withLock and acquire re-enter each other', async () => {
+  it('mixes tryAcquire, withLock and acquire', async () => {
     const { mutex, theirs } = lab;
     await lockContext.run(async () => {
       const tried = await mutex.tryAcquire();
@@ -73,7 +73,7 @@ describe('re-entry', () => {
     });
   });
 
-  it('an inner withLock that outlives the outer one keeps the znode, re-enters, and keeps everybody else out', async () => {
+  it('by an inner withLock that outlives the outer one keeps the znode, and no other client gets in', async () => {
     const { mutex, theirs } = lab;
     const section = new CriticalSection(theirs, 2);
     const { opened, open } = gate();
@@ -85,7 +85,7 @@ describe('re-entry', () => {
         expect(own.isValid).to.equal(true);
         return own;
       });
-      // A hold is no stream and no iterator: it may be returned.
+      // A hold is neither a stream nor an iterator: a job may return it.
       return hold;
     });
     expect(outer.isValid).to.equal(false);
@@ -99,7 +99,7 @@ describe('re-entry', () => {
     expect(section).to.deep.include({ visits: 2, most: 1 });
   });
 
-  it('a handle that was acquired inside of a withLock keeps the znode when the withLock has settled', async () => {
+  it('by an acquire inside a withLock keeps the znode after the withLock has settled', async () => {
     const { mutex, theirs, observer } = lab;
     const kept = await mutex.withLock(() => mutex.acquire());
     expect(kept.isValid).to.equal(true);
@@ -109,13 +109,13 @@ describe('re-entry', () => {
   });
 });
 
-describe('re-entry on the wire', () => {
+describe('the requests of a re-entry', () => {
   const lab = labOfEachTest('re-entry', { server: 'own', proxy: true });
 
-  it('withLock in withLock in withLock sends nothing between the outermost grant and its release', async () => {
+  it('with three nested withLocks: none between the outermost grant and its release', async () => {
     const { mutex, proxy } = lab;
     const sent = await mutex.withLock(async (hold) => {
-      // Its own znode is watched a moment after the grant.
+      // The znode of the hold is watched shortly after the grant.
       await proxy.seen(({ from, op, path }) => from === 'server' && op === 'getData' && path === hold.path);
       proxy.clear();
       await mutex.withLock(() => mutex.withLock(() => undefined));
@@ -125,7 +125,7 @@ describe('re-entry on the wire', () => {
     expect(await lab.requests()).to.deep.equal(['delete']);
   });
 
-  it('acquire and release three deep create once and delete once', async () => {
+  it('with three acquires and releases: one create and one delete', async () => {
     const { mutex, proxy } = lab;
     await mutex.withLock(() => undefined);
     proxy.clear();

@@ -17,7 +17,7 @@ describe('mutex.release()', () => {
     );
   }
 
-  it('in a late finally does not end the hold of a successor, but the lost one that it is about', async () => {
+  it('in a late finally settles the lost hold, not the hold of the successor', async () => {
     const { mutex, theirs, observer } = lab;
     const lost = gate();
     const succeeded = gate();
@@ -46,7 +46,7 @@ describe('mutex.release()', () => {
     await expectNotOwned(mutex.release());
   });
 
-  it('outside of contexts settles the oldest first, one at a time', async () => {
+  it('outside of contexts settles the oldest hold first, one at a time', async () => {
     const { mutex, observer } = lab;
     await takeAway(await mutex.acquire(), observer);
     await takeAway(await mutex.acquire(), observer);
@@ -57,7 +57,7 @@ describe('mutex.release()', () => {
     await expectNotOwned(mutex.release());
   });
 
-  it('by somebody who does not own it is refused with the message of Curator', async () => {
+  it('by a client that does not own the lock is refused with Curator’s message', async () => {
     const { mutex, theirs } = lab;
     await expectNotOwned(mutex.release());
     const hold = await mutex.acquire();
@@ -66,7 +66,7 @@ describe('mutex.release()', () => {
     await expectNotOwned(mutex.release());
   });
 
-  it('in a context that holds nothing is refused, whoever holds it elsewhere', async () => {
+  it('in a context without a hold is refused, even if another owner holds the lock', async () => {
     const { client, mutex, theirs } = lab;
     const outsideOfContexts = await mutex.acquire();
     await lockContext.run(() => expectNotOwned(mutex.release()));
@@ -76,7 +76,7 @@ describe('mutex.release()', () => {
     await outsideOfContexts.release();
   });
 
-  it('in a nested lockContext.run is refused: the job around it is another owner', async () => {
+  it('in a nested lockContext.run is refused, because the job around it is another owner', async () => {
     const { mutex } = lab;
     await lockContext.run(async () => {
       const hold = await mutex.acquire();
@@ -101,7 +101,7 @@ describe('mutex.release()', () => {
     expect(await running).to.equal(true);
   });
 
-  it('outside of contexts never ends the hold of a live lockContext.run, and finds its own behind it', async () => {
+  it('outside of contexts skips the hold of a live lockContext.run and settles its own', async () => {
     const { mutex, observer, theirs } = lab;
     const held = gate();
     const { opened, open } = gate();
@@ -121,7 +121,7 @@ describe('mutex.release()', () => {
     expect(await running).to.equal('lost');
   });
 
-  it('in a context settles the latest hold, as the levels of a call do', async () => {
+  it('in a context settles the latest hold', async () => {
     const { mutex } = lab;
     await lockContext.run(async () => {
       const outer = await mutex.acquire();
@@ -136,7 +136,7 @@ describe('mutex.release()', () => {
     });
   });
 
-  it('passes the lock on to the next in the queue', async () => {
+  it('lets the next waiter in the queue acquire the lock', async () => {
     const { mutex, theirs } = lab;
     await mutex.acquire();
     const next = theirs.acquire();

@@ -11,14 +11,14 @@ const sessionTimeoutMs = 2_500;
 describe('TestConnectionStateManager', () => {
   const lab = labOfEachTest('states', { server: 'own', client: 'none' });
 
-  it('testConnectionStateRecoversFromUnexpectedExpiredConnection: CONNECTED, SUSPENDED, LOST, RECONNECTED, and it works again', async () => {
+  it('testConnectionStateRecoversFromUnexpectedExpiredConnection: LOST, then RECONNECTED', async () => {
     await using outside = await connectObserver(lab.server.connectString);
     await using proxy = await startProxy(lab.server.port);
     await using mine = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 10_000 });
     const states: ConnectionState[] = [mine.state];
     mine.on('state', (state) => void states.push(state));
     const [suspended, again] = [reached(mine, 'suspended'), reached(mine, 'reconnected')];
-    // It must not come back before its session has ended.
+    // The client must not reconnect before its session has ended.
     await proxy.refuse();
     proxy.cut();
     await suspended;
@@ -29,7 +29,7 @@ describe('TestConnectionStateManager', () => {
     await new InterProcessMutex(mine, testPath('recovered')).withLock((hold) => expect(hold.isValid).to.equal(true));
   });
 
-  it('testSessionConnectionStateErrorPolicyWithExpirationPercent30: LOST comes by itself at 90 percent of the timeout, when no server can tell', async () => {
+  it('testSessionConnectionStateErrorPolicyWithExpirationPercent30: LOST at 90 percent', async () => {
     const client = await LockClient.connect(lab.server.connectString, { sessionTimeoutMs });
     try {
       const hold = await new InterProcessMutex(client, testPath('percent')).acquire();

@@ -10,7 +10,7 @@ import { reached } from '../../../harness/reached.ts';
 describe('TestFailedDeleteManager', () => {
   const lab = labOfEachTest('failed-delete', { server: 'own', proxy: true, client: 'none' });
 
-  it('testLostSession, testWithNamespaceAndLostSession: what could not be deleted while no server was there goes when it is back, after LOST too', async () => {
+  it('testLostSession, testWithNamespaceAndLostSession: failed deletes are done after a restart', async () => {
     const clients = await Promise.all(
       ['', '/aisa'].map((chroot) =>
         LockClient.connect(`${lab.server.connectString}${chroot}`, { sessionTimeoutMs: 2_000 }),
@@ -34,7 +34,7 @@ describe('TestFailedDeleteManager', () => {
       await using back = await connectObserver(lab.server.connectString);
       const [first, second] = holds.map((hold) => hold.path);
       await until(
-        'both are gone',
+        'both znodes are deleted',
         async () => !(await back.exists(first ?? '/')) && !(await back.exists(`/aisa${second ?? ''}`)),
       );
     } finally {
@@ -42,7 +42,7 @@ describe('TestFailedDeleteManager', () => {
     }
   });
 
-  it('testBasic: a delete that failed is repeated when the server is back, and the znode is gone', async () => {
+  it('testBasic: a delete that failed is repeated when the server is back', async () => {
     await using client = await LockClient.connect(lab.proxy.connectString, { sessionTimeoutMs: 10_000 });
     const path = `${testPath('one')}/two/three`;
     const hold = await new InterProcessMutex(client, path).acquire();
@@ -57,7 +57,7 @@ describe('TestFailedDeleteManager', () => {
     expect(await lab.observer.exists(hold.path)).to.equal(false);
   });
 
-  it('testGuaranteedDeleteOnNonExistentNodeInForeground: a release whose znode is gone already deletes once, and is done', async () => {
+  it('testGuaranteedDeleteOnNonExistentNodeInForeground: a release deletes once', async () => {
     const warnings: string[] = [];
     const logger = { warn: (message: string) => void warnings.push(message) };
     await using client = await LockClient.connect(lab.proxy.connectString, { sessionTimeoutMs: 10_000, logger });
@@ -70,10 +70,10 @@ describe('TestFailedDeleteManager', () => {
     expect(deletes.map((frame) => frame.err)).to.deep.equal([-101]);
     await client.close();
     expect(lab.proxy.frames.filter(sent('delete'))).to.have.length(1);
-    expect(warnings, 'none of another try').to.deep.equal([]);
+    expect(warnings, 'no warning about a repeated delete').to.deep.equal([]);
   });
 
-  it('testGuaranteedDeleteOnNonExistentNodeInBackground: who gives up waiting, and whose znode is gone already, deletes once', async () => {
+  it('testGuaranteedDeleteOnNonExistentNodeInBackground: a given-up wait deletes once', async () => {
     const warnings: string[] = [];
     const logger = { warn: (message: string) => void warnings.push(message) };
     await using other = await LockClient.connect(lab.server.connectString);
@@ -93,7 +93,7 @@ describe('TestFailedDeleteManager', () => {
     expect(deleted.err).to.equal(-101);
     await client.close();
     expect(lab.proxy.frames.filter(sent('delete'))).to.have.length(1);
-    expect(warnings, 'none of another try').to.deep.equal([]);
+    expect(warnings, 'no warning about a repeated delete').to.deep.equal([]);
     await gate.release();
   });
 });

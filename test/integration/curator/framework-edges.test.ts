@@ -12,7 +12,7 @@ import { reached } from '../../../harness/reached.ts';
 describe('TestFrameworkEdges', () => {
   const lab = labOfEachTest('edges', { server: 'own', client: 'none' });
 
-  it('testMissedResponseOnESCreate: a create whose answer was lost is not sent again, and its znode is the one that is held', async () => {
+  it('testMissedResponseOnESCreate: a create with a lost reply is not repeated, and its znode is held', async () => {
     await using proxy = await startProxy(lab.server.port);
     await using client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 10_000 });
     const path = testPath('missed-response');
@@ -29,7 +29,7 @@ describe('TestFrameworkEdges', () => {
   });
 
   for (const namespace of ['', '/nm']) {
-    it(`testProtectedCreateNodeDeletion: a znode whose create failed goes, also when its first delete fails (namespace '${namespace}')`, async () => {
+    it(`testProtectedCreateNodeDeletion: the znode is deleted at the second try (namespace '${namespace}')`, async () => {
       await using proxy = await startProxy(lab.server.port);
       await using client = await LockClient.connect(`${proxy.connectString}${namespace}`, {
         sessionTimeoutMs: 10_000,
@@ -54,15 +54,15 @@ describe('TestFrameworkEdges', () => {
     });
   }
 
-  it('testProtectionWithKilledSession: after the expiry of the session the create belonged to, one znode is there, that of the new session', async () => {
+  it('testProtectionWithKilledSession: only the znode of the new session remains', async () => {
     await using ensemble = await startEnsemble(3);
     const leader = await ensemble.leader();
-    const [ours, another] = ensemble.servers.filter((member) => member !== leader) as [
+    const [target, another] = ensemble.servers.filter((member) => member !== leader) as [
       ZooKeeperServer,
       ZooKeeperServer,
     ];
-    await using others = await connectObserver(another.connectString);
-    await using proxy = await startProxy(ours.port);
+    await using remaining = await connectObserver(another.connectString);
+    await using proxy = await startProxy(target.port);
     await using client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 1_500 });
     const path = testPath('killed-session');
     const mutex = new InterProcessMutex(client, path);
@@ -74,18 +74,18 @@ describe('TestFrameworkEdges', () => {
     const remove = proxy.on((frame) => {
       if (!answered('create2')(frame)) return undefined;
       remove();
-      killed = ours.kill();
+      killed = target.kill();
       return 'cut';
     });
     const acquiring = mutex.acquire();
     await suspended;
     await killed;
-    expect(await others.children(path), 'created by the session that is about to expire').to.have.length(1);
+    expect(await remaining.children(path), 'the znode of the session that is about to expire').to.have.length(1);
     await until(
-      'the servers that are left have expired the session',
-      async () => (await others.children(path)).length === 0,
+      'the remaining servers have expired the session',
+      async () => (await remaining.children(path)).length === 0,
     );
-    await ours.start();
+    await target.start();
 
     const hold = await acquiring;
     expect(client.session.id).not.to.equal(before);

@@ -6,7 +6,7 @@ import { rejection } from '../../../harness/until.ts';
 describe('TestInterProcessMultiMutex', () => {
   const lab = labOfEachTest('multi-mutex');
 
-  it('testSomeReleasesFail: the others are released all the same, and the error is told', async () => {
+  it('testSomeReleasesFail: the other locks are released, and the error is reported', async () => {
     const good = new InterProcessMutex(lab.client, `${lab.path}-1`);
     const otherGood = new InterProcessMutex(lab.client, `${lab.path}-2`);
     const foo = new Error('foo');
@@ -22,7 +22,7 @@ describe('TestInterProcessMultiMutex', () => {
     expect([good.isAcquiredInThisProcess, otherGood.isAcquiredInThisProcess]).to.deep.equal([false, true]);
   });
 
-  it('testSomeLocksFailToLock: those before it were acquired, and are released again', async () => {
+  it('testSomeLocksFailToLock: the locks acquired before are released again', async () => {
     const good = new InterProcessMutex(lab.client, `${lab.path}-1`);
     const foo = new Error('foo');
     let wasLocked = false;

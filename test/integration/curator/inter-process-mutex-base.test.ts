@@ -7,76 +7,70 @@ import { gate } from '../../../harness/gate.ts';
 import { lockClasses, type HoldUnderTest, type LockUnderTest } from './support/lock-classes.ts';
 import { reached } from '../../../harness/reached.ts';
 
-const patient = { timeoutMs: 10_000 };
+const longTimeout = { timeoutMs: 10_000 };
 
 for (const { name, make, folder, isReentrant, isShared = false } of lockClasses) {
   const itExcludes = isShared ? (): void => undefined : it;
   describe(`TestInterProcessMutexBase for ${name}`, () => {
     const lab = labOfEachTest('base', { server: { containerCheckMs: 10 }, client: { sessionTimeoutMs: 15_000 } });
 
-    it('testLocker: a lock is acquired inside the scope that disposes of its hold, and not after it', async () => {
+    it('testLocker: the lock is held until its hold is disposed of', async () => {
       const lock = make(lab.client, testPath('locker'));
       {
-        await using hold = await lock.acquire(patient);
+        await using hold = await lock.acquire(longTimeout);
         expect(hold.isValid).to.equal(true);
         expect(lock.isAcquiredInThisProcess).to.equal(true);
       }
       expect(lock.isAcquiredInThisProcess).to.equal(false);
     });
 
-    itExcludes(
-      'testWaitingProcessKilledServer: the holder, and who waits in its client and in another one, all finish across a restart',
-      async () => {
-        const path = testPath('killed-server');
-        let inside = 0;
-        let isFirst = true;
-        const job = async (mine: LockClient): Promise<string> => {
-          const lock = make(mine, path);
-          const hold = await lock.acquire();
-          try {
-            expect((inside += 1)).to.equal(1);
-            if (isFirst) {
-              isFirst = false;
-              await until('the others wait', async () => (await lock.participants()).length === 3);
-              const suspended = [lab.client, lab.other].map((each) => reached(each, 'suspended'));
-              await lab.server.kill();
-              await Promise.all(suspended);
-              await lab.server.start();
-            }
-            return 'finished';
-          } finally {
-            inside -= 1;
-            await hold.release();
+    itExcludes('testWaitingProcessKilledServer: holder and waiters finish across a restart', async () => {
+      const path = testPath('killed-server');
+      let inside = 0;
+      let isFirst = true;
+      const job = async (mine: LockClient): Promise<string> => {
+        const lock = make(mine, path);
+        const hold = await lock.acquire();
+        try {
+          expect((inside += 1)).to.equal(1);
+          if (isFirst) {
+            isFirst = false;
+            await until('the others wait', async () => (await lock.participants()).length === 3);
+            const suspended = [lab.client, lab.other].map((each) => reached(each, 'suspended'));
+            await lab.server.kill();
+            await Promise.all(suspended);
+            await lab.server.start();
           }
-        };
-        expect(await Promise.all([job(lab.client), job(lab.client), job(lab.other)])).to.deep.equal([
-          'finished',
-          'finished',
-          'finished',
-        ]);
-      },
-    );
+          return 'finished';
+        } finally {
+          inside -= 1;
+          await hold.release();
+        }
+      };
+      expect(await Promise.all([job(lab.client), job(lab.client), job(lab.other)])).to.deep.equal([
+        'finished',
+        'finished',
+        'finished',
+      ]);
+    });
 
-    itExcludes(
-      'testKilledSession: who waits in the killed session obtains the lock in the next one, and the holder does not own it any more',
-      async () => {
-        const path = testPath('killed-session');
-        const first = make(lab.client, path);
-        const held = await first.acquire();
-        const second = make(lab.client, path);
-        const waiting = second.acquire();
-        await until('it waits', async () => (await second.participants()).length === 2);
-        await lab.observer.endSession(lab.client);
-        const next = await waiting;
-        expect(next.isValid).to.equal(true);
-        // Of one client and path, both objects are one lock: so it is the hold that says it.
-        expect(held.isValid).to.equal(false);
-        expect((await second.participants()).map((participant) => participant.path)).to.deep.equal([next.path]);
-        await Promise.all([held.release(), next.release()]);
-      },
-    );
+    itExcludes('testKilledSession: a waiter gets the lock in the next session', async () => {
+      const path = testPath('killed-session');
+      const first = make(lab.client, path);
+      const held = await first.acquire();
+      const second = make(lab.client, path);
+      const waiting = second.acquire();
+      await until('the waiter is queued', async () => (await second.participants()).length === 2);
+      await lab.observer.endSession(lab.client);
+      const next = await waiting;
+      expect(next.isValid).to.equal(true);
+      // Two objects with the same client and path are one lock: only the hold shows the loss.
+      expect(held.isValid).to.equal(false);
+      expect((await second.participants()).map((participant) => participant.path)).to.deep.equal([next.path]);
+      await Promise.all([held.release(), next.release()]);
+    });
 
-    it('testContainerCleanup: all acquire while the server removes empty containers, and the parents vanish in the end', async () => {
+    it('testContainerCleanup: all acquire, and the parents are removed', async () => {
       const path = testPath('container-cleanup');
       const finished = await Promise.all(
         Array.from({ length: 10 }, () => {
@@ -94,11 +88,11 @@ for (const { name, make, folder, isReentrant, isShared = false } of lockClasses)
       );
     });
 
-    it('testWithNamespace: a lock below a chroot is acquired and released there', async () => {
+    it('testWithNamespace: the lock and its znode are below the chroot', async () => {
       const chroot = testPath('namespace');
       await using chrooted = await LockClient.connect(`${lab.server.connectString}${chroot}`);
       const lock = make(chrooted, '/locks/our-lock');
-      const hold = await lock.acquire(patient);
+      const hold = await lock.acquire(longTimeout);
       expect(hold.path.startsWith(`${folder('/locks/our-lock')}/_c_`)).to.equal(true);
       expect(await lab.observer.exists(`${chroot}${hold.path}`)).to.equal(true);
       expect((await lock.participants()).map((participant) => participant.path)).to.deep.equal([hold.path]);
@@ -106,7 +100,7 @@ for (const { name, make, folder, isReentrant, isShared = false } of lockClasses)
       expect(await lab.observer.exists(`${chroot}${hold.path}`)).to.equal(false);
     });
 
-    itExcludes('testReentrantSingleLock: of ten owners of one lock object, one is inside at a time', async () => {
+    itExcludes('testReentrantSingleLock: ten owners of one object run one at a time', async () => {
       const lock = make(lab.client, testPath('single-lock'));
       const inside = new Set<number>();
       const most: number[] = [];
@@ -116,7 +110,7 @@ for (const { name, make, folder, isReentrant, isShared = false } of lockClasses)
           inside.add(owner);
           most.push(inside.size);
           if (most.length === 1)
-            await until('all are in the queue', async () => (await lock.participants()).length === 10);
+            await until('all owners are in the queue', async () => (await lock.participants()).length === 10);
           else await lock.participants();
           inside.delete(owner);
           await hold.release();
@@ -125,12 +119,12 @@ for (const { name, make, folder, isReentrant, isShared = false } of lockClasses)
       expect(most).to.deep.equal(Array.from({ length: 10 }, () => 1));
     });
 
-    itExcludes('test2Clients: one of two clients is inside at a time, and the other one follows', async () => {
+    itExcludes('test2Clients: one of two clients is inside at a time', async () => {
       const path = testPath('two-clients');
       const locks = [make(lab.client, path), make(lab.other, path)] as const;
-      const waiting = locks.map((lock) => lock.acquire(patient));
+      const waiting = locks.map((lock) => lock.acquire(longTimeout));
       const first = await Promise.race(waiting);
-      await until('the other one waits', async () => (await locks[0].participants()).length === 2);
+      await until('the other client waits', async () => (await locks[0].participants()).length === 2);
       expect(locks.filter((lock) => lock.isAcquiredInThisProcess)).to.have.length(1);
       await first.release();
       const [mine, theirs] = (await Promise.all(waiting)) as [HoldUnderTest, HoldUnderTest];
@@ -141,45 +135,42 @@ for (const { name, make, folder, isReentrant, isShared = false } of lockClasses)
 
     if (!isReentrant) return;
 
-    it('testReentrant: acquires of one owner nest, and the lock is free after the outermost release', async () => {
+    it('testReentrant: nested acquires free the lock at the end', async () => {
       const lock = make(lab.client, testPath('reentrant'));
       await lockContext.run(() => foo(lock));
       expect(lock.isAcquiredInThisProcess).to.equal(false);
       expect(await lock.participants()).to.deep.equal([]);
     });
 
-    itExcludes(
-      'testReentrant2Threads: nobody else gets in while the acquires of one owner are nested, and gets in after them',
-      async () => {
-        const lock = make(lab.client, testPath('two-threads'));
-        const inBar = gate();
-        const otherIsDone = gate();
-        const second = lockContext.run(async () => {
-          await inBar.opened;
-          try {
-            expect(await lock.tryAcquire()).to.equal(undefined);
-            expect((await rejection(lock.acquire({ timeoutMs: 100 }))).code).to.equal('ERR_LOCK_TIMEOUT');
-          } finally {
-            otherIsDone.open();
-          }
-          const hold = await lock.acquire(patient);
-          expect(await hold.release()).to.equal('released');
-        });
-        await lockContext.run(() =>
-          foo(lock, () => {
-            inBar.open();
-            return otherIsDone.opened;
-          }),
-        );
-        await second;
-        expect(lock.isAcquiredInThisProcess).to.equal(false);
-      },
-    );
+    itExcludes('testReentrant2Threads: no other owner gets in between', async () => {
+      const lock = make(lab.client, testPath('two-threads'));
+      const inBar = gate();
+      const otherIsDone = gate();
+      const second = lockContext.run(async () => {
+        await inBar.opened;
+        try {
+          expect(await lock.tryAcquire()).to.equal(undefined);
+          expect((await rejection(lock.acquire({ timeoutMs: 100 }))).code).to.equal('ERR_LOCK_TIMEOUT');
+        } finally {
+          otherIsDone.open();
+        }
+        const hold = await lock.acquire(longTimeout);
+        expect(await hold.release()).to.equal('released');
+      });
+      await lockContext.run(() =>
+        foo(lock, () => {
+          inBar.open();
+          return otherIsDone.opened;
+        }),
+      );
+      await second;
+      expect(lock.isAcquiredInThisProcess).to.equal(false);
+    });
   });
 }
 
 async function foo(lock: LockUnderTest, inBar?: () => Promise<void>): Promise<void> {
-  const hold = await lock.acquire(patient);
+  const hold = await lock.acquire(longTimeout);
   expect(lock.isAcquiredInThisProcess).to.equal(true);
   await bar(lock, inBar);
   expect(lock.isAcquiredInThisProcess).to.equal(true);
@@ -187,7 +178,7 @@ async function foo(lock: LockUnderTest, inBar?: () => Promise<void>): Promise<vo
 }
 
 async function bar(lock: LockUnderTest, inBar?: () => Promise<void>): Promise<void> {
-  const hold = await lock.acquire(patient);
+  const hold = await lock.acquire(longTimeout);
   expect(lock.isAcquiredInThisProcess).to.equal(true);
   await inBar?.();
   await snafu(lock);
@@ -196,7 +187,7 @@ async function bar(lock: LockUnderTest, inBar?: () => Promise<void>): Promise<vo
 }
 
 async function snafu(lock: LockUnderTest): Promise<void> {
-  const hold = await lock.acquire(patient);
+  const hold = await lock.acquire(longTimeout);
   expect(lock.isAcquiredInThisProcess).to.equal(true);
   await hold.release();
   expect(lock.isAcquiredInThisProcess).to.equal(true);

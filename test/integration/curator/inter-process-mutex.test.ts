@@ -7,7 +7,7 @@ import { startServer } from '../../../harness/zookeeper-server.ts';
 import { gate } from '../../../harness/gate.ts';
 
 describe('TestInterProcessMutex', () => {
-  it('testRevoking: a holder that is asked to lets go, and the next one is granted', async () => {
+  it('testRevoking: a holder that is asked to release does so, and the next one is granted', async () => {
     await using server = await startServer();
     await using client = await LockClient.connect(server.connectString);
     const mutex = new InterProcessMutex(client, testPath('revoking'));
@@ -25,7 +25,7 @@ describe('TestInterProcessMutex', () => {
     await next.release();
   });
 
-  it('testPersistentLock: a persistent parent survives the expiry of the session and the release, unlike the znode, and unlike a container', async () => {
+  it('testPersistentLock: a persistent parent survives expiry and release, a container does not', async () => {
     await using server = await startServer({ containerCheckMs: 10 });
     await using outside = await connectObserver(server.connectString);
     await using client = await LockClient.connect(server.connectString, { sessionTimeoutMs: 10_000 });
@@ -48,7 +48,7 @@ describe('TestInterProcessMutex', () => {
 
     const container = testPath('container');
     await new InterProcessMutex(client, container).withLock(() => undefined);
-    await until('the server has looked for empty containers', async () => !(await outside.exists(container)));
+    await until('the server has removed the empty container', async () => !(await outside.exists(container)));
     expect(await outside.exists(path)).to.equal(true);
   });
 });

@@ -5,7 +5,7 @@ import { testPath } from '../../../harness/test-path.ts';
 import { aborted, rejection, until } from '../../../harness/until.ts';
 import { gate } from '../../../harness/gate.ts';
 
-const patient = { timeoutMs: 10_000 };
+const longTimeout = { timeoutMs: 10_000 };
 
 describe('TestInterProcessReadWriteLock', () => {
   const lab = labOfEachTest('read-write', { server: 'own' });
@@ -13,7 +13,7 @@ describe('TestInterProcessReadWriteLock', () => {
   const waiting = (path: string, count: number): Promise<void> =>
     until(`${count} znodes are in the queue`, async () => (await lab.observer.children(path)).length === count);
 
-  it('testGetParticipantNodes: 20 readers are the participants of the read lock, 8 writers those of the write lock', async () => {
+  it('testGetParticipantNodes: each lock lists its own kind, 20 readers and 8 writers', async () => {
     const rw = new InterProcessReadWriteLock(lab.client, testPath('participants'));
     const exit = gate();
     const inside = Array.from({ length: 20 }, gate);
@@ -37,7 +37,7 @@ describe('TestInterProcessReadWriteLock', () => {
     expect(await lab.observer.children(rw.path)).to.deep.equal([]);
   });
 
-  it('testThatUpgradingIsDisallowed: who reads is not granted the write lock in its time', () =>
+  it('testThatUpgradingIsDisallowed: a reader is not granted the write lock', () =>
     lockContext.run(async () => {
       const rw = new InterProcessReadWriteLock(lab.client, testPath('upgrading'));
       const reading = await rw.readLock.acquire();
@@ -45,7 +45,7 @@ describe('TestInterProcessReadWriteLock', () => {
       expect(await reading.release()).to.equal('released');
     }));
 
-  it('testThatDowngradingRespectsThreads: another owner of the same lock object does not read beside a writer', async () => {
+  it('testThatDowngradingRespectsThreads: another owner does not read while a writer holds', async () => {
     const rw = new InterProcessReadWriteLock(lab.client, testPath('threads'));
     const written = gate();
     const exit = gate();
@@ -65,11 +65,11 @@ describe('TestInterProcessReadWriteLock', () => {
     await writer;
   });
 
-  it('testDowngrading: the writer reads at once, and goes on reading when it writes no more', () =>
+  it('testDowngrading: the writer reads at once, and keeps reading after its write lock', () =>
     lockContext.run(async () => {
       const rw = new InterProcessReadWriteLock(lab.client, testPath('downgrading'));
       const writing = await rw.writeLock.acquire();
-      const reading = await rw.readLock.acquire(patient);
+      const reading = await rw.readLock.acquire(longTimeout);
       expect(await rw.writeLock.release()).to.equal('released');
       expect([writing.isValid, reading.isValid]).to.deep.equal([false, true]);
       expect([rw.writeLock.isOwnedByCurrentContext, rw.readLock.isOwnedByCurrentContext]).to.deep.equal([false, true]);
@@ -77,7 +77,7 @@ describe('TestInterProcessReadWriteLock', () => {
       expect(await lab.observer.children(rw.path)).to.deep.equal([]);
     }));
 
-  it('testContendingDowngrading: a writer that queued up before the downgrade stays out until the reader is done', async () => {
+  it('testContendingDowngrading: an earlier writer waits until the reader is done', async () => {
     const path = testPath('contending');
     const first = new InterProcessReadWriteLock(lab.client, path);
     const second = new InterProcessReadWriteLock(lab.other, path);
@@ -85,9 +85,9 @@ describe('TestInterProcessReadWriteLock', () => {
       const writing = await first.writeLock.acquire();
       const contending = second.writeLock.acquire();
       await waiting(path, 2);
-      const reading = await first.readLock.acquire(patient);
+      const reading = await first.readLock.acquire(longTimeout);
       await writing.release();
-      // It is woken by the release, and looks. Who comes behind it is told where it stands.
+      // The release wakes the contending writer, which lists again. The try behind it shows that this has happened.
       expect(await new InterProcessReadWriteLock(lab.other, path).writeLock.tryAcquire(300)).to.equal(undefined);
       expect(second.writeLock.isAcquiredInThisProcess).to.equal(false);
       expect(reading.isValid).to.equal(true);
@@ -106,7 +106,7 @@ describe('TestInterProcessReadWriteLock', () => {
       const rw = new InterProcessReadWriteLock(mine, path);
       for (let turn = 0; turn < 30; turn += 1) {
         if (turn % 10 === index + 1) {
-          const hold = await rw.writeLock.acquire(patient);
+          const hold = await rw.writeLock.acquire(longTimeout);
           inside.writers += 1;
           expect(inside).to.deep.equal({ readers: 0, writers: 1 });
           await lab.observer.exists(path);
@@ -114,7 +114,7 @@ describe('TestInterProcessReadWriteLock', () => {
           done.writes += 1;
           await hold.release();
         } else {
-          const hold = await rw.readLock.acquire(patient);
+          const hold = await rw.readLock.acquire(longTimeout);
           inside.readers += 1;
           expect(inside.writers).to.equal(0);
           done.mostReaders = Math.max(done.mostReaders, inside.readers);
@@ -132,7 +132,7 @@ describe('TestInterProcessReadWriteLock', () => {
     await Promise.all(clients.map((each) => each.close()));
   });
 
-  it('testSetNodeData: the bytes that were given, and not what became of them since, are in the znodes of both locks', () =>
+  it('testSetNodeData: both locks write the given bytes, without later changes to the array', () =>
     lockContext.run(async () => {
       const data = Buffer.from([1, 2, 3, 4]);
       const rw = new InterProcessReadWriteLock(lab.client, testPath('data'), { data });
@@ -151,11 +151,11 @@ describe('TestInterProcessReadWriteLock', () => {
       await alone.release();
     }));
 
-  it('testLockPath: when the session of a writer is killed, a reader is granted, and the path of the writer’s hold leads nowhere', async () => {
+  it('testLockPath: the killed writer’s znode is gone, and a reader is granted', async () => {
     const path = testPath('lock-path');
     const writing = await new InterProcessReadWriteLock(lab.client, path).writeLock.acquire();
     const told = aborted(writing.signal);
-    const reading = new InterProcessReadWriteLock(lab.other, path).readLock.acquire(patient);
+    const reading = new InterProcessReadWriteLock(lab.other, path).readLock.acquire(longTimeout);
     await waiting(path, 2);
     await lab.observer.endSession(lab.client);
     await told;

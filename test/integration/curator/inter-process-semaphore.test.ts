@@ -10,7 +10,7 @@ import { answered, once } from '../../../harness/frame-matches.ts';
 import { gate } from '../../../harness/gate.ts';
 import { reached } from '../../../harness/reached.ts';
 
-const patient = { timeoutMs: 10_000 };
+const longTimeout = { timeoutMs: 10_000 };
 
 describe('TestInterProcessSemaphore', () => {
   const lab = labOfEachTest('semaphore', { server: 'own', client: { sessionTimeoutMs: 10_000 } });
@@ -18,7 +18,7 @@ describe('TestInterProcessSemaphore', () => {
   const clients = (quantity: number): Promise<LockClient[]> =>
     Promise.all(Array.from({ length: quantity }, () => LockClient.connect(lab.server.connectString)));
 
-  it('testAcquireAfterLostServer: ten owners of one client go on after an outage in which the session was lost, and one had its znode but not its list', async () => {
+  it('testAcquireAfterLostServer: ten owners go on after a lost session', async () => {
     await using proxy = await startProxy(lab.server.port);
     await using lossy = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 2_000 });
     let acquired = 0;
@@ -31,7 +31,7 @@ describe('TestInterProcessSemaphore', () => {
       }
     };
     const owners = Array.from({ length: 10 }, owner);
-    await until('they all had their turn', () => acquired >= 20);
+    await until('each owner had a lease', () => acquired >= 20);
     const lost = reached(lossy, 'lost');
     once(proxy, (frame) => answered('getChildren2')(frame) && frame.path === `${lab.path}/leases`, 'hold');
     await proxy.seen((frame) => answered('getChildren2')(frame) && frame.path === `${lab.path}/leases`);
@@ -42,37 +42,37 @@ describe('TestInterProcessSemaphore', () => {
     const before = acquired;
     await lab.server.start();
     await again;
-    await until('all of them acquire again', () => acquired >= before + 20);
+    await until('all owners acquire again', () => acquired >= before + 20);
     isOver = true;
     await Promise.all(owners);
     await using back = await connectObserver(lab.server.connectString);
     await isEmpty(back, lab.path);
   });
 
-  it('testThreadedLeaseIncrease: who waits is let in when the shared count grows', async () => {
+  it('testThreadedLeaseIncrease: a waiter is granted when the shared count grows', async () => {
     const count = testPath('count');
     await lab.observer.create(count.slice(0, -'/count'.length));
     await lab.observer.create(count);
     await setCount(lab.client, count, 1);
     const semaphore = new InterProcessSemaphore(lab.client, lab.path, { sharedCount: count });
-    const first = await semaphore.acquire(patient);
-    const waiting = semaphore.acquire(patient);
+    const first = await semaphore.acquire(longTimeout);
+    const waiting = semaphore.acquire(longTimeout);
     await waits(lab.observer, lab.path, 2);
     await setCount(lab.client, count, 2);
     await returnAll([first, await waiting]);
   });
 
-  it('testClientClose: the leases of a client that is closed are free', async () => {
+  it('testClientClose: the leases of a closed client are free', async () => {
     await using other = await LockClient.connect(lab.server.connectString);
     const theirs = semaphoreOf(other, lab.path, 1);
-    await (await theirs.acquire(patient)).release();
-    const lease = await semaphoreOf(lab.client, lab.path, 1).acquire(patient);
+    await (await theirs.acquire(longTimeout)).release();
+    const lease = await semaphoreOf(lab.client, lab.path, 1).acquire(longTimeout);
     await lab.client.close();
     expect(lease.isValid).to.equal(false);
-    await (await theirs.acquire(patient)).release();
+    await (await theirs.acquire(longTimeout)).release();
   });
 
-  it('testMaxPerSession: owners in ten clients, who take what they like, are never more than the maximum', async () => {
+  it('testMaxPerSession: ten clients that take random numbers never exceed the maximum', async () => {
     const max = 25 + Math.floor(Math.random() * 75);
     let available = max;
     let inside = 0;
@@ -80,7 +80,7 @@ describe('TestInterProcessSemaphore', () => {
     const owner = async (mine: LockClient): Promise<void> => {
       const semaphore = semaphoreOf(mine, lab.path, max);
       for (let round = 0; round < 10; round += 1) {
-        while (available === 0) await until('some are left', () => available > 0);
+        while (available === 0) await until('some leases are left', () => available > 0);
         const quantity = 1 + Math.floor(Math.random() * available);
         available -= quantity;
         const leases = await semaphore.acquireMany(quantity, { timeoutMs: 15_000 });
@@ -100,12 +100,12 @@ describe('TestInterProcessSemaphore', () => {
     expect(most).to.be.within(1, max);
   });
 
-  it('testRelease1AtATime: of ten clients five are inside at once, and all get in', async () => {
+  it('testRelease1AtATime: five of ten clients are inside at once, and all get in', async () => {
     let inside = 0;
     let most = 0;
     let uses = 0;
     const owner = async (mine: LockClient): Promise<void> => {
-      const lease = await semaphoreOf(mine, lab.path, 5).acquire(patient);
+      const lease = await semaphoreOf(mine, lab.path, 5).acquire(longTimeout);
       uses += 1;
       most = Math.max(most, (inside += 1));
       await until('five are inside', () => most >= 5);
@@ -118,7 +118,7 @@ describe('TestInterProcessSemaphore', () => {
     expect([uses, most]).to.deep.equal([10, 5]);
   });
 
-  it('testReleaseInChunks: a hundred users, let go a few at a time, are never more than eleven', async () => {
+  it('testReleaseInChunks: a hundred users never exceed eleven leases', async () => {
     const gates = Array.from({ length: 100 }, gate);
     let inside = 0;
     let most = 0;
@@ -136,7 +136,7 @@ describe('TestInterProcessSemaphore', () => {
       const chunk = Math.min(100 - opened, 1 + Math.floor(Math.random() * 5));
       for (const { open } of gates.slice(opened, opened + chunk)) open();
       opened += chunk;
-      await until('they have gone', () => done >= opened);
+      await until('the users have released', () => done >= opened);
     }
     await Promise.all(users);
     expect(inside).to.equal(0);
@@ -144,33 +144,33 @@ describe('TestInterProcessSemaphore', () => {
     await isEmpty(lab.observer, lab.path);
   });
 
-  it('testThreads: ten owners of one semaphore of one lease all finish', async () => {
+  it('testThreads: ten owners share one lease, and all finish', async () => {
     const semaphore = semaphoreOf(lab.client, lab.path, 1);
     const outcomes = await Promise.all(
-      Array.from({ length: 10 }, async () => (await semaphore.acquire(patient)).release()),
+      Array.from({ length: 10 }, async () => (await semaphore.acquire(longTimeout)).release()),
     );
     expect(outcomes).to.deep.equal(Array.from({ length: 10 }, () => 'released'));
   });
 
-  it('testSimple: a second lease of one is not there', async () => {
+  it('testSimple: there is no second lease if the maximum is one', async () => {
     const semaphore = semaphoreOf(lab.client, lab.path, 1);
-    const lease = await semaphore.acquire(patient);
+    const lease = await semaphore.acquire(longTimeout);
     expect(await semaphore.tryAcquire(200)).to.equal(undefined);
     await lease.release();
   });
 
-  it('testSimple2: four semaphores share three leases, and one that is returned is there again', async () => {
+  it('testSimple2: four semaphores share three leases, and a returned lease is available again', async () => {
     const leases: Hold[] = [];
     for (let number = 0; number < 3; number += 1)
-      leases.push(await semaphoreOf(lab.client, lab.path, 3).acquire(patient));
+      leases.push(await semaphoreOf(lab.client, lab.path, 3).acquire(longTimeout));
     const semaphore = semaphoreOf(lab.client, lab.path, 3);
     expect(await semaphore.tryAcquire(200)).to.equal(undefined);
     await leases.shift()?.release();
-    leases.push(await semaphore.acquire(patient));
+    leases.push(await semaphore.acquire(longTimeout));
     await returnAll(leases);
   });
 
-  it('testGetParticipantNodes: there is one for each lease', async () => {
+  it('testGetParticipantNodes: there is one participant per lease', async () => {
     const semaphore = semaphoreOf(lab.client, lab.path, 3);
     const leases = [await semaphore.acquire(), await semaphore.acquire(), await semaphore.acquire()];
     const participants = await semaphore.participants();
@@ -179,26 +179,26 @@ describe('TestInterProcessSemaphore', () => {
     await returnAll(leases);
   });
 
-  it('testNoOrphanedNodes: who waits, and whose znode is deleted, tries again, gets its lease, and leaves none behind', async () => {
+  it('testNoOrphanedNodes: a waiter whose znode is deleted tries again and leaves none', async () => {
     const semaphore = semaphoreOf(lab.client, lab.path, 1);
-    const lease = await semaphore.acquire(patient);
+    const lease = await semaphore.acquire(longTimeout);
     const held = await lab.observer.children(`${lab.path}/leases`);
     expect(held).to.have.length(1);
-    const waiting = semaphore.acquire(patient);
+    const waiting = semaphore.acquire(longTimeout);
     await waits(lab.observer, lab.path, 2);
     const [newest] = (await lab.observer.children(`${lab.path}/leases`)).filter((name) => !held.includes(name));
     await lab.observer.remove(`${lab.path}/leases/${newest ?? ''}`);
-    await until('it waits again', async () =>
+    await until('the waiter is queued again', async () =>
       (await lab.observer.children(`${lab.path}/leases`)).some((name) => name !== newest && !held.includes(name)),
     );
     await lease.release();
     await (await waiting).release();
     await isEmpty(lab.observer, lab.path);
-    await (await semaphore.acquire(patient)).release();
+    await (await semaphore.acquire(longTimeout)).release();
   });
 
-  it('testInterruptAcquire: who is interrupted while it waits leaves nothing, and the next one gets the lease', async () => {
-    const lease = await semaphoreOf(lab.client, lab.path, 1).acquire(patient);
+  it('testInterruptAcquire: an interrupted waiter leaves no znode', async () => {
+    const lease = await semaphoreOf(lab.client, lab.path, 1).acquire(longTimeout);
     const controller = new AbortController();
     const interrupted = rejection(semaphoreOf(lab.client, lab.path, 1).acquire({ signal: controller.signal }));
     await waits(lab.observer, lab.path, 2);
@@ -206,6 +206,6 @@ describe('TestInterProcessSemaphore', () => {
     expect((await interrupted).message).to.equal('interrupted');
     await crowd(lab.observer, lab.path, { leases: 1, locks: 0 });
     await lease.release();
-    await (await semaphoreOf(lab.client, lab.path, 1).acquire(patient)).release();
+    await (await semaphoreOf(lab.client, lab.path, 1).acquire(longTimeout)).release();
   });
 });

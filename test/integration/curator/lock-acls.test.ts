@@ -10,7 +10,7 @@ const createAndRead: readonly AclEntry[] = [anyone(permission.create, permission
 describe('TestLockACLs', () => {
   const lab = labOfEachTest('acls', { client: 'none' });
 
-  it('testLockACLs: the znodes that an acquire creates, parents included, have the ACL of the client', async () => {
+  it('testLockACLs: all created znodes have the ACL of the client, parents included', async () => {
     const acl: readonly AclEntry[] = [{ permissions: permission.all, scheme: 'ip', id: '0.0.0.0/0' }];
     const namespace = testPath('ns');
     await using server = await account(lab.connectString);

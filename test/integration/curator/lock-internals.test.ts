@@ -22,11 +22,11 @@ describe('TestLockInternals', () => {
     return path;
   };
 
-  for (const [what, error, code] of [
+  for (const [fault, error, code] of [
     ['NoNode', noNode, 'NO_NODE'],
     ['a system error', systemError, 'SYSTEM_ERROR'],
   ] as const) {
-    it(`testNodeDeletedCleanlyWithFaults: a list that fails with ${what} is the error of the acquire, and no znode is left`, async () => {
+    it(`testNodeDeletedCleanlyWithFaults: ${fault} from the list rejects, and no znode is left`, async () => {
       const path = await emptyLock('faults');
       lab.proxy.on((frame) =>
         answered('getChildren2')(frame) && frame.path === path ? { replaceError: error } : undefined,
@@ -39,7 +39,7 @@ describe('TestLockInternals', () => {
     });
   }
 
-  it('testAttemptLockFailedException: the error of the list is the error of the acquire, also when nobody answers the clean-up', async () => {
+  it('testAttemptLockFailedException: the list’s error rejects, even if the clean-up fails', async () => {
     const path = await emptyLock('failed-exception');
     lab.proxy.on((frame) => {
       if (!answered('getChildren2')(frame) || frame.path !== path) return undefined;

@@ -6,7 +6,7 @@ import { testPath } from '../../../harness/test-path.ts';
 import { until } from '../../../harness/until.ts';
 import { reached } from '../../../harness/reached.ts';
 
-/** Notes what a policy is asked, and what it answers. */
+/** Records the calls of a policy and its answers. */
 function noted(policy: RetryPolicy): RetryPolicy & { readonly asked: { retryCount: number; retry: boolean }[] } {
   const asked: { retryCount: number; retry: boolean }[] = [];
   return {
@@ -22,14 +22,14 @@ function noted(policy: RetryPolicy): RetryPolicy & { readonly asked: { retryCoun
 describe('TestRetryLoop', () => {
   const lab = labOfEachTest('retry-loop', { server: 'own', client: 'none' });
 
-  it('testRetryLoop: what succeeds at once asks no retry policy', async () => {
+  it('testRetryLoop: a call that succeeds at once does not ask the retry policy', async () => {
     const retryPolicy = noted(retryOnce(1));
     await using client = await LockClient.connect(lab.server.connectString, { retryPolicy });
     await new InterProcessMutex(client, testPath('at-once')).withLock(() => undefined);
     expect(retryPolicy.asked).to.deep.equal([]);
   });
 
-  it('testRetryLoopWithFailure: what begins while the server is stopped succeeds after its restart, and an outage costs no retry', async () => {
+  it('testRetryLoopWithFailure: an acquire during an outage succeeds without a retry', async () => {
     const retryPolicy = noted(retryOnce(1));
     await using client = await LockClient.connect(lab.server.connectString, { retryPolicy, sessionTimeoutMs: 10_000 });
     const suspended = reached(client, 'suspended');
@@ -43,7 +43,7 @@ describe('TestRetryLoop', () => {
     await hold.release();
   });
 
-  it('testRetryForever: allows every retry of a waiter whose znode is deleted again and again', async () => {
+  it('testRetryForever: each deletion of the waiter’s znode is retried', async () => {
     const retryPolicy = noted(retryForever(1));
     await using client = await LockClient.connect(lab.server.connectString, { retryPolicy, sessionTimeoutMs: 10_000 });
     await using other = await LockClient.connect(lab.server.connectString);
@@ -53,7 +53,7 @@ describe('TestRetryLoop', () => {
     const mutex = new InterProcessMutex(client, path);
     const waiting = mutex.acquire();
     for (let sequence = 1; sequence <= 10; sequence += 1) {
-      await until('it waits', async () =>
+      await until('the waiter is queued', async () =>
         (await mutex.participants()).some((participant) => participant.sequence === sequence),
       );
       await outside.remove((await mutex.participants())[1]?.path ?? '/');

@@ -21,7 +21,7 @@ describe('two mutex objects of one client and path are one lock', () => {
     twin = new InterProcessMutex(lab.client, lab.path);
   });
 
-  it('a withLock of one inside of a withLock of the other re-enters: one znode, one token', async () => {
+  it('a withLock of one inside a withLock of the other re-enters: one znode, one token', async () => {
     const { mutex, theirs, observer } = lab;
     await mutex.withLock((outer) =>
       twin.withLock(async (inner) => {
@@ -36,7 +36,7 @@ describe('two mutex objects of one client and path are one lock', () => {
     expect(await observer.children(mutex.path)).to.deep.equal([]);
   });
 
-  it('an object that is made inside of the job re-enters, without a wait, by all ways in', async () => {
+  it('an object that is created inside the job re-enters without a wait, by every method', async () => {
     const { client, mutex, path } = lab;
     await mutex.withLock(async (outer) => {
       const made = (): InterProcessMutex => new InterProcessMutex(client, path);
@@ -52,7 +52,7 @@ describe('two mutex objects of one client and path are one lock', () => {
     });
   });
 
-  it('acquires and releases of both in one lockContext.run count together', async () => {
+  it('acquires and releases of both in one lockContext.run share one count', async () => {
     const { mutex, observer } = lab;
     await lockContext.run(async () => {
       const holds = [await mutex.acquire(), await twin.acquire(), await mutex.acquire()] as const;
@@ -68,7 +68,7 @@ describe('two mutex objects of one client and path are one lock', () => {
     });
   });
 
-  it('the hold of one keeps the znode when the other one has released its own', async () => {
+  it('the hold of one keeps the znode after the other one has released its hold', async () => {
     const { mutex, theirs, observer } = lab;
     await lockContext.run(async () => {
       const outer = await mutex.acquire();
@@ -82,7 +82,7 @@ describe('two mutex objects of one client and path are one lock', () => {
     });
   });
 
-  it('any live context around it that holds lets the other object in', async () => {
+  it('any live context that holds the lock lets the other object in', async () => {
     const { client, mutex, path } = lab;
     const between = new InterProcessMutex(client, `${path}-between`);
     await mutex.withLock((outer) =>
@@ -90,7 +90,7 @@ describe('two mutex objects of one client and path are one lock', () => {
     );
   });
 
-  it('a context whose hold was lost by one object lets none in by the other', async () => {
+  it('a context whose hold was lost by one object rejects the other object as well', async () => {
     const { mutex, observer } = lab;
     await lockContext.run(async () => {
       const lost = await mutex.acquire();
@@ -111,14 +111,14 @@ describe('two mutex objects of one client and path are one lock', () => {
     });
   });
 
-  it('branches that a job starts are that job, also by the other object', async () => {
+  it('branches that a job starts are the same owner, even by the other object', async () => {
     const { mutex, theirs } = lab;
     const section = new CriticalSection(theirs, 3);
     await mutex.withLock(() => Promise.all([mutex, twin, twin].map((one) => one.withLock(() => section.visit()))));
     expect(section).to.deep.include({ visits: 3, most: 3 });
   });
 
-  it('siblings in one context queue up like strangers', async () => {
+  it('siblings in one context queue up as separate owners', async () => {
     const { mutex, theirs } = lab;
     const section = new CriticalSection(theirs, 3);
     await lockContext.run(() =>
@@ -129,7 +129,7 @@ describe('two mutex objects of one client and path are one lock', () => {
     expect(section).to.deep.include({ visits: 3, most: 1 });
   });
 
-  it('jobs of one flow, outside of contexts, queue up like strangers', async () => {
+  it('jobs of one flow, outside of contexts, queue up as separate owners', async () => {
     const { mutex, theirs } = lab;
     const section = new CriticalSection(theirs, 3);
     const job = async (one: InterProcessMutex): Promise<void> => {
@@ -141,7 +141,7 @@ describe('two mutex objects of one client and path are one lock', () => {
     expect(section).to.deep.include({ visits: 3, most: 1 });
   });
 
-  it('a lockContext.run inside of a holder is a new owner, for the other object too', async () => {
+  it('a lockContext.run inside a holder is a new owner, for the other object as well', async () => {
     const { mutex } = lab;
     await mutex.withLock(async () => {
       await lockContext.run(async () => {
@@ -155,7 +155,7 @@ describe('two mutex objects of one client and path are one lock', () => {
     });
   });
 
-  it('each call of a bound handler is a new owner, and waits for the code around it', async () => {
+  it('each call of a bound handler is a new owner, and waits for the code around the call', async () => {
     const { mutex, theirs } = lab;
     const section = new CriticalSection(theirs, 3);
     let handled: Promise<unknown> | undefined;
@@ -181,7 +181,7 @@ describe('two mutex objects of one client and path are one lock', () => {
     });
     open();
     await queueReaches(theirs, 2);
-    // No live context owns it any more.
+    // No live context owns the hold any more.
     expect(await twin.release()).to.equal('released');
     expect(left.isValid).to.equal(false);
     const hold = await detached;
@@ -190,7 +190,7 @@ describe('two mutex objects of one client and path are one lock', () => {
   });
 
   describe('parallel first acquires of one context', () => {
-    it('are one znode, and both are granted', async () => {
+    it('use one znode, and all are granted', async () => {
       const { mutex, theirs, observer } = lab;
       const gateHold = await theirs.acquire();
       await lockContext.run(async () => {
@@ -230,7 +230,7 @@ describe('two mutex objects of one client and path are one lock', () => {
   });
 
   describe('release() outside of contexts', () => {
-    it('of one object settles what the other one has acquired', async () => {
+    it('of one object settles a hold of the other', async () => {
       const { mutex } = lab;
       const hold = await mutex.acquire();
       expect([twin.holdCount, twin.isAcquiredInThisProcess, twin.isOwnedByCurrentContext]).to.deep.equal([
@@ -243,7 +243,7 @@ describe('two mutex objects of one client and path are one lock', () => {
       expect(await rejection(mutex.release())).to.be.instanceOf(NotOwnedError);
     });
 
-    it('of an object that has none settles the oldest, a lost one before its successor', async () => {
+    it('of an object without a hold settles the oldest hold, a lost one before its successor', async () => {
       const { client, mutex, observer, path } = lab;
       const lost = await mutex.acquire();
       await takeAway(lost, observer);
@@ -254,7 +254,7 @@ describe('two mutex objects of one client and path are one lock', () => {
       expect(successor.isValid).to.equal(false);
     });
 
-    it('of an object that has one settles its own, and not that of another request', async () => {
+    it('of an object with a hold settles its own, and not that of another request', async () => {
       const { mutex, observer } = lab;
       const lost = await mutex.acquire();
       await takeAway(lost, observer);
@@ -264,7 +264,7 @@ describe('two mutex objects of one client and path are one lock', () => {
       expect(await mutex.release()).to.equal('lost');
     });
 
-    it('never ends what a live context has acquired by the other object', async () => {
+    it('never ends a hold of a live context that used the other object', async () => {
       const { mutex } = lab;
       const held = gate();
       const { opened, open } = gate();
@@ -294,7 +294,7 @@ describe('two mutex objects of one client and path are one lock', () => {
     });
   });
 
-  it('a part of a multi-lock re-enters, and is re-entered', async () => {
+  it('a part of a multi-lock re-enters, and others re-enter it', async () => {
     const { client, mutex, path } = lab;
     const both = new InterProcessMultiLock([twin, new InterProcessMutex(client, `${path}-2`)]);
     await mutex.withLock((outer) =>
@@ -307,20 +307,20 @@ describe('two mutex objects of one client and path are one lock', () => {
     );
   });
 
-  it('the lease of an outer hold bounds an inner hold of the other object', async () => {
+  it('the lease of an outer hold limits an inner hold of the other object', async () => {
     const { mutex } = lab;
     await lockContext.run(async () => {
       const outer = await mutex.acquire({ leaseMs: 60_000 });
       const inner = await twin.acquire();
       expect(inner.remainingMs).to.be.at.most(60_000);
       outer.renew(1);
-      await until('both have ended', () => !outer.isValid && !inner.isValid);
+      await until('both holds have ended', () => !outer.isValid && !inner.isValid);
       expect(await inner.release()).to.equal('lost');
       await outer.release();
     });
   });
 
-  it('each object hears of its own holds alone', async () => {
+  it('each object emits only the events of its own holds', async () => {
     const { mutex } = lab;
     const told: string[] = [];
     for (const [name, one] of [

@@ -13,12 +13,12 @@ import { labOfEachTest } from '../../../harness/lab.ts';
 import { queueReaches, takeAway } from '../../../harness/queue.ts';
 import { aborted, rejection, until } from '../../../harness/until.ts';
 
-describe('what a client knows of its locks', () => {
+describe('the shared state of a client’s locks', () => {
   const lab = labOfEachTest('forgotten');
 
   const used = (client: LockClient = lab.client): number => client.companions.of(SharedLocks).size;
 
-  /** One way to use a path, up to the last use of it. */
+  /** Ways to use a path, each up to the last use. */
   const uses: Record<string, (path: string) => Promise<unknown>> = {
     'a withLock': (path) => lab.client.withLock(path, () => undefined),
     'a withLock whose job fails': (path) =>
@@ -38,7 +38,7 @@ describe('what a client knows of its locks', () => {
         for (const hold of holds) await hold.release();
       }),
     'a tryAcquire': async (path) => (await new InterProcessMutex(lab.client, path).tryAcquire())?.release(),
-    'a tryAcquire that gets nothing': async (path) => {
+    'a tryAcquire that returns undefined': async (path) => {
       const theirs = await new InterProcessMutex(lab.other, path).acquire();
       expect(await new InterProcessMutex(lab.client, path).tryAcquire()).to.equal(undefined);
       await theirs.release();
@@ -85,8 +85,8 @@ describe('what a client knows of its locks', () => {
     'a lock with weights': (path) => withLock(path, { weights: {} }),
     'a sticky lock that is given up': async (path) => {
       await withLock(path, { sticky: { idleMs: 30 } });
-      expect(used(), 'while it is kept').to.equal(1);
-      await until('it is given up', () => used() === 0);
+      expect(used(), 'while the sticky lock is kept').to.equal(1);
+      await until('the sticky lock is given up', () => used() === 0);
     },
     'a sticky lock whose only waiter gives up': async (path) => {
       const theirs = await new InterProcessMutex(lab.other, path).acquire();
@@ -94,21 +94,21 @@ describe('what a client knows of its locks', () => {
         new InterProcessMutex(lab.client, path, { sticky: { idleMs: 60_000 } }).acquire({ timeoutMs: 30 }),
       );
       await theirs.release();
-      await until('its znode is gone', () => used() === 0);
+      await until('the znode of the waiter is gone', () => used() === 0);
     },
   };
 
   const withLock = (path: string, options: InterProcessMutexOptions): Promise<unknown> =>
     new InterProcessMutex(lab.client, path, options).withLock(() => undefined);
 
-  for (const [what, use] of Object.entries(uses)) {
-    it(`is nothing after ${what}`, async () => {
+  for (const [usage, use] of Object.entries(uses)) {
+    it(`is empty after ${usage}`, async () => {
       await use(lab.path);
       expect(used()).to.equal(0);
     });
   }
 
-  it('is one thing while a lock is waited for, held, or re-entered', async () => {
+  it('has one entry while a lock is waited for, held, or re-entered', async () => {
     const hold = await lab.theirs.acquire();
     const waiting = [lab.mutex.acquire(), new InterProcessMutex(lab.client, lab.path).acquire()];
     expect(used()).to.equal(1);
@@ -121,7 +121,7 @@ describe('what a client knows of its locks', () => {
     expect(used()).to.equal(0);
   });
 
-  it('is no more after 3,000 paths, and no memory is kept for them', async function () {
+  it('is empty after 3,000 paths, and keeps no memory for them', async function () {
     this.timeout(60_000);
     setFlagsFromString('--expose-gc');
     const collectGarbage = runInNewContext('gc') as () => void;
@@ -144,7 +144,7 @@ describe('what a client knows of its locks', () => {
     expect(perPath, `${perPath} bytes for each path`).to.be.below(500);
   });
 
-  it('is bounded where holds are never released whose lease has passed', async function () {
+  it('is bounded if holds with an expired lease are never released', async function () {
     this.timeout(60_000);
     await lab.client.withLock(lab.path, () => undefined);
     for (let index = 0; index < 1_200; index += 100) {

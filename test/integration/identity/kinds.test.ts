@@ -18,7 +18,7 @@ import { rejection, until } from '../../../harness/until.ts';
 
 class LastLetter extends StandardDriver {}
 
-/** Curator's order, by an object that has no class. */
+/** Curator's order, in an object without a class. */
 const plain = (): LockDriver => {
   const standard = new StandardDriver();
   return {
@@ -29,7 +29,7 @@ const plain = (): LockDriver => {
   };
 };
 
-describe('objects of one client and path whose options differ', () => {
+describe('objects of one client and path with different options', () => {
   const lab = labOfEachTest('kinds');
 
   const of = (options?: InterProcessMutexOptions): InterProcessMutex =>
@@ -41,12 +41,12 @@ describe('objects of one client and path whose options differ', () => {
     ['a driver of a class', { driver: new LastLetter() }, '{ driver: LastLetter of "lock-" }'],
     ['a driver', { driver: plain() }, '{ driver: one of "lock-" }'],
     ['foreignNodes', { foreignNodes: 'wait' }, "{ foreignNodes: 'wait' }"],
-    ['two of them', { foreignNodes: 'wait', sticky: { idleMs: 0 } }, "{ sticky: { idleMs: 0 }, foreignNodes: 'wait' }"],
+    ['two options', { foreignNodes: 'wait', sticky: { idleMs: 0 } }, "{ sticky: { idleMs: 0 }, foreignNodes: 'wait' }"],
   ];
 
-  for (const [what, options, described] of different) {
-    it(`by ${what} are refused with both named, in a context and outside of contexts, while one of them is used, and nothing is sent`, async () => {
-      const [usual, other] = [of(), of(options)];
+  for (const [option, options, described] of different) {
+    it(`by ${option} are refused with both named while one object is in use, and nothing is sent`, async () => {
+      const [first, other] = [of(), of(options)];
       const refusals = async (one: InterProcessMutex, used: string, got: string): Promise<void> => {
         for (const refused of [
           one.acquire(),
@@ -57,7 +57,7 @@ describe('objects of one client and path whose options differ', () => {
           const error = await rejection(refused);
           expect(error).to.be.instanceOf(RangeError);
           expect(error.message).to.equal(
-            `Expected the options of the lock ${lab.path} to be ${used}, as another object of this client uses it, got ${got}: on one path they are one lock`,
+            `Expected the options of the lock ${lab.path} to be ${used}, as another object of this client uses it, got ${got}. Objects of one path are one lock: give them the same options`,
           );
         }
         expect([one.isOwnedByCurrentContext, one.isAcquiredInThisProcess, one.holdCount]).to.deep.equal([
@@ -67,24 +67,24 @@ describe('objects of one client and path whose options differ', () => {
         ]);
         expect((await rejection(one.release())).code).to.equal('ERR_LOCK_NOT_OWNED');
       };
-      await usual.withLock(async () => {
+      await first.withLock(async () => {
         await refusals(other, '{}', described);
         expect(await lab.observer.children(lab.path)).to.have.length(1);
       });
-      const hold = await usual.acquire();
+      const hold = await first.acquire();
       await refusals(other, '{}', described);
       await hold.release();
-      await other.withLock(() => refusals(usual, described, '{}'));
+      await other.withLock(() => refusals(first, described, '{}'));
     });
   }
 
-  it('may follow one another', async () => {
+  it('may be used one after the other', async () => {
     for (const [, options] of different) {
       const held = await of(options).acquire();
       await held.release();
-      // A sticky lock is used for as long as it is kept. What was not kept is gone by now.
+      // A sticky lock counts as used while it is kept. A plain lock is already deleted.
       await lab.observer.remove(held.path).catch((error: unknown) => expect(isNoNode(error)).to.equal(true));
-      await until('the other one may use it', async () =>
+      await until('the next object may use the path', async () =>
         of()
           .withLock(() => true)
           .catch(() => false),
@@ -92,7 +92,7 @@ describe('objects of one client and path whose options differ', () => {
     }
   });
 
-  it('are refused while one waits, too', async () => {
+  it('are refused while one of them waits', async () => {
     const hold = await lab.theirs.acquire();
     const waiting = of().acquire();
     await queueReaches(lab.theirs, 2);
@@ -101,7 +101,7 @@ describe('objects of one client and path whose options differ', () => {
     await (await waiting).release();
   });
 
-  it('are one lock all the same where that makes no difference: a driver of the same class, another bound on overtakes', async () => {
+  it('are one lock if the difference does not matter: same driver class, other bound on overtakes', async () => {
     const pairs: [InterProcessMutexOptions, InterProcessMutexOptions][] = [
       [{ driver: new LastLetter() }, { driver: new LastLetter() }],
       [{}, { driver: new StandardDriver() }],
@@ -118,7 +118,7 @@ describe('objects of one client and path whose options differ', () => {
     }
   });
 
-  it('by the data that they write are one lock: the znode has the data of the object that has created it', async () => {
+  it('by their data are one lock: the znode has the data of the object that created it', async () => {
     const lockOf = (data: string): InterProcessReadWriteLock =>
       new InterProcessReadWriteLock(lab.client, lab.path, { data: Buffer.from(data) });
     await lockOf('request 1').writeLock.withLock(async () => {
@@ -131,9 +131,9 @@ describe('objects of one client and path whose options differ', () => {
   });
 
   it('by foreignNodes of a read/write lock are refused across its two locks', async () => {
-    const usual = new InterProcessReadWriteLock(lab.client, lab.path);
+    const first = new InterProcessReadWriteLock(lab.client, lab.path);
     const other = new InterProcessReadWriteLock(lab.client, lab.path, { foreignNodes: 'wait' });
-    await usual.writeLock.withLock(async () => {
+    await first.writeLock.withLock(async () => {
       for (const refused of [other.readLock.acquire(), other.writeLock.acquire()])
         expect((await rejection(refused)).message).to.contain(
           "to be {}, as another object of this client uses it, got { foreignNodes: 'wait' }",
@@ -154,7 +154,7 @@ describe('read/write locks of one client and path', () => {
   });
 
   const inQueue = (count: number): Promise<void> =>
-    until(`${count} are in the queue`, async () => (await lab.observer.children(lab.path)).length === count);
+    until(`${count} znodes are in the queue`, async () => (await lab.observer.children(lab.path)).length === count);
 
   for (const side of ['readLock', 'writeLock'] as const) {
     it(`re-enter each other's ${side}`, async () => {
@@ -167,7 +167,7 @@ describe('read/write locks of one client and path', () => {
     });
   }
 
-  it('are two kinds: a read lock is no hold of the write lock, and the other way round', async () => {
+  it('are two kinds: a read lock is no hold of the write lock, and vice versa', async () => {
     await outer.readLock.withLock(async () => {
       expect([
         inner.readLock.isOwnedByCurrentContext,
@@ -181,7 +181,7 @@ describe('read/write locks of one client and path', () => {
     );
   });
 
-  it('downgrade from the write lock of one object to the read lock of the other, before a writer that waits', async () => {
+  it('downgrade from one object’s write lock to the other’s read lock, before a waiting writer', async () => {
     await lockContext.run(async () => {
       const writing = await outer.writeLock.acquire();
       const writer = theirs.writeLock.acquire();
@@ -195,7 +195,7 @@ describe('read/write locks of one client and path', () => {
     });
   });
 
-  it('know no upgrade from the read lock of one object to the write lock of the other', async () => {
+  it('cannot upgrade from the read lock of one object to the write lock of the other', async () => {
     await outer.readLock.withLock(async () => {
       expect(await rejection(inner.writeLock.acquire())).to.be.instanceOf(DeadlockError);
       expect((await rejection(inner.writeLock.acquire({ timeoutMs: 30 }))).code).to.equal('ERR_LOCK_TIMEOUT');
@@ -221,10 +221,10 @@ describe('sticky locks of one client and path', () => {
   const sticky = (idleMs = 60_000): InterProcessMutex =>
     new InterProcessMutex(lab.client, lab.path, { sticky: { idleMs } });
 
-  it('keep one znode: what one object has released is granted to the other without a request', async () => {
+  it('keep one znode: a lock released by one object is granted to the other without a request', async () => {
     const first = await sticky().acquire();
     await first.release();
-    await until('it is idle', async () => (await lab.theirs.participants())[0]?.isIdle === true);
+    await until('the sticky lock is idle', async () => (await lab.theirs.participants())[0]?.isIdle === true);
     lab.proxy.clear();
     const again = await sticky().acquire();
     expect([again.path, again.fencingToken, again.grantNumber]).to.deep.equal([first.path, first.fencingToken, 1n]);
@@ -233,7 +233,7 @@ describe('sticky locks of one client and path', () => {
     await again.release();
   });
 
-  it('serve the waiters of all objects in the order of their calls, by one znode', async () => {
+  it('serve the waiters of all objects in the order of their calls, with one znode', async () => {
     const order: number[] = [];
     await Promise.all(
       Array.from({ length: 100 }, async (_, index) => {
@@ -254,22 +254,22 @@ describe('sticky locks of one client and path', () => {
     );
   });
 
-  it('are given up once, after idleMs, and may be acquired anew', async () => {
+  it('are given up once, after idleMs, and may be acquired again', async () => {
     const holds = [await sticky(20).acquire()];
     await holds[0]?.release();
-    await until('it is given up', async () => (await lab.observer.children(lab.path)).length === 0);
+    await until('the sticky lock is given up', async () => (await lab.observer.children(lab.path)).length === 0);
     const next = await sticky(20).acquire();
     expect(next.path).to.not.equal(holds[0]?.path);
     await next.release();
   });
 
-  it('refuse another idleMs while the znode is kept, and take it afterwards', async () => {
+  it('refuse another idleMs while the znode is kept, and accept it afterwards', async () => {
     await (await sticky(60_000).acquire()).release();
     expect((await rejection(sticky(20).acquire())).message).to.contain(
       'to be { sticky: { idleMs: 60000 } }, as another object of this client uses it, got { sticky: { idleMs: 20 } }',
     );
     await (await lab.theirs.acquire()).release();
-    await until('it is given up', () =>
+    await until('the sticky lock is given up', () =>
       sticky(20)
         .withLock(() => true)
         .catch(() => false),
@@ -280,7 +280,7 @@ describe('sticky locks of one client and path', () => {
 describe('a semaphore and a mutex on its own inner lock', () => {
   const lab = labOfEachTest('inner-lock');
 
-  it('do not share it: an acquire of the semaphore waits for the mutex that its own flow holds', async () => {
+  it('do not share it: an acquire of the semaphore waits for the mutex that its caller holds', async () => {
     const semaphore = new InterProcessSemaphore(lab.client, lab.path, { maxLeases: 2 });
     const inner = new InterProcessMutex(lab.client, `${lab.path}/locks`);
     await semaphore.withLock(() => undefined);
@@ -291,13 +291,16 @@ describe('a semaphore and a mutex on its own inner lock', () => {
     await (await semaphore.acquire()).release();
   });
 
-  it('leave a mutex outside while the semaphore has its turn', async () => {
+  it('keep the mutex out while the semaphore holds the inner lock', async () => {
     const semaphore = new InterProcessSemaphore(lab.client, lab.path, { maxLeases: 1 });
     const inner = new InterProcessMutex(lab.client, `${lab.path}/locks`);
     await lockContext.run(async () => {
       const lease = await semaphore.acquire();
       const waiting = semaphore.acquire();
-      await until('it has the turn', async () => (await lab.observer.children(`${lab.path}/leases`)).length === 2);
+      await until(
+        'the second acquire holds the inner lock',
+        async () => (await lab.observer.children(`${lab.path}/leases`)).length === 2,
+      );
       expect([inner.isOwnedByCurrentContext, inner.isAcquiredInThisProcess]).to.deep.equal([false, false]);
       expect(await inner.tryAcquire()).to.equal(undefined);
       await lease.release();
@@ -315,29 +318,29 @@ describe('makeRevocable of one object', () => {
     return holds;
   };
 
-  it('is told of a request for the znode that another object has acquired, and that it has re-entered', async () => {
+  it('gets a request for the znode that another object acquired and this object re-entered', async () => {
     const { client, mutex, path } = lab;
     const twin = new InterProcessMutex(client, path);
     const holds = asked(twin);
     await mutex.withLock((outer) =>
       twin.withLock(async (inner) => {
         await revoke(lab.other, outer.path);
-        await until('it is asked', () => holds.length > 0);
+        await until('the listener is called', () => holds.length > 0);
         expect(holds).to.deep.equal([inner]);
         expect(holds[0]).to.equal(inner);
       }),
     );
   });
 
-  it('is told of an earlier request when it re-enters, once', async () => {
+  it('gets an earlier request once when it re-enters', async () => {
     const { client, mutex, path } = lab;
     const twin = new InterProcessMutex(client, path);
     const [byMutex, byTwin] = [asked(mutex), asked(twin)];
     await mutex.withLock(async (outer) => {
       await revoke(lab.other, outer.path);
-      await until('the first object is asked', () => byMutex.length === 1);
+      await until('the first listener is called', () => byMutex.length === 1);
       await twin.withLock(async (inner) => {
-        await until('the second object is asked', () => byTwin.length > 0);
+        await until('the second listener is called', () => byTwin.length > 0);
         await twin.withLock(() => mutex.withLock(() => queueOf(lab.theirs)));
         expect(byTwin).to.deep.equal([inner]);
       });
@@ -345,13 +348,13 @@ describe('makeRevocable of one object', () => {
     });
   });
 
-  it('is not told of a hold that only another object has', async () => {
+  it('gets no request for a hold that only another object has', async () => {
     const { client, mutex, path } = lab;
     const byMutex = asked(mutex);
     const byTwin = asked(new InterProcessMutex(client, path));
     await mutex.withLock(async (outer) => {
       await revoke(lab.other, outer.path);
-      await until('the holder is asked', () => byMutex.length === 1);
+      await until('the listener of the holder is called', () => byMutex.length === 1);
     });
     expect(byTwin).to.deep.equal([]);
   });

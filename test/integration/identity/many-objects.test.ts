@@ -6,7 +6,7 @@ import { labOfEachTest } from '../../../harness/lab.ts';
 import { testPath } from '../../../harness/test-path.ts';
 import { until } from '../../../harness/until.ts';
 
-/** What one job does, as a tree: each step runs inside of those around it. */
+/** The steps of one job, as a tree: each step runs inside its parents. */
 type Step =
   | { readonly do: 'withLock' | 'acquire' | 'client.withLock'; readonly path: number; readonly inside: readonly Step[] }
   | { readonly do: 'run' | 'bind' | 'branches'; readonly inside: readonly Step[] }
@@ -31,7 +31,7 @@ const steps = fc.letrec<{ step: Step; inside: Step[] }>((tie) => ({
 describe('jobs that make an object for each call', () => {
   const lab = labOfEachTest('many-objects');
 
-  it('are inside by themselves, re-enter what they hold themselves and nothing else, and leave nothing, whatever they do', async function () {
+  it('exclude each other, re-enter only their own holds, and leave no znode, for any sequence of steps', async function () {
     this.timeout(120_000);
     const all = fc.array(fc.array(steps.step, { minLength: 1, maxLength: 3 }), { minLength: 2, maxLength: 6 });
     await fc.assert(
@@ -49,10 +49,10 @@ describe('jobs that make an object for each call', () => {
   });
 });
 
-/** A job is one, and so is each `run` and `bind` in it. */
+/** A job is an owner, and so is each `run` and `bind` in it. */
 interface Owner {
   readonly client: LockClient;
-  /** The paths that it holds by now, and how often. */
+  /** The paths that the owner holds now, with the number of its holds. */
   readonly held: Map<string, number>;
 }
 
@@ -82,7 +82,7 @@ class World {
       case 'bind':
         return lockContext.bind(() => this.#run({ client, held: new Map() }, step.inside))();
       case 'branches':
-        // Branches of one owner would release in an order that no model foretells: what they do is to try.
+        // Branches of one owner would release in an order that the model cannot predict: the branches only try.
         await Promise.all(step.inside.map(async (each) => ('path' in each ? this.#try(owner, each.path) : undefined)));
         return;
       case 'try':
@@ -98,8 +98,8 @@ class World {
   ): Promise<void> {
     const path = this.paths[index] ?? '';
     const { client } = owner;
-    // Two jobs that take two locks in two orders would wait for each other, and a job inside of a holder waits for
-    // itself.
+    // Two jobs that take two locks in opposite order would wait for each other, and a job inside a holder would wait
+    // for itself.
     const options = owner.held.has(path) ? {} : { timeoutMs: 60 };
     const job = (hold: Hold): Promise<void> => this.#visit(owner, path, hold, inside);
     try {
@@ -108,14 +108,14 @@ class World {
       else {
         const hold = await new InterProcessMutex(client, path).acquire(options);
         await job(hold);
-        // By whichever object: it is the latest of this owner.
+        // Any object may release: the hold is the latest of this owner.
         if ((await new InterProcessMutex(client, path).release()) !== 'released')
-          this.wrong.push('a release found nothing to release');
+          this.wrong.push('a release found no hold');
         if (hold.isValid) this.wrong.push('a release did not release the latest hold');
       }
     } catch (error) {
       if ((error as { code?: string }).code !== 'ERR_LOCK_TIMEOUT') throw error;
-      if (owner.held.has(path)) this.wrong.push('a holder was kept out of its own lock');
+      if (owner.held.has(path)) this.wrong.push('a holder did not re-enter its own lock');
     }
   }
 
@@ -125,9 +125,9 @@ class World {
     if (depth === 0 && this.#inside.has(path)) this.wrong.push('two owners are inside');
     owner.held.set(path, depth + 1);
     this.#inside.set(path, owner);
-    this.#ask(owner, path);
+    this.#checkQueries(owner, path);
     await this.#run(owner, inside);
-    this.#ask(owner, path);
+    this.#checkQueries(owner, path);
     if (depth === 0) {
       owner.held.delete(path);
       this.#inside.delete(path);
@@ -140,21 +140,21 @@ class World {
     const path = this.paths[index] ?? '';
     const hold = await new InterProcessMutex(owner.client, path).tryAcquire();
     if (!hold) {
-      if (owner.held.has(path)) this.wrong.push('a try of a holder got nothing');
+      if (owner.held.has(path)) this.wrong.push('a try of a holder returned undefined');
       return;
     }
     const others = this.#inside.get(path);
-    if (others && others !== owner) this.wrong.push('a try walked in');
+    if (others && others !== owner) this.wrong.push('a try got the lock of another owner');
     if (owner.held.has(path) && !hold.isReentrant) this.wrong.push('a try of a holder did not re-enter');
     await hold.release();
   }
 
-  /** Any object knows what its owner has. */
-  #ask(owner: Owner, path: string): void {
+  /** Checks that any object knows the holds of its owner. */
+  #checkQueries(owner: Owner, path: string): void {
     const mutex = new InterProcessMutex(owner.client, path);
     if (!mutex.isOwnedByCurrentContext || !mutex.isAcquiredInThisProcess)
-      this.wrong.push('an owner does not know that it holds');
+      this.wrong.push('isOwnedByCurrentContext or isAcquiredInThisProcess is false for the owner');
     if (mutex.holdCount !== owner.held.get(path))
-      this.wrong.push(`holdCount is ${mutex.holdCount} in place of ${owner.held.get(path)}`);
+      this.wrong.push(`holdCount is ${mutex.holdCount} instead of ${owner.held.get(path)}`);
   }
 }

@@ -12,7 +12,7 @@ const never = new Promise<never>(() => undefined);
 describe('a lease', () => {
   const lab = labOfEachTest('lease');
 
-  it('that passes lets the next one in, though the job hangs', async () => {
+  it('that passes lets the next waiter in, though the job hangs', async () => {
     const { mutex, theirs } = lab;
     const hung = rejection(mutex.withLock(() => never, { leaseMs: 200 }));
     await queueReaches(theirs, 1);
@@ -24,19 +24,19 @@ describe('a lease', () => {
     await next.release();
   });
 
-  it('lets in who waits in the same process, as a release does', async () => {
+  it('that passes grants a waiter in the same process, as a release does', async () => {
     const { client, mutex, theirs } = lab;
     const hung = await mutex.acquire({ leaseMs: 200 });
     const next = await mutex.acquire();
-    // No server was heard from between: the znode is not known to be gone.
+    // No server has answered in between: the client does not know that the znode is gone.
     expect(nodesOf(client.session).has(hung.path)).to.equal(true);
     expect([hung.isValid, next.isValid]).to.deep.equal([false, true]);
-    await until('it is gone', async () => (await queueOf(theirs)).length === 1);
+    await until('the znode of the first hold is gone', async () => (await queueOf(theirs)).length === 1);
     expect(await queueOf(theirs)).to.deep.equal([next.path]);
     await next.release();
   });
 
-  it('ends the hold before its znode: the signal has aborted while that is still there', async () => {
+  it('ends the hold before its znode: the signal has aborted while the znode still exists', async () => {
     const { mutex, observer } = lab;
     const hold = await mutex.acquire({ leaseMs: 200 });
     const reason = await aborted(hold.signal);
@@ -44,7 +44,7 @@ describe('a lease', () => {
       .to.be.instanceOf(LockLostError)
       .and.to.include({ ...expired, path: hold.path });
     expect((reason as Error).message).to.equal(
-      `The lock held by ${hold.path} was lost: its lease of 200 ms passed unrenewed`,
+      `The lock held by ${hold.path} was lost: its lease of 200 ms ended without a renewal`,
     );
     expect([hold.isValid, hold.remainingMs]).to.deep.equal([false, 0]);
     expect(() => hold.assertValid())
@@ -54,15 +54,15 @@ describe('a lease', () => {
     expect(await hold.release()).to.equal('lost');
   });
 
-  it('is told before anybody else is granted the lock', async () => {
+  it('aborts the signal before another client is granted the lock', async () => {
     const { mutex, theirs } = lab;
     const order: string[] = [];
     const hold = await mutex.acquire({ leaseMs: 300 });
-    hold.signal.addEventListener('abort', () => order.push('told'));
+    hold.signal.addEventListener('abort', () => order.push('aborted'));
     const granted = [theirs, mutex].map((one) => one.acquire().then((next) => (order.push('granted'), next.release())));
     await queueReaches(theirs, 3);
     await Promise.all(granted);
-    expect(order).to.deep.equal(['told', 'granted', 'granted']);
+    expect(order).to.deep.equal(['aborted', 'granted', 'granted']);
   });
 
   it('ends the hold at the first look after a stall, before any timer has run', async () => {
@@ -78,7 +78,7 @@ describe('a lease', () => {
     expect(signal.reason).to.include(expired);
   });
 
-  it('ends the hold where the stall is noticed by a release', async () => {
+  it('ends the hold if a release notices the stall', async () => {
     const { client, mutex, theirs } = lab;
     const hold = await mutex.acquire({ leaseMs: 5_000 });
     expect(await afterStall(client, 5_000, () => hold.release())).to.equal('lost');
@@ -86,7 +86,7 @@ describe('a lease', () => {
     await queueReaches(theirs, 0);
   });
 
-  it('that has not passed when the hold is released does nothing more', async () => {
+  it('of a released hold has no effect', async () => {
     const { mutex } = lab;
     const first = await mutex.acquire({ leaseMs: 100 });
     const { signal } = first;
@@ -97,7 +97,7 @@ describe('a lease', () => {
     expect(first.loss).to.equal(undefined);
   });
 
-  it('leaves the session and its other holds as they are', async () => {
+  it('leaves the session and its other holds unchanged', async () => {
     const { client, mutex } = lab;
     const other = await new InterProcessMutex(client, `${mutex.path}-other`).acquire();
     const { session } = client;
@@ -108,7 +108,7 @@ describe('a lease', () => {
     expect(await other.release()).to.equal('released');
   });
 
-  it('that is over is not a lock any more that its lock context could enter', async () => {
+  it('that has passed cannot be re-entered in its lock context', async () => {
     const { mutex } = lab;
     const told = gate();
     const again = gate();
@@ -128,7 +128,7 @@ describe('a lease', () => {
     expect(await rejection(reentry ?? never)).to.include(expired);
   });
 
-  it('is none by default, and then the session alone limits what remains', async () => {
+  it('does not exist by default: then only the session limits the remaining time', async () => {
     const { client, mutex } = lab;
     const hold = await mutex.acquire();
     expect(hold.remainingMs).to.be.greaterThan(0).and.at.most(client.sessionTimeoutMs);
@@ -137,7 +137,7 @@ describe('a lease', () => {
     await hold.release();
   });
 
-  it('limits what remains where it ends first, and nothing remains after a release', async () => {
+  it('limits the remaining time if it ends first, and no time remains after a release', async () => {
     const { client, mutex } = lab;
     const short = await mutex.acquire({ leaseMs: 1_000 });
     expect(short.remainingMs).to.be.at.most(1_000);
@@ -156,26 +156,26 @@ describe('a lease', () => {
     expect(() => hold.renew(100)).to.throw(LockLostError);
   });
 
-  it('does not change the error of a job that fails before it passes', async () => {
+  it('does not change the error of a job that fails before the lease passes', async () => {
     const { mutex, theirs } = lab;
     const failure = new Error('the job failed');
     expect(await rejection(mutex.withLock(() => Promise.reject(failure), { leaseMs: 60_000 }))).to.equal(failure);
     await queueReaches(theirs, 0);
   });
 
-  it('hides what its job comes to when it has passed', async () => {
+  it('hides the result of its job after it has passed', async () => {
     const { mutex } = lab;
     const late = gate();
     const hung = mutex.withLock(() => late.opened.then(() => Promise.reject(new Error('too late'))), { leaseMs: 100 });
     expect(await rejection(hung)).to.include(expired);
-    // Nobody looks at the job any more: its error must not end the process.
+    // No caller handles the job any more: its error must not end the process.
     late.open();
     await new Promise(setImmediate);
     expect(await rejection(mutex.release())).to.be.instanceOf(NotOwnedError);
   });
 });
 
-/** What `look` sees when nothing ran for so long. */
+/** The result of `look` after a stall of `ms`. */
 function afterStall<T>({ clock }: LockClient, ms: number, look: () => T): T {
   const now = clock.now.bind(clock);
   clock.now = () => now() + ms;

@@ -15,23 +15,23 @@ import { isEmpty } from '../../../harness/semaphores.ts';
 const expired = { code: 'ERR_LOCK_LOST', reason: 'lease-expired' };
 const never = new Promise<never>(() => undefined);
 
-describe('a lease', () => {
+describe('the leaseMs', () => {
   const lab = labOfEachTest('lease-of-others');
 
-  it('of a read lock lets the writer in that waits for it, and of a write lock the reader', async () => {
+  it('of a read lock lets a waiting writer in, and of a write lock a waiting reader', async () => {
     const ours = new InterProcessReadWriteLock(lab.client, lab.path);
     const theirs = new InterProcessReadWriteLock(lab.other, lab.path);
     const reading = rejection(ours.readLock.withLock(() => never, { leaseMs: 200 }));
-    await until('it is read', () => ours.readLock.isAcquiredInThisProcess);
+    await until('the read lock is held', () => ours.readLock.isAcquiredInThisProcess);
     await (await theirs.writeLock.acquire()).release();
     expect(await reading).to.include(expired);
     const writing = rejection(ours.writeLock.withLock(() => never, { leaseMs: 200 }));
-    await until('it is written', () => ours.writeLock.isAcquiredInThisProcess);
+    await until('the write lock is held', () => ours.writeLock.isAcquiredInThisProcess);
     await (await theirs.readLock.acquire()).release();
     expect(await writing).to.include(expired);
   });
 
-  it('of a semaphore is one for each of its leases, and gives them back', async () => {
+  it('of a semaphore applies to each of its leases, and returns them', async () => {
     const ours = new InterProcessSemaphore(lab.client, lab.path, { maxLeases: 2 });
     const theirs = new InterProcessSemaphore(lab.other, lab.path, { maxLeases: 2 });
     const [first, second] = await ours.acquireMany(2, { leaseMs: 300 });
@@ -41,16 +41,16 @@ describe('a lease', () => {
     expect(first?.signal.reason).to.include(expired);
     expect([await first?.release(), await second?.release()]).to.deep.equal(['lost', 'released']);
     await isEmpty(lab.observer, lab.path);
-    // What was lost counts as given back here, too.
+    // A lost lease counts as returned in this client, too.
     expect(
       await new InterProcessSemaphore(lab.client, lab.path, { maxLeases: 5 }).tryAcquire({ leaseMs: 600_000 }),
     ).to.not.equal(undefined);
   });
 
-  it('of a semaphore mutex ends the wait of the others, and of its withLock', async () => {
+  it('of a semaphore mutex ends the wait of other clients, and its own withLock', async () => {
     const ours = new InterProcessSemaphoreMutex(lab.client, lab.path);
     const hung = rejection(ours.withLock(() => never, { leaseMs: 300 }));
-    await until('it is held', () => ours.isAcquiredInThisProcess);
+    await until('the semaphore mutex is held', () => ours.isAcquiredInThisProcess);
     await (await new InterProcessSemaphoreMutex(lab.other, lab.path).acquire()).release();
     expect(await hung)
       .to.be.instanceOf(LockLostError)
@@ -70,28 +70,28 @@ describe('a lease', () => {
       ['a', 'b'].map((name) => new InterProcessMutex(lab.client, `${lab.path}/${name}`));
     const free = (): Promise<void> =>
       until(
-        'both are free',
+        'both locks are free',
         async () =>
           (await Promise.all(['a', 'b'].map((name) => lab.observer.children(`${lab.path}/${name}`)))).flat().length ===
           0,
       );
 
-    it('is one for all, from when all are held', async () => {
+    it('is one time limit for all locks, and begins when all are held', async () => {
       const [mutexA, mutexB] = mutexes() as [InterProcessMutex, InterProcessMutex];
-      const inTheWay = await mutexB.acquire();
+      const blocker = await mutexB.acquire();
       const hung = rejection(new InterProcessMultiLock([mutexA, mutexB]).withLock(() => never, { leaseMs: 200 }));
-      await until('it waits', async () => (await mutexB.participants()).length === 2);
-      // Longer than the lease: it must not have begun.
+      await until('the multi-lock waits', async () => (await mutexB.participants()).length === 2);
+      // Longer than the lease, which must not have begun.
       await new Promise<void>((resolve) => lab.client.clock.after(250, resolve));
       expect(mutexA.isAcquiredInThisProcess).to.equal(true);
-      await inTheWay.release();
+      await blocker.release();
       expect(await hung)
         .to.be.instanceOf(LockLostError)
         .and.to.include(expired);
       await free();
     });
 
-    it('aborts its signal and those of all its holds, and is renewed as one', async () => {
+    it('aborts the signal and those of all holds, and is renewed as one', async () => {
       const hold = await new InterProcessMultiLock(mutexes()).acquire({ leaseMs: 600_000, data: Buffer.from('both') });
       const [holder] = await (mutexes()[0] as InterProcessMutex).participants();
       expect(holder?.data.toString()).to.equal('both');
@@ -111,14 +111,14 @@ describe('a lease', () => {
       await free();
     });
 
-    it('begins with its first renewal where it had none', async () => {
+    it('begins with the first renewal if there was none', async () => {
       const hold = await new InterProcessMultiLock(mutexes()).acquire();
       hold.renew(50);
       expect(await aborted(hold.signal)).to.include(expired);
       await free();
     });
 
-    it('ends a job whose lock context knows of it until it settles', async () => {
+    it('ends a job whose lock context keeps the loss until the job settles', async () => {
       const [first] = mutexes();
       const both = new InterProcessMultiLock([first as InterProcessMutex]);
       let tried: Promise<Error> | undefined;
@@ -130,12 +130,12 @@ describe('a lease', () => {
       };
       expect(await rejection(both.withLock(job, { leaseMs: 50 }))).to.include(expired);
       goOn();
-      await until('it goes on', () => tried !== undefined);
+      await until('the job continues', () => tried !== undefined);
       expect(await tried).to.be.instanceOf(LockLostError);
       await free();
     });
 
-    it('releases once what locks of another make hold', async () => {
+    it('releases holds of custom locks once', async () => {
       const released: string[] = [];
       const custom = {
         path: '/custom',
@@ -161,18 +161,21 @@ describe('a lease', () => {
     const sticky = (): InterProcessMutex =>
       new InterProcessMutex(lab.client, lab.path, { sticky: { idleMs: 600_000 } });
 
-    it('gives the lock away, and does not keep it', async () => {
+    it('gives the lock up instead of keeping it', async () => {
       const mutex = sticky();
       const hold = await mutex.acquire({ leaseMs: 100 });
       await aborted(hold.signal);
-      await until('its znode is gone', async () => (await lab.observer.children(lab.path)).length === 0);
+      await until(
+        'the znode of the sticky lock is gone',
+        async () => (await lab.observer.children(lab.path)).length === 0,
+      );
       expect(await hold.release()).to.equal('lost');
       const next = await mutex.acquire();
       expect(next.fencingToken > hold.fencingToken).to.equal(true);
       await next.release();
     });
 
-    it('that was granted again ends as well, and those who wait behind it are served by another znode', async () => {
+    it('also ends a repeated grant, and its waiters are served by another znode', async () => {
       const mutex = sticky();
       await (await mutex.acquire()).release();
       const hold = await mutex.acquire({ leaseMs: 200 });
@@ -184,7 +187,7 @@ describe('a lease', () => {
       await (await (waiting[1] as Promise<typeof hold>)).release();
     });
 
-    it('that is not idle keeps others out, and one that has expired does not', async () => {
+    it('keeps other clients out until it has passed', async () => {
       const mutex = sticky();
       const theirs = new InterProcessMutex(lab.other, lab.path);
       const hold = await mutex.acquire({ leaseMs: 300 });
@@ -192,11 +195,14 @@ describe('a lease', () => {
       expect(hold.isValid).to.equal(false);
     });
 
-    it('takes no data', async () => {
+    it('cannot be combined with data', async () => {
       const error = await rejection(sticky().acquire({ data: 'owner' }));
       expect(error)
         .to.be.instanceOf(TypeError)
-        .with.property('message', 'Expected no `data` of a sticky lock: its holders share a znode, and what is in it');
+        .with.property(
+          'message',
+          'Unexpected option `data`: the holders of a sticky lock share one znode, and its data',
+        );
     });
   });
 });

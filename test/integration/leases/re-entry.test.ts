@@ -7,10 +7,10 @@ import { queueOf, queueReaches } from '../../../harness/queue.ts';
 const expired = { code: 'ERR_LOCK_LOST', reason: 'lease-expired' };
 const never = new Promise<never>(() => undefined);
 
-describe('a lease and re-entry', () => {
+describe('a lease with re-entry', () => {
   const lab = labOfEachTest('lease-re-entry');
 
-  it('ends the inner hold alone, when it is the inner one’s', async () => {
+  it('ends the inner hold alone, if the inner hold has it', async () => {
     const { mutex, theirs } = lab;
     await mutex.withLock(async (outer) => {
       expect(await rejection(mutex.withLock(() => never, { leaseMs: 50 }))).to.include(expired);
@@ -21,7 +21,7 @@ describe('a lease and re-entry', () => {
     expect(await queueOf(theirs)).to.deep.equal([]);
   });
 
-  it('ends the inner hold alone, also where both are in one context, which goes on to own the lock', async () => {
+  it('ends the inner hold alone in a shared context, which still owns the lock', async () => {
     const { mutex } = lab;
     await lockContext.run(async () => {
       const outer = await mutex.acquire();
@@ -29,13 +29,13 @@ describe('a lease and re-entry', () => {
       expect(await aborted(inner.signal)).to.include(expired);
       expect([outer.isValid, mutex.isOwnedByCurrentContext, mutex.holdCount]).to.deep.equal([true, true, 1]);
       await (await mutex.acquire()).release();
-      expect(await mutex.release(), 'the latest, which is the inner one').to.equal('lost');
+      expect(await mutex.release(), 'the outcome of the latest hold, which is the inner one').to.equal('lost');
       expect(outer.isValid).to.equal(true);
       expect(await mutex.release()).to.equal('released');
     });
   });
 
-  it('ends the inner holds, too, when it is the outer one’s, whatever they were given themselves', async () => {
+  it('ends the inner holds, too, when it is the outer one’s, even if they have longer leases', async () => {
     const { mutex, theirs } = lab;
     const inner: Promise<Error>[] = [];
     const outer = rejection(
@@ -58,7 +58,7 @@ describe('a lease and re-entry', () => {
     }
   });
 
-  it('limits what remains for the inner hold', async () => {
+  it('of the outer hold limits the remaining time of the inner hold', async () => {
     const { mutex } = lab;
     await lockContext.run(async () => {
       const outer = await mutex.acquire({ leaseMs: 2_000 });
@@ -72,7 +72,7 @@ describe('a lease and re-entry', () => {
     });
   });
 
-  it('is renewed by an inner hold that has none of its own', async () => {
+  it('is renewed by an inner hold without a lease', async () => {
     const { mutex } = lab;
     await lockContext.run(async () => {
       const outer = await mutex.acquire({ leaseMs: 2_000 });
@@ -84,7 +84,7 @@ describe('a lease and re-entry', () => {
     });
   });
 
-  it('stays for an inner hold when the outer one was released', async () => {
+  it('continues for an inner hold after the outer hold was released', async () => {
     const { mutex, theirs } = lab;
     await lockContext.run(async () => {
       const outer = await mutex.acquire({ leaseMs: 200 });
@@ -97,7 +97,7 @@ describe('a lease and re-entry', () => {
     await (await theirs.acquire()).release();
   });
 
-  it('is over once: to release what has expired lets go of nothing else', async () => {
+  it('ends once: the release of an expired hold releases no other hold', async () => {
     const { mutex, theirs } = lab;
     await lockContext.run(async () => {
       const outer = await mutex.acquire();
@@ -110,7 +110,7 @@ describe('a lease and re-entry', () => {
     });
   });
 
-  it('ends all holds that are under it before the lock passes on', async () => {
+  it('ends all holds below it before another client is granted the lock', async () => {
     const { mutex, theirs } = lab;
     await lockContext.run(async () => {
       const holds: Hold[] = [await mutex.acquire({ leaseMs: 300 }), await mutex.acquire(), await mutex.acquire()];
@@ -127,7 +127,7 @@ describe('a lease and re-entry', () => {
     });
   });
 
-  it('of a writer does not end the reading that it has gone over to', async () => {
+  it('of a writer does not end the read hold of its downgrade', async () => {
     const { client, mutex } = lab;
     const rw = new InterProcessReadWriteLock(client, `${mutex.path}-rw`);
     await lockContext.run(async () => {
@@ -139,11 +139,11 @@ describe('a lease and re-entry', () => {
     });
   });
 
-  it('tells the acquisitions apart, and counts them', async () => {
+  it('does not change isReentrant and holdCount of other holds', async () => {
     const { mutex } = lab;
     expect(mutex.holdCount).to.equal(0);
-    const stranger = mutex.acquire({ timeoutMs: 10_000 });
-    await (await stranger).release();
+    const outside = mutex.acquire({ timeoutMs: 10_000 });
+    await (await outside).release();
     await lockContext.run(async () => {
       const outer = await mutex.acquire();
       expect([outer.isReentrant, mutex.holdCount]).to.deep.equal([false, 1]);

@@ -9,7 +9,7 @@ import { queueOf } from '../../../harness/queue.ts';
 describe('renewing a lease', () => {
   const lab = labOfEachTest('renewal');
 
-  it('lets it last that long from then on', async () => {
+  it('lets the lease last for the new time from then on', async () => {
     const { mutex } = lab;
     const hold = await mutex.acquire({ leaseMs: 600_000 });
     hold.renew(2_000);
@@ -19,10 +19,10 @@ describe('renewing a lease', () => {
     hold.renew(50);
     expect(await aborted(hold.signal))
       .to.have.property('message')
-      .that.contains('its lease of 50 ms passed unrenewed');
+      .that.contains('its lease of 50 ms ended without a renewal');
   });
 
-  it('begins one where there was none', async () => {
+  it('begins a lease if there was none', async () => {
     const { mutex, theirs } = lab;
     const hold = await mutex.acquire();
     hold.renew(50);
@@ -30,7 +30,7 @@ describe('renewing a lease', () => {
     expect(hold.signal.reason).to.include({ reason: 'lease-expired' });
   });
 
-  it('by itself keeps the lock from passing on while the process runs', async () => {
+  it('with renewEveryMs keeps the lock while the process runs', async () => {
     const { mutex, theirs } = lab;
     const hold = await mutex.acquire({ leaseMs: 60_000, renewEveryMs: 20 });
     let renewals = 0;
@@ -39,7 +39,7 @@ describe('renewing a lease', () => {
       expect(event.remainingMs).to.be.greaterThan(0).and.at.most(60_000);
       renewals += 1;
     });
-    await until('it is renewed', () => renewals >= 3);
+    await until('the lease is renewed three times', () => renewals >= 3);
     expect(await queueOf(theirs)).to.deep.equal([hold.path]);
     expect(await hold.release()).to.equal('released');
     const before = renewals;
@@ -47,9 +47,10 @@ describe('renewing a lease', () => {
     expect(renewals).to.equal(before);
   });
 
-  it('sends nothing, and goes on where no server can be reached, and after it has come back', async () => {
+  it('sends nothing, and continues during an outage and after it', async () => {
     const server = await startServer({ tickTimeMs: 2_000 });
-    // A server that is about to serve may leave a connection unanswered, which is given up after a third of this.
+    // A starting server may leave a connection unanswered. The client gives such a connection up after a third of this
+    // time.
     const client = await LockClient.connect(server.connectString, { sessionTimeoutMs: 20_000 });
     try {
       const mutex = new InterProcessMutex(client, testPath('restart'));
@@ -59,15 +60,15 @@ describe('renewing a lease', () => {
       const { signal } = hold;
       const renewed = async (): Promise<void> => {
         const reached = renewals + 3;
-        await until('it is renewed', () => renewals >= reached);
+        await until('the lease is renewed three times', () => renewals >= reached);
         hold.renew(5_000);
       };
       await renewed();
       await server.kill();
-      await until('it is disconnected', () => client.state === 'suspended');
+      await until('the client is suspended', () => client.state === 'suspended');
       await renewed();
       await server.start();
-      await until('it is connected again', () => client.state === 'reconnected');
+      await until('the client is reconnected', () => client.state === 'reconnected');
       await renewed();
       expect([hold.isValid, signal.aborted]).to.deep.equal([true, false]);
       expect(await hold.release()).to.equal('released');
@@ -78,30 +79,33 @@ describe('renewing a lease', () => {
   });
 
   describe('after the end', () => {
-    it('of the lease names what was asked for, and how long ago that was', async () => {
+    it('of the lease is refused with the requested time, and the time since the end', async () => {
       const { mutex } = lab;
       const hold = await mutex.acquire({ leaseMs: 40 });
       await aborted(hold.signal);
       expect(() => hold.renew(3_000))
         .to.throw(
           LockLostError,
-          /^The lock held by .* was lost: it cannot be renewed for 3000 ms, because it ended [\d.]+ ms ago: .* its lease of 40 ms passed unrenewed$/,
+          /^The lock held by .* was lost: it cannot be renewed for 3000 ms, because it ended [\d.]+ ms ago: .* its lease of 40 ms ended without a renewal$/,
         )
         .and.to.deep.include({ reason: 'lease-expired', cause: hold.signal.reason as Error });
       expect(hold.isValid).to.equal(false);
     });
 
-    it('by another loss says so', async () => {
+    it('by another loss is refused with the cause', async () => {
       const { mutex, observer } = lab;
       const hold = await mutex.acquire({ leaseMs: 60_000 });
       await observer.remove(hold.path);
       await aborted(hold.signal);
       expect(() => hold.renew(3_000))
-        .to.throw(LockLostError, /renewed for 3000 ms, because it ended [\d.]+ ms ago: .*deleted by somebody else/)
+        .to.throw(
+          LockLostError,
+          /renewed for 3000 ms, because it ended [\d.]+ ms ago: .*another client deleted its znode/,
+        )
         .and.to.include({ reason: 'node-deleted' });
     });
 
-    it('by a release is refused to who does not own it any more', async () => {
+    it('by a release is refused, because the caller no longer owns the lock', async () => {
       const { mutex } = lab;
       const hold = await mutex.acquire({ leaseMs: 60_000 });
       await hold.release();

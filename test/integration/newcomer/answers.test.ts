@@ -1,32 +1,32 @@
 import { expect } from 'chai';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { rejection } from '../../../harness/until.ts';
-import type { Answer, Mistake, Scene } from './mistake.ts';
+import type { Answer, Mistake, Fixture } from './mistake.ts';
 import { acquiring, connecting, making, rights } from './options.ts';
 import { others, permissions, servers, waits } from './troubles.ts';
 
 const chapters: Readonly<Record<string, readonly Mistake[]>> = {
   'an option of connect()': connecting,
   'an account, or an ACL': rights,
-  'what makes a lock': making,
+  'a constructor or a function': making,
   'an acquire': acquiring,
-  'a server that is not there': servers,
+  'a missing server': servers,
   'a missing permission': permissions,
-  'a lock that is not had in time': waits,
-  'what is not held, not there, or in the way': others,
+  'a lock that is not acquired in time': waits,
+  'something that is not held, missing, or in the way': others,
 };
 
-describe('the answer to a newcomer', () => {
+describe('a helpful error', () => {
   const lab = labOfEachTest('newcomer', { server: 'own', proxy: true, client: { sessionTimeoutMs: 30_000 } });
   let cleanUps: (() => unknown)[];
-  let scene: Scene;
-  /** Each text that was answered so far, without what differs from run to run, and to what. */
+  let fixture: Fixture;
+  /** Each error text so far, without the parts that change from run to run, and its trouble. */
   const troubles = new Map<string, string>();
 
   beforeEach(() => {
     cleanUps = [];
     const { path, client, other } = lab;
-    scene = {
+    fixture = {
       lab,
       path,
       client,
@@ -38,7 +38,7 @@ describe('the answer to a newcomer', () => {
 
   const act = async (mistake: Mistake): Promise<Error & { code?: string }> => {
     try {
-      return await rejection(new Promise((resolve) => resolve(mistake.act(scene))));
+      return await rejection(new Promise((resolve) => resolve(mistake.act(fixture))));
     } finally {
       for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
     }
@@ -47,22 +47,22 @@ describe('the answer to a newcomer', () => {
   const check = (error: Error & { code?: string }, { is, code, thing, value, todo, secret }: Answer): void => {
     expect(error.name).to.equal(is);
     expect(error.code).to.equal(code);
-    for (const [what, said] of Object.entries({ thing, value, todo })) {
-      if (typeof said === 'string') expect(error.message, what).to.contain(said);
-      else expect(error.message, what).to.match(said);
+    for (const [part, expected] of Object.entries({ thing, value, todo })) {
+      if (typeof expected === 'string') expect(error.message, part).to.contain(expected);
+      else expect(error.message, part).to.match(expected);
     }
     if (secret !== undefined) expect(error.message).not.to.contain(secret);
   };
 
   for (const [chapter, mistakes] of Object.entries(chapters)) {
-    describe(`about ${chapter} names the thing, the value, and what to do:`, () => {
+    describe(`for ${chapter}:`, () => {
       for (const mistake of mistakes) {
         it(mistake.done, async () => {
           const error = await act(mistake);
-          check(error, mistake.answer(scene));
-          const text = anonymous(error.message, scene.path);
+          check(error, mistake.answer(fixture));
+          const text = anonymous(error.message, fixture.path);
           const trouble = mistake.trouble ?? mistake.done;
-          expect(troubles.get(text) ?? trouble, 'the trouble that had this very text').to.equal(trouble);
+          expect(troubles.get(text) ?? trouble, 'the trouble that already has this text').to.equal(trouble);
           troubles.set(text, trouble);
         });
       }
@@ -70,7 +70,7 @@ describe('the answer to a newcomer', () => {
   }
 });
 
-/** Without what differs from run to run: paths, ids, ports, times, and amounts. */
+/** The message without the parts that change from run to run: paths, ids, ports, times, and amounts. */
 function anonymous(message: string, path: string): string {
   return message
     .replaceAll(path, '<path>')

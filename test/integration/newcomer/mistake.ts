@@ -1,45 +1,45 @@
 import type { LockClient, LockClientOptions } from '../../../src/index.ts';
 import type { Lab } from '../../../harness/lab.ts';
 
-/** Something that a newcomer does wrong, or that goes wrong around it, and the answer to it. */
+/** A mistake of a newcomer, or a failure around the newcomer, and the error that answers it. */
 export interface Mistake {
-  /** What is done, as a part of the sentence "the answer to …". */
+  /** The mistake, as a part of the sentence "a helpful error for …". */
   readonly done: string;
   /**
-   * Mistakes of one kind may have one text: a value of the same option that is out of the same range. @default `done`
+   * Mistakes of one kind may share one text: for example values outside of the range of one option. @default `done`
    */
   readonly trouble?: string;
-  /** Makes it. Throws, or rejects with, the answer. */
-  act(at: Scene): unknown;
-  /** What the answer says. */
-  answer(at: Scene): Answer;
+  /** Makes the mistake. Throws, or rejects with, the error. */
+  act(at: Fixture): unknown;
+  /** The expected content of the error. */
+  answer(at: Fixture): Answer;
 }
 
-/** An answer names the thing, the value, and what to do. */
+/** The error names the thing, the value, and the remedy. */
 export interface Answer {
   /** The name of the error's class. */
   readonly is: string;
-  /** The `code`, of an error of this library. */
+  /** The `code` of an error of this library. */
   readonly code?: string;
   readonly thing: string | RegExp;
   readonly value: string | RegExp;
   readonly todo: string | RegExp;
-  /** What must not be in it. */
+  /** A secret that the error must not contain. */
   readonly secret?: string;
 }
 
 /**
- * What each mistake finds: a server, two clients, and a path. All of it is new for the mistake, except for the server.
+ * The surroundings of each mistake: a server, two clients, and a path. All except the server are new for each mistake.
  */
-export interface Scene {
+export interface Fixture {
   readonly lab: Lab;
   readonly path: string;
-  /** Reaches the server through a proxy. */
+  /** Connects to the server through a proxy. */
   readonly client: LockClient;
-  /** Reaches the server itself: another process, as far as the servers can tell. */
+  /** Connects to the server directly: for the servers it is another process. */
   readonly other: LockClient;
-  /** One client more, on the server itself, which is closed behind the mistake. */
+  /** Another client, connected to the server directly, which is closed after the mistake. */
   connect(options?: LockClientOptions): Promise<LockClient>;
-  /** What is to be done when the answer has come. */
+  /** Registers a clean-up that runs after the error. */
   defer(cleanUp: () => unknown): void;
 }

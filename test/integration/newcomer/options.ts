@@ -12,20 +12,20 @@ import {
   retryNTimes,
 } from '../../../src/index.ts';
 import { creatorOnly, digest, digestId, permission } from '../../../harness/account.ts';
-import type { Answer, Mistake, Scene } from './mistake.ts';
+import type { Answer, Mistake, Fixture } from './mistake.ts';
 
 const hosts = '127.0.0.1:1';
 
 const connect = (options: unknown, connectString: unknown = hosts): Promise<LockClient> =>
   LockClient.connect(connectString as string, options as never);
 
-const mutexOf = ({ client, path }: Scene, options?: unknown): InterProcessMutex =>
+const mutexOf = ({ client, path }: Fixture, options?: unknown): InterProcessMutex =>
   new InterProcessMutex(client, path, options as never);
 
 /** A value that is refused before anything is sent. */
 function refused(
   done: string,
-  act: (at: Scene) => unknown,
+  act: (at: Fixture) => unknown,
   is: 'TypeError' | 'RangeError' | 'InvalidPathError',
   thing: Answer['thing'],
   value: Answer['value'],
@@ -48,7 +48,7 @@ const connectStringRule = 'Expected `connectString` to be host[:port][,host[:por
 const aclRule = 'a non-empty array of { permissions: 1 to 31, scheme: string, id: string }';
 const acquireOptions = 'a plain object with timeoutMs, signal, leaseMs, renewEveryMs, data, weight';
 
-/** To connect. */
+/** Mistakes when connecting. */
 export const connecting: readonly Mistake[] = [
   refused(
     'new LockClient()',
@@ -100,7 +100,7 @@ export const connecting: readonly Mistake[] = [
     { secret: 'hunter2' },
   ),
   refused(
-    'connect() with a port that there is not',
+    'connect() with a port that does not exist',
     () => connect({}, 'zk1:99999'),
     'TypeError',
     'the port of "zk1:99999"',
@@ -232,7 +232,7 @@ const acl =
   () =>
     connect({ auth, acl: entries });
 
-/** To say who one is, and who may do what. */
+/** Mistakes in credentials and ACLs. */
 export const rights: readonly Mistake[] = [
   refused(
     'digest credentials without a colon',
@@ -262,7 +262,7 @@ export const rights: readonly Mistake[] = [
     { secret },
   ),
   refused(
-    'an acl that only lets read',
+    'an acl that only allows reading',
     acl({ permissions: permission.read, scheme: 'world', id: 'anyone' }),
     'TypeError',
     '`acl`',
@@ -288,7 +288,7 @@ export const rights: readonly Mistake[] = [
     'Give `auth`, or another scheme',
   ),
   refused(
-    'an acl with a password in place of its hash',
+    'an acl with a password instead of its hash',
     acl({ permissions: 31, scheme: 'digest', id: `alice:${secret}` }),
     'TypeError',
     '`acl`',
@@ -305,7 +305,7 @@ export const rights: readonly Mistake[] = [
     "is 'anyone'",
   ),
   refused(
-    'an acl for a range of addresses that there is not',
+    'an acl for an invalid address range',
     acl({ permissions: 31, scheme: 'ip', id: '10.0.0.0/99' }),
     'TypeError',
     '`acl`',
@@ -323,7 +323,7 @@ export const rights: readonly Mistake[] = [
   refused('an empty acl', () => connect({ acl: [] }), 'TypeError', '`acl`', 'got an empty array', aclRule),
 ];
 
-/** To make locks. */
+/** Mistakes when creating locks. */
 export const making: readonly Mistake[] = [
   refused(
     'a mutex of a connect string',
@@ -343,7 +343,7 @@ export const making: readonly Mistake[] = [
     { trouble: 'a mutex of a connect string' },
   ),
   refused(
-    'a path without a slash in front',
+    'a path without a leading slash',
     ({ client }) => new InterProcessMutex(client, 'orders'),
     'InvalidPathError',
     'Invalid path',
@@ -351,7 +351,7 @@ export const making: readonly Mistake[] = [
     'Path must start with /',
   ),
   refused(
-    'a path with a slash behind',
+    'a path with a trailing slash',
     ({ client }) => new InterProcessMutex(client, '/orders/'),
     'InvalidPathError',
     'Invalid path',
@@ -431,12 +431,12 @@ export const making: readonly Mistake[] = [
     'an object with a method `decide`',
   ),
   refused(
-    'weights beside sticky',
+    'weights together with sticky',
     (at) => mutexOf(at, { weights: {}, sticky: { idleMs: 5 } }),
     'TypeError',
     '`sticky`',
     'got an object with "idleMs"',
-    'undefined beside `weights`',
+    'undefined together with `weights`',
   ),
   refused(
     'a semaphore without a limit',
@@ -455,7 +455,7 @@ export const making: readonly Mistake[] = [
     'an integer ≥ 1',
   ),
   refused(
-    'a multi-lock of nothing',
+    'a multi-lock of an empty array',
     () => new InterProcessMultiLock([]),
     'RangeError',
     '`locks`',
@@ -528,7 +528,7 @@ export const making: readonly Mistake[] = [
     'to be a function',
   ),
   refused(
-    'lockContext.bind of nothing',
+    'lockContext.bind of undefined',
     () => lockContext.bind(undefined as never),
     'TypeError',
     '`fn` of lockContext.bind',
@@ -536,7 +536,7 @@ export const making: readonly Mistake[] = [
     'to be a function',
   ),
   refused(
-    'a listener of an event that there is not',
+    'a listener of an unknown event',
     (at) => mutexOf(at).on('aquired' as never, () => undefined),
     'TypeError',
     '`event`',
@@ -544,7 +544,7 @@ export const making: readonly Mistake[] = [
     "one of 'queued', 'acquired'",
   ),
   refused(
-    'a listener that is none',
+    'a listener that is not a function',
     ({ client }) => client.on('state', undefined as never),
     'TypeError',
     '`listener`',
@@ -558,16 +558,16 @@ export const making: readonly Mistake[] = [
     '`listener`',
     'got undefined',
     'a function',
-    { trouble: 'a listener that is none' },
+    { trouble: 'a listener that is not a function' },
   ),
 ];
 
 const acquire =
   (options: unknown) =>
-  (at: Scene): Promise<unknown> =>
+  (at: Fixture): Promise<unknown> =>
     mutexOf(at).acquire(options as never);
 
-/** To acquire. */
+/** Mistakes when acquiring. */
 export const acquiring: readonly Mistake[] = [
   refused('acquire(5000)', acquire(5_000), 'TypeError', '`acquire options`', 'got 5000', acquireOptions),
   refused(
@@ -635,7 +635,7 @@ export const acquiring: readonly Mistake[] = [
     'an AbortSignal',
   ),
   refused(
-    'a lease of no time',
+    'a lease of 0 ms',
     acquire({ leaseMs: 0 }),
     'RangeError',
     '`leaseMs`',
@@ -648,10 +648,10 @@ export const acquiring: readonly Mistake[] = [
     'TypeError',
     '`renewEveryMs`',
     'which is 1000',
-    'Expected `leaseMs` beside',
+    'Expected `leaseMs` together with',
   ),
   refused(
-    'a renewal that comes too late',
+    'a renewal after the end of the lease',
     acquire({ leaseMs: 1_000, renewEveryMs: 1_000 }),
     'RangeError',
     '`renewEveryMs`',
@@ -705,7 +705,7 @@ export const acquiring: readonly Mistake[] = [
     '`job`',
     'got a Promise',
     'a function',
-    { trouble: 'withLock of something that is no job' },
+    { trouble: 'withLock of a value that is not a function' },
   ),
   refused(
     'a job that returns a stream',
@@ -724,7 +724,7 @@ export const acquiring: readonly Mistake[] = [
     'an integer ≥ 1',
   ),
   refused(
-    'acquireMany of more than there are',
+    'acquireMany of more than maxLeases',
     ({ client, path }) => new InterProcessSemaphore(client, path, { maxLeases: 3 }).acquireMany(4),
     'RangeError',
     '`quantity`',
@@ -741,10 +741,10 @@ export const acquiring: readonly Mistake[] = [
     'RangeError',
     /Expected the semaphore \S+ to have/,
     'got { maxLeases: 3 }',
-    '{ maxLeases: 2 }, as this client uses it already',
+    '{ maxLeases: 2 }, as another object of this client uses it',
   ),
   refused(
-    'a renewal for no time',
+    'a renewal for 0 ms',
     async (at) => {
       const hold = await mutexOf(at).acquire();
       at.defer(() => hold.release());
@@ -754,7 +754,7 @@ export const acquiring: readonly Mistake[] = [
     '`leaseMs`',
     'got 0',
     'a finite number of milliseconds ≥ 1',
-    { trouble: 'a lease of no time' },
+    { trouble: 'a lease of 0 ms' },
   ),
   refused(
     'data for a sticky lock',
@@ -762,7 +762,7 @@ export const acquiring: readonly Mistake[] = [
     'TypeError',
     '`data`',
     'of a sticky lock',
-    'its holders share a znode',
+    'the holders of a sticky lock share one znode',
   ),
   refused(
     'a semaphore mutex with a weight',

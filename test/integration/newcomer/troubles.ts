@@ -18,7 +18,7 @@ import { freePorts, listen, onFreshPorts } from '../../../harness/free-port.ts';
 import { reached } from '../../../harness/reached.ts';
 import { startSilentServer } from '../../../harness/silent-server.ts';
 import { until } from '../../../harness/until.ts';
-import type { Mistake, Scene } from './mistake.ts';
+import type { Mistake, Fixture } from './mistake.ts';
 
 const timedOut = { is: 'LockTimeoutError', code: 'ERR_LOCK_TIMEOUT' } as const;
 const connectionTimeout = { is: 'ConnectionTimeoutError', code: 'ERR_LOCK_CONNECTION_TIMEOUT' } as const;
@@ -31,8 +31,8 @@ const deadlock = { is: 'DeadlockError', code: 'ERR_LOCK_DEADLOCK' } as const;
 
 const isoTime = '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z';
 
-/** Listens on a fresh port for as long as the mistake lasts. */
-async function listening({ defer }: Scene, server: Server): Promise<string> {
+/** Starts the server on a free port until the end of the mistake. */
+async function listening({ defer }: Fixture, server: Server): Promise<string> {
   const port = await onFreshPorts(1, ([candidate = 0]) => listen(server, candidate));
   defer(() => server.close());
   return `127.0.0.1:${port}`;
@@ -40,10 +40,10 @@ async function listening({ defer }: Scene, server: Server): Promise<string> {
 
 const connectBriefly = (hosts: string): Promise<LockClient> => LockClient.connect(hosts, { connectionTimeoutMs: 400 });
 
-/** The servers are not there, or are something else. */
+/** The servers are missing, or the port belongs to another service. */
 export const servers: readonly Mistake[] = [
   {
-    done: 'connect() to a port that nobody listens on',
+    done: 'connect() to a port without a listener',
     act: async () => connectBriefly(`127.0.0.1:${(await freePorts(1))[0]}`),
     answer: () => ({
       ...connectionTimeout,
@@ -63,7 +63,7 @@ export const servers: readonly Mistake[] = [
     }),
   },
   {
-    done: 'connect() to two hosts, one of which is down, and one says nothing',
+    done: 'connect() to two hosts, one down and one silent',
     act: async ({ defer }) => {
       const silent = await startSilentServer();
       defer(() => silent.close());
@@ -77,7 +77,7 @@ export const servers: readonly Mistake[] = [
     }),
   },
   {
-    done: 'connect() to a host that there is not',
+    done: 'connect() to an unknown host',
     act: () => connectBriefly('no-such-host.invalid:2181'),
     answer: () => ({
       ...connectionTimeout,
@@ -87,7 +87,7 @@ export const servers: readonly Mistake[] = [
     }),
   },
   {
-    done: 'connect() to a server that says nothing',
+    done: 'connect() to a silent server',
     act: async ({ defer }) => {
       const silent = await startSilentServer();
       defer(() => silent.close());
@@ -111,8 +111,8 @@ export const servers: readonly Mistake[] = [
     }),
   },
   {
-    done: 'connect() to a port that speaks TLS, and hangs up',
-    trouble: 'connect() to a server that hangs up',
+    done: 'connect() to a TLS port that closes the connection',
+    trouble: 'connect() to a server that closes the connection',
     act: async (at) => connectBriefly(await listening(at, createTlsServer())),
     answer: () => ({
       ...connectionTimeout,
@@ -122,8 +122,8 @@ export const servers: readonly Mistake[] = [
     }),
   },
   {
-    done: 'connect() to a port that speaks TLS, and says so',
-    // As Go's and Java's servers do: a fatal alert, unexpected_message.
+    done: 'connect() to a TLS port that sends an alert',
+    // Go's and Java's servers send a fatal alert, unexpected_message.
     act: async (at) =>
       connectBriefly(
         await listening(
@@ -139,7 +139,7 @@ export const servers: readonly Mistake[] = [
     }),
   },
   {
-    done: 'connect() to a server that hangs up',
+    done: 'connect() to a server that closes the connection',
     act: async (at) =>
       connectBriefly(
         await listening(
@@ -156,7 +156,7 @@ export const servers: readonly Mistake[] = [
   },
   {
     done: 'connect() to a frozen server',
-    trouble: 'connect() to a server that says nothing',
+    trouble: 'connect() to a silent server',
     act: ({ lab, defer }) => {
       lab.server.pause();
       defer(() => lab.server.resume());
@@ -173,16 +173,16 @@ export const servers: readonly Mistake[] = [
 
 const secret = 'open sesame';
 
-/** The lock of Alice, which nobody else may use. */
-async function guarded({ path, connect }: Scene): Promise<void> {
+/** A lock of Alice that no other account may use. */
+async function guarded({ path, connect }: Fixture): Promise<void> {
   const alice = await connect({ auth: [digest(`alice:${secret}`)], acl: creatorOnly });
   await new InterProcessMutex(alice, path).acquire();
 }
 
-/** Who may not. */
+/** Missing permissions. */
 export const permissions: readonly Mistake[] = [
   {
-    done: 'credentials of a scheme that is misspelt',
+    done: 'credentials with a misspelt scheme',
     act: ({ connect }) => connect({ auth: [{ scheme: 'digst', credentials: `alice:${secret}` }] }),
     answer: () => ({
       is: 'AuthFailedError',
@@ -208,7 +208,7 @@ export const permissions: readonly Mistake[] = [
     }),
   },
   {
-    done: 'a wrong password, told by acquire()',
+    done: 'a wrong password, reported by acquire()',
     act: async (at) => {
       await guarded(at);
       return new InterProcessMutex(
@@ -225,7 +225,7 @@ export const permissions: readonly Mistake[] = [
     }),
   },
   {
-    done: 'a wrong password, told by participants()',
+    done: 'a wrong password, reported by participants()',
     act: async (at) => {
       await guarded(at);
       return new InterProcessMutex(await at.connect({ auth: [digest('alice:open barley')] }), at.path).participants();
@@ -239,7 +239,7 @@ export const permissions: readonly Mistake[] = [
     }),
   },
   {
-    done: 'no account, told by acquire()',
+    done: 'no account, reported by acquire()',
     act: async (at) => {
       await guarded(at);
       return new InterProcessMutex(at.client, at.path).acquire();
@@ -252,7 +252,7 @@ export const permissions: readonly Mistake[] = [
     }),
   },
   {
-    done: 'no account, told by tryAcquire()',
+    done: 'no account, reported by tryAcquire()',
     act: async (at) => {
       await guarded(at);
       return new InterProcessMutex(at.client, at.path).tryAcquire();
@@ -265,7 +265,7 @@ export const permissions: readonly Mistake[] = [
     }),
   },
   {
-    done: 'no account, told by watchQueue()',
+    done: 'no account, reported by watchQueue()',
     act: async (at) => {
       await guarded(at);
       return watchQueue(at.client, at.path).next();
@@ -278,7 +278,7 @@ export const permissions: readonly Mistake[] = [
     }),
   },
   {
-    done: 'no account, told by forceRelease()',
+    done: 'no account, reported by forceRelease()',
     act: async (at) => {
       await guarded(at);
       const alice = await at.connect({ auth: [digest(`alice:${secret}`)] });
@@ -294,13 +294,13 @@ export const permissions: readonly Mistake[] = [
   },
 ];
 
-/** Somebody of another process holds it. */
-async function heldByOther({ other, path, defer }: Scene, data?: 'owner'): Promise<void> {
+/** Another process holds the lock. */
+async function heldByOther({ other, path, defer }: Fixture, data?: 'owner'): Promise<void> {
   const hold = await new InterProcessMutex(other, path).acquire(data ? { data } : {});
   defer(() => hold.release());
 }
 
-async function cutOff({ lab, client, defer }: Scene): Promise<void> {
+async function cutOff({ lab, client, defer }: Fixture): Promise<void> {
   const suspended = reached(client, 'suspended');
   await lab.proxy.refuse();
   defer(() => lab.proxy.accept());
@@ -308,7 +308,7 @@ async function cutOff({ lab, client, defer }: Scene): Promise<void> {
   await suspended;
 }
 
-/** The lock is not had in time. */
+/** The lock is not acquired in time. */
 export const waits: readonly Mistake[] = [
   {
     done: 'a wait for a lock that another process holds',
@@ -320,13 +320,13 @@ export const waits: readonly Mistake[] = [
       ...timedOut,
       thing: `The lock ${path} was not acquired within 200 ms`,
       value: new RegExp(
-        `: 1 is before it; held by host [\\d.]+ \\(session 0x[0-9a-f]+\\), in the queue since ${isoTime}`,
+        `: 1 participant is ahead in the queue; the lock is held by host [\\d.]+ \\(session 0x[0-9a-f]+\\), in the queue since ${isoTime}`,
       ),
-      todo: 'Wait longer, or ask who it is by holder()',
+      todo: 'Wait longer, or find the holder with holder()',
     }),
   },
   {
-    done: 'a wait for a lock whose holder says who it is',
+    done: 'a wait for a lock whose holder names itself in its data',
     act: async (at) => {
       await heldByOther(at, 'owner');
       return new InterProcessMutex(at.client, at.path).acquire({ timeoutMs: 200 });
@@ -335,7 +335,7 @@ export const waits: readonly Mistake[] = [
       ...timedOut,
       thing: `The lock ${path} was not acquired within 200 ms`,
       value: new RegExp(`held by host \\S+, pid ${process.pid} \\(session`),
-      todo: 'Wait longer, or ask who it is by holder()',
+      todo: 'Wait longer, or find the holder with holder()',
     }),
   },
   {
@@ -347,13 +347,13 @@ export const waits: readonly Mistake[] = [
       const waiting = new InterProcessMutex(at.other, at.path);
       for (let count = 0; count < 3; count += 1)
         others.push(waiting.tryAcquire(10_000).then((hold) => hold?.release()));
-      await until('they wait', async () => (await waiting.participants()).length === 4);
+      await until('the others are queued', async () => (await waiting.participants()).length === 4);
       return new InterProcessMutex(at.client, at.path).acquire({ timeoutMs: 200 });
     },
     answer: ({ path }) => ({
       ...timedOut,
       thing: `The lock ${path} was not acquired within 200 ms`,
-      value: ': 4 are before it',
+      value: ': 4 participants are ahead in the queue',
       todo: 'Wait longer',
     }),
   },
@@ -366,12 +366,12 @@ export const waits: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...timedOut,
       thing: `The lock ${path} was not acquired within 0 ms`,
-      value: 'others hold it, or are before it in the queue',
+      value: 'others hold the lock, or are ahead in the queue',
       todo: 'Wait longer',
     }),
   },
   {
-    done: 'a wait for a semaphore whose leases others have',
+    done: 'a wait for a semaphore without free leases',
     trouble: 'one try at a lock that another process holds',
     act: async ({ client, other, path, defer }) => {
       const lease = await new InterProcessSemaphore(other, path, { maxLeases: 1 }).acquire();
@@ -381,12 +381,12 @@ export const waits: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...timedOut,
       thing: `The lock ${path} was not acquired within 200 ms`,
-      value: 'others hold it',
+      value: 'others hold the lock',
       todo: 'Wait longer',
     }),
   },
   {
-    done: 'a wait for a multi-lock, one lock of which another process holds',
+    done: 'a wait for a multi-lock with one held lock',
     trouble: 'a wait for a lock that another process holds',
     act: async (at) => {
       await heldByOther(at);
@@ -396,7 +396,7 @@ export const waits: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...timedOut,
       thing: `The lock ${path} was not acquired within 200 ms`,
-      value: ': 1 is before it',
+      value: ': 1 participant is ahead in the queue',
       todo: 'Wait longer',
     }),
   },
@@ -410,12 +410,12 @@ export const waits: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...timedOut,
       thing: `The lock ${path} was not acquired within 200 ms`,
-      value: new RegExp(`: held by this process since ${isoTime} with ${path}/_c_`),
+      value: new RegExp(`: the lock is held by this process since ${isoTime} with ${path}/_c_`),
       todo: 'Was `release()` forgotten? Use withLock or await using',
     }),
   },
   {
-    done: 'a forgotten release(), told to the third that waits',
+    done: 'a forgotten release(), reported to the third waiter',
     act: async ({ client, path, defer }) => {
       const mutex = new InterProcessMutex(client, path);
       const forgotten = await mutex.acquire();
@@ -429,7 +429,7 @@ export const waits: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...timedOut,
       thing: `The lock ${path}`,
-      value: /held by this process since \S+ with \S+; 3 are before it/,
+      value: /held by this process since \S+ with \S+; 3 participants are ahead in the queue/,
       todo: 'Was `release()` forgotten?',
     }),
   },
@@ -449,7 +449,7 @@ export const waits: readonly Mistake[] = [
     }),
   },
   {
-    done: 'an inner job that waits for a lock of the job around it, with a time',
+    done: 'an inner job that waits for its outer job’s lock, with a timeout',
     act: ({ client, path }) => {
       const mutex = new InterProcessMutex(client, path);
       return mutex.withLock(() => lockContext.run(() => mutex.acquire({ timeoutMs: 200 })));
@@ -457,13 +457,13 @@ export const waits: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...timedOut,
       thing: `The lock ${path} was not acquired within 200 ms`,
-      value: new RegExp(`a function around this call holds it since ${isoTime}, as another owner`),
-      todo: 'Acquire it in the lock context that holds it, which re-enters; or release that hold first',
+      value: new RegExp(`a function around this call holds the lock since ${isoTime}, as another owner`),
+      todo: 'Acquire the lock in the lock context that holds it, which re-enters, or release that hold first',
     }),
   },
   {
-    done: 'one try of an inner job at a lock of the job around it',
-    trouble: 'an inner job that waits for a lock of the job around it, with a time',
+    done: 'one try of an inner job at its outer job’s lock',
+    trouble: 'an inner job that waits for its outer job’s lock, with a timeout',
     act: ({ client, path }) => {
       const mutex = new InterProcessMutex(client, path);
       return mutex.withLock(() => lockContext.run(() => mutex.acquire({ timeoutMs: 0 })));
@@ -471,12 +471,12 @@ export const waits: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...timedOut,
       thing: `The lock ${path} was not acquired within 0 ms`,
-      value: 'a function around this call holds it',
+      value: 'a function around this call holds the lock',
       todo: 'or release that hold first',
     }),
   },
   {
-    done: 'an inner job that waits for a lock of the job around it, without a time',
+    done: 'an inner job that waits for its outer job’s lock, without a timeout',
     act: ({ client, path }) => {
       const mutex = new InterProcessMutex(client, path);
       return mutex.withLock(() => lockContext.run(() => mutex.acquire()));
@@ -484,12 +484,12 @@ export const waits: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...deadlock,
       thing: `The lock ${path}`,
-      value: 'held by a function around this one, as another owner',
-      todo: 'Acquire it in the lock context that holds it, which re-enters',
+      value: 'held by a function around this call, as another owner',
+      todo: 'Acquire the lock in the lock context that holds it, which re-enters',
     }),
   },
   {
-    done: 'an upgrade from reading to writing, with a time',
+    done: 'an upgrade from reading to writing, with a timeout',
     act: ({ client, path }) => {
       const { readLock, writeLock } = new InterProcessReadWriteLock(client, path);
       return readLock.withLock(() => writeLock.acquire({ timeoutMs: 200 }));
@@ -502,7 +502,7 @@ export const waits: readonly Mistake[] = [
     }),
   },
   {
-    done: 'an upgrade from reading to writing, without a time',
+    done: 'an upgrade from reading to writing, without a timeout',
     act: ({ client, path }) => {
       const { readLock, writeLock } = new InterProcessReadWriteLock(client, path);
       return readLock.withLock(() => writeLock.acquire());
@@ -515,7 +515,7 @@ export const waits: readonly Mistake[] = [
     }),
   },
   {
-    done: 'a wait while the servers are gone',
+    done: 'a wait while no server can be reached',
     act: async (at) => {
       await cutOff(at);
       return new InterProcessMutex(at.client, at.path).acquire({ timeoutMs: 1_200 });
@@ -526,7 +526,7 @@ export const waits: readonly Mistake[] = [
       value: new RegExp(
         `: no server has answered for 1\\.\\d s; last: connect ECONNREFUSED ${lab.proxy.connectString}`,
       ),
-      todo: 'Check that the servers run, and can be reached from here',
+      todo: 'Check that the servers run, and that this host can reach them',
     }),
   },
   {
@@ -546,7 +546,7 @@ export const waits: readonly Mistake[] = [
     }),
   },
   {
-    done: 'a wait behind another process while the servers go',
+    done: 'a wait behind another process while the servers go down',
     act: async (at) => {
       await heldByOther(at);
       const mutex = new InterProcessMutex(at.client, at.path);
@@ -560,12 +560,12 @@ export const waits: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...timedOut,
       thing: `The lock ${path} was not acquired within 1500 ms`,
-      value: /no server has answered for .*ECONNREFUSED.*\. Before that, 1 was before it/,
+      value: /no server has answered for .*ECONNREFUSED.*\. Before that, 1 participant was ahead in the queue/,
       todo: 'Check that the servers run',
     }),
   },
   {
-    done: 'less time than an answer takes',
+    done: 'a timeout shorter than a reply takes',
     act: async ({ lab, client, path, defer }) => {
       lab.server.pause();
       defer(() => lab.server.resume());
@@ -579,7 +579,7 @@ export const waits: readonly Mistake[] = [
     }),
   },
   {
-    done: 'a question while the server is frozen',
+    done: 'a query while the server is frozen',
     act: async ({ lab, client, path, defer }) => {
       lab.server.pause();
       defer(() => lab.server.resume());
@@ -593,7 +593,7 @@ export const waits: readonly Mistake[] = [
     }),
   },
   {
-    done: 'a question for the holder while the servers are gone',
+    done: 'a query for the holder while no server can be reached',
     act: async (at) => {
       await cutOff(at);
       return new InterProcessMutex(at.client, at.path).holder({ timeoutMs: 1_200 });
@@ -607,7 +607,7 @@ export const waits: readonly Mistake[] = [
   },
 ];
 
-/** What is not held, or not there, or in the way. */
+/** Locks that are not held, znodes that do not exist, and znodes in the way. */
 export const others: readonly Mistake[] = [
   {
     done: 'mutex.release() of a lock that is not held',
@@ -615,7 +615,7 @@ export const others: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...notOwned,
       thing: `You do not own the lock: ${path}`,
-      value: 'of the lock context that it is called in',
+      value: 'of the lock context in which it is called',
       todo: 'Prefer hold.release()',
     }),
   },
@@ -629,7 +629,7 @@ export const others: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...notOwned,
       thing: `You do not own the lock: ${path}`,
-      value: 'of the lock context that it is called in',
+      value: 'of the lock context in which it is called',
       todo: 'Prefer hold.release()',
     }),
   },
@@ -639,7 +639,7 @@ export const others: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...notOwned,
       thing: `Not acquired: ${path}`,
-      value: 'that was acquired by this object, and there is none',
+      value: 'that was acquired by this object, and there is no such hold',
       todo: 'Prefer hold.release()',
     }),
   },
@@ -775,17 +775,17 @@ export const others: readonly Mistake[] = [
     }),
   },
   {
-    done: 'forceRelease() of a participant that is not there',
+    done: 'forceRelease() of a participant that does not exist',
     act: ({ client, path }) => forceRelease(client, path),
     answer: ({ path }) => ({
       ...requestFailed,
       thing: `${path} cannot be released by force`,
-      value: 'because it is not there',
+      value: 'because it does not exist',
       todo: 'NO_NODE',
     }),
   },
   {
-    done: 'a shared count that is not there',
+    done: 'a shared count that does not exist',
     act: ({ client, path }) => new InterProcessSemaphore(client, path, { sharedCount: `${path}-count` }).acquire(),
     answer: ({ path }) => ({
       ...requestFailed,
@@ -810,7 +810,7 @@ export const others: readonly Mistake[] = [
     }),
   },
   {
-    done: 'a znode that somebody deletes, where the retry policy allows no further try',
+    done: 'a deleted znode, and a retry policy that allows no retry',
     act: async ({ connect, other, path, lab, defer }) => {
       const hold = await new InterProcessMutex(other, path).acquire();
       defer(() => hold.release());
@@ -827,7 +827,7 @@ export const others: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...requestFailed,
       thing: `The lock ${path} cannot be acquired`,
-      value: 'the znode of this waiter was deleted by somebody else',
+      value: 'another client deleted the znode of this waiter',
       todo: 'the retryPolicy allows no further try',
     }),
   },
@@ -846,7 +846,7 @@ export const others: readonly Mistake[] = [
     }),
   },
   {
-    done: 'a client that is closed while a lock is waited for',
+    done: 'a client that is closed while an acquire waits',
     act: async (at) => {
       await heldByOther(at);
       const client = await at.connect();

@@ -17,20 +17,20 @@ export interface Tools {
   readonly connectString: string;
 }
 
-/** A call that takes options. */
+/** A method or function that takes options. */
 export interface EntryPoint {
-  /** As the API report has it. */
+  /** The name in the API report. */
   readonly name: string;
-  /** How the error names its options. */
+  /** The name of its options in the error. */
   readonly what: string;
-  /** All of them, each of which counts. */
+  /** All options; each of them has an effect. */
   readonly options: () => object;
   /**
-   * Makes the call, and uses up what it comes to. The first thing that it does is the call, unless something has to be
-   * there before.
+   * Makes the call, and disposes of its result. It calls at once, unless the call needs something that must exist
+   * before.
    */
   readonly call: (tools: Tools, options: never, called: () => void) => unknown;
-  /** Whether it runs in vain without its options, as one that waits does. */
+  /** True if the call accepts a signal. */
   readonly takesSignal: boolean;
 }
 
@@ -46,7 +46,7 @@ interface Held {
   release(): Promise<unknown>;
 }
 
-/** Its acquire, tryAcquire and withLock. */
+/** The methods acquire, tryAcquire and withLock of a lock. */
 function lockCalls(
   name: string,
   create: (tools: Tools) => {
@@ -77,8 +77,8 @@ function lockCalls(
   ];
 }
 
-/** The calls of a lock that ask the servers, and acquire nothing. */
-function questions<Lock>(
+/** The methods of a lock that ask the servers and acquire nothing. */
+function queries<Lock>(
   name: string,
   create: (tools: Tools) => Lock,
   ...methods: readonly (keyof Lock & string)[]
@@ -224,20 +224,20 @@ export const entryPoints: readonly EntryPoint[] = [
         new InterProcessMutex(client, testPath('of-options')),
       ]),
   ),
-  ...questions(
+  ...queries(
     'InterProcessMutex',
     ({ client }) => new InterProcessMutex(client, testPath('of-options')),
     'participants',
     'holder',
     'isLocked',
   ),
-  ...questions(
+  ...queries(
     'InterProcessSemaphore',
     ({ client }) => new InterProcessSemaphore(client, testPath('of-options'), { maxLeases: 2 }),
     'participants',
     'holders',
   ),
-  ...questions(
+  ...queries(
     'InterProcessSemaphoreMutex',
     ({ client }) => new InterProcessSemaphoreMutex(client, testPath('of-options')),
     'participants',

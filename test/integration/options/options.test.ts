@@ -9,7 +9,7 @@ class OwnOptions {
   readonly timeoutMs = 5;
 }
 
-/** What is not a plain object, and what it is called. */
+/** Values that are not plain objects, and how the error names them. */
 const refused: readonly [string, () => unknown, string][] = [
   ['null', () => null, 'null'],
   ['an array', () => [{ timeoutMs: 5 }], 'an array'],
@@ -35,7 +35,10 @@ function call(
   return new Promise((resolve) => resolve(act(tools, options as never, called)));
 }
 
-/** Getters that write down which option is read, and whether the call had returned by then; in what is nested, too. */
+/**
+ * Copies the options with getters that record each read option, nested ones included, and whether the call had
+ * returned.
+ */
 function watched(value: unknown, name: string, read: (option: string) => void): unknown {
   if (Array.isArray(value)) return value.map((each) => watched(each, name, read));
   if (
@@ -65,7 +68,7 @@ describe('the options of every call', () => {
 
   after(() => tools.client.close());
 
-  it('are all tested here, as far as the API report knows them', () => {
+  it('are all tested here, as the API report lists them', () => {
     const report = readFileSync(new URL('../../../api/zookeeper-fair-lock.api.md', import.meta.url), 'utf8');
     const calls = new Set<string>();
     let owner = '';
@@ -82,21 +85,21 @@ describe('the options of every call', () => {
   for (const entry of entryPoints) {
     const title = `${entry.name}${entry.what === 'sticky' || entry.what === 'weights' ? ` for \`${entry.what}\`` : 'weight' in entry.options() ? ' with weights' : ''}`;
     describe(`of ${title}`, () => {
-      for (const [what, value, shown] of refused) {
-        it(`are not ${what}`, async () => {
+      for (const [description, value, shown] of refused) {
+        it(`are refused if given as ${description}`, async () => {
           const error = await rejection(call(entry, tools, value()));
           expect(error).to.be.instanceOf(TypeError);
           expect(error.message).to.match(
             new RegExp(`^Expected \`${entry.what} options\` to be a plain object with .*, got ${shown}`),
           );
-          if (entry.takesSignal && what === 'an AbortSignal')
+          if (entry.takesSignal && description === 'an AbortSignal')
             expect(error.message).to.match(/: pass it as \{ signal \}$/);
-          if (entry.takesSignal && what === 'an AbortController')
+          if (entry.takesSignal && description === 'an AbortController')
             expect(error.message).to.match(/: pass its signal as \{ signal \}$/);
         });
       }
 
-      it('are none that it does not know', async () => {
+      it('are refused if one is unknown', async () => {
         const error = await rejection(call(entry, tools, { ...entry.options(), timeout: 5 }));
         expect(error).to.be.instanceOf(TypeError);
         expect(error.message).to.contain(`Unknown option \`timeout\` of ${entry.what}`);

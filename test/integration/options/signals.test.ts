@@ -13,7 +13,7 @@ import { OldSignal } from '../../../harness/old-signal.ts';
 import { testPath } from '../../../harness/test-path.ts';
 import { rejection, until } from '../../../harness/until.ts';
 
-describe('a signal of whatever make', () => {
+describe('a signal of any implementation', () => {
   let connectString: string;
   let client: LockClient;
   let other: LockClient;
@@ -25,7 +25,7 @@ describe('a signal of whatever make', () => {
 
   after(() => Promise.all([client.close(), other.close()]));
 
-  /** The calls of a lock that wait, on a path that somebody else holds. */
+  /** Calls of locks that wait, on a path that another client holds. */
   const calls: [string, (path: string, signal: AbortSignal) => Promise<unknown>][] = [
     ['a mutex', (path, signal) => new InterProcessMutex(client, path).acquire({ signal })],
     [
@@ -33,11 +33,11 @@ describe('a signal of whatever make', () => {
       (path, signal) => new InterProcessMutex(client, path, { sticky: { idleMs: 10 } }).acquire({ signal }),
     ],
     [
-      'a mutex that is tried',
+      'a tryAcquire of a mutex',
       (path, signal) => new InterProcessMutex(client, path).tryAcquire({ signal, timeoutMs: 60_000 }),
     ],
     [
-      'a job under a mutex',
+      'a withLock of a mutex',
       (path, signal) => new InterProcessMutex(client, path).withLock(() => undefined, { signal }),
     ],
     [
@@ -48,22 +48,22 @@ describe('a signal of whatever make', () => {
 
   const childrenOf = async (path: string): Promise<string[]> => (await other.session.request(getChildren(path))).value;
 
-  for (const [what, acquire] of calls) {
-    it(`ends the wait for ${what} with Node's AbortError if it gives no reason`, async () => {
+  for (const [lock, acquire] of calls) {
+    it(`ends the wait for ${lock} with Node's AbortError if it gives no reason`, async () => {
       const path = testPath('old-signal');
       await using hold = await new InterProcessMutex(other, path).acquire();
       const old = new OldSignal();
       const waiting = rejection(acquire(path, old.signal));
-      await until('it waits', async () => (await childrenOf(path)).length === 2);
+      await until('the waiter is queued', async () => (await childrenOf(path)).length === 2);
       old.abort();
       expect(await waiting)
         .to.be.instanceOf(DOMException)
         .with.property('name', 'AbortError');
-      await until('its znode is gone', async () => (await childrenOf(path)).length === 1);
+      await until('the znode of the waiter is gone', async () => (await childrenOf(path)).length === 1);
       expect([old.listeners.size, hold.isValid]).to.deep.equal([0, true]);
     });
 
-    it(`that had aborted before is refused by ${what}, and nothing is sent`, async () => {
+    it(`that has already aborted is refused by ${lock}, and nothing is sent`, async () => {
       const path = testPath('old-signal');
       const old = new OldSignal();
       old.abort();
@@ -71,7 +71,7 @@ describe('a signal of whatever make', () => {
       expect(await rejection(childrenOf(path))).to.have.property('code', 'NO_NODE');
     });
 
-    it(`that aborts while ${what} subscribes to it ends the call, and nothing is sent`, async () => {
+    it(`that aborts while ${lock} adds its listener ends the call, and nothing is sent`, async () => {
       const path = testPath('old-signal');
       const old = new OldSignal();
       old.onListen = () => (old.aborted = true);
@@ -80,7 +80,7 @@ describe('a signal of whatever make', () => {
       expect(old.listeners.size).to.equal(0);
     });
 
-    it(`that cannot be listened to ends the call of ${what} with the error, and nothing is sent`, async () => {
+    it(`that throws on a listener ends the call of ${lock} with the error, and nothing is sent`, async () => {
       const path = testPath('old-signal');
       const broken = new Error('no listeners');
       const old = new OldSignal();
@@ -92,7 +92,7 @@ describe('a signal of whatever make', () => {
     });
   }
 
-  it('ends the wait for a semaphore, and leaves nothing there', async () => {
+  it('ends the wait for a semaphore and leaves no znode', async () => {
     for (const end of [
       (old: OldSignal) => old.abort(),
       (old: OldSignal) => (old.onListen = () => (old.aborted = true)),
@@ -107,7 +107,7 @@ describe('a signal of whatever make', () => {
     }
   });
 
-  it('that cannot be listened to is no re-entry either, as it is none where it has aborted', async () => {
+  it('that throws on a listener prevents a re-entry, as an aborted signal does', async () => {
     const mutex = new InterProcessMutex(client, testPath('old-signal'));
     const broken = new Error('no listeners');
     const old = new OldSignal();
@@ -117,8 +117,8 @@ describe('a signal of whatever make', () => {
     await mutex.withLock(async () => expect(await rejection(mutex.acquire({ signal: old.signal }))).to.equal(broken));
   });
 
-  it('ends a connection attempt, whether it aborts then, meanwhile or before, or cannot be listened to', async () => {
-    // Nobody answers there: the address is reserved for documentation.
+  it('ends a connection attempt, whenever it aborts, and also if it throws on a listener', async () => {
+    // No server answers at this address: it is reserved for documentation.
     const connect = (old: OldSignal): Promise<Error> =>
       rejection(LockClient.connect('192.0.2.1:2181', { signal: old.signal, connectionTimeoutMs: 600_000 }));
     const [later, between, before, broken] = [new OldSignal(), new OldSignal(), new OldSignal(), new OldSignal()];
@@ -135,7 +135,7 @@ describe('a signal of whatever make', () => {
     expect(later.listeners.size).to.equal(0);
   });
 
-  it('ends a forced release, and leaves the lock to its owner', async () => {
+  it('that throws ends a forced release, and the holder keeps the lock', async () => {
     const hold = await new InterProcessMutex(other, testPath('old-signal')).acquire();
     const broken = new OldSignal();
     broken.onListen = () => {
@@ -149,7 +149,7 @@ describe('a signal of whatever make', () => {
     await hold.release();
   });
 
-  it('ends a watched queue, and fails it where it cannot be listened to', async () => {
+  it('ends a watched queue, and makes it fail if it throws on a listener', async () => {
     const path = testPath('old-signal');
     const old = new OldSignal();
     const queues = watchQueue(client, path, { signal: old.signal });
@@ -166,7 +166,7 @@ describe('a signal of whatever make', () => {
     );
   });
 
-  it('is refused where it is null, by every call that takes one', async () => {
+  it('is refused by every call if it is null', async () => {
     const signal = null as never;
     const path = testPath('null');
     const message = 'Expected `signal` to be an AbortSignal, got null';

@@ -1,6 +1,9 @@
 import { InterProcessMutex, LockClient } from '../../../src/index.ts';
 
-/** A program that waits for itself until it closes its client. Says for how many milliseconds it has run on then. */
+/**
+ * A program whose second acquire waits for its first one until it closes its client. It prints how many milliseconds it
+ * then ran on.
+ */
 const [connectString = '', path = ''] = process.argv.slice(2);
 const client = await LockClient.connect(connectString);
 const mutex = new InterProcessMutex(client, path);

@@ -98,7 +98,7 @@ describe('how many leases a semaphore has', () => {
     const error = await rejection(semaphoreOf(lab.client, lab.path, 3).acquire());
     expect(error).to.be.instanceOf(RangeError);
     expect(error.message).to.equal(
-      `Expected the semaphore ${lab.path} to have { maxLeases: 2 }, as this client uses it already, got { maxLeases: 3 }`,
+      `Expected the semaphore ${lab.path} to have { maxLeases: 2 }, as another object of this client uses it, got { maxLeases: 3 }`,
     );
     await lease.release();
     await (await semaphoreOf(lab.client, lab.path, 3).acquire()).release();

@@ -76,7 +76,7 @@ describe('a mutex with weights beside strangers', () => {
     expect(await rejection(mutex.acquire()))
       .to.be.instanceOf(ForeignDataError)
       .with.property('message')
-      .that.contains('nothing any more');
+      .that.contains('they are empty now');
     expect(hold.isValid).to.equal(true);
     await hold.release();
     const next = await mutex.acquire();

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 
 /**
- * Resolves with what a command printed. Rejects with all of it, stdout too (where compilers complain), unless it exits
- * with 0 within `limitMs`.
+ * Resolves with the output of a command. Rejects with all of its output, including stdout (where compilers print
+ * errors), unless it exits with 0 within `limitMs`.
  */
 export async function run(command: string, args: readonly string[], folder: string, limitMs = 60_000): Promise<string> {
   const child = spawn(command, args, {

@@ -11,8 +11,8 @@ const tsc = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', im
 const installLimitMs = 240_000;
 
 /**
- * A project outside of this one that has installed the package, with what else users have: Node's types, a strict
- * compiler, and the `tools` that it asks for.
+ * A project outside of this one that has installed the package, together with Node's types, a strict compiler, and the
+ * given `tools`, as a user would.
  */
 export class Consumer implements Disposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'consumer-'));
@@ -55,8 +55,8 @@ export class Consumer implements Disposable {
   }
 
   /**
-   * Compiles `files`, and the declarations of every package they import, with the compiler of this project or with one
-   * of `tools`. Rejects with its errors.
+   * Compiles `files`, and the declarations of every package that they import, with the compiler of this project or with
+   * one of `tools`. Rejects with the compiler's errors.
    */
   async compile(files: readonly string[], options: object, compiler = tsc): Promise<void> {
     const strict = {

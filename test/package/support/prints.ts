@@ -11,8 +11,8 @@ export interface Application {
 }
 
 /**
- * Runs a program of `programs.ts`. It has to print `line` when its client is closed, complain of nothing, and end at
- * once, because nothing may keep it alive then.
+ * Runs a program of `programs.ts`. It must print `line` when its client is closed, print no warnings, and end at once,
+ * because nothing may keep it alive after that.
  */
 export async function prints(
   line: string,
@@ -22,13 +22,13 @@ export async function prints(
 ): Promise<void> {
   const child = spawn(command, [...args, servers, testPath('consumer')], {
     cwd: folder,
-    // What Deno compiles stays in this folder.
+    // Deno keeps its compiled files in this folder.
     env: { ...process.env, DENO_DIR: `${folder}/.deno`, DENO_NO_UPDATE_CHECK: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: 20_000,
     killSignal: 'SIGKILL',
   });
-  const complaints = text(child.stderr);
+  const warnings = text(child.stderr);
   const ended = once(child, 'exit');
   let closedAt = NaN;
   const lines: string[] = [];
@@ -38,6 +38,6 @@ export async function prints(
   }
   const [code] = (await ended) as [number | null];
   const lingeredMs = performance.now() - closedAt;
-  expect({ code, lines, complaints: await complaints }).to.deep.equal({ code: 0, lines: [line], complaints: '' });
+  expect({ code, lines, warnings: await warnings }).to.deep.equal({ code: 0, lines: [line], warnings: '' });
   expect(lingeredMs).to.be.below(1_000);
 }

@@ -1,7 +1,4 @@
-/**
- * Programs of users, in the module system that they are written in. Each is given the servers and a path, and prints
- * one line.
- */
+/** Programs of users, each in one module system. Each gets the servers and a path, and prints one line. */
 const arguments_ = "const [, , servers = '', path = ''] = process.argv;";
 
 const locks = `
@@ -21,8 +18,8 @@ export const lockByImport = `import { LockClient, InterProcessMutex } from 'zook
 export const lockByRequire = `const { LockClient, InterProcessMutex } = require('zookeeper-fair-lock');${locks}`;
 
 /**
- * Acquires a lock again, by what it has required, in a context that it has imported, and compares all that it has
- * imported and required: prints `isReentrant: true, different: `.
+ * Acquires a lock through the required package, in a context of the imported package, and re-enters it. Compares all
+ * exports of both: prints `isReentrant: true, different: `.
  */
 export const importAndRequire = `
 import { createRequire } from 'node:module';
@@ -44,8 +41,8 @@ console.log(\`isReentrant: \${isReentrant}, different: \${different}\`);
 `;
 
 /**
- * Listens to a mutex that a request takes twice: prints what the listener is, \`[false,false]\`: no owner of the lock,
- * and no part of the request.
+ * Listens to a mutex that a request acquires twice. Prints \`[false,false]\` because the listener neither owns the lock
+ * nor belongs to the request.
  */
 export const listen = `
 import { AsyncLocalStorage } from 'node:async_hooks';

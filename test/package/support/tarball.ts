@@ -1,6 +1,6 @@
-/** What `npm publish` would upload: packed once by scripts/package.mjs, for every Node that the tests run on. */
+/** The tarball that `npm publish` would upload. scripts/package.mjs packs it once for all versions of Node. */
 export function tarball(): string {
   const path = process.env['PACKAGE_TARBALL'];
-  if (path === undefined) throw new Error('These tests need the packed package: npm run test:package');
+  if (path === undefined) throw new Error('These tests need the packed package: run npm run test:package');
   return path;
 }

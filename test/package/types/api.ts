@@ -24,13 +24,13 @@ import {
   type RetryPolicy,
 } from '../../../src/index.ts';
 
-// Nothing here runs. It compiles, or the public types have changed; test/package/types.test.ts compiles it against the
-// package, too.
+// None of this code runs. If it compiles, the public types are unchanged. test/package/types.test.ts also compiles it
+// against the package.
 
 type IsAny<T> = 0 extends 1 & T ? true : false;
 type Same<A, B> = [A, B, IsAny<A>] extends [B, A, IsAny<B>] ? true : false;
 
-/** `type<Expected>().of(value)` compiles if and only if that is exactly the type of `value`. */
+/** `type<Expected>().of(value)` compiles only if `Expected` is exactly the type of `value`. */
 declare function type<Expected>(): {
   of<Actual>(value: Actual & (Same<Expected, Actual> extends true ? unknown : never)): void;
 };
@@ -47,18 +47,18 @@ export async function acquiring(): Promise<void> {
   type<Promise<Hold | undefined>>().of(mutex.tryAcquire());
   type<Promise<Hold | undefined>>().of(mutex.tryAcquire(500));
 
-  // What may be there or not can be handed through as it is, with exactOptionalPropertyTypes as well.
+  // An optional value can be passed on as it is, also with exactOptionalPropertyTypes.
   const timeoutMs: number | undefined = Number(process.env['TIMEOUT_MS']) || undefined;
   await mutex.acquire({ timeoutMs, signal: undefined });
 
-  // @ts-expect-error a typo would wait for ever
+  // @ts-expect-error a typo would wait without a limit
   await mutex.acquire({ timeout: 500 });
   // @ts-expect-error a duration is a number of milliseconds
   await mutex.acquire({ timeoutMs: '500' });
   type<Promise<Hold | undefined>>().of(
     mutex.tryAcquire({ timeoutMs: 500, leaseMs: 1_000, renewEveryMs: 300, data: 'owner' }),
   );
-  // @ts-expect-error a hold that may not be there has to be looked at first
+  // @ts-expect-error a hold that may be undefined must be checked first
   (await mutex.tryAcquire()).fencingToken.toString();
 }
 
@@ -67,7 +67,7 @@ export function working(): void {
   type<Promise<number>>().of(mutex.withLock(() => Promise.resolve(1), { timeoutMs: 500, signal }));
   type<Promise<bigint>>().of(mutex.withLock((mine) => mine.fencingToken));
   type<Promise<string | undefined>>().of(mutex.withLock(async (mine) => (mine.isValid ? mine.path : undefined)));
-  // @ts-expect-error a typo would wait for ever
+  // @ts-expect-error a typo would wait without a limit
   void mutex.withLock(() => 1, { timeout: 500 });
   // @ts-expect-error the job comes first
   void mutex.withLock({ timeoutMs: 500 }, () => 1);
@@ -119,7 +119,7 @@ export function holding(): void {
   type<Promise<ReleaseOutcome>>().of(hold.release());
   type<Promise<ReleaseOutcome>>().of(mutex.release());
   type<Same<ReleaseOutcome, 'released' | 'lost'>>().of(true);
-  // @ts-expect-error a token is given, not made
+  // @ts-expect-error a token is read-only
   hold.fencingToken = 8n;
   // @ts-expect-error bigint: as a number it would be rounded beyond 2^53
   type<number>().of(hold.fencingToken);
@@ -132,7 +132,7 @@ export async function disposing(): Promise<void> {
   type<LockClient>().of(connected);
   type<Hold>().of(certain);
   type<Hold | undefined>().of(perhaps);
-  // @ts-expect-error its end has to be awaited
+  // @ts-expect-error the release must be awaited
   using blocking = await mutex.acquire();
   type<Hold>().of(blocking);
 }
@@ -152,11 +152,11 @@ export async function connecting(): Promise<void> {
   type<number>().of(client.sessionTimeoutMs);
   type<LockClient>().of(client.on('state', (state) => type<ConnectionState>().of(state)));
   type<Promise<void>>().of(client.close({ timeoutMs: 100 }));
-  // @ts-expect-error a typo would ask for the default
+  // @ts-expect-error a typo would use the default
   await LockClient.connect('zk1', { sessionTimeout: 30_000 });
-  // @ts-expect-error there is one event
+  // @ts-expect-error there is only the event `state`
   client.on('states', () => undefined);
-  // @ts-expect-error a client that is not connected cannot be made
+  // @ts-expect-error the constructor cannot be called, because it would not connect
   new LockClient('zk1');
 }
 
@@ -178,9 +178,9 @@ export async function severalAtOnce(): Promise<void> {
   type<Promise<Hold>>().of(semaphore.acquire({ timeoutMs: 500, signal }));
   type<Promise<Hold[]>>().of(semaphore.acquireMany(2));
   type<Promise<Hold | undefined>>().of(semaphore.tryAcquire());
-  // @ts-expect-error one of both
+  // @ts-expect-error only one of both is allowed
   new InterProcessSemaphore(client, '/a', { maxLeases: 3, sharedCount: '/count' });
-  // @ts-expect-error one of both
+  // @ts-expect-error one of both is required
   new InterProcessSemaphore(client, '/a', {});
 
   const both = new InterProcessMultiLock([mutex, new InterProcessSemaphoreMutex(client, '/b')]);
@@ -195,7 +195,7 @@ export async function severalAtOnce(): Promise<void> {
     type<number>().of(position);
     type<string>().of(path);
   });
-  // @ts-expect-error an event that there is not
+  // @ts-expect-error there is no such event
   mutex.on('queue', () => undefined);
 }
 
@@ -208,7 +208,7 @@ export async function sharing(): Promise<void> {
   mutex.makeRevocable((asked) => asked.release());
   type<Promise<void>>().of(revoke(client, hold.path));
   type<'released' | 'deleted'>().of(await forceRelease(client, hold.path, { timeoutMs: 500, signal }));
-  // @ts-expect-error what two locks share is not for applications
+  // @ts-expect-error the state that two locks share is not public
   new InterProcessMutex(client, '/locks/a', {}, undefined);
 }
 
@@ -216,7 +216,7 @@ export function owning(): void {
   type<Promise<number>>().of(lockContext.run(() => Promise.resolve(1)));
   type<number>().of(lockContext.run(() => 1));
   type<number>().of(lockContext.bind((text: string, radix: number) => parseInt(text, radix))('ff', 16));
-  // @ts-expect-error what is bound takes what it took
+  // @ts-expect-error a bound function takes its own parameters
   lockContext.bind((text: string) => text)(1);
 }
 
@@ -224,7 +224,7 @@ export function failing(error: unknown): LossReason | undefined {
   if (error instanceof LockLostError) return error.reason;
   if (error instanceof LockError) {
     type<LockErrorCode>().of(error.code);
-    // @ts-expect-error a code that there is not
+    // @ts-expect-error there is no such code
     return error.code === 'ERR_LOCK_TIMED_OUT' ? undefined : undefined;
   }
   return undefined;
@@ -236,8 +236,8 @@ export function extending(): void {
     allowRetry: ({ retryCount }) => (retryCount < 3 ? { retry: true, sleepMs: 10 } : { retry: false }),
   };
   void LockClient.connect('zk1', { retryPolicy: policy });
-  // @ts-expect-error there are two ways to treat them
+  // @ts-expect-error there are only two values
   new InterProcessMutex(client, '/locks/a', { foreignNodes: 'ignore' });
-  // @ts-expect-error to try again takes a time
+  // @ts-expect-error a retry needs a delay
   void LockClient.connect('zk1', { retryPolicy: { allowRetry: () => ({ retry: true }) } });
 }

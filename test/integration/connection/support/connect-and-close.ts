@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { LockClient } from '../../../../src/index.ts';
 
 /**
- * A program that connects to every server it is given, closes, and has nothing to do afterwards. `connected` says when
- * it has connected,
- * and waits for a word before it closes; `connecting` gives up before any server has answered. It says `closed` last.
+ * A program that connects to each given server, closes, and has nothing left to do. With `connected` it connects,
+ * prints `connected`, and waits for a line before it closes; with `connecting` it gives up before any server has
+ * answered. It prints `closed` last.
  */
 const [how, ...servers] = process.argv.slice(2);
 const say = (word: string): void => void process.stdout.write(`${word}\n`);
@@ -19,6 +19,6 @@ if (how === 'connected') {
   const outcomes = await Promise.allSettled(
     servers.map((server) => LockClient.connect(server, { signal: AbortSignal.timeout(100) })),
   );
-  if (outcomes.some(({ status }) => status === 'fulfilled')) throw new Error('It connected');
+  if (outcomes.some(({ status }) => status === 'fulfilled')) throw new Error('The client connected');
 }
 say('closed');

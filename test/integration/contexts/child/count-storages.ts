@@ -1,5 +1,5 @@
 /**
- * Preloaded into a child process: counts the AsyncLocalStorages that are created there, from before the library is
+ * Preloaded into a child process: counts the AsyncLocalStorages that are created there, beginning before the library is
  * imported.
  */
 import asyncHooks, { AsyncLocalStorage } from 'node:async_hooks';
@@ -14,7 +14,7 @@ class CountedStorage<T> extends AsyncLocalStorage<T> {
   }
 }
 
-// By definition, not by assignment: on Node 24 it is a getter.
+// Uses defineProperty instead of an assignment, because the property is a getter on Node 24.
 Object.defineProperty(asyncHooks, 'AsyncLocalStorage', { value: CountedStorage });
 syncBuiltinESMExports();
 

@@ -10,14 +10,14 @@ import {
   type ReleaseOutcome,
 } from '../../../../src/index.ts';
 
-/** What Curator's tests look at in a hold. */
+/** The members of a hold that Curator's tests use. */
 export interface HoldUnderTest extends AsyncDisposable {
   readonly path: string;
   readonly isValid: boolean;
   release(): Promise<ReleaseOutcome>;
 }
 
-/** What Curator asks of every InterProcessLock. */
+/** The methods of Curator's InterProcessLock. */
 export interface LockUnderTest {
   acquire(options?: AcquireOptions): Promise<HoldUnderTest>;
   tryAcquire(timeoutMs?: number): Promise<HoldUnderTest | undefined>;
@@ -28,16 +28,16 @@ export interface LockUnderTest {
 
 export interface LockClass {
   readonly name: string;
-  /** Curator skips its tests of re-entrancy for the locks that are not. */
+  /** Curator skips its re-entrancy tests for locks that are not re-entrant. */
   readonly isReentrant: boolean;
-  /** Several owners are inside at a time, so that its tests of exclusion are not for this one. */
+  /** True if several owners are inside at a time: the tests of exclusion do not apply. */
   readonly isShared?: boolean;
-  /** Where the znodes of its holds are. */
+  /** The folder of its holds' znodes. */
   folder(path: string): string;
   make(client: LockClient, path: string): LockUnderTest;
 }
 
-/** The classes that TestInterProcessMutexBase runs for. */
+/** The classes for which TestInterProcessMutexBase runs. */
 export const lockClasses: readonly LockClass[] = [
   {
     name: 'InterProcessMutex',
@@ -67,7 +67,10 @@ export const lockClasses: readonly LockClass[] = [
   },
 ];
 
-/** Of two mutexes, as in Curator. Its path and its queue are those of the first, which all take first. */
+/**
+ * A multi-lock of two mutexes, as in Curator. Its path and its queue are those of the first mutex, which every owner
+ * acquires first.
+ */
 function makeMultiLock(client: LockClient, path: string): LockUnderTest {
   const first = new InterProcessMutex(client, `${path}-1`);
   const lock = new InterProcessMultiLock<Hold>([new InterProcessMutex(client, `${path}-2`), first]);
@@ -94,17 +97,18 @@ function makeMultiLock(client: LockClient, path: string): LockUnderTest {
 }
 
 /**
- * Who stands in line at its inner mutex is in its queue, too; the first of them has a znode among the leases already.
+ * Its participants are the leases and the waiters of its inner mutex. The first waiter of that mutex already has a
+ * znode among the leases.
  */
 function makeSemaphoreMutex(client: LockClient, path: string): LockUnderTest {
   const lock = new InterProcessSemaphoreMutex(client, path);
-  const line = new InterProcessMutex(client, `${path}/locks`);
+  const queue = new InterProcessMutex(client, `${path}/locks`);
   return {
     acquire: (options) => lock.acquire(options),
     tryAcquire: (timeoutMs) => lock.tryAcquire(timeoutMs),
     withLock: (job) => lock.withLock(job),
     participants: async () => {
-      const [leases, waiting] = await Promise.all([lock.participants(), line.participants()]);
+      const [leases, waiting] = await Promise.all([lock.participants(), queue.participants()]);
       return [...leases, ...waiting.slice(1)];
     },
     get isAcquiredInThisProcess() {

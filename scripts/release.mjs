@@ -1,0 +1,60 @@
+// npm run release -- 1.2.3 [--dry-run]: makes the commit and the tag of a release. Pushing the tag publishes it.
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { bootstrap, root } from './bootstrap.mjs';
+import { changelogOf, isAfter } from './release/version.mjs';
+
+const isDryRun = process.argv.includes('--dry-run');
+const changelogFile = join(root, 'CHANGELOG.md');
+
+try {
+  bootstrap();
+  await release();
+} catch (error) {
+  console.error(`No release: ${error.message}`);
+  process.exitCode = 1;
+}
+
+async function release() {
+  const version = process.argv.slice(2).find((argument) => !argument.startsWith('--'));
+  const { version: current } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const lastTag = git('tag', '--list', 'v*', '--sort=-v:refname').split('\n')[0];
+  if (!isAfter(version, lastTag?.slice(1), current)) {
+    throw new Error(`Expected a version after ${lastTag || current}, such as npm run release -- 1.2.3, got ${version}`);
+  }
+  if (!isDryRun && git('status', '--porcelain') !== '') throw new Error('Expected a clean working tree: commit first');
+  const changelog = changelogOf(readFileSync(changelogFile, 'utf8'), version, new Date().toISOString().slice(0, 10));
+
+  say('The public API since the last release:');
+  console.log(
+    (lastTag && git('diff', '--stat', '--patch', lastTag, '--', 'api')) || '(no earlier release, or no change)',
+  );
+  say('What changed, for users:');
+  console.log(changelog.section);
+  say('What is shipped:');
+  run('npm', ['pack', '--dry-run']);
+  if (isDryRun) return say('A dry run: nothing was written. Without --dry-run: .ci/run, then the commit and the tag.');
+
+  run('bash', ['.ci/run']);
+  writeFileSync(changelogFile, changelog.text);
+  run('npm', ['version', '--no-git-tag-version', '--allow-same-version', version]);
+  git('commit', '--all', '--message', `Release ${version}`);
+  git('tag', '--annotate', `v${version}`, '--message', changelog.section);
+  say(`Tagged v${version}. git push --follow-tags publishes it.`);
+}
+
+function git(...args) {
+  const { status, stdout, stderr } = spawnSync('git', args, { cwd: root, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`git ${args[0]}: ${stderr}`);
+  return stdout.trim();
+}
+
+function run(command, args) {
+  const { status } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
+  if (status !== 0) throw new Error(`${command} ${args.join(' ')} failed`);
+}
+
+function say(text) {
+  console.log(`\n== ${text}`);
+}

@@ -1,0 +1,25 @@
+const format = /^(\d+)\.(\d+)\.(\d+)$/;
+
+/**
+ * True if `version` may follow the last release. The first release may have the version that package.json has already.
+ */
+export function isAfter(version, released, current) {
+  if (!format.test(version ?? '')) return false;
+  return released ? compare(version, released) > 0 : compare(version, current) >= 0;
+}
+
+/** The changelog with its unreleased section under the new version and date, and that section by itself. */
+export function changelogOf(text, version, date) {
+  const heading = /^## .*\(unreleased\)$/m;
+  if (!heading.test(text)) throw new Error('Expected a heading "## … (unreleased)" in CHANGELOG.md');
+  const released = text.replace(heading, `## ${version} (${date})`);
+  const [, section = ''] = released.split(/^## .*$/m);
+  if (section.trim() === '') throw new Error('Expected the unreleased section of CHANGELOG.md to say what changed');
+  return { text: released, section: section.trim() };
+}
+
+function compare(one, other) {
+  const [left, right] = [one, other].map((version) => format.exec(version).slice(1).map(Number));
+  for (const [index, number] of left.entries()) if (number !== right[index]) return number - right[index];
+  return 0;
+}
