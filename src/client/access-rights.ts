@@ -137,7 +137,7 @@ function faultOf(scheme: string, id: string, auth: readonly Credential[]): strin
     case 'ip':
       return isAddressRange(id)
         ? undefined
-        : `the id of scheme 'ip' is an IP address, or one with the number of bits that count, such as '10.0.0.0/8', got ${JSON.stringify(id)}`;
+        : `the id of scheme 'ip' is an IP address, or an address with a prefix length, such as '10.0.0.0/8', got ${JSON.stringify(id)}`;
     default:
       return undefined;
   }
@@ -170,7 +170,7 @@ function refuseLockout(
   const names = missing.map(([name, bit]) => `${name} (${bit})`).join(', ');
   throw new TypeError(
     `Expected \`${option}\` to let this client use the locks that it creates, got an ACL that does not give ${names} to ${accountText(auth)}: ` +
-      'it could acquire no lock there. Give at least 13 (read, create and delete) on the znode of a lock, and 4 on those above it, to each account that shares the lock',
+      'it could not acquire a lock there. Give at least 13 (read, create and delete) on the znode of a lock, and 4 (create) on the znodes above it, to each account that shares the lock',
   );
 }
 

@@ -52,7 +52,7 @@ export class OutageLog {
   overdue(session: Session): void {
     const { lastAnswer, cause } = this.#known(session);
     this.#log.warn(
-      `Session ${sessionName(session.id)} is lost: ${lastAnswer}. It held no lock; its waiters keep their places if the servers still know it`,
+      `Session ${sessionName(session.id)} is lost: ${lastAnswer}. It held no lock. Its waiters keep their places if the servers still know the session`,
       cause,
     );
   }
@@ -86,7 +86,7 @@ export class OutageLog {
     if (session.isConnected) {
       const since = session.unansweredSince;
       if (since === undefined) return undefined;
-      const why = `${session.server} is connected, and silent`;
+      const why = `${session.server} is connected, but does not answer`;
       return { forMs: this.#clock.now() - since, why, cause: new Error(why) };
     }
     return this.#outageOf(session);
@@ -151,7 +151,7 @@ interface Outage {
 
 const endTexts: Readonly<Record<Exclude<SessionEnd, 'closed' | 'lost'>, string>> = {
   expired: 'the servers say that it has expired',
-  replaced: 'the servers came back with older data, and do not know it',
+  replaced: 'the servers came back with older data, and do not know the session',
   'auth-failed': 'the servers refused the credentials',
 };
 

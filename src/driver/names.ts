@@ -105,7 +105,7 @@ export function sortedByKey(children: readonly string[], lockName: string): stri
 /** @throws RangeError if `ours` is not in `sorted` */
 export function placeOf(sorted: readonly string[], ours: string): number {
   const index = sorted.indexOf(ours);
-  if (index < 0) throw new RangeError(`${ours} is not among the ${sorted.length} children that were given`);
+  if (index < 0) throw new RangeError(`${ours} is not among the ${sorted.length} children in \`sorted\``);
   return index;
 }
 

@@ -39,6 +39,6 @@ const errors: Record<TimedOut, DeadlineErrors<LockClient>> = {
 function errorsOf(what: TimedOut): DeadlineErrors<LockClient> {
   return {
     late: ({ caller, subject, timeoutMs, waitedMs }) => timeoutError(caller, subject, { what, timeoutMs, waitedMs }),
-    closed: (path) => new ClientClosedError(`nothing can be done with the lock ${path} any more`),
+    closed: (path) => new ClientClosedError(`the lock ${path} cannot be used any more`),
   };
 }

@@ -85,7 +85,7 @@ export class OrderedQueue implements QueueKind {
 export interface OrderedLock {
   readonly path: string;
   /**
-   * What happens to a child that this kind of lock did not create: the acquire fails, or the child has a place in the
+   * The rule for a child that this kind of lock did not create: the acquire fails, or the child has a place in the
    * queue by its name.
    */
   readonly foreignNodes: 'reject' | 'wait';

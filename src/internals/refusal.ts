@@ -39,7 +39,7 @@ function adviceOn({ options }: LockClient, error: ZooKeeperError): string | unde
   }
   if (error.is('INVALID_ACL')) {
     const schemes = [...options.aclSchemes].map((scheme) => JSON.stringify(scheme)).join(', ');
-    return `the servers do not take the option \`acl\` for ${error.path}: they do not know one of its schemes, ${schemes}, or an id is not what the scheme wants`;
+    return `the servers refused the option \`acl\` for ${error.path}: they do not know one of its schemes (${schemes}), or an id does not have the form of its scheme`;
   }
   if (error.is('NO_CHILDREN_FOR_EPHEMERALS'))
     return `a znode above ${error.path} belongs to a session, such as that of a lock's holder, and cannot have children. Use a path that is not below another lock`;

@@ -364,7 +364,7 @@ export class Session implements ConnectionListener {
       // The error is about the session or the server, not about the request. Only the next ConnectResponse can show the
       // true state.
       if (new ZooKeeperError(error, operation.name, operation.path).isRetryable)
-        this.#connection.drop(new Error(`error ${error} for ${operation.name}`));
+        this.#connection.drop(new Error(`the server answered ${operation.name} with error ${error}`));
       return;
     }
     this.#answeredSentAt = Math.max(this.#answeredSentAt, sentAt);

@@ -42,16 +42,16 @@ describe('a client', () => {
 
     it(`whose listener throws ${description} reports it as a process warning and calls the other listeners`, async () => {
       const client = await LockClient.connect(lab.connectString);
-      const heard: string[] = [];
+      const states: string[] = [];
       client.on('state', () => {
         throw thrown;
       });
-      client.on('state', (state) => void heard.push(state));
+      client.on('state', (state) => void states.push(state));
       const warned = once(process, 'warning');
       await client.close();
       const [warning] = (await warned) as [Error];
       expect(warning.message).to.equal('the logger is full');
-      expect(heard).to.deep.equal(['closed']);
+      expect(states).to.deep.equal(['closed']);
     });
   }
 });

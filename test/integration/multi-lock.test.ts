@@ -30,15 +30,15 @@ describe('a multi-lock', () => {
     );
 
   it('acquires in the order of the paths, whatever the given order, and releases in reverse', async () => {
-    const told: string[] = [];
+    const calls: string[] = [];
     const spied = (name: string): PartOfMultiLock<Hold> => ({
       path: name,
       acquire: async (options) => {
-        told.push(`+${name}`);
+        calls.push(`+${name}`);
         const hold = await mutex(name).acquire(options);
         const release = hold.release.bind(hold);
         hold.release = () => {
-          told.push(`-${name}`);
+          calls.push(`-${name}`);
           return release();
         };
         return hold;
@@ -54,7 +54,7 @@ describe('a multi-lock', () => {
     ]);
     expect(hold.isValid).to.equal(true);
     expect(await hold.release()).to.equal('released');
-    expect(told).to.deep.equal(['+a', '+b', '+c', '-c', '-b', '-a']);
+    expect(calls).to.deep.equal(['+a', '+b', '+c', '-c', '-b', '-a']);
     await areFree('a', 'b', 'c');
   });
 
@@ -141,9 +141,9 @@ describe('a multi-lock', () => {
   it('is lost with any of its holds: the signal aborts, and the others are still released', async () => {
     const lock = multi('a', 'b');
     const hold = await lock.acquire();
-    const told = aborted(hold.signal);
+    const loss = aborted(hold.signal);
     await lab.observer.remove(hold.holds[0]?.path ?? '');
-    expect(await told)
+    expect(await loss)
       .to.be.instanceOf(LockLostError)
       .with.property('path', hold.holds[0]?.path);
     expect([hold.isValid, lock.isAcquiredInThisProcess]).to.deep.equal([false, false]);
@@ -248,7 +248,7 @@ describe('a multi-lock', () => {
     });
 
     for (const wrong of [undefined, 'locks', [undefined], [{}], [{ acquire: () => undefined }]]) {
-      it(`with ${JSON.stringify(wrong)}`, () => {
+      it(`with ${JSON.stringify(wrong, (_, value: unknown) => (typeof value === 'function' ? 'a function' : value))}`, () => {
         expect(() => new InterProcessMultiLock(wrong as never)).to.throw(TypeError, /Expected `(locks|path)`/);
       });
     }

@@ -8,7 +8,7 @@ import { sharedZooKeeper } from '../../harness/hooks.ts';
 const root = new URL('../../', import.meta.url);
 
 describe('the README', () => {
-  it("'s first example runs as it stands, apart from the address", async () => {
+  it('contains a first example that runs unchanged, except for the address', async () => {
     const { connectString } = await sharedZooKeeper();
     const readme = readFileSync(new URL('README.md', root), 'utf8');
     const [, example = ''] = /```ts\n([\s\S]*?)```/.exec(readme) ?? [];

@@ -57,7 +57,7 @@ describe('the passage that a mutant replaces', () => {
   it('is not found where a character differs, and not replaced where it occurs twice', () => {
     expect(passages(text, 'grant(hold token);')).to.deep.equal([]);
     expect(() => replacePassage('a(); a();', 'a();', '')).to.throw('2 times');
-    expect(() => passages(text, ' \n')).to.throw('only space');
+    expect(() => passages(text, ' \n')).to.throw('only white space');
   });
 });
 

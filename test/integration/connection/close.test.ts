@@ -125,7 +125,7 @@ describe('close()', () => {
     });
   }
 
-  describe('of a client without a znode and without a connection', () => {
+  describe('of a disconnected client', () => {
     const disconnect = async (): Promise<void> => {
       await lab.proxy.refuse();
       lab.proxy.cut();
@@ -145,7 +145,7 @@ describe('close()', () => {
       mutex = new InterProcessMutex(client, lab.path);
     });
 
-    it('resolves at once', async () => {
+    it('resolves at once without a znode', async () => {
       await disconnect();
       await closesAtOnce();
     });
@@ -191,10 +191,10 @@ describe('close()', () => {
     for (const [state, act] of Object.entries<() => Promise<void>>({
       'waits for a lock': async () => {
         void rejection(new InterProcessMutex(client, lab.path).acquire());
-        await until('it waits', async () => (await lab.observer.children(lab.path)).length === 2);
+        await until('the acquire is queued', async () => (await lab.observer.children(lab.path)).length === 2);
         await disconnect();
       },
-      'has sent a create that was not answered': async () => {
+      'has sent a create without a reply': async () => {
         lab.proxy.clear();
         // All replies are dropped: if only one were missing, the next reply would show it.
         const hear = lab.proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
@@ -204,7 +204,7 @@ describe('close()', () => {
         hear();
       },
     })) {
-      it(`and ${state}: waits for a connection, because its znode would block others`, async () => {
+      it(`that ${state} waits for a connection because of its znode`, async () => {
         await using holder = await LockClient.connect(lab.connectString);
         const hold = await new InterProcessMutex(holder, lab.path).acquire();
         await act();

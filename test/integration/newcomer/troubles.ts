@@ -203,8 +203,8 @@ export const permissions: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...requestFailed,
       thing: `The lock ${path} cannot be acquired: INVALID_ACL`,
-      value: 'they do not know one of its schemes, "digst"',
-      todo: 'the servers do not take the option `acl`',
+      value: 'they do not know one of its schemes ("digst")',
+      todo: 'the servers refused the option `acl`',
     }),
   },
   {
@@ -540,7 +540,7 @@ export const waits: readonly Mistake[] = [
       ...timedOut,
       thing: `The lock ${path} was not acquired within 1200 ms`,
       value: new RegExp(
-        `: no server has answered for 1\\.\\d s; last: ${lab.proxy.connectString} is connected, and silent`,
+        `: no server has answered for 1\\.\\d s; last: ${lab.proxy.connectString} is connected, but does not answer`,
       ),
       todo: 'Check that the servers run',
     }),
@@ -574,7 +574,7 @@ export const waits: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...timedOut,
       thing: `The lock ${path} was not acquired within 20 ms`,
-      value: /no server has answered for \d+ ms; last: \S+ is connected, and silent/,
+      value: /no server has answered for \d+ ms; last: \S+ is connected, but does not answer/,
       todo: 'Give the call more time than an answer takes',
     }),
   },
@@ -858,7 +858,7 @@ export const others: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...closed,
       thing: 'The client is closed',
-      value: `nothing can be done with the lock ${path} any more`,
+      value: `the lock ${path} cannot be used any more`,
       todo: 'Use another client, from LockClient.connect()',
     }),
   },
