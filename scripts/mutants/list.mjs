@@ -503,14 +503,26 @@ export const mutants = [
     file: 'src/zookeeper/session.ts',
     find: 'if (!this.#options.resume && (this.epoch === 0 || this.znodes === 0)) this.abandon();',
     replace: 'if (!this.#options.resume) this.abandon();',
-    tests: tests('integration/connection/close', 'without a connection waits for one'),
+    tests: tests('integration/connection/close', 'waits for a lock: waits for a connection'),
   },
   {
     name: 'close() leaves a znode whose create was not answered',
     file: 'src/internals/lock-node.ts',
-    find: "return at === 'there' || at === 'unknown';",
-    replace: "return at === 'there';",
+    find: "return state.at === 'there' || state.at === 'unknown' ||",
+    replace: "return state.at === 'there' ||",
     tests: tests('integration/connection/close', 'has sent a create that was not answered'),
+  },
+  {
+    name: 'close() in an outage leaves a znode that is no longer needed',
+    file: 'src/internals/lock-node.ts',
+    find: 'this.#end(isOnServers(this.#state) ? left : gone);',
+    replace: 'this.#end(gone);',
+    tests: tests(
+      'integration/connection/close',
+      'is released in the outage, before the call',
+      'is released in the outage, after the call',
+      'and waits for a lock: waits for a connection',
+    ),
   },
   // A call that never settles
   {
