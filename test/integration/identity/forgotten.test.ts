@@ -25,10 +25,11 @@ describe('the shared state of a client’s locks', () => {
       rejection(lab.client.withLock(path, () => Promise.reject(new Error('the job failed')))),
     'an acquire outside of contexts, and its release': async (path) =>
       (await new InterProcessMutex(lab.client, path).acquire()).release(),
-    'an acquire and a release of two objects': async (path) => {
-      await new InterProcessMutex(lab.client, path).acquire();
-      await new InterProcessMutex(lab.client, path).release();
-    },
+    'an acquire and a release of two objects': (path) =>
+      lockContext.run(async () => {
+        await new InterProcessMutex(lab.client, path).acquire();
+        await new InterProcessMutex(lab.client, path).release();
+      }),
     're-entries in a lockContext.run': (path) =>
       lockContext.run(async () => {
         const holds = [
