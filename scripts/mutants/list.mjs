@@ -304,7 +304,7 @@ export const mutants = [
     file: 'src/mutex/shared-use.ts',
     find: 'return releasable.find((hold) => hold.keeper === object)',
     replace: 'return releasable.findLast((hold) => hold.keeper === object)',
-    tests: tests('integration/contexts/release', 'in a late finally', 'settles the oldest first'),
+    tests: tests('integration/contexts/release', 'in a late finally', 'settles the oldest hold first'),
   },
   {
     name: 'release() in one request ends the lost hold of another request, and keeps its own',
@@ -334,9 +334,16 @@ export const mutants = [
   {
     name: 'release() outside of contexts ends the hold of a live context',
     file: 'src/mutex/shared-lock.ts',
-    find: 'return [...this.#holds].filter((hold) => !hold.context?.isLive);',
-    replace: 'return [...this.#holds];',
-    tests: tests('integration/identity/contexts', 'never ends what a live context has acquired by the other object'),
+    find: 'return [...this.#holds].filter((hold) => !hold.isOfJob && !hold.context?.isLive);',
+    replace: 'return [...this.#holds].filter((hold) => !hold.isOfJob);',
+    tests: tests('integration/contexts/release', 'skips the hold of a live lockContext.run'),
+  },
+  {
+    name: 'release() outside of contexts ends the hold of a withLock whose job has just settled',
+    file: 'src/mutex/shared-lock.ts',
+    find: 'return [...this.#holds].filter((hold) => !hold.isOfJob && !hold.context?.isLive);',
+    replace: 'return [...this.#holds].filter((hold) => !hold.context?.isLive);',
+    tests: tests('integration/contexts/release', 'of a withLock whose job has just settled'),
   },
   {
     name: 'the same path of two clients is one lock',

@@ -131,9 +131,12 @@ export class SharedLock {
     return false;
   }
 
-  /** The holds that no live context owns, the oldest first. */
+  /**
+   * The holds that no live context owns, the oldest first. Holds of `withLock` are left out, because the context of the
+   * job ends a few microtasks before `withLock` releases the hold.
+   */
   get unowned(): Hold[] {
-    return [...this.#holds].filter((hold) => !hold.context?.isLive);
+    return [...this.#holds].filter((hold) => !hold.isOfJob && !hold.context?.isLive);
   }
 
   /**

@@ -75,11 +75,12 @@ export class Leases {
         this.#limits.enter(this.#path, this.#limit);
         const hold = new Hold({ grant, handles: 0 }, this.#keeper, {
           context: undefined,
+          isOfJob: what === 'withLock',
           askedAt: this.#client.hearsLocks ? deadline.startedAt : undefined,
           calledAt,
         });
         this.#holds.add(hold);
-        if (this.#client.options.debug && what !== 'withLock') watchForLeak(hold);
+        if (this.#client.options.debug && !hold.isOfJob) watchForLeak(hold);
         return hold.begin(leaseTermsOf(options)).handle;
       });
     } catch (error) {
