@@ -327,7 +327,7 @@ export const mutants = [
   {
     name: 'a lost hold is forgotten, and its late release() ends the successor',
     file: 'src/mutex/shared-lock.ts',
-    find: 'if (this.#holds.has(hold)) this.#locks.remember(hold, this);',
+    find: 'if (this.#holds.has(hold)) this.#locks.lost.remember(hold, () => this.delete(hold));',
     replace: 'this.delete(hold);',
     tests: tests('integration/contexts/release', 'in a late finally settles the lost hold'),
   },
@@ -503,10 +503,17 @@ export const mutants = [
   },
   {
     name: 'lost holds that are never released accumulate without a limit',
-    file: 'src/mutex/shared-lock.ts',
-    find: 'if (this.#lost.size > mostLost && oldest)',
-    replace: 'if (this.#lost.size > Infinity && oldest)',
-    tests: tests('integration/identity/forgotten', 'is bounded where holds are never released'),
+    file: 'src/mutex/lost-holds.ts',
+    find: 'if (this.#forgets.size <= mostLost || oldest === undefined) return;',
+    replace: 'return;',
+    tests: tests('integration/identity/forgotten', 'is bounded if'),
+  },
+  {
+    name: 'lost leases that are never released accumulate without a limit',
+    file: 'src/semaphore/leases.ts',
+    find: 'if (isLost && this.#holds.has(hold)) this.#limits.lost.remember(hold, () => this.#forget(hold));',
+    replace: '',
+    tests: tests('integration/identity/forgotten', 'is bounded if expired leases of semaphores are never released'),
   },
   {
     name: 'a sticky lock is never forgotten after it was given up',
