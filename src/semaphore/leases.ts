@@ -44,10 +44,12 @@ export class Leases {
     });
     this.#keeper = {
       lock,
-      released: (hold) => {
-        if (this.#holds.delete(hold)) this.#limits.leave(path);
+      released: (hold) => this.#forget(hold),
+      tell: (event, hold) => {
+        const isLost = event === 'lost' || event === 'expired';
+        if (isLost && this.#holds.has(hold)) this.#limits.lost.remember(hold, () => this.#forget(hold));
+        emitHoldEvent(events, event, hold);
       },
-      tell: (event, hold) => emitHoldEvent(events, event, hold),
       askToRelease: () => undefined,
     };
   }
@@ -75,11 +77,12 @@ export class Leases {
         this.#limits.enter(this.#path, this.#limit);
         const hold = new Hold({ grant, handles: 0 }, this.#keeper, {
           context: undefined,
+          isOfJob: what === 'withLock',
           askedAt: this.#client.hearsLocks ? deadline.startedAt : undefined,
           calledAt,
         });
         this.#holds.add(hold);
-        if (this.#client.options.debug && what !== 'withLock') watchForLeak(hold);
+        if (this.#client.options.debug && !hold.isOfJob) watchForLeak(hold);
         return hold.begin(leaseTermsOf(options)).handle;
       });
     } catch (error) {
@@ -120,6 +123,11 @@ export class Leases {
             `Not acquired: ${this.#path}: release() ends a hold that was acquired by this object, and there is no such hold. Prefer hold.release(), which names the hold`,
           ),
         );
+  }
+
+  #forget(hold: Hold): void {
+    this.#limits.lost.released(hold);
+    if (this.#holds.delete(hold)) this.#limits.leave(this.#path);
   }
 
   participants(options?: AskOptions): Promise<Participant[]> {

@@ -40,6 +40,18 @@ describe('a client', () => {
       await client.close();
     });
 
+    it(`whose async logger rejects with ${description} reports it as a process warning`, async () => {
+      const log = (): unknown => Promise.reject(thrown);
+      const client = await LockClient.connect(lab.connectString, { logger: { warn: log, info: log } });
+      for (const level of ['warn', 'info', 'error'] as const) {
+        const warned = once(process, 'warning');
+        client.options.log[level]('something happened');
+        const [warning] = (await warned) as [Error];
+        expect(warning.message).to.equal('the logger is full');
+      }
+      await client.close();
+    });
+
     it(`whose listener throws ${description} reports it as a process warning and calls the other listeners`, async () => {
       const client = await LockClient.connect(lab.connectString);
       const states: string[] = [];

@@ -117,6 +117,28 @@ describe('a multi-lock', () => {
     await gates[1]?.release();
   });
 
+  it('names the lock before, if that one used up the time', async () => {
+    const late = (name: string, isValid: boolean): PartOfMultiLock => ({
+      path: `${lab.path}-${name}`,
+      acquire: async () => {
+        await new Promise((resolve) => setTimeout(resolve, 40));
+        return { isValid, signal: new AbortController().signal, release: () => Promise.resolve('released') };
+      },
+    });
+    const error = await rejection(new InterProcessMultiLock([late('a', true), mutex('b')]).acquire({ timeoutMs: 20 }));
+    expect(error)
+      .to.be.instanceOf(LockTimeoutError)
+      .and.to.include({ path: `${lab.path}-b`, reason: undefined });
+    expect(error.message).to.equal(
+      `The lock ${lab.path}-b was not acquired within 20 ms: the locks before it used up the time, and the call was waiting for ${lab.path}-a when the time was over. Give the call more time`,
+    );
+    expect(
+      (await rejection(new InterProcessMultiLock([late('a', false)]).acquire({ timeoutMs: 20 }))).message,
+    ).to.equal(
+      `The lock ${lab.path}-a was not acquired within 20 ms: a lock was lost before all of them were held, and no time was left to start over. Give the call more time`,
+    );
+  });
+
   it('tries each lock once, and gets all or none', async () => {
     const gate = await mutex('b', lab.other).acquire();
     expect(await multi('a', 'b').tryAcquire()).to.equal(undefined);

@@ -125,12 +125,17 @@ describe('close()', () => {
     });
   }
 
-  describe('of a disconnected client', () => {
-    const disconnect = async (): Promise<void> => {
-      await lab.proxy.refuse();
-      lab.proxy.cut();
-      expect(await nextState(client)).to.equal('suspended');
-    };
+  const disconnect = async (): Promise<void> => {
+    await lab.proxy.refuse();
+    lab.proxy.cut();
+    expect(await nextState(client)).to.equal('suspended');
+  };
+  const nextDialFails = (): Promise<void> => {
+    const before = client.session.lastError;
+    return until('another dial has failed', () => client.session.lastError !== before);
+  };
+
+  describe('of a client without a znode and without a connection', () => {
     const closesAtOnce = async (): Promise<void> => {
       const startedAt = performance.now();
       await client.close(longTimeout);
@@ -209,9 +214,31 @@ describe('close()', () => {
         const hold = await new InterProcessMutex(holder, lab.path).acquire();
         await act();
         const closing = client.close(longTimeout);
+        await nextDialFails();
         await lab.proxy.accept();
         await closing;
         expect(await lab.observer.children(lab.path)).to.deep.equal([hold.path.slice(lab.path.length + 1)]);
+      });
+    }
+
+    for (const [when, act] of Object.entries<() => void>({
+      'before the call': () => {
+        void mutex.release();
+        void client.close(longTimeout);
+      },
+      'after the call': () => {
+        void client.close(longTimeout);
+        void mutex.release();
+      },
+    })) {
+      it(`waits for a connection if the lock is released in the outage, ${when}`, async () => {
+        await mutex.acquire();
+        await disconnect();
+        act();
+        await nextDialFails();
+        await lab.proxy.accept();
+        await client.close();
+        expect(await lab.observer.children(lab.path)).to.deep.equal([]);
       });
     }
   });
