@@ -374,9 +374,16 @@ export const mutants = [
   {
     name: 'the holder gets no notice that its znode was deleted',
     file: 'src/internals/grant.ts',
-    find: "      node.onGone(() => this.#lose('node-deleted')),\n",
+    find: '      node.onGone(() => this.#znodeGone()),\n',
     replace: '',
     tests: tests('integration/losses', 'told within one event'),
+  },
+  {
+    name: 'the deletion of a znode is reported before its session is judged',
+    file: 'src/internals/grant.ts',
+    find: 'this.node.session.isAlive(); this.#lose(',
+    replace: 'this.#lose(',
+    tests: tests('integration/losses', 'frozen for longer than its session'),
   },
   {
     name: "a heartbeat that finds a hold's znode deleted notifies nobody",
