@@ -598,6 +598,13 @@ export const mutants = [
     tests: tests('integration/semaphore/semaphore', 'gives back what it has when the time is over'),
   },
   {
+    name: 'release() of a semaphore that takes the lease of a job',
+    file: 'src/semaphore/leases.ts',
+    find: "if (what === 'withLock') this.#ofJobs.add(hold);",
+    replace: '',
+    tests: tests('integration/semaphore/like-its-sisters', 'never takes the lease of a running withLock job'),
+  },
+  {
     name: 'a tryAcquire of a semaphore that ignores waiters',
     file: 'src/semaphore/free-leases.ts',
     find: 'return waiting.length > 0 ? 0 : Math.max(0, maxLeases() - taken.length);',

@@ -94,9 +94,10 @@ export class InterProcessSemaphoreMutex {
   }
 
   /**
-   * Releases the oldest hold of this object, in whatever function it was acquired.
+   * Releases the oldest hold of this object, in whatever function it was acquired. A hold of `withLock` is never
+   * released, because its job still works with it.
    *
-   * @throws NotOwnedError when there is none
+   * @throws NotOwnedError when there is no such hold
    */
   release(): Promise<ReleaseOutcome> {
     return this.#leases.release();

@@ -119,9 +119,9 @@ export class InterProcessSemaphore {
 
   /**
    * Releases the oldest lease of this object, in whatever function it was acquired. Prefer `lease.release()`, which
-   * names the lease.
+   * names the lease. A lease of `withLock` is never released, because its job still works with it.
    *
-   * @throws NotOwnedError when this object has none
+   * @throws NotOwnedError when this object has no such lease
    */
   release(): Promise<ReleaseOutcome> {
     return this.#leases.release();

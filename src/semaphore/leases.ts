@@ -28,6 +28,8 @@ export class Leases {
   readonly #keeper: HoldKeeper;
   /** The leases that are not yet released, the oldest first. */
   readonly #holds = new Set<Hold>();
+  /** The leases of `withLock`. Only their own calls, and the holds themselves, release them. */
+  readonly #ofJobs = new WeakSet<Hold>();
 
   constructor(client: LockClient, path: string, kind: LockKind, limit: Limit) {
     this.#client = client;
@@ -79,6 +81,7 @@ export class Leases {
           calledAt,
         });
         this.#holds.add(hold);
+        if (what === 'withLock') this.#ofJobs.add(hold);
         if (this.#client.options.debug && what !== 'withLock') watchForLeak(hold);
         return hold.begin(leaseTermsOf(options)).handle;
       });
@@ -109,15 +112,15 @@ export class Leases {
     return withHold(hold as Hold, this.#path, () => job(hold as Hold));
   }
 
-  /** Releases the oldest lease of this object. */
+  /** Releases the oldest lease of this object that no job of `withLock` runs with. */
   release(): Promise<ReleaseOutcome> {
-    const [oldest] = this.#holds;
+    const oldest = this.holds.find((hold) => !this.#ofJobs.has(hold));
     return oldest
       ? oldest.release()
       : Promise.reject(
           new NotOwnedError(
             this.#path,
-            `Not acquired: ${this.#path}: release() ends a hold that was acquired by this object, and there is no such hold. Prefer hold.release(), which names the hold`,
+            `Not acquired: ${this.#path}: release() ends a hold that was acquired by this object and is not held by withLock, and there is no such hold. Prefer hold.release(), which names the hold`,
           ),
         );
   }
