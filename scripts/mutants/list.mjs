@@ -605,6 +605,13 @@ export const mutants = [
     tests: tests('integration/semaphore/like-its-sisters', 'never takes the lease of a running withLock job'),
   },
   {
+    name: 'a try that does not tell why it did not get the lock',
+    file: 'src/mutex/mutex-acquirer.ts',
+    find: 'tellFailure(this.lock, deadline, this.#explained(deadline.late()));',
+    replace: 'tellFailure(this.lock, deadline, undefined);',
+    tests: tests('integration/timeouts', 'tells the listeners of the client in an outage'),
+  },
+  {
     name: 'a tryAcquire of a semaphore that ignores waiters',
     file: 'src/semaphore/free-leases.ts',
     find: 'return waiting.length > 0 ? 0 : Math.max(0, maxLeases() - taken.length);',

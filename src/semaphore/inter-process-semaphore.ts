@@ -86,7 +86,8 @@ export class InterProcessSemaphore {
   /**
    * Like `acquire`, but resolves with undefined instead of rejecting with LockTimeoutError. Without an argument it
    * looks first: it takes a lease only if one is free and no other caller waits, and otherwise writes nothing. While
-   * another caller takes a lease, it may get none although one is free, as in Curator.
+   * another caller takes a lease, it may get none although one is free, as in Curator. Undefined may also mean that no
+   * server answered; see {@link InterProcessMutex.tryAcquire}.
    *
    * @param options the longest wait in milliseconds, or options; 0, the default, tries once, for as long as the answer
    * takes

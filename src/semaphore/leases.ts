@@ -87,7 +87,7 @@ export class Leases {
       });
     } catch (error) {
       const thrown = error instanceof LockTimeoutError ? error.with({}) : error;
-      tellFailure(this.#lock, deadline, thrown, { signal: options.signal, isTry: what === 'tryAcquire' });
+      tellFailure(this.#lock, deadline, thrown, options.signal);
       throw thrown;
     } finally {
       this.#limits.leave(this.#path);
