@@ -392,9 +392,16 @@ export const mutants = [
   {
     name: 'the holder gets no notice that its znode was deleted',
     file: 'src/internals/grant.ts',
-    find: "      node.onGone(() => this.#lose('node-deleted')),\n",
+    find: '      node.onGone(() => this.#znodeGone()),\n',
     replace: '',
     tests: tests('integration/losses', 'told within one event'),
+  },
+  {
+    name: 'the deletion of a znode is reported before its session is judged',
+    file: 'src/internals/grant.ts',
+    find: 'this.node.session.isAlive(); this.#lose(',
+    replace: 'this.#lose(',
+    tests: tests('integration/losses', 'frozen for longer than its session'),
   },
   {
     name: "a heartbeat that finds a hold's znode deleted notifies nobody",
@@ -528,14 +535,14 @@ export const mutants = [
     file: 'src/zookeeper/session.ts',
     find: 'if (!this.#options.resume && (this.epoch === 0 || this.znodes === 0)) this.abandon();',
     replace: 'if (!this.#options.resume) this.abandon();',
-    tests: tests('integration/connection/close', 'waits for a lock: waits for a connection'),
+    tests: tests('integration/connection/close', 'waits for a lock waits for a connection because of its znode'),
   },
   {
     name: 'close() leaves a znode whose create was not answered',
     file: 'src/internals/lock-node.ts',
     find: "return state.at === 'there' || state.at === 'unknown' ||",
     replace: "return state.at === 'there' ||",
-    tests: tests('integration/connection/close', 'has sent a create that was not answered'),
+    tests: tests('integration/connection/close', 'has sent a create without a reply'),
   },
   {
     name: 'close() in an outage leaves a znode that is no longer needed',
@@ -546,7 +553,7 @@ export const mutants = [
       'integration/connection/close',
       'is released in the outage, before the call',
       'is released in the outage, after the call',
-      'and waits for a lock: waits for a connection',
+      'waits for a lock waits for a connection',
     ),
   },
   // A call that never settles
@@ -626,6 +633,20 @@ export const mutants = [
     find: 'Promise.all([giveBack(grants), ...wait.deletions])',
     replace: 'Promise.all(wait.deletions)',
     tests: tests('integration/semaphore/semaphore', 'gives back what it has when the time is over'),
+  },
+  {
+    name: 'release() of a semaphore that takes the lease of a job',
+    file: 'src/semaphore/leases.ts',
+    find: 'this.holds.find((hold) => !hold.isOfJob)',
+    replace: 'this.holds.find(() => true)',
+    tests: tests('integration/semaphore/like-a-mutex', 'never takes the lease of a running withLock job'),
+  },
+  {
+    name: 'a try that does not tell why it did not get the lock',
+    file: 'src/mutex/mutex-acquirer.ts',
+    find: 'tellFailure(this.lock, deadline, this.#explained(deadline.late()));',
+    replace: 'tellFailure(this.lock, deadline, undefined);',
+    tests: tests('integration/timeouts', 'tells the listeners of the client in an outage'),
   },
   {
     name: 'a tryAcquire of a semaphore that ignores waiters',

@@ -52,13 +52,16 @@ export type LockEvent = LockEventBase &
       })
     | {
         /**
-         * The acquire ended without the lock. `timed-out`: its `timeoutMs` has passed, or a try found the lock taken.
+         * The acquire ended without the lock. `timed-out`: its `timeoutMs` has passed, or a try did not get the lock.
          * `aborted`: its signal aborted. `failed`: any other reason. A bad option causes no event.
          */
         readonly type: 'timed-out' | 'aborted' | 'failed';
         /** The duration of the acquire, in milliseconds. */
         readonly waitedMs: number;
-        /** The error that the acquire rejects with; undefined for a try, which resolves with undefined. */
+        /**
+         * The error that the acquire rejects with. For `timed-out` it is a LockTimeoutError, also for `tryAcquire`, which
+         * resolves with undefined: its `reason` tells a lock that is taken from servers that do not answer.
+         */
         readonly error: unknown;
       }
   );

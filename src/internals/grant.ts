@@ -36,7 +36,7 @@ export class Grant implements Holding {
     node.session.hold(this);
     node.watch.plantForHolder();
     this.#stops = [
-      node.onGone(() => this.#lose('node-deleted')),
+      node.onGone(() => this.#znodeGone()),
       node.watch.onMark((mark) => (mark === 'force' ? this.#lose('forced') : this.#revocations.tell())),
     ];
   }
@@ -84,6 +84,15 @@ export class Grant implements Holding {
     // holds must end first.
     if (error.reason === 'node-deleted' || error.reason === 'forced' || error.reason === 'lease-expired')
       this.node.session.settle(this);
+  }
+
+  /**
+   * The servers delete the znode also when the session expires. A process that was frozen may read that event before it
+   * has judged its session. The session is judged first, and if it is past its deadline, it loses all its holds.
+   */
+  #znodeGone(): void {
+    this.node.session.isAlive();
+    this.#lose('node-deleted');
   }
 
   #lose(reason: LossReason): void {

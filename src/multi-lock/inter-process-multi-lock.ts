@@ -76,7 +76,8 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
   }
 
   /**
-   * Like `acquire`, but resolves with undefined instead of rejecting with LockTimeoutError.
+   * Like `acquire`, but resolves with undefined instead of rejecting with LockTimeoutError, also when no server answered;
+   * see {@link InterProcessMutex.tryAcquire}.
    *
    * @param options the longest wait in milliseconds, or options; 0, the default, tries each lock once
    * @throws as {@link InterProcessMultiLock.acquire}, except LockTimeoutError

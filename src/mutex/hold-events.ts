@@ -120,35 +120,16 @@ function tellClient({ client, path, kind }: HeldLock, event: HoldEventName, hold
   }
 }
 
-/**
- * Emits to the listeners of the client, if there are any, that an acquire failed. Without an `error`, a single try
- * found the lock taken.
- */
+/** Emits to the listeners of the client, if there are any, that an acquire failed. */
 export function tellFailure(
   { client, path, kind }: HeldLock,
   { startedAt }: Pick<Deadline, 'startedAt'>,
   error: unknown,
-  { signal, isTry = false }: FailedCall = {},
+  signal?: AbortSignal,
 ): void {
   if (!client.hearsLocks) return;
-  const isLate = error === undefined || error instanceof LockTimeoutError;
-  const type = isLate ? 'timed-out' : signal?.aborted ? 'aborted' : 'failed';
-  client.tellLock(
-    lockEvent({
-      type,
-      path,
-      kind,
-      waitedMs: client.clock.now() - startedAt,
-      error: isLate && isTry ? undefined : error,
-    }),
-  );
-}
-
-/** The kind of call that failed. */
-interface FailedCall {
-  readonly signal?: AbortSignal | undefined;
-  /** The call resolves with undefined where other calls reject with LockTimeoutError. */
-  readonly isTry?: boolean;
+  const type = error instanceof LockTimeoutError ? 'timed-out' : signal?.aborted ? 'aborted' : 'failed';
+  client.tellLock(lockEvent({ type, path, kind, waitedMs: client.clock.now() - startedAt, error }));
 }
 
 /** Emits `queued` to the listeners of an object and of its client. Returns undefined while there are none. */

@@ -173,7 +173,8 @@ export class Hold implements AsyncDisposable {
   }
 
   /**
-   * Aborts with a LockLostError when the lock is lost before it is released. A normal release does not abort it.
+   * Aborts with a LockLostError when the lock is lost before it is released. A normal release does not abort it. An
+   * error that a listener of the signal throws is an uncaught exception, as Node.js defines it for every AbortSignal.
    *
    * @example
    * await fetch(url, { signal: hold.signal });

@@ -99,7 +99,9 @@ export class InterProcessMutex {
 
   /**
    * Returns the lock if it can be acquired within `timeoutMs`, else undefined. Without a timeout it looks first, and
-   * writes nothing if another client holds the lock or waits for it.
+   * writes nothing if another client holds the lock or waits for it. Undefined may also mean that no server answered:
+   * then `client.state` is `suspended` or `lost`, and the event `timed-out` of the client has an error with the reason
+   * `no-answer`, as `acquire({ timeoutMs: 0 })` has.
    *
    * @param options the longest wait in milliseconds, or options; 0, the default, tries once, for as long as the answer
    * takes

@@ -92,7 +92,7 @@ export class MutexAcquirer implements HoldKeeper {
       return hold ?? this.#none(what, deadline);
     } catch (error) {
       const explained = this.#explained(error);
-      tellFailure(this.lock, deadline, explained, { signal: options.signal, isTry: what === 'tryAcquire' });
+      tellFailure(this.lock, deadline, explained, options.signal);
       throw explained;
     } finally {
       deadline.dispose();
@@ -132,7 +132,8 @@ export class MutexAcquirer implements HoldKeeper {
   /** The lock could not be acquired at once. */
   #none(what: CallName, deadline: Deadline): undefined {
     if (what !== 'tryAcquire') throw deadline.late();
-    tellFailure(this.lock, deadline, undefined);
+    // The error is made only for the event, because the call resolves with undefined.
+    if (this.#client.hearsLocks) tellFailure(this.lock, deadline, this.#explained(deadline.late()));
   }
 
   /** Returns the error with its reason, if a function around the call holds the lock. */

@@ -64,7 +64,8 @@ export class InterProcessSemaphoreMutex {
 
   /**
    * Like `acquire`, but resolves with undefined instead of rejecting with LockTimeoutError. Without an argument it
-   * writes nothing if another caller holds the lock or waits for it.
+   * writes nothing if another caller holds the lock or waits for it. Undefined may also mean that no server answered; see
+   * {@link InterProcessMutex.tryAcquire}.
    *
    * @param options the longest wait in milliseconds, or options; 0, the default, tries once, for as long as the answer
    * takes
@@ -94,9 +95,10 @@ export class InterProcessSemaphoreMutex {
   }
 
   /**
-   * Releases the oldest hold of this object, in whatever function it was acquired.
+   * Releases the oldest hold of this object, in whatever function it was acquired. A hold of `withLock` is never
+   * released, because its job still works with it.
    *
-   * @throws NotOwnedError when there is none
+   * @throws NotOwnedError when there is no such hold
    */
   release(): Promise<ReleaseOutcome> {
     return this.#leases.release();

@@ -86,7 +86,8 @@ export class InterProcessSemaphore {
   /**
    * Like `acquire`, but resolves with undefined instead of rejecting with LockTimeoutError. Without an argument it
    * looks first: it takes a lease only if one is free and no other caller waits, and otherwise writes nothing. While
-   * another caller takes a lease, it may get none although one is free, as in Curator.
+   * another caller takes a lease, it may get none although one is free, as in Curator. Undefined may also mean that no
+   * server answered; see {@link InterProcessMutex.tryAcquire}.
    *
    * @param options the longest wait in milliseconds, or options; 0, the default, tries once, for as long as the answer
    * takes
@@ -119,9 +120,9 @@ export class InterProcessSemaphore {
 
   /**
    * Releases the oldest lease of this object, in whatever function it was acquired. Prefer `lease.release()`, which
-   * names the lease.
+   * names the lease. A lease of `withLock` is never released, because its job still works with it.
    *
-   * @throws NotOwnedError when this object has none
+   * @throws NotOwnedError when this object has no such lease
    */
   release(): Promise<ReleaseOutcome> {
     return this.#leases.release();

@@ -87,7 +87,7 @@ export class Leases {
       });
     } catch (error) {
       const thrown = error instanceof LockTimeoutError ? error.with({}) : error;
-      tellFailure(this.#lock, deadline, thrown, { signal: options.signal, isTry: what === 'tryAcquire' });
+      tellFailure(this.#lock, deadline, thrown, options.signal);
       throw thrown;
     } finally {
       this.#limits.leave(this.#path);
@@ -112,15 +112,15 @@ export class Leases {
     return withHold(hold as Hold, this.#path, () => job(hold as Hold));
   }
 
-  /** Releases the oldest lease of this object. */
+  /** Releases the oldest lease of this object that no job of `withLock` runs with. */
   release(): Promise<ReleaseOutcome> {
-    const [oldest] = this.#holds;
+    const oldest = this.holds.find((hold) => !hold.isOfJob);
     return oldest
       ? oldest.release()
       : Promise.reject(
           new NotOwnedError(
             this.#path,
-            `Not acquired: ${this.#path}: release() ends a hold that was acquired by this object, and there is no such hold. Prefer hold.release(), which names the hold`,
+            `Not acquired: ${this.#path}: release() ends a hold that was acquired by this object and is not held by withLock, and there is no such hold. Prefer hold.release(), which names the hold`,
           ),
         );
   }

@@ -15,8 +15,8 @@ export interface Host {
 
 /**
  * Parses `host[:port][,host[:port]…][/chroot]`, as ZooKeeper's ConnectStringParser does. It refuses what that parser
- * skips or misreads: an empty host, an empty port, port 0, and an IPv6 address without brackets. The default port is
- * 2181. A chroot of `/` means no chroot. White space around a host is removed.
+ * skips or misreads: an empty host, an empty port, port 0, an IPv6 address without brackets, and a chroot behind each
+ * host. The default port is 2181. A chroot of `/` means no chroot. White space around a host is removed.
  *
  * @throws TypeError with the mistake in its message. Its `cause` is the InvalidPathError if the chroot is invalid
  * @example
@@ -88,6 +88,12 @@ function parseChroot(text: string, chroot: string): string {
   // White space is legal at the end of a znode name, but almost certainly a mistake that would put two programs into
   // two different trees.
   if (chroot !== chroot.trimEnd()) throw refusal(text, 'its chroot ends with white space');
+  // A comma is legal in a znode name, but almost certainly a chroot behind each host.
+  if (chroot.includes(','))
+    throw refusal(
+      text,
+      `its chroot ${JSON.stringify(chroot)} contains a comma; the chroot stands once, behind the last host`,
+    );
   try {
     return validatePath(chroot);
   } catch (cause) {

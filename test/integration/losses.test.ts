@@ -51,4 +51,24 @@ describe('a holder whose hold is lost', () => {
     hear();
     await lab.proxy.seen(({ from, op }) => from === 'client' && op === 'closeSession');
   });
+
+  it('while its process was frozen for longer than its session is told the deadline, and counted with the session', async () => {
+    const errors: string[] = [];
+    const logger = { warn: () => undefined, error: (message: string) => void errors.push(message) };
+    // Not through the proxy, because it would be frozen, too.
+    const client = await lab.connect({ sessionTimeoutMs: 1_000, logger }, lab.connectString);
+    const mutex = new InterProcessMutex(client, testPath('frozen'));
+    const hold = await mutex.acquire();
+    const told = aborted(hold.signal);
+    await until('the watch on its znode is on the way', () => client.session.isWatching(hold.path));
+    await mutex.participants();
+    freezeThisProcess(3_000);
+    // The event of the deleted znode is in the socket already, and is read before the session is judged.
+    expect(await told).to.have.property('reason', 'session-deadline');
+    expect(errors.join()).to.match(/The lock that it held is lost/);
+  });
 });
+
+function freezeThisProcess(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import {
   InterProcessMutex,
   InterProcessReadWriteLock,
+  InterProcessSemaphore,
   lockContext,
   LockTimeoutError,
   type Hold,
@@ -124,6 +125,24 @@ describe('a timeout error', () => {
       .to.be.instanceOf(Error)
       .with.property('message')
       .that.matches(/ECONNREFUSED|closed the connection/);
+  });
+
+  it('is what a try tells the listeners of the client in an outage, where it resolves with undefined', async () => {
+    const { client, path } = lab;
+    const errors: unknown[] = [];
+    client.on('lock', (event) => errors.push('error' in event && event.error));
+    const suspended = reached(client, 'suspended');
+    await lab.proxy.refuse();
+    lab.proxy.cut();
+    await suspended;
+    const semaphore = new InterProcessSemaphore(client, `${path}-semaphore`, { maxLeases: 1 });
+    for (const lock of [lab.mutex, semaphore]) {
+      expect(await lock.tryAcquire()).to.equal(undefined);
+      const [error] = errors.splice(0);
+      expect(error).to.be.instanceOf(LockTimeoutError);
+      expect(error).to.include({ path: lock.path, reason: 'no-answer', connectionState: 'suspended' });
+      expect((error as LockTimeoutError).cause).to.be.instanceOf(Error);
+    }
   });
 
   it('reports an outage that has just begun, with the earlier position', async () => {

@@ -5,7 +5,7 @@ import { describeHosts, parseConnectString } from '../../src/zookeeper/connect-s
 const hosts = fc.oneof(fc.domain(), fc.ipV4(), fc.ipV6(), fc.stringMatching(/^[a-z0-9_-]{1,10}$/));
 const servers = fc.record({ host: hosts, port: fc.integer({ min: 1, max: 65_535 }) }, { noNullPrototype: true });
 const chroots = fc
-  .array(fc.stringMatching(/^[a-z0-9_@,:[\]-]{1,8}$/), { maxLength: 3 })
+  .array(fc.stringMatching(/^[a-z0-9_@:[\]-]{1,8}$/), { maxLength: 3 })
   .map((names) => names.map((name) => `/${name}`).join(''));
 const connectStrings = fc.record(
   { hosts: fc.array(servers, { minLength: 1, maxLength: 5 }), chroot: chroots },

@@ -78,6 +78,7 @@ describe('a connect string', () => {
     ['zk1/app ', 'its chroot ends with white space'],
     ['zk1/ ', 'its chroot ends with white space'],
     ['zk1/a,zk2/a\n', 'its chroot ends with white space'],
+    ['a:1/app,b:2/app', 'its chroot "/app,b:2/app" contains a comma; the chroot stands once, behind the last host'],
     ['zk://zk1:2181/app', 'leave out the scheme'],
   ];
   for (const [text, why] of refused) {

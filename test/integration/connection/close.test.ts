@@ -135,7 +135,7 @@ describe('close()', () => {
     return until('another dial has failed', () => client.session.lastError !== before);
   };
 
-  describe('of a client without a znode and without a connection', () => {
+  describe('of a disconnected client', () => {
     const closesAtOnce = async (): Promise<void> => {
       const startedAt = performance.now();
       await client.close(longTimeout);

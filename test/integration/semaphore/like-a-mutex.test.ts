@@ -101,6 +101,15 @@ describe('a semaphore like a mutex:', () => {
     );
   });
 
+  it('release() never takes the lease of a running withLock job', async () => {
+    await semaphore.withLock(async (lease) => {
+      expect(await rejection(semaphore.release())).to.be.instanceOf(NotOwnedError);
+      const later = await semaphore.acquire();
+      expect(await semaphore.release()).to.equal('released');
+      expect([lease.isValid, later.isValid]).to.deep.equal([true, false]);
+    });
+  });
+
   describe('holders()', () => {
     const paths = async (of: InterProcessSemaphore): Promise<string[]> => (await of.holders()).map(({ path }) => path);
 
