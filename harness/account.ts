@@ -12,13 +12,14 @@ import {
 } from '../src/zookeeper/operations.ts';
 
 /**
- * A ZooKeeper client with its own credentials, or with none: a lock client, and what else it may try to do to a znode.
+ * A ZooKeeper client with its own credentials or with none: a lock client, and the requests that it may try on any
+ * znode.
  */
 export interface Account extends AsyncDisposable {
   readonly client: LockClient;
   /**
-   * All of these take paths of the servers, whatever the client's chroot is, and reject with a ZooKeeperError where the
-   * server refuses.
+   * All methods take full paths of the servers, whatever the client's chroot is, and reject with a ZooKeeperError if
+   * the server refuses.
    */
   children(path: string): Promise<string[]>;
   read(path: string): Promise<string>;
@@ -35,7 +36,7 @@ export async function account(connectString: string, options: LockClientOptions 
     client.session.request(absolute(operation)).then(({ value }) => value);
   return {
     client,
-    // Behind a sync: two accounts may be at two members of an ensemble, one of which lags.
+    // Sends a sync first, because two accounts may be connected to two members of an ensemble, one of which lags.
     children: (path) => ask(sync(path)).then(() => ask(getChildren(path))),
     read: (path) => ask(getData(path, false)).then(({ data }) => data.toString()),
     create: (path, acl = openAcl) => ask(createPersistent(path, acl)).then(() => undefined),
@@ -51,7 +52,7 @@ export function digest(credentials: string): Credential {
   return { scheme: 'digest', credentials };
 }
 
-/** How a server writes down whom a digest ACL is for: `user:` and the hash of `user:password`. */
+/** The id with which a server stores a digest ACL: `user:` and the hash of `user:password`. */
 export function digestId(credentials: string): string {
   const hash = createHash('sha1').update(credentials).digest('base64');
   return `${credentials.slice(0, credentials.indexOf(':'))}:${hash}`;
@@ -59,7 +60,7 @@ export function digestId(credentials: string): string {
 
 export const permission = { read: 1, write: 2, create: 4, delete: 8, admin: 16, all: 31 } as const;
 
-/** Whoever creates the znode, by its credentials, may do all; nobody else may do anything. */
+/** Allows everything to the creator of the znode, by its credentials, and nothing to others. */
 export const creatorOnly: readonly AclEntry[] = [{ permissions: permission.all, scheme: 'auth', id: '' }];
 
 export function anyone(...permissions: number[]): AclEntry {

@@ -21,7 +21,7 @@ export type Choice =
   | { readonly use: 'docker'; readonly image: string }
   | LocalChoice;
 
-/** Which ZooKeeper the tests run against: the one that is given, else a container, else a child process. */
+/** Chooses the ZooKeeper of the tests: the one that is given, else a container, else a child process. */
 export function chooseZooKeeper(facts: Facts): Choice {
   const given = givenConnectString(facts.env);
   if (given !== undefined) return { use: 'environment', connectString: given };
@@ -29,14 +29,14 @@ export function chooseZooKeeper(facts: Facts): Choice {
   return chooseLocal(facts);
 }
 
-/** The same for tests that kill their server, or need it to be configured, and thus always start their own. */
+/** Chooses for tests that stop or configure their server, and thus always start their own. */
 export function chooseLocal({ jarsPresent, javaPresent, isDebian, isRoot }: LocalFacts): LocalChoice {
   if (jarsPresent && javaPresent) return { use: 'jars' };
   if (!isDebian || !isRoot) return { use: 'nothing' };
   return { use: 'install', packages: javaPresent ? ['zookeeper'] : ['zookeeper', 'default-jre-headless'] };
 }
 
-/** What a machine on which `chooseZooKeeper` finds nothing lacks, and the command that mends it. */
+/** The advice for a machine on which `chooseZooKeeper` finds nothing: what is missing, and the command that helps. */
 export function adviseServer({
   env,
   isDebian,

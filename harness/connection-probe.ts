@@ -13,24 +13,27 @@ import type { Operation } from '../src/zookeeper/operations.ts';
 
 export type ProbeOptions = Partial<Omit<ConnectionOptions, 'hosts'>> & { readonly attemptMs?: number };
 
-type News = 'connected' | 'disconnected' | 'expired' | 'authFailed' | 'answered' | 'watch';
+type ProbeEvent = 'connected' | 'disconnected' | 'expired' | 'authFailed' | 'answered' | 'watch';
 
-/** A Connection to servers of this machine without a session on top: nothing is sent that a test does not send. */
+/** A Connection to servers of this machine without a session on top: it sends only what a test sends. */
 export class ConnectionProbe implements ConnectionListener, Disposable {
   readonly connection: Connection;
-  /** The library's own object: for counting what it keeps, and for numbers that would take days to reach. */
+  /**
+   * The library's own object, from which tests read its state, and in which they set numbers that would take days to
+   * reach.
+   */
   readonly manager: ConnectionManager;
-  /** Told to every new server. */
+  /** The paths that every new server gets to watch. */
   readonly watched = new Set<string>();
   readonly fired: { readonly path: string; readonly event: WatchEventType }[] = [];
   readonly warnings: unknown[] = [];
-  /** Of each attempt: how many rounds before it went unanswered. */
+  /** The number of unanswered rounds before each attempt. */
   readonly rounds: number[] = [];
   readonly unansweredAttempts: UnansweredAttempt[] = [];
   readonly #attemptMs: number;
-  readonly #news = new EventEmitter();
+  readonly #events = new EventEmitter();
 
-  /** Resolves when connected to the first of these ports that answers. */
+  /** Resolves when the probe is connected to the first of these ports that answers. */
   static async connect(ports: readonly number[], options: ProbeOptions = {}): Promise<ConnectionProbe> {
     const probe = new ConnectionProbe(ports, options);
     const connected = probe.next('connected');
@@ -50,13 +53,13 @@ export class ConnectionProbe implements ConnectionListener, Disposable {
     [this.connection, this.manager] = withManager(make);
   }
 
-  /** Runs `react` within the call that tells the news. */
-  on(news: News, react: () => void): void {
-    this.#news.on(news, react);
+  /** Runs `react` within the call that reports the event. */
+  on(event: ProbeEvent, react: () => void): void {
+    this.#events.on(event, react);
   }
 
-  async next(news: News): Promise<void> {
-    await once(this.#news, news);
+  async next(event: ProbeEvent): Promise<void> {
+    await once(this.#events, event);
   }
 
   send<T>(operation: Operation<T>): Promise<Reply<T>> {
@@ -79,29 +82,29 @@ export class ConnectionProbe implements ConnectionListener, Disposable {
   }
 
   connected(): void {
-    this.#news.emit('connected');
+    this.#events.emit('connected');
   }
 
   disconnected(): void {
-    this.#news.emit('disconnected');
+    this.#events.emit('disconnected');
   }
 
   expired(): void {
-    this.#news.emit('expired');
+    this.#events.emit('expired');
   }
 
   authFailed(): void {
-    this.#news.emit('authFailed');
+    this.#events.emit('authFailed');
   }
 
   answered(): void {
-    this.#news.emit('answered');
+    this.#events.emit('answered');
   }
 
   watchFired(path: string, event: WatchEventType): void {
     this.watched.delete(path);
     this.fired.push({ path, event });
-    this.#news.emit('watch');
+    this.#events.emit('watch');
   }
 
   watchedPaths(kind: 'data' | 'children'): string[] {

@@ -3,12 +3,11 @@ import { until } from './until.ts';
 import { queueOf } from './queue.ts';
 
 /**
- * What a lock protects. It counts who is inside at once, and each visit stays long enough for a wrong one to be seen:
- * until all
- * the others are in the queue behind it, or somebody has walked in.
+ * The code that a lock protects. It counts the visitors inside at the same time. Each visit lasts long enough to see a
+ * second visitor: until all other contenders are queued, or a second one is inside.
  */
 export class CriticalSection {
-  /** The largest number that was ever inside at once. */
+  /** The largest number of visitors that were inside at the same time. */
   most = 0;
   visits = 0;
   #inside = 0;

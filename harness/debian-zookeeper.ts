@@ -18,12 +18,12 @@ const names = [
   'guava',
 ];
 
-/** What Debian's `zookeeper` package and those it depends on put there. */
+/** The jars that Debian's `zookeeper` package and its dependencies install. */
 export const zooKeeperJars: readonly string[] = names.map((name) => `/usr/share/java/${name}.jar`);
 
 let ensured: Promise<void> | undefined;
 
-/** Installs Debian's packages where they are missing. Throws where that cannot be done. */
+/** Installs Debian's packages if they are missing. Throws if that is not possible. */
 export function ensureDebianZooKeeper(): Promise<void> {
   ensured ??= ensure();
   return ensured;
@@ -50,7 +50,10 @@ async function ensure(): Promise<void> {
     );
 }
 
-/** Where a shared server can be had, the tests of it must run: only those that start their own fail, each by itself. */
+/**
+ * Gives advice only if no shared server is available either: otherwise only the tests that start their own server fail,
+ * each by itself.
+ */
 async function noServer(): Promise<Error> {
   const { env } = process;
   if (givenConnectString(env) === undefined && !(await dockerHasImage(zooKeeperImage(env)))) {
@@ -61,7 +64,7 @@ async function noServer(): Promise<Error> {
   );
 }
 
-/** Installs packages with apt-get. Throws where that cannot be done. */
+/** Installs packages with apt-get. Throws if that is not possible. */
 export async function installDebianPackages(packages: readonly string[]): Promise<void> {
   const { isDebian, isRoot } = localFacts();
   if (!isDebian || !isRoot)

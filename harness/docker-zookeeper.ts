@@ -17,12 +17,12 @@ export async function startContainer(image: string): Promise<ContainerZooKeeper>
   prepareEnvironment();
   const name = `zookeeper-fair-lock-${randomUUID().slice(0, 8)}`;
   const description = await describeContainer(image, name);
-  // Without the reaper nobody else removes it where a run is interrupted.
-  const callOff = afterThisProcess('docker', ['rm', '--force', '--volumes', name]);
+  // Without the reaper, nothing else removes the container of an interrupted run.
+  const cancelRemoval = afterThisProcess('docker', ['rm', '--force', '--volumes', name]);
   const container = await description.start();
   const stop = async () => {
     await container.stop();
-    callOff();
+    cancelRemoval();
   };
   const [host, port] = [container.getHost(), container.getMappedPort(2181)];
   try {
@@ -35,16 +35,16 @@ export async function startContainer(image: string): Promise<ContainerZooKeeper>
 }
 
 function prepareEnvironment(): void {
-  // Its reaper is another image, which an engine without a registry cannot pull.
+  // The reaper of testcontainers is another image, which an engine without a registry cannot pull.
   process.env['TESTCONTAINERS_RYUK_DISABLED'] ??= 'true';
-  // Else it asks the engine for a gateway, which inside a container is not where ports are published.
+  // Otherwise testcontainers asks the engine for a gateway, and inside a container the ports are not published there.
   if ('socketPath' in engineAddress()) process.env['TESTCONTAINERS_HOST_OVERRIDE'] ??= '127.0.0.1';
 }
 
 async function describeContainer(image: string, name: string) {
   const { GenericContainer } = await import('testcontainers');
   class Container extends GenericContainer {
-    /** Testcontainers publishes on every address of the machine. */
+    /** Overrides the default of testcontainers, which publishes on every address of the machine. */
     protected override beforeContainerCreated(): Promise<void> {
       if (process.env['TESTCONTAINERS_HOST_OVERRIDE'] === '127.0.0.1') {
         this.hostConfig.PortBindings = { '2181/tcp': [{ HostIp: '127.0.0.1', HostPort: '0' }] };
@@ -65,7 +65,7 @@ async function describeContainer(image: string, name: string) {
     .withStartupTimeout(startLimitMs);
 }
 
-/** An open port is not enough: the server listens before it serves. */
+/** Waits until the server serves. An open port is not enough, because the server listens earlier. */
 async function serving(host: string, port: number): Promise<void> {
   const deadline = performance.now() + startLimitMs;
   while (performance.now() < deadline) {

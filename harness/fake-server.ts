@@ -3,16 +3,16 @@ import { connect, createServer, type Socket } from 'node:net';
 import { listen, onFreshPorts } from './free-port.ts';
 
 /**
- * What a fake server does with a connection when its first bytes have come: answers these and ends it, answers these
- * and stays, or lets a real server speak.
+ * The action of a fake server when the first bytes of a connection have arrived: `end` sends these bytes and closes,
+ * `stay` sends these bytes and stays, `relayTo` connects to a real server.
  */
 export type FakeAnswer = { readonly end: Buffer } | { readonly stay: Buffer } | { readonly relayTo: number };
 
-/** Speaks first what a test makes up, in the place of a ConnectResponse. */
+/** Sends the bytes of a test in place of a ConnectResponse. */
 export interface FakeServer extends AsyncDisposable {
   readonly port: number;
   readonly connectString: string;
-  /** How many connections have sent something so far. */
+  /** The number of connections that have sent something. */
   readonly asked: number;
 }
 
@@ -33,11 +33,11 @@ export async function startFakeServer(
   const server = createServer((socket) => {
     keep(socket);
     socket.once('data', (request) => {
-      const what = answer(++asked, request);
-      if ('end' in what) socket.resume().end(what.end);
-      else if ('stay' in what) socket.resume().write(what.stay);
+      const reaction = answer(++asked, request);
+      if ('end' in reaction) socket.resume().end(reaction.end);
+      else if ('stay' in reaction) socket.resume().write(reaction.stay);
       else {
-        const real = connect(what.relayTo, '127.0.0.1');
+        const real = connect(reaction.relayTo, '127.0.0.1');
         keep(real);
         real.write(request);
         socket.pipe(real).pipe(socket);
@@ -62,7 +62,7 @@ export async function startFakeServer(
   };
 }
 
-/** A ConnectResponse with its length in front, as a server sends it where nothing else is said. */
+/** A ConnectResponse with its length in front. Fields that are left out have the values of a normal server. */
 export function connectResponse(
   fields: {
     timeoutMs?: number;

@@ -5,15 +5,13 @@ import { startServer } from './zookeeper-server.ts';
 
 export interface FoundZooKeeper {
   readonly connectString: string;
-  /** For the log, like `a container of zookeeper:3.9`. */
+  /** A description for the log, like `a container of zookeeper:3.9`. */
   readonly how: string;
-  /** Ends what was started, if anything was. */
+  /** Stops the server, if it was started here. */
   stop(): Promise<void>;
 }
 
-/**
- * The ZooKeeper to test against: ZOOKEEPER_CONNECT, else a Docker container, else a Java process of Debian's package.
- */
+/** The ZooKeeper of the tests: ZOOKEEPER_CONNECT, else a Docker container, else a Java process of Debian's package. */
 export async function findZooKeeper(): Promise<FoundZooKeeper> {
   const { env } = process;
   const asked = givenConnectString(env) === undefined && (await dockerHasImage(zooKeeperImage(env)));

@@ -7,21 +7,21 @@ import { listen, onFreshPorts } from './free-port.ts';
 
 const run = promisify(execFile);
 
-/** TCP on the loopback between a port and those who talk to it. */
+/** TCP on the loopback between a port and its peers. */
 export interface Link {
   readonly port: number;
-  /** The port of the one peer that is meant; everybody is where it is left out. */
+  /** The port of the only peer that is cut off; without it, every peer is cut off. */
   readonly peer?: number;
-  /** The port of the one peer that is not meant. */
+  /** The port of the only peer that is not cut off. */
   readonly exceptPeer?: number;
   /**
-   * `reset`: who sends to the port is told at once that the connection is over, while the port's own side hears
-   * nothing. @default silent
+   * `reset`: a peer that sends to the port gets a reset at once, while the port's own side gets nothing. @default
+   * silent
    */
   readonly how?: 'silent' | 'reset';
 }
 
-/** Links that are cut, until they are healed. */
+/** Links that are cut until they are healed. */
 export interface Cut extends AsyncDisposable {
   /** Idempotent. */
   heal(): Promise<void>;
@@ -30,9 +30,8 @@ export interface Cut extends AsyncDisposable {
 type Rule = readonly string[];
 
 /**
- * Cuts TCP connections of this machine: the kernel throws their packets away, and neither end is told. They heal when
- * that is asked for, and
- * when this process ends, however it does.
+ * Cuts TCP connections of this machine: the kernel drops their packets, and neither end gets an error. The connections
+ * heal on `heal()`, and when this process ends, however it ends.
  *
  * @example
  * await using cut = await cutLinks([{ port: leader.quorumPort, exceptPeer: otherFollowersPort }]);
@@ -44,7 +43,7 @@ export async function cutLinks(links: readonly Link[]): Promise<Cut> {
 
 let ensured: Promise<void> | undefined;
 
-/** Installs iptables where it is missing, and tries it. Throws where it cannot cut a connection. */
+/** Installs iptables if it is missing, and tries it. Throws if iptables cannot cut a connection. */
 export function ensureFirewall(): Promise<void> {
   ensured ??= ensure();
   return ensured;
@@ -66,7 +65,9 @@ async function ensure(): Promise<void> {
   await tryOut();
 }
 
-/** Where a kernel accepts rules and does not follow them, every test would wait for a fault that never comes. */
+/**
+ * Tries a cut: if a kernel accepts rules and does not apply them, every test would wait for a fault that never comes.
+ */
 async function tryOut(): Promise<void> {
   const server = createServer((socket) => socket.end());
   const port = await onFreshPorts(1, ([candidate = 0]) => listen(server, candidate));
@@ -100,14 +101,15 @@ function answers(port: number): Promise<boolean> {
 async function cut(links: readonly Link[]): Promise<Cut> {
   const rules = links.flatMap(rulesOf);
   const inForce: Rule[] = [];
-  // By a process of its own: rules that outlive a killed test would cut whoever gets these ports next.
-  const callOff = afterThisProcess('sh', [
+  // A separate process deletes the rules if this process is killed: otherwise they would cut the next user of these
+  // ports.
+  const cancelCleanup = afterThisProcess('sh', [
     '-c',
     rules.map((rule) => `iptables ${command('-D', rule).join(' ')}`).join('; '),
   ]);
   const healAll = async (): Promise<void> => {
     for (let rule = inForce.pop(); rule; rule = inForce.pop()) await iptables('-D', rule);
-    callOff();
+    cancelCleanup();
   };
   let healed: Promise<void> | undefined;
   const heal = (): Promise<void> => (healed ??= healAll());
@@ -132,7 +134,7 @@ async function iptables(action: '-I' | '-D', rule: Rule): Promise<void> {
   }
 }
 
-/** Waits for its turn where another program changes rules at the same moment. */
+/** Waits if another program changes rules at the same moment. */
 function command(action: '-I' | '-D', rule: Rule): string[] {
   return ['-w', '20', action, ...rule];
 }
@@ -150,7 +152,7 @@ function rulesOf({ port, peer, exceptPeer, how = 'silent' }: Link): Rule[] {
     case 'reset':
       return [
         ['OUTPUT', '-o', 'lo', ...to, ...tag, '-j', 'REJECT', '--reject-with', 'tcp-reset'],
-        // The kernel's reset carries this source port, too.
+        // The kernel's reset also has this source port.
         ['INPUT', '-i', 'lo', ...from, '!', '--tcp-flags', 'RST', 'RST', ...tag, '-j', 'DROP'],
       ];
   }

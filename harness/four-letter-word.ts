@@ -1,6 +1,8 @@
 import { connect } from 'node:net';
 
-/** Sends a four letter word (`srvr`, `mntr`, `cons`, …) to a ZooKeeper server, and resolves with its whole answer. */
+/**
+ * Sends a four letter word (`srvr`, `mntr`, `cons`, …) to a ZooKeeper server, and resolves with the complete answer.
+ */
 export function fourLetterWord(host: string, port: number, word: string, timeoutMs = 2_000): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, host, () => socket.write(word));
@@ -21,10 +23,10 @@ export function fourLetterWord(host: string, port: number, word: string, timeout
 
 export type Mode = 'standalone' | 'leader' | 'follower' | 'observer';
 
-// A server that listens already and does not serve yet may leave a question unanswered: better ask again soon.
+// A server that listens but does not serve yet may leave a request unanswered: a short limit allows the next try soon.
 const modeLimitMs = 500;
 
-/** What the server says it is, or undefined while it does not serve, or is not there. */
+/** The mode that the server reports, or undefined while it does not serve or is not reachable. */
 export async function serverMode(host: string, port: number): Promise<Mode | undefined> {
   const answer = await fourLetterWord(host, port, 'srvr', modeLimitMs).catch(() => '');
   return /^Mode: (\w+)/m.exec(answer)?.[1] as Mode | undefined;

@@ -11,7 +11,7 @@ interface Waiter {
 
 const limitMs = 10_000;
 
-/** Every frame that arrived at a proxy, and those who wait for one. */
+/** The frames that arrived at a proxy, and the waiters for a frame. */
 export class FrameLog {
   readonly frames: Frame[] = [];
   readonly #waiters = new Set<Waiter>();

@@ -11,7 +11,7 @@ export const sent = (op: Frame['op']): Match => from('client', op);
 
 export const answered = (op: Frame['op']): Match => from('server', op);
 
-/** Does something to the first frame that matches, and to no other. */
+/** Applies the action to the first frame that matches, and to no other. */
 export function once(proxy: ZkProxy, match: Match, action: FrameAction | ((frame: Frame) => FrameAction)): void {
   const remove = proxy.on((frame) => {
     if (!match(frame)) return undefined;

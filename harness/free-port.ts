@@ -2,15 +2,15 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 
-// Below every system's ephemeral range: a client that keeps dialling a stopped server on an ephemeral port can be
-// given that very port as its own, connects to itself, and the server can never bind it again.
+// Below every system's ephemeral range: a client that repeatedly dials a stopped server on an ephemeral port can get
+// that port as its own. The client then connects to itself, and the server cannot bind the port again.
 const lowest = 10_000;
 const highest = 32_000;
 const tries = 100;
-/** Ports that nothing listens on for a while, and that are not free. */
+/** Ports without a listener for a while, which are not free. */
 const kept = new Set<number>();
 
-/** Ports of 127.0.0.1 that nothing listens on. Somebody else may still take one first: see `onFreshPorts`. */
+/** Ports of 127.0.0.1 without a listener. Another program may still take one first: see `onFreshPorts`. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
   for (let attempt = 0; attempt < tries * count && ports.size < count; attempt++) {
@@ -21,10 +21,10 @@ export async function freePorts(count: number): Promise<number[]> {
   return [...ports];
 }
 
-/** Another program took a port between our choosing it and our binding it. */
+/** Another program took a port after it was chosen and before it was bound. */
 export class PortTakenError extends Error {}
 
-/** Calls `start` with free ports, and with others where one of them turns out to be taken. */
+/** Calls `start` with free ports, and with other ports if one of them is taken. */
 export async function onFreshPorts<T>(count: number, start: (ports: number[]) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -35,7 +35,7 @@ export async function onFreshPorts<T>(count: number, start: (ports: number[]) =>
   }
 }
 
-/** Lets nobody of this process choose a port that will be listened on again, until it is given up. */
+/** Keeps this process from choosing a port that will be used again, until `giveUpPort`. */
 export function keepPort(port: number): void {
   kept.add(port);
 }
@@ -44,7 +44,7 @@ export function giveUpPort(port: number): void {
   kept.delete(port);
 }
 
-/** As `listen`, on a port that was listened on before: another process may try it in passing. */
+/** Like `listen`, on a port that was used before: another process may bind it for a moment. */
 export async function listenAgain(server: Server, port: number): Promise<void> {
   for (let left = 100; ; left -= 1) {
     try {
@@ -57,7 +57,7 @@ export async function listenAgain(server: Server, port: number): Promise<void> {
   }
 }
 
-/** Resolves with the port once the server listens there. Rejects with PortTakenError where somebody else does. */
+/** Resolves with the port once the server listens on it. Rejects with PortTakenError if another process listens. */
 export function listen(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const failed = (error: NodeJS.ErrnoException) =>

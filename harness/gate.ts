@@ -1,4 +1,4 @@
-/** A CountDownLatch of one: `opened` waits until `open` is called. */
+/** A CountDownLatch of one: `opened` resolves when `open` is called. */
 export function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => (open = resolve));

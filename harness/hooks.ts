@@ -6,7 +6,7 @@ type State =
 
 let state: State = { at: 'unused' };
 
-/** The one ZooKeeper that the tests of a run share: started when first asked for, stopped after the last test. */
+/** The ZooKeeper that the tests of a run share: started on the first call, stopped after the last test. */
 export async function sharedZooKeeper(): Promise<FoundZooKeeper> {
   if (state.at === 'unused') state = { at: 'starting', found: findZooKeeper() };
   const found = await state.found;
@@ -14,15 +14,15 @@ export async function sharedZooKeeper(): Promise<FoundZooKeeper> {
   return found;
 }
 
-/** Where it is, once `await sharedZooKeeper()` has settled in a before hook. */
+/** Its connect string, once `await sharedZooKeeper()` has settled in a before hook. */
 export function sharedConnectString(): string {
   if (state.at !== 'ready') throw new Error('No shared ZooKeeper yet: call `await sharedZooKeeper()` in a before hook');
   return state.found.connectString;
 }
 
 /**
- * On a bare machine the packages are installed here, where no test's time runs. A failure is told to the tests that
- * need them.
+ * Installs the packages of a bare machine here, outside of the tests' timeouts. The tests that need a server report a
+ * failure.
  */
 export async function mochaGlobalSetup(): Promise<void> {
   await ensureDebianZooKeeper().catch(() => undefined);
@@ -36,7 +36,8 @@ export async function mochaGlobalTeardown(): Promise<void> {
 }
 
 /**
- * A test that leaves a socket or a timer behind would keep the run alive for ever; the run says so instead, and fails.
+ * A test that leaves a socket or a timer open would keep the run alive without a limit: the run fails with a message
+ * instead.
  */
 function failIfKeptAlive(): void {
   setTimeout(() => {

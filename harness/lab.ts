@@ -7,51 +7,52 @@ import { startServer, type ServerOptions, type ZooKeeperServer } from './zookeep
 
 export interface LabOptions {
   /**
-   * A server of the suite's own, which its tests may stop, starve, or reach through a proxy. Without it they use the
-   * shared ZooKeeper.
+   * A server of the suite's own, which its tests may stop, pause, or reach through a proxy. Without it the tests use
+   * the shared ZooKeeper.
    */
   readonly server?: 'own' | ServerOptions;
-  /** `client`, and those that `connect` opens, reach the server through a proxy. Needs a server of the suite's own. */
+  /**
+   * Lets `client`, and the clients of `connect`, reach the server through a proxy. Needs a server of the suite's own.
+   */
   readonly proxy?: boolean;
-  /** Options of `client`; `none` where each test opens clients of its own. */
+  /** Options of `client`; `none` if each test opens its own clients. */
   readonly client?: LockClientOptions | 'none';
 }
 
-/** What each test of a suite finds: all of it is new for the test, except for the server. */
+/** The fixture of each test. All of it except the server is new for each test. */
 export interface Lab {
-  /** Of the lock. */
+  /** The path of the lock. */
   readonly path: string;
   readonly client: LockClient;
-  /** Another client, which has default options, and no proxy before it. */
+  /** Another client, with default options and without a proxy. */
   readonly other: LockClient;
-  /** The lock, by `client`. */
+  /** The lock, used by `client`. */
   readonly mutex: InterProcessMutex;
-  /** The same lock, by `other`. */
+  /** The same lock, used by `other`. */
   readonly theirs: InterProcessMutex;
   readonly observer: Observer;
   readonly proxy: ZkProxy;
   readonly server: ZooKeeperServer;
-  /** Of the server, and not of the proxy. */
+  /** The connect string of the server, not of the proxy. */
   readonly connectString: string;
   /**
-   * One client more, which is closed after the test. It goes through the proxy, unless another `connectString` is
-   * given.
+   * Opens another client, which is closed after the test. It connects through the proxy, unless another `connectString`
+   * is given.
    */
   connect(options?: LockClientOptions, connectString?: string): Promise<LockClient>;
-  /** What `client` has sent about the lock so far; nothing of it is under way any more. */
+  /** The requests that `client` has sent about the lock. All of them have been answered. */
   requests(): Promise<Frame['op'][]>;
 }
 
 /**
- * The fixture of a suite: call it in a `describe`. After each test the clients are closed, then the observer, then the
- * proxy.
+ * Creates the fixture of a suite: call it in a `describe`. After each test it closes the clients, then the observer,
+ * then the proxy.
  *
  * @example
  * const lab = labOfEachTest('grants', { server: 'own', proxy: true, client: { sessionTimeoutMs: 2_000 } });
  */
 export function labOfEachTest(name: string, options: LabOptions = {}): Lab {
-  if (options.proxy && !options.server)
-    throw new TypeError('A proxy stands before one server: give the suite one of its own');
+  if (options.proxy && !options.server) throw new TypeError('A proxy needs a server of the suite’s own: set `server`');
   const lab = new OpenLab(name, options);
   before(() => lab.startServer());
   beforeEach(() => lab.open());
@@ -60,7 +61,7 @@ export function labOfEachTest(name: string, options: LabOptions = {}): Lab {
   return lab;
 }
 
-/** A test that has lost its server does not wait for it. */
+/** A short limit, because a test whose server is stopped does not wait for the server. */
 const closing = { timeoutMs: 500 };
 
 class OpenLab implements Lab {
@@ -86,12 +87,12 @@ class OpenLab implements Lab {
   }
 
   get server(): ZooKeeperServer {
-    if (!this.#server) throw new Error("This lab has no server of its own: say `server: 'own'`");
+    if (!this.#server) throw new Error("This lab has no server of its own: set `server: 'own'`");
     return this.#server;
   }
 
   get proxy(): ZkProxy {
-    if (!this.#proxy) throw new Error('This lab has no proxy: say `proxy: true`');
+    if (!this.#proxy) throw new Error('This lab has no proxy: set `proxy: true`');
     return this.#proxy;
   }
 

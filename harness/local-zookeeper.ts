@@ -12,41 +12,41 @@ type Config = Readonly<Record<string, string | number>>;
 export interface ServerOptions {
   /** @default 500 */
   tickTimeMs?: number;
-  /** How often the server looks for empty containers. @default ZooKeeper's, one minute */
+  /** The interval at which the server looks for empty containers. @default ZooKeeper's, one minute */
   containerCheckMs?: number;
   /** Extra arguments of `java`, for example `-Dzookeeper.extendedTypesEnabled=true`. */
   javaOptions?: string[];
-  /** Lines of `zoo.cfg`, over the defaults. */
+  /** Lines of `zoo.cfg`, which override the defaults. */
   config?: Config;
 }
 
-/** A ZooKeeper server of its own process, on 127.0.0.1. */
+/** A ZooKeeper server in its own process, on 127.0.0.1. */
 export interface ZooKeeperServer extends AsyncDisposable {
   readonly port: number;
   readonly connectString: string;
-  /** Throws while it does not run. */
+  /** The process id. Throws while the server does not run. */
   readonly pid: number;
   /** Sends a four letter word. Rejects after two seconds of silence. */
   command(word: string): Promise<string>;
-  /** SIGKILL. Resolves when the process has ended. The data stays. */
+  /** Sends SIGKILL. Resolves when the process has ended. The data stays. */
   kill(): Promise<void>;
-  /** Starts again on the same port and data. Resolves when it serves. */
+  /** Starts the server again with the same port and data. Resolves when it serves. */
   start(): Promise<void>;
-  /** Deletes its data, while it does not run: it starts again as a new one. */
+  /** Deletes the data of a stopped server, which then starts as a new one. */
   wipe(): void;
-  /** Copies its data, while it does not run. Returns what puts them back, while it does not run. */
+  /** Copies the data of a stopped server. Returns a function that restores the copy while the server is stopped. */
   backUp(): () => void;
-  /** SIGSTOP: it keeps its connections and answers nothing. */
+  /** Sends SIGSTOP: the server keeps its connections and answers nothing. */
   pause(): void;
   resume(): void;
-  /** Ends it, paused or not, and removes its data. Idempotent. */
+  /** Ends the server, paused or not, and deletes its data. Idempotent. */
   stop(): Promise<void>;
 }
 
 export interface Place {
   readonly main: keyof typeof mainClass;
   readonly port: number;
-  /** Its number in an ensemble. */
+  /** The number of the server in an ensemble. */
   readonly id?: number;
 }
 
@@ -55,7 +55,7 @@ type State = { at: 'new' } | { at: 'started'; process: ZooKeeperProcess } | { at
 const startLimitMs = 30_000;
 const pollMs = 25;
 
-/** One server and its folder: what a single server and each member of an ensemble are made of. */
+/** A server with its folder: a single server, or a member of an ensemble. */
 export class LocalZooKeeper implements ZooKeeperServer {
   readonly port: number;
   readonly connectString: string;
@@ -160,7 +160,7 @@ export class LocalZooKeeper implements ZooKeeperServer {
 
   async #serves(): Promise<boolean> {
     if ((await serverMode('127.0.0.1', this.port)) === undefined) return false;
-    // Where another test run's server won the port, it is that one which answers, while ours is about to die.
+    // If a server of another test run got the port, that server answers, while ours is about to end.
     const configuration = await this.command('conf').catch(() => '');
     return configuration.includes(this.#dataDirectory);
   }
@@ -178,14 +178,14 @@ export class LocalZooKeeper implements ZooKeeperServer {
     return join(this.#directory, 'data');
   }
 
-  #notRunning(complaint: string): void {
+  #notRunning(problem: string): void {
     if (this.#state.at === 'started' && !this.#state.process.hasEnded)
-      throw new Error(`${this.connectString} ${complaint}: it is running`);
+      throw new Error(`${this.connectString} ${problem}: it is running`);
   }
 
-  #running(complaint: string): ZooKeeperProcess {
+  #running(problem: string): ZooKeeperProcess {
     if (this.#state.at !== 'started' || this.#state.process.hasEnded)
-      throw new Error(`${this.connectString} ${complaint}: it is not running`);
+      throw new Error(`${this.connectString} ${problem}: it is not running`);
     return this.#state.process;
   }
 }
@@ -208,7 +208,7 @@ function configuration(port: number, dataDirectory: string, options: ServerOptio
     clientPort: port,
     clientPortAddress: '127.0.0.1',
     maxClientCnxns: 0,
-    // The default is 20 ticks: with short ticks nobody could ask for a session of 30 s.
+    // The default is 20 ticks: with short ticks a session of 30 s would not be possible.
     maxSessionTimeout: 60_000,
     'admin.enableServer': 'false',
     '4lw.commands.whitelist': '*',

@@ -1,9 +1,6 @@
 import { LockClient, type ConnectionState, type LockClientOptions } from '../src/index.ts';
 
-/**
- * Connects to the first of these that answers, in this order: a client shuffles its servers, and here one must come
- * first.
- */
+/** Connects to the first server that answers, in the given order. A client normally shuffles its servers. */
 export function connectInOrder(
   servers: readonly { readonly connectString: string }[],
   options: LockClientOptions,

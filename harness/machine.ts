@@ -1,14 +1,14 @@
 import { sleeplessTime } from '../src/support/sleepless-time.ts';
 
 interface MachineOptions {
-  /** In which units it tells its uptime. */
+  /** The resolution of the uptime. */
   readonly granularityMs?: 10 | 1_000;
   readonly uptimeMs?: number;
-  /** How long each look at a clock takes. */
+  /** The time that each read of a clock takes. */
   readonly readMs?: () => number;
 }
 
-/** A machine whose three clocks are set apart at the start, and whose system calls are counted. */
+/** A machine whose three clocks have different start values, and whose reads of the uptime are counted. */
 export class Machine {
   #monotonic = 5_000;
   #wall = 1_700_000_000_000;
@@ -34,7 +34,7 @@ export class Machine {
     });
   }
 
-  /** What it should be, apart from where it began. */
+  /** The time without errors; only its start value is arbitrary. */
   get trueTime(): number {
     return this.#uptime;
   }
@@ -53,7 +53,7 @@ export class Machine {
     this.#wall += byMs;
   }
 
-  /** Others have the processor for so long right behind its next look at its uptime. */
+  /** Other processes use the processor for this time, directly after the next read of the uptime. */
   isKeptWaiting(ms: number): void {
     this.#waitsMs = ms;
   }

@@ -1,6 +1,6 @@
 import type { Clock } from '../src/support/clock.ts';
 
-/** A clock that moves when it is told to. */
+/** A clock that moves only by its methods. */
 export class ManualClock implements Clock {
   #now = 1_000;
   readonly #timers = new Map<object, { dueAt: number; run: () => void }>();
@@ -28,13 +28,13 @@ export class ManualClock implements Clock {
     this.#now += ms;
   }
 
-  /** The machine sleeps: time passes, and the timers of the system stand still. */
+  /** The machine sleeps: time passes, and the timers of the system do not advance. */
   sleep(ms: number): void {
     this.#now += ms;
     for (const timer of this.#timers.values()) timer.dueAt += ms;
   }
 
-  /** Runs what falls due on the way, in its order. */
+  /** Runs the timers that become due, in their order. */
   advance(ms: number): void {
     const until = this.#now + ms;
     for (;;) {

@@ -2,8 +2,8 @@ import type { AclEntry, LockClient } from '../src/index.ts';
 import { ExpiredError, isConnectionLoss, isNoNode, PlainClient } from './plain-client.ts';
 
 /**
- * Another client on the same servers, without any code of the library: it sees and changes what any ZooKeeper client
- * can.
+ * Another client of the same servers, without any code of the library: it can read and change the same as any ZooKeeper
+ * client.
  */
 export interface Observer extends AsyncDisposable {
   children(path: string): Promise<string[]>;
@@ -11,7 +11,7 @@ export interface Observer extends AsyncDisposable {
   ephemerals(path: string): Promise<{ readonly name: string; readonly owner: bigint }[]>;
   exists(path: string): Promise<boolean>;
   create(path: string, acl?: readonly AclEntry[]): Promise<void>;
-  /** Changes nothing but the version: clients that watch the znode are told. */
+  /** Changes only the version: clients that watch the znode get an event. */
   touch(path: string): Promise<void>;
   remove(path: string): Promise<void>;
   /** The data of a znode, as text. */
@@ -40,7 +40,10 @@ class PlainObserver implements Observer {
     this.#connectString = connectString;
   }
 
-  /** All that an observer creates is persistent, so that a new session does as well as the one before. */
+  /**
+   * Connects again if necessary. An observer creates only persistent znodes, so that a new session serves as well as
+   * the old one.
+   */
   connect(): Promise<PlainClient> {
     if (this.#client?.isConnected) return Promise.resolve(this.#client);
     this.#connecting ??= this.#open().finally(() => (this.#connecting = undefined));
@@ -97,15 +100,15 @@ class PlainObserver implements Observer {
     if (id.readBigInt64BE() === 0n) return;
     for (let tries = 0; tries < endTries; tries += 1) {
       try {
-        // The server drops the victim's connection here. Where the victim is faster, it attaches again, and the server
-        // drops this one before the close.
+        // The server drops the victim's connection here. A fast victim attaches again, and the server drops this
+        // connection before the close.
         await (await PlainClient.connect(this.#connectString, { id, password })).close();
       } catch (error) {
         if (error instanceof ExpiredError) return;
         throw error;
       }
     }
-    throw new Error(`The session 0x${id.toString('hex')} has come back ${endTries} times`);
+    throw new Error(`The session 0x${id.toString('hex')} has attached again ${endTries} times`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -118,7 +121,7 @@ class PlainObserver implements Observer {
     return this.#client;
   }
 
-  /** A read may be sent again where its connection was lost; nobody knows whether a write was carried out. */
+  /** Repeats a read after a lost connection. A write is not repeated, because it may have been executed. */
   async #read<T>(ask: (client: PlainClient) => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries += 1) {
       try {

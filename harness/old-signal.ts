@@ -1,8 +1,8 @@
-/** A signal as a polyfill makes it: no instance of AbortSignal, with no reason, no `throwIfAborted`, and no `once`. */
+/** A signal as a polyfill creates it: no instance of AbortSignal, without a reason, `throwIfAborted` and `once`. */
 export class OldSignal {
   aborted = false;
   readonly listeners = new Set<() => void>();
-  /** Called when somebody subscribes, which may fail, or come too late. */
+  /** Called when a listener is added. A test lets it throw, or abort the signal. */
   onListen: () => void = () => undefined;
 
   addEventListener(_type: string, listener: () => void): void {
@@ -19,7 +19,7 @@ export class OldSignal {
     for (const listener of this.listeners) listener();
   }
 
-  /** As the options take it. */
+  /** The signal with the type of the options. */
   get signal(): AbortSignal {
     return this as unknown as AbortSignal;
   }

@@ -6,7 +6,7 @@ export interface Acl {
   readonly id: string;
 }
 
-/** 64-bit numbers are Buffers here. */
+/** The stat of a znode, with 64-bit numbers as Buffers. */
 interface Stat {
   readonly ephemeralOwner: Buffer;
   readonly czxid: Buffer;
@@ -14,7 +14,7 @@ interface Stat {
 
 type Callback<Results extends unknown[]> = (error: Error | null, ...results: Results) => void;
 
-/** What is used of node-zookeeper-client 1.1.3 as it is published. */
+/** The parts of node-zookeeper-client 1.1.3, as published, that are used here. */
 interface LibraryClient {
   readonly connectionManager: ConnectionManager & { connectTimeoutHandler?: NodeJS.Timeout };
   connect(): void;
@@ -35,7 +35,7 @@ interface Library {
   readonly CreateMode: { readonly PERSISTENT: number };
 }
 
-// Its declaration in src/client names only what `Connection` uses.
+// The declaration in src names only the parts that `Connection` uses.
 const library = zookeeper as unknown as Library;
 const sessionTimeoutMs = 20_000;
 const connectLimitMs = 15_000;
@@ -48,7 +48,7 @@ export interface Session {
   readonly password: Buffer;
 }
 
-/** The session that was to be attached to is over. */
+/** The session to which the client should attach has ended. */
 export class ExpiredError extends Error {}
 
 export function isNoNode(error: unknown): boolean {
@@ -64,16 +64,15 @@ function codeOf(error: unknown): unknown {
 }
 
 /**
- * One session of node-zookeeper-client without any of the library's own code. It is used until its first disconnection,
- * because what
- * node-zookeeper-client does after that is not to be relied on: replies that were cut in the middle, requests that are
+ * One session of node-zookeeper-client without any code of this library. It is used until its first disconnection,
+ * because node-zookeeper-client is not reliable afterwards: replies that were cut in the middle, requests that are
  * never answered.
  */
 export class PlainClient {
   #isConnected = false;
   readonly #client: LibraryClient;
 
-  /** @param session attaches to this session, instead of opening a new one */
+  /** @param session attaches to this session instead of opening a new one */
   static async connect(connectString: string, session?: Session): Promise<PlainClient> {
     const client = new PlainClient(connectString, session);
     await client.#connect(connectString);
@@ -81,7 +80,7 @@ export class PlainClient {
   }
 
   private constructor(connectString: string, session: Session | undefined) {
-    // With retries, a create that is repeated after a lost reply says NODE_EXISTS.
+    // With retries, a create that is repeated after a lost reply would return NODE_EXISTS.
     this.#client = library.createClient(connectString, {
       sessionTimeout: sessionTimeoutMs,
       retries: 0,
@@ -105,7 +104,7 @@ export class PlainClient {
     return names;
   }
 
-  /** Undefined where there is no such znode. */
+  /** Resolves with undefined if the znode does not exist. */
   async exists(path: string): Promise<{ readonly ephemeralOwner: bigint; readonly czxid: bigint } | undefined> {
     const [stat] = await this.#ask<[Stat | null]>((client, callback) => client.exists(path, callback));
     return stat
@@ -126,9 +125,9 @@ export class PlainClient {
     await this.#ask<[]>((client, callback) => client.remove(path, -1, callback));
   }
 
-  /** Ends the session on the server. Where the server does not answer, the session is left to expire. */
+  /** Ends the session on the server. If the server does not answer, the session expires later. */
   async close(): Promise<void> {
-    // node-zookeeper-client throws, or opens the session again, where it is closed without a connection.
+    // node-zookeeper-client throws, or opens the session again, if it is closed without a connection.
     if (!this.#isConnected) return;
     const closed = new Promise<void>((resolve) => this.#client.once('disconnected', resolve));
     const timer = setTimeout(() => this.#destroy(), closeLimitMs);
@@ -164,7 +163,7 @@ export class PlainClient {
     request: (client: LibraryClient, callback: Callback<Results>) => void,
   ): Promise<Results> {
     return new Promise((resolve, reject) => {
-      // A half-open connection is never noticed by node-zookeeper-client.
+      // node-zookeeper-client never notices a half-open connection.
       const timer = setTimeout(() => {
         this.#destroy();
         reject(Object.assign(new Error(`No answer within ${answerLimitMs} ms`), { code: connectionLoss }));
@@ -183,7 +182,7 @@ export class PlainClient {
     });
   }
 
-  /** Keeps node-zookeeper-client from connecting again, which it does for ever. */
+  /** Keeps node-zookeeper-client from connecting again, which it would do without a limit. */
   #destroy(): void {
     this.#isConnected = false;
     const manager = this.#client.connectionManager;

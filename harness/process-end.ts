@@ -3,7 +3,9 @@ type Cleanup = () => void;
 const cleanups = new Set<Cleanup>();
 const deadlySignals = { SIGHUP: 129, SIGTERM: 143 } as const;
 
-/** Calls `cleanup`, which must be synchronous, when this process ends, crashes included. Returns what forgets it. */
+/**
+ * Calls the synchronous `cleanup` when this process ends, crashes included. Returns a function that removes it again.
+ */
 export function whenProcessEnds(cleanup: Cleanup): () => void {
   if (cleanups.size === 0) listen();
   cleanups.add(cleanup);
@@ -28,7 +30,8 @@ function cleanUp(): void {
 }
 
 /**
- * These signals end a process without an 'exit' event, unless somebody listens. Who else listens decides for himself.
+ * These signals end a process without an 'exit' event unless there is a listener. With other listeners, those decide
+ * whether the process ends.
  */
 function exitIfAlone(signal: NodeJS.Signals): void {
   if (process.listenerCount(signal) === 1) process.exit(deadlySignals[signal as keyof typeof deadlySignals]);

@@ -8,12 +8,15 @@ export async function queueOf(mutex: InterProcessMutex): Promise<string[]> {
 }
 
 export function queueReaches(mutex: InterProcessMutex, length: number): Promise<void> {
-  return until(`${length} are in the queue of ${mutex.path}`, async () => (await queueOf(mutex)).length === length);
+  return until(
+    `${length} znodes are in the queue of ${mutex.path}`,
+    async () => (await queueOf(mutex)).length === length,
+  );
 }
 
-/** Somebody deletes a hold's znode. Resolves when the holder has been told. */
+/** Deletes a hold's znode, as another client might. Resolves when the hold's signal has aborted. */
 export async function takeAway(hold: Hold, observer: Observer): Promise<void> {
-  const told = aborted(hold.signal);
+  const loss = aborted(hold.signal);
   await observer.remove(hold.path);
-  await told;
+  await loss;
 }

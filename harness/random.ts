@@ -1,10 +1,10 @@
-/** A small seeded source of chance (mulberry32): the same seed and index are the same history on every machine. */
+/** A small seeded random generator (mulberry32): the same seed and index give the same history on every machine. */
 export class Random {
   #state: number;
 
   constructor(seed: number, index: number) {
     this.#state = (Math.imul(seed, 0x9e3779b1) ^ Math.imul(index + 1, 0x85ebca6b)) >>> 0;
-    // Neighbouring states give related first numbers.
+    // The first numbers of neighbouring states are related.
     for (let skipped = 0; skipped < 3; skipped += 1) this.next();
   }
 

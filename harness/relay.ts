@@ -1,13 +1,13 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { PortTakenError } from './free-port.ts';
 
-/** Stands at another address of this machine, and carries bytes to a server at 127.0.0.1, or to nobody. */
+/** Listens on another address of this machine, and forwards bytes to a server on 127.0.0.1, or to no server. */
 export interface Relay extends AsyncDisposable {
-  /** Connections so far. */
+  /** The number of connections. */
   readonly connections: number;
 }
 
-/** @param target the port that it carries to; without one it accepts and says nothing */
+/** @param target the port of the server; without it the relay accepts connections and stays silent */
 export async function startRelay(address: string, port: number, target?: number): Promise<Relay> {
   const sockets = new Set<Socket>();
   let connections = 0;

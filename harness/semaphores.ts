@@ -3,13 +3,13 @@ import type { Operation } from '../src/zookeeper/operations.ts';
 import type { Observer } from './observer.ts';
 import { until } from './until.ts';
 
-/** Resolves when as many are in the leases' folder and in the line of the mutex. */
+/** Resolves when the semaphore has this number of leases, and its inner mutex this number of znodes. */
 export function crowd(
   observer: Observer,
   path: string,
   { leases, locks }: { leases: number; locks: number },
 ): Promise<void> {
-  return until(`${leases} leases and ${locks} in line at ${path}`, async () => {
+  return until(`${leases} leases and ${locks} znodes of the inner mutex at ${path}`, async () => {
     const [atLeases, atLocks] = await Promise.all([
       observer.children(`${path}/leases`),
       observer.children(`${path}/locks`),

@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { listen, onFreshPorts } from './free-port.ts';
 
-/** Accepts every TCP connection, reads what comes, and never says a word. */
+/** Accepts every TCP connection, reads all bytes, and never answers. */
 export interface SilentServer extends AsyncDisposable {
   readonly port: number;
   readonly connectString: string;
-  /** Every connection so far, closed ones included. */
+  /** All connections, closed ones included. */
   readonly connections: readonly Socket[];
-  /** Resolves with the `count`-th connection, past ones included. */
+  /** Resolves with the `count`-th connection, also a past one. */
   connected(count?: number): Promise<Socket>;
   close(): Promise<void>;
 }

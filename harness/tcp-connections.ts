@@ -7,7 +7,7 @@ export interface TcpConnection {
 
 const established = '01';
 
-/** The TCP connections of a process, by Linux's own account. */
+/** The TCP connections of a process, as Linux reports them in /proc. */
 export function connectionsOf(pid: number): TcpConnection[] {
   const inodes = socketsOf(pid);
   return ['tcp', 'tcp6'].flatMap((table) => {
@@ -33,11 +33,11 @@ function targetOf(link: string): string {
   try {
     return readlinkSync(link);
   } catch {
-    return ''; // closed while we looked
+    return ''; // the descriptor was closed meanwhile
   }
 }
 
-/** From `0100007F:1F90`. */
+/** Parses an address such as `0100007F:1F90`. */
 function portOf(address: string): number {
   return Number.parseInt(address.slice(address.lastIndexOf(':') + 1), 16);
 }

@@ -12,10 +12,10 @@ export interface Roles {
 
 export const tickTimeMs = 500;
 
-/** Thirty seconds: who is cut off goes on answering its clients for much longer than their sessions live. */
+/** Thirty seconds: a follower that is cut off then answers its clients for much longer than their sessions live. */
 const syncLimit = 60;
 
-/** Three servers that vote, and the faults between them. */
+/** An ensemble of three servers, and the faults between them. */
 export class Trio implements AsyncDisposable {
   readonly #ensemble: Ensemble;
   readonly #cuts = new Map<ZooKeeperServer, Cut>();
@@ -41,7 +41,7 @@ export class Trio implements AsyncDisposable {
     return this.#ensemble.connectString;
   }
 
-  /** Resolves, when one leads and two follow, with who does. */
+  /** Resolves with the roles when one server leads and two follow. */
   async whole(): Promise<Roles> {
     const found: Roles[] = [];
     const look = async (): Promise<boolean> => {
@@ -55,13 +55,16 @@ export class Trio implements AsyncDisposable {
         found.push({ leader, followers: [one, other] }) > 0
       );
     };
-    await until('one leads and two follow', look, 30_000);
+    await until('one server leads and two follow', look, 30_000);
     const [roles] = found;
-    if (!roles) throw new Error('Nobody leads');
+    if (!roles) throw new Error('No server leads');
     return roles;
   }
 
-  /** Both go on serving their clients, and the other follower hears both. */
+  /**
+   * Cuts the link between the leader and one follower. Both still serve their clients, and both reach the other
+   * follower.
+   */
   async cutFollowerOff({ leader, followers }: Roles, follower: ZooKeeperServer): Promise<Cut> {
     const { quorum } = await portsOf(leader);
     const other = followers.find((server) => server !== follower) ?? follower;
@@ -71,8 +74,8 @@ export class Trio implements AsyncDisposable {
   }
 
   /**
-   * The followers notice as soon as they have something to say, and elect another one; the leader waits for them, and
-   * serves its clients.
+   * Cuts the leader off from both followers. The followers notice it with their next message and elect another leader;
+   * the old leader waits for them and serves its clients.
    */
   async cutLeaderOff({ leader, followers }: Roles): Promise<Cut> {
     const { quorum, election } = await portsOf(leader);
@@ -82,7 +85,7 @@ export class Trio implements AsyncDisposable {
     return this.#cut(leader, [{ port: quorum, how: 'reset' }, { port: election }, ...ownLinks]);
   }
 
-  /** Its connections stay as they are, and nothing goes either way. */
+  /** Cuts a server off from its clients. The connections stay open, and no bytes pass in either direction. */
   cutClientsOff(server: ZooKeeperServer): Promise<Cut> {
     return this.#cut(server, [{ port: server.port }]);
   }
@@ -93,7 +96,7 @@ export class Trio implements AsyncDisposable {
     await this.whole();
   }
 
-  /** Everything that was cut, stopped or killed works again. */
+  /** Heals all links, and resumes or starts all servers. */
   async mend(): Promise<void> {
     const cuts = [...this.#cuts];
     this.#cuts.clear();
@@ -102,8 +105,8 @@ export class Trio implements AsyncDisposable {
     const others = this.servers.filter((server) => !wereCut.includes(server));
     others.filter(runs).forEach((server) => server.resume());
     await Promise.all(others.filter((server) => !runs(server)).map((server) => server.start()));
-    // TCP tries again later and later: by itself, a connection that was cut for seconds would come to life only after
-    // as many.
+    // TCP retries at growing intervals: without a restart, a connection that was cut for some seconds would recover
+    // only after as many seconds.
     await this.restart(...wereCut);
   }
 
@@ -119,7 +122,7 @@ export class Trio implements AsyncDisposable {
   }
 }
 
-/** Three servers for the tests of a `describe`; what one test does to them is mended before the next. */
+/** An ensemble for the tests of a `describe`; faults of one test are repaired before the next test. */
 export function useTrio(): { readonly trio: Trio } {
   const used: { trio?: Trio } = {};
   before(async function () {

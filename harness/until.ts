@@ -5,8 +5,8 @@ export function aborted(signal: AbortSignal): Promise<unknown> {
 }
 
 /**
- * Asks again, a turn of the event loop and a few milliseconds apart, until `look` says yes; for what tells nobody when
- * it happens.
+ * Calls `look` again, at intervals of an event-loop turn and a few milliseconds, until it returns true. Use it only if
+ * there is no event to wait for.
  */
 export async function until(what: string, look: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
   const giveUpAt = performance.now() + withinMs;

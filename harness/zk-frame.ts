@@ -36,17 +36,17 @@ export type Op = (typeof opNames)[keyof typeof opNames] | 'connect' | 'watch' | 
 
 export interface Frame {
   readonly from: 'client' | 'server';
-  /** A reply has the op, and the path, of its request. */
+  /** A reply has the op and the path of its request. */
   readonly op: Op;
-  /** Counted from 1 over the proxy's life. */
+  /** The number of the connection, counted from 1 over the proxy's life. */
   readonly connection: number;
   /** 0 in `connect` frames, which have none. */
   readonly xid: number;
-  /** The whole frame without its length. */
+  /** The complete frame without its length. */
   readonly body: Buffer;
   /** In replies only. */
   readonly err?: number;
-  /** The path that the request, or the first operation of a multi, or the notification is about. */
+  /** The path of the request, of the first operation of a multi, or of the notification. */
   readonly path?: string;
 }
 
@@ -56,7 +56,7 @@ interface Request {
   readonly path?: string;
 }
 
-/** Knows what each frame of one connection is: replies do not say, so it remembers the requests. */
+/** Decodes the frames of one connection. It remembers the requests, because replies do not contain their op. */
 export class FrameDecoder {
   readonly #connection: number;
   readonly #unanswered: Request[] = [];
@@ -82,14 +82,14 @@ export class FrameDecoder {
     const xid = body.readInt32BE(0);
     const err = body.readInt32BE(12);
     if (xid === -1) return { xid, err, op: 'watch', path: stringAt(body, replyHeaderBytes + 8) };
-    // Searched by xid, not only shifted: a request that a rule dropped is never answered.
+    // Searches by xid instead of taking the oldest one: a request that a rule dropped is never answered.
     const index = this.#unanswered.findIndex((request) => request.xid === xid);
     const [request] = index < 0 ? [] : this.#unanswered.splice(index, 1);
     return { op: 'unknown', ...request, xid, err };
   }
 }
 
-/** Puts the frames of a byte stream together again, each with its length in front. */
+/** Joins the bytes of a stream to frames, each with its length in front. */
 export class FrameSplitter {
   #rest: Buffer = Buffer.alloc(0);
 
@@ -106,7 +106,7 @@ export class FrameSplitter {
   }
 }
 
-/** The reply without its body, as a server answers an error. With its length in front. */
+/** The reply without its body, as a server sends an error, with its length in front. */
 export function withError(frame: Frame, error: number): Buffer {
   if (frame.err === undefined || frame.op === 'watch') {
     throw new TypeError(`replaceError is for replies, and not for a ${frame.op} frame from the ${frame.from}`);

@@ -2,11 +2,9 @@ import type { Socket } from 'node:net';
 import { FrameSplitter, withError, type Frame, type FrameDecoder } from './zk-frame.ts';
 
 /**
- * What happens to a frame. `drop` forgets it, `cut` destroys both sockets before it, `cut-inside` in the middle of it
- * and `cut-after` behind
- * it, `hold` keeps it and all that follows its way until `speak()`, `delayUntil` until a promise settles. `replaceWith`
- * sends other bytes
- * in its place, their length in front.
+ * The action on a frame. `drop` discards the frame. `cut` destroys both sockets before the frame, `cut-inside` in the
+ * middle of it, `cut-after` behind it. `hold` keeps the frame and all later frames of its direction until `speak()`,
+ * `delayUntil` until a promise settles. `replaceWith` sends other bytes in its place, with their length in front.
  */
 export type FrameAction =
   | 'pass'
@@ -33,7 +31,7 @@ interface Ends {
 type FrameItem = { readonly is: 'frame'; readonly frame: Frame; readonly bytes: Buffer; readonly judged: boolean };
 type Item = FrameItem | { readonly is: 'end' };
 
-/** One direction of a link: its frames, and then its end, one after another. */
+/** One direction of a link: its frames and then its end, in order. */
 export class ZkLane {
   readonly #ends: Ends;
   readonly #decoder: FrameDecoder;
@@ -49,7 +47,7 @@ export class ZkLane {
     this.#events = events;
     this.#cutLink = cutLink;
     ends.source.on('data', (chunk) => this.#receive(chunk));
-    // Queued like a frame: over a silent link, news of a closed socket does not travel either.
+    // Queued like a frame, because a silent link does not report a closed socket either.
     ends.source.once('close', () => this.#take({ is: 'end' }));
   }
 

@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { FrameDecoder } from './zk-frame.ts';
 import { ZkLane, type LaneEvents } from './zk-lane.ts';
 
-/** One client connection, and the server connection made for it. */
+/** One client connection, with the server connection that belongs to it. */
 export class ZkLink {
   readonly ended: Promise<unknown>;
   readonly #sockets: readonly Socket[];
@@ -20,7 +20,7 @@ export class ZkLink {
     this.ended = Promise.all(this.#sockets.map(closed));
     for (const socket of this.#sockets) {
       socket.setNoDelay(true);
-      socket.on('error', () => undefined); // 'close' follows, and the lane tells the other side
+      socket.on('error', () => undefined); // 'close' follows, and the lane closes the other side
     }
   }
 

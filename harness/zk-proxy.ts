@@ -7,37 +7,37 @@ import { ZkLink } from './zk-link.ts';
 
 export type { Frame, FrameAction, Op };
 
-/** Undefined leaves the frame to the next rule, and in the end lets it pass. */
+/** Returns undefined to leave the frame to the next rule. Without a rule the frame passes. */
 export type FrameRule = (frame: Frame) => FrameAction | undefined;
 
-/** Stands between clients and one ZooKeeper server, sees every frame, and makes the faults of a network. */
+/** A proxy between clients and one ZooKeeper server that sees every frame and causes network faults. */
 export interface ZkProxy extends AsyncDisposable {
   readonly connectString: string;
   readonly port: number;
-  /** All that arrived so far, both ways, those included that were dropped or are held. */
+  /** All frames that arrived, in both directions, including dropped and held ones. */
   readonly frames: readonly Frame[];
   clear(): void;
   /**
-   * Rules are asked in the order in which they came, each frame once, when its turn comes. Returns what removes the
-   * rule.
+   * Adds a rule. Each frame asks the rules once, in the order in which they were added, when the frame would be sent.
+   * Returns a function that removes the rule.
    */
   on(rule: FrameRule): () => void;
   /**
-   * Resolves with the `count`-th frame that matches, past ones included, once it was acted on, or arrived in a line of
-   * held ones.
+   * Resolves with the `count`-th frame that matches, also a past one, after its action, or when it arrived behind held
+   * frames.
    */
   seen(match: (frame: Frame) => boolean, count?: number): Promise<Frame>;
-  /** A half-open link: sockets stay as they are, and nothing goes either way, not even the news of a closed socket. */
+  /** Makes the links half-open: sockets stay as they are, and no bytes pass in either direction, not even a close. */
   silence(): void;
-  /** Delivers what was held, by `silence()` or a rule, and goes on. */
+  /** Delivers the frames that `silence()` or a rule held, and continues. */
   speak(): void;
-  /** Destroys all connections. What was held is lost. */
+  /** Destroys all connections. Held frames are lost. */
   cut(): void;
-  /** Stops listening: new connections are refused, those that are there stay. */
+  /** Stops listening: new connections are refused, existing ones stay. */
   refuse(): Promise<void>;
-  /** Listens again, on the same port. */
+  /** Listens again on the same port. */
   accept(): Promise<void>;
-  /** Sends connections made from now on to another server. */
+  /** Connects later connections to another server. */
   retarget(port: number): void;
   close(): Promise<void>;
 }
@@ -107,7 +107,7 @@ class LocalProxy implements ZkProxy {
 
   async refuse(): Promise<void> {
     if (this.#listening.at !== 'accepting') return;
-    // Its callback is not awaited: it comes when the last connection has ended. The port is closed at once.
+    // The callback is not awaited, because it runs when the last connection has ended. The port is closed at once.
     this.#listening.server.close();
     this.#listening = { at: 'refusing' };
     keepPort(this.port);

@@ -4,11 +4,11 @@ import { onFreshPorts } from './free-port.ts';
 import { serverMode } from './four-letter-word.ts';
 import { LocalZooKeeper, type ServerOptions, type ZooKeeperServer } from './local-zookeeper.ts';
 
-/** Servers that vote, each in its own process. */
+/** An ensemble of servers, each in its own process. */
 export interface Ensemble extends AsyncDisposable {
   readonly servers: readonly ZooKeeperServer[];
   readonly connectString: string;
-  /** The member that says it leads. Waits, up to 30 s, while an election runs. */
+  /** The member that reports that it leads. Waits up to 30 s during an election. */
   leader(): Promise<ZooKeeperServer>;
   stop(): Promise<void>;
 }
@@ -53,7 +53,7 @@ class LocalEnsemble implements Ensemble {
       if (leader !== undefined) return leader;
       await delay(pollMs);
     }
-    throw new Error(`No member of ${this.connectString} said within ${leaderLimitMs} ms that it leads`);
+    throw new Error(`No member of ${this.connectString} reported within ${leaderLimitMs} ms that it leads`);
   }
 
   async stop(): Promise<void> {

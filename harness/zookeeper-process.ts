@@ -9,7 +9,7 @@ export const mainClass = {
 } as const;
 
 export interface ProcessOptions {
-  /** Holds `zoo.cfg`; the log goes there too. */
+  /** The folder of `zoo.cfg` and of the log. */
   readonly directory: string;
   readonly main: keyof typeof mainClass;
   readonly javaOptions: readonly string[];
@@ -18,7 +18,7 @@ export interface ProcessOptions {
 /** One run of the Java server, from spawn to exit. */
 export class ZooKeeperProcess {
   readonly pid: number;
-  /** Resolves with how it ended. */
+  /** Resolves with the exit code or the signal. */
   readonly ended: Promise<string>;
   hasEnded = false;
   readonly #child: ChildProcess;
@@ -28,7 +28,7 @@ export class ZooKeeperProcess {
   static async spawn(options: ProcessOptions): Promise<ZooKeeperProcess> {
     const logFile = join(options.directory, 'server.log');
     const logStart = existsSync(logFile) ? readFileSync(logFile).length : 0;
-    // A file, not a pipe: nobody has to read it while the test's event loop is blocked.
+    // A file instead of a pipe, because the test cannot read a pipe while its event loop is blocked.
     const log = openSync(logFile, 'a');
     const [command = 'java', ...args] = commandLine(options);
     const child = spawn(command, args, { stdio: ['ignore', log, log] });
@@ -54,7 +54,7 @@ export class ZooKeeperProcess {
     });
   }
 
-  /** Resolves when it has ended. */
+  /** Resolves when the process has ended. */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.ended;
@@ -62,7 +62,7 @@ export class ZooKeeperProcess {
 
   pause(): void {
     this.#child.kill('SIGSTOP');
-    // The signal is only on its way: threads on other cores answer for another moment.
+    // The signal does not work at once: threads on other cores still answer for a moment.
     for (let look = 0; look < 10_000 && !isStopped(this.pid); look++);
   }
 
@@ -70,7 +70,7 @@ export class ZooKeeperProcess {
     this.#child.kill('SIGCONT');
   }
 
-  /** What this run has logged, the end of it. */
+  /** The end of the log of this run. */
   logTail(lines = 30): string {
     if (!existsSync(this.#logFile)) return '';
     const text = readFileSync(this.#logFile).subarray(this.#logStart).toString('utf8');
@@ -79,7 +79,7 @@ export class ZooKeeperProcess {
 }
 
 function commandLine({ directory, main, javaOptions }: ProcessOptions): string[] {
-  // By the kernel: where the test process is killed with SIGKILL, nobody else can end the server.
+  // The kernel ends the server if the test process is killed with SIGKILL: nothing else could end it.
   const diesWithParent = isCommand('setpriv') ? ['setpriv', '--pdeathsig', 'KILL'] : [];
   return [
     ...diesWithParent,
@@ -97,7 +97,7 @@ function commandLine({ directory, main, javaOptions }: ProcessOptions): string[]
   ];
 }
 
-/** By Linux's own account. Elsewhere the signal has to do. */
+/** True if all threads are stopped according to /proc. Without /proc the signal must be enough. */
 function isStopped(pid: number): boolean {
   const tasks = `/proc/${pid}/task`;
   if (!existsSync(tasks)) return true;
@@ -108,6 +108,6 @@ function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return ''; // a thread that ended while we looked
+    return ''; // the thread has ended meanwhile
   }
 }

@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { LinkChecker } from 'linkinator';
 import { bootstrap, root } from './bootstrap.mjs';
 
@@ -12,44 +13,51 @@ rmSync(join(root, 'site'), { recursive: true, force: true });
 const typedoc = spawnSync(process.execPath, ['node_modules/typedoc/bin/typedoc'], { cwd: root, stdio: 'inherit' });
 let failed = typedoc.status !== 0;
 
-if (existsSync(join(root, 'site/index.html'))) await check('the site', join(root, 'site'), ['**/*.html']);
-await check('the repository', root, markdownOf(root));
-await withPackage((folder) => check('the package', folder, markdownOf(folder)));
+await checkSite(join(root, 'site'));
+checkMarkdown('the repository', root);
+withPackage((folder) => checkMarkdown('the package', folder));
 process.exitCode = failed ? 1 : 0;
 
-/** Offline: addresses of other hosts are not requested. */
-async function check(what, folder, path) {
+/** Offline: addresses of other hosts are not requested. TypeDoc has checked the anchors. */
+async function checkSite(folder) {
+  if (!existsSync(join(folder, 'index.html'))) return;
   const { links } = await new LinkChecker().check({
-    path,
+    path: ['**/*.html'],
     serverRoot: folder,
-    markdown: true,
-    checkFragments: true,
     directoryListing: true,
-    concurrency: 20,
     linksToSkip: async (link) => !link.startsWith('http://localhost:'),
   });
   const broken = links.filter(({ state }) => state === 'BROKEN');
-  for (const { url, parent } of broken)
-    console.log(`${what}: ${shown(parent)} links to ${shown(url)}, which is not there`);
+  const shown = (url) => url.replace(/^http:\/\/localhost:\d+\//, '');
+  for (const { url, parent } of broken) console.log(`the site: ${shown(parent)} links to ${shown(url)}`);
   if (broken.length > 0) failed = true;
-  console.log(`${what}: ${links.length} links, ${broken.length} broken`);
+  console.log(`the site: ${links.length} pages and files, ${broken.length} broken links`);
 }
 
-function shown(url) {
-  return url.replace(/^http:\/\/localhost:\d+\//, '');
+/** Files and anchors. linkinator misses an anchor of a page that it has read before. */
+function checkMarkdown(what, folder) {
+  const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', 'docs'];
+  const settings = `repository:false,root:${JSON.stringify(folder)}`;
+  const plugin = fileURLToPath(import.meta.resolve('remark-validate-links'));
+  const { status } = spawnSync(
+    process.execPath,
+    [
+      join(root, 'node_modules/remark-cli/cli.js'),
+      ...['--no-config', '--frail', '--quiet', '--use', `${plugin}=${settings}`],
+      ...pages.filter((page) => existsSync(join(folder, page))),
+    ],
+    { cwd: folder, stdio: 'inherit' },
+  );
+  if (status !== 0) failed = true;
+  console.log(`${what}: links and anchors are ${status === 0 ? 'good' : 'broken'}`);
 }
 
-function markdownOf(folder) {
-  const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'];
-  return [...pages.filter((page) => existsSync(join(folder, page))), 'docs/**/*.md'];
-}
-
-async function withPackage(use) {
+function withPackage(use) {
   const folder = mkdtempSync(join(tmpdir(), 'docs-'));
   try {
     run('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder], root);
     run('tar', ['-xzf', ...readdirSync(folder)], folder);
-    await use(join(folder, 'package'));
+    use(join(folder, 'package'));
   } finally {
     rmSync(folder, { recursive: true });
   }

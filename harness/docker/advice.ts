@@ -1,6 +1,6 @@
 /**
- * What this machine lacks, and what to do about it, for the person who started the tests: the message alone is shown,
- * and nothing else is tried.
+ * Says what is missing on this machine and how to install it, for the person who started the tests. Only the message is
+ * shown, and nothing else is tried.
  */
 export class AdviceError extends Error {
   override readonly name = 'AdviceError';

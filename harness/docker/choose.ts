@@ -15,7 +15,7 @@ export type ImageChoice =
   | { readonly use: 'build'; readonly image: string }
   | { readonly use: 'nothing'; readonly advice: string };
 
-/** The Docker engine that answers, else one of our own. */
+/** Chooses the Docker engine that answers, else one that is started here. */
 export function chooseEngine({
   env,
   answers,
@@ -36,7 +36,7 @@ export function chooseEngine({
   };
 }
 
-/** The image that is asked for, else one of Debian's packages, which nothing has to be pulled for. */
+/** Chooses the requested image, else one that is built of Debian's packages, for which nothing has to be pulled. */
 export function chooseImage(
   facts: MachineFacts & { readonly present: ReadonlySet<string>; readonly debianImage: string },
 ): ImageChoice {

@@ -8,7 +8,8 @@ export interface CommandOptions {
 const lastOf = 4_000;
 
 /**
- * Runs a command silently. Rejects with the end of what it said where it fails or takes too long, and is killed then.
+ * Runs a command silently. If the command fails or takes too long, it is killed, and the promise rejects with the end
+ * of its output.
  */
 export function command(name: string, args: readonly string[], { limitMs, env = {} }: CommandOptions): Promise<void> {
   const options = {

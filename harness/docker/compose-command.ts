@@ -3,7 +3,9 @@ import { isCommand, localFacts } from '../debian-zookeeper.ts';
 import { AdviceError } from './advice.ts';
 import { ensureCommands } from './debian.ts';
 
-/** How to call Docker Compose: as a command, or as a part of `docker`. Debian's is installed where there is neither. */
+/**
+ * The command of Docker Compose: its own, or a part of `docker`. Debian's package is installed if there is neither.
+ */
 export async function ensureComposeCommand(): Promise<readonly [string, ...string[]]> {
   if (isCommand('docker-compose')) return ['docker-compose'];
   if (

@@ -21,15 +21,18 @@ const commandLimitMs = 60_000;
 const healthLimitMs = 60_000;
 const pollMs = 100;
 
-/** The ensemble of docker-compose.yml, beside any that is up by hand: it has a project name and ports of its own. */
+/**
+ * The ensemble of docker-compose.yml. It has its own project name and ports, so that it can run next to a manually
+ * started one.
+ */
 export class ComposeEnsemble implements AsyncDisposable {
   readonly members: readonly ComposeMember[];
   readonly connectString: string;
   readonly #compose: readonly [string, ...string[]];
   readonly #env: Readonly<Record<string, string>>;
-  readonly #callOff: () => void;
+  readonly #cancelRemoval: () => void;
 
-  /** Resolves when every member is healthy. The image has to be there. */
+  /** Resolves when every member is healthy. The image must exist. */
   static async start(): Promise<ComposeEnsemble> {
     const ensemble = new ComposeEnsemble(await ensureComposeCommand(), await freePorts(services.length));
     try {
@@ -55,24 +58,24 @@ export class ComposeEnsemble implements AsyncDisposable {
       ZOOKEEPER_IMAGE: zooKeeperImage(process.env),
       ...Object.fromEntries(this.members.map(({ name, port }) => [`${name.toUpperCase()}_PORT`, String(port)])),
     };
-    this.#callOff = afterThisProcess(...this.#command(...down), this.#env);
+    this.#cancelRemoval = afterThisProcess(...this.#command(...down), this.#env);
   }
 
-  /** Ends its server; the data stays. */
+  /** Ends the server of the member; the data stays. */
   async stopMember({ name }: ComposeMember): Promise<void> {
     await this.#run('stop', name);
   }
 
-  /** Resolves when it is healthy again. */
+  /** Resolves when the member is healthy again. */
   async startMember({ name }: ComposeMember): Promise<void> {
     await this.#run('start', name);
     await this.#healthy([name]);
   }
 
-  /** Removes everything that it is made of. */
+  /** Removes all containers, networks and volumes of the ensemble. */
   async stop(): Promise<void> {
     await this.#run(...down);
-    this.#callOff();
+    this.#cancelRemoval();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -100,7 +103,7 @@ export class ComposeEnsemble implements AsyncDisposable {
     throw new Error(`Not healthy within ${healthLimitMs} ms: ${seen}`);
   }
 
-  /** By service, in the engine's words, like `Up 3 seconds (healthy)`. */
+  /** The state of each service, in the engine's words, like `Up 3 seconds (healthy)`. */
   async #status(): Promise<Map<string, string>> {
     const filters = JSON.stringify({
       label: [`com.docker.compose.project=${this.#env['COMPOSE_PROJECT_NAME'] ?? ''}`],
@@ -111,5 +114,5 @@ export class ComposeEnsemble implements AsyncDisposable {
   }
 }
 
-// The servers have nothing to save that anyone will read: no need to wait for them.
+// The data of the servers is not needed afterwards, so that stopping does not wait for them.
 const down = ['down', '--volumes', '--timeout', '0'];

@@ -12,7 +12,7 @@ export type DebianCommand = keyof typeof packages;
 
 const limitMs = 5 * 60_000;
 
-/** Installs Debian's packages of those commands that are missing. */
+/** Installs Debian's packages of the commands that are missing. */
 export async function ensureCommands(...names: DebianCommand[]): Promise<void> {
   const missing = missingPackages(names, isCommand);
   if (missing.length === 0) return;
@@ -22,6 +22,6 @@ export async function ensureCommands(...names: DebianCommand[]): Promise<void> {
   await command('apt-get', ['install', '-y', '-qq', '-o', 'DPkg::Lock::Timeout=300', ...missing], { limitMs, env });
 }
 
-export function missingPackages(names: readonly DebianCommand[], isThere: (name: string) => boolean): string[] {
-  return [...new Set(names.filter((name) => !isThere(name)).map((name) => packages[name]))];
+export function missingPackages(names: readonly DebianCommand[], isInstalled: (name: string) => boolean): string[] {
+  return [...new Set(names.filter((name) => !isInstalled(name)).map((name) => packages[name]))];
 }

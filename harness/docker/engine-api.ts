@@ -7,7 +7,7 @@ export interface EngineAnswer {
   readonly body: string;
 }
 
-/** Where the Docker engine listens: DOCKER_HOST, else the usual socket. */
+/** The address of the Docker engine: DOCKER_HOST, else the default socket. */
 export function engineAddress(): EngineAddress {
   const host = process.env['DOCKER_HOST'] ?? '';
   if (!/^(tcp|http):/.test(host)) return { socketPath: host.replace(/^unix:\/\//, '') || '/var/run/docker.sock' };
@@ -15,7 +15,7 @@ export function engineAddress(): EngineAddress {
   return { host: hostname, port };
 }
 
-/** GETs from the engine's API. Undefined where no engine answers in time. */
+/** Sends a GET to the engine's API. Resolves with undefined if no engine answers in time. */
 export function askEngine(path: string, limitMs = 3_000): Promise<EngineAnswer | undefined> {
   return new Promise((resolve) => {
     const ask = request({ ...engineAddress(), path, signal: AbortSignal.timeout(limitMs) }, (response) => {
@@ -33,7 +33,7 @@ export async function engineAnswers(): Promise<boolean> {
   return (await askEngine('/_ping'))?.status === 200;
 }
 
-/** Whether a Docker engine answers, and has the image. */
+/** True if a Docker engine answers and has the image. */
 export async function dockerHasImage(image: string, limitMs?: number): Promise<boolean> {
   return (await askEngine(`/images/${image}/json`, limitMs))?.status === 200;
 }

@@ -11,21 +11,21 @@ import { ensureCommands } from './debian.ts';
 import { askEngine, engineAnswers } from './engine-api.ts';
 
 export interface Engine {
-  /** For the log, like `process 4711, overlay2`. */
+  /** A description for the log, like `process 4711, overlay2`. */
   readonly how: string;
-  /** Ends it, if it was started here and is not to be kept. */
+  /** Stops the engine, if it was started here and is not kept. */
   stop(): Promise<void>;
 }
 
 const startLimitMs = 60_000;
 const stopLimitMs = 30_000;
 
-/** The Docker engine that answers; where none does, on Debian as root, one that is installed and started here. */
+/** The Docker engine that answers. If none answers, on Debian as root, an engine is installed and started here. */
 export async function openEngine({ keep }: { readonly keep: boolean }): Promise<Engine> {
   const choice = chooseEngine({ env: process.env, answers: await engineAnswers(), ...localFacts() });
   if (choice.use === 'nothing') throw new AdviceError(choice.advice);
   if (choice.use === 'start') await ensureCommands('dockerd', 'docker');
-  // Where services run, the package has just started its own.
+  // On a machine with running services, the installation has just started the engine of the package.
   if (choice.use === 'running' || (await engineAnswers()))
     return { how: `found, ${await storageDriver()}`, stop: () => Promise.resolve() };
   const daemon = await Daemon.start(keep);
@@ -49,7 +49,7 @@ class Daemon {
     const folder = mkdtempSync(join(tmpdir(), 'dockerd-'));
     const log = openSync(join(folder, 'log'), 'a');
     const [name = '', ...args] = commandLine(keep);
-    // In a process group of its own: Ctrl-C must leave it running until the containers are gone.
+    // The engine has its own process group, because Ctrl-C must leave it running until the containers are removed.
     const child = spawn(name, args, { stdio: ['ignore', log, log], detached: true });
     closeSync(log);
     await once(child, 'spawn');
@@ -100,7 +100,7 @@ class Daemon {
 }
 
 function commandLine(keep: boolean): string[] {
-  // By the kernel: where this process is killed with SIGKILL, nobody else can end the engine and its containers.
+  // The kernel ends the engine if this process is killed with SIGKILL: nothing else could end it and its containers.
   const diesWithParent = !keep && isCommand('setpriv') ? ['setpriv', '--pdeathsig', 'TERM'] : [];
   return [...diesWithParent, 'dockerd', '--ip', '127.0.0.1'];
 }

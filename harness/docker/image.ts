@@ -15,7 +15,7 @@ const script = fileURLToPath(new URL('build-image', import.meta.url));
 const entrypoint = fileURLToPath(new URL('entrypoint', import.meta.url));
 const buildLimitMs = 8 * 60_000;
 
-/** The name of a ZooKeeper image that the engine has. On Debian as root it is built, where the engine has none. */
+/** The name of a ZooKeeper image that the engine has. On Debian as root, the image is built if the engine has none. */
 export async function ensureImage(): Promise<string> {
   const candidates = [zooKeeperImage(process.env), debianImage()];
   const present = new Set<string>();
@@ -26,7 +26,7 @@ export async function ensureImage(): Promise<string> {
   return choice.image;
 }
 
-/** Named after what it is made by: a change makes another image, and nobody tests against an old one. */
+/** The name contains a hash of the image's sources: a change makes another image, so that no test uses an old one. */
 function debianImage(): string {
   const hash = createHash('sha256').update(readFileSync(script)).update(readFileSync(entrypoint));
   return `zookeeper-debian:3.8-${hash.digest('hex').slice(0, 8)}`;

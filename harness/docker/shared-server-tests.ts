@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A call of the shared server, or of a fixture that is not told to start a server of its own. */
+/** Matches a call of the shared server, or of a fixture without a server of its own. */
 const asksForShared = /\bsharedZooKeeper\(|OfEachTest\((?!.*\bserver:)/;
 
 /**
- * The integration tests that run against the shared ZooKeeper. The others start servers of their own, whatever the
- * shared one is.
+ * The integration tests that use the shared ZooKeeper. The other tests start their own servers, independent of the
+ * shared one.
  */
 export function sharedServerTests(): string[] {
   return readdirSync(join(root, 'test/integration'), { recursive: true, encoding: 'utf8' })

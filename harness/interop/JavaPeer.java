@@ -7,8 +7,9 @@ import org.apache.curator.framework.recipes.shared.SharedCount;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
 /**
- * Java Curator, told what to do line by line: `id owner verb arguments` in, `{"id":…,"value":…}` or `{"id":…,"error":…}` out, and
- * `{"event":…}` at any time. An owner is a thread; the threads of one process share one instance of each lock, and one session.
+ * Java Curator as a peer, which executes commands line by line. Input: `id owner verb arguments`. Output: `{"id":…,"value":…}` or
+ * `{"id":…,"error":…}`, and `{"event":…}` at any time. An owner is a thread; the threads of one process share one instance of each
+ * lock, and one session.
  */
 public class JavaPeer {
   static CuratorFramework client;
@@ -42,7 +43,7 @@ public class JavaPeer {
     }
   }
 
-  /** What it resolves to, as JSON. */
+  /** Executes a command, and returns its result as JSON. */
   static String run(String owner, String verb, String[] args) throws Exception {
     switch (verb) {
       case "acquire": return lock(owner, args[0], args[1]).acquire(Long.parseLong(args[2]));
@@ -71,7 +72,7 @@ public class JavaPeer {
   // --- locks
 
   interface Lock {
-    /** The znode's path where Curator tells it, else true; null if it was not to be had in time. A timeout below zero is none. */
+    /** The znode's path if Curator reports it, else true; null if the lock was not acquired in time. A timeout below zero is no limit. */
     String acquire(long timeoutMs) throws Exception;
 
     void release() throws Exception;
@@ -99,7 +100,7 @@ public class JavaPeer {
     };
   }
 
-  /** `semaphore:3` has three leases; of `semaphore:3:2` two are taken by one acquire, and released by one release. */
+  /** `semaphore:3` has three leases. With `semaphore:3:2`, one acquire takes two of them, and one release returns both. */
   static Lock leaseOf(String owner, String kind, String path) {
     String[] words = kind.split(":");
     int max = Integer.parseInt(words[1]);
@@ -136,9 +137,9 @@ public class JavaPeer {
     }
   }
 
-  // --- work on files that nothing but the lock protects
+  // --- work on files that only the lock protects
 
-  /** The number of rounds; what went wrong is an error. */
+  /** Works on the files, and returns the number of rounds. Throws if another owner was inside. */
   static String work(Lock lock, String kind, String owner, Path folder, int rounds) throws Exception {
     for (int round = 0; round < rounds; round++) {
       String node = lock.acquire(-1);
@@ -167,7 +168,7 @@ public class JavaPeer {
     if (before.isEmpty() || !before.equals(after)) throw new IllegalStateException("a writer was there: " + before + ", then " + after);
   }
 
-  /** Leases are taken one after another: who left at once would never see a third one inside. */
+  /** The time of a visit. Leases are acquired one after another: with shorter visits a third owner would never be inside. */
   static final long STAY_MS = 20;
 
   static void crowd(Path folder, String name) throws Exception {

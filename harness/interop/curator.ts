@@ -15,10 +15,10 @@ const names = [
   'netty-all',
 ];
 
-/** Java Curator 5.4.0 and what it needs, where Debian's packages put them. */
+/** Java Curator 5.4.0 and its dependencies, in the folder of Debian's packages. */
 export const curatorJars: readonly string[] = names.map((name) => `/usr/share/java/${name}.jar`);
 
-/** For a Java that is one of several on a small machine: it starts quickly, and stays small. */
+/** Options for one of several Javas on a small machine: they start quickly and stay small. */
 export const javaOptions: readonly string[] = [
   '-Xmx128m',
   '-XX:TieredStopAtLevel=1',
@@ -26,7 +26,7 @@ export const javaOptions: readonly string[] = [
   '-Dorg.slf4j.simpleLogger.defaultLogLevel=off',
 ];
 
-/** Installs it where it is missing. Throws where that cannot be done. */
+/** Installs Curator if it is missing. Throws if that is not possible. */
 export async function ensureCurator(): Promise<void> {
   if (missingOfCurator().length === 0) return;
   await installDebianPackages(['libcurator-recipes-java', ...(isCommand('java') ? [] : ['default-jre-headless'])]);

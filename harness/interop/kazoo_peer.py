@@ -1,4 +1,4 @@
-"""kazoo, told what to do line by line, as JavaPeer.java is. An owner is a thread."""
+"""kazoo as a peer: it executes commands line by line, like JavaPeer.java. An owner is a thread."""
 import json
 import queue
 import sys

@@ -2,13 +2,13 @@ import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFile
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A grant of which somebody wrote down the token, and in whose code it was. */
+/** A recorded grant: its token, and the kind of its peer. */
 export interface Entry {
   readonly token: bigint;
   readonly by: string;
 }
 
-/** Files that every peer works on, and that nothing but the lock under test protects. */
+/** The files on which every peer works, and which only the lock under test protects. */
 export class Ledger implements Disposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'interop-'));
 
@@ -17,12 +17,12 @@ export class Ledger implements Disposable {
     mkdirSync(join(this.folder, 'inside'));
   }
 
-  /** How many have counted, unless two of them were in there at the same time. */
+  /** The number of increments. It is lower if two peers were inside at the same time. */
   get count(): number {
     return Number(readFileSync(join(this.folder, 'count'), 'utf8'));
   }
 
-  /** Counts, as a peer does. */
+  /** Increments the count, as a peer does. */
   async add(token: bigint): Promise<void> {
     const before = this.count;
     await new Promise((resolve) => setImmediate(resolve));
@@ -30,12 +30,12 @@ export class Ledger implements Disposable {
     appendFileSync(join(this.folder, 'grants'), `${token} here\n`);
   }
 
-  /** Who was in there, one after another. */
+  /** The grants, in order. */
   get grants(): Entry[] {
     return this.#lines('grants').map(([token = '', by = '']) => ({ token: BigInt(token), by }));
   }
 
-  /** How many each of them saw inside, itself included, and in whose code. */
+  /** The number of owners that each owner saw inside, itself included, and the kind of its peer. */
   get crowds(): { readonly inside: number; readonly by: string }[] {
     return this.#lines('crowds').map(([inside, by = '']) => ({ inside: Number(inside), by }));
   }

@@ -8,7 +8,7 @@ import {
   type PartHold,
 } from '../../src/index.ts';
 
-/** That of several locks at once has no znode, and no token. */
+/** A hold. A hold of several locks has no znode and no token. */
 export interface AnyHold extends PartHold {
   readonly path?: string;
   readonly fencingToken?: bigint;
@@ -18,7 +18,7 @@ export interface Lock {
   acquire(options?: { timeoutMs?: number }): Promise<AnyHold>;
 }
 
-/** The locks of one process, one instance each, as JavaPeer.java has them. */
+/** The locks of one process, one object each, as in JavaPeer.java. */
 export class NodeLocks {
   readonly #client: LockClient;
   readonly #locks = new Map<string, Lock>();

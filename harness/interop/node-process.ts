@@ -1,5 +1,5 @@
-// This library, told what to do line by line, as JavaPeer.java is. An owner is what acquires under one name, outside of
-// every lock context.
+// This library as a peer: it executes commands line by line, like JavaPeer.java. An owner is a name; it acquires
+// outside of every lock context.
 import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -12,7 +12,9 @@ const client = await LockClient.connect(connectString, { sessionTimeoutMs: Numbe
 const locks = new NodeLocks(client);
 const holds = new Map<string, AnyHold[]>();
 
-/** Leases are taken one after another: who left at once would never see a third one inside. */
+/**
+ * The time of a visit. Leases are acquired one after another: with shorter visits a third owner would never be inside.
+ */
 const stayMs = 20;
 
 const verbs: Readonly<Record<string, (owner: string, ...args: string[]) => Promise<unknown>>> = {
@@ -63,14 +65,14 @@ function pieceOfWork(kind: string): (folder: string, hold: AnyHold, owner: strin
 
 async function count(folder: string, hold: AnyHold): Promise<void> {
   const before = Number(readFileSync(join(folder, 'count'), 'utf8'));
-  await aTurn();
+  await nextTurn();
   writeFileSync(join(folder, 'count'), String(before + 1));
   appendFileSync(join(folder, 'grants'), `${hold.fencingToken ?? '?'} node\n`);
 }
 
 async function look(folder: string): Promise<void> {
   const before = readFileSync(join(folder, 'count'), 'utf8');
-  await aTurn();
+  await nextTurn();
   const after = readFileSync(join(folder, 'count'), 'utf8');
   if (before === '' || before !== after) throw new Error(`a writer was there: ${before}, then ${after}`);
 }
@@ -84,7 +86,7 @@ async function crowd(folder: string, _hold: AnyHold, owner: string): Promise<voi
   appendFileSync(join(folder, 'crowds'), `${inside} node\n`);
 }
 
-function aTurn(): Promise<void> {
+function nextTurn(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));
 }
 

@@ -5,7 +5,7 @@ import { isCommand } from '../debian-zookeeper.ts';
 type Answer =
   { readonly id: number; readonly value: unknown } | { readonly id: number; readonly error: string } | Event;
 
-/** What a peer tells without being asked. */
+/** A message that a peer sends without a request. */
 export interface Event {
   readonly event: string;
   readonly path?: string;
@@ -17,9 +17,8 @@ interface Pending {
 }
 
 /**
- * A client of ZooKeeper in a process of its own, that does what it is told: a line of `id owner verb arguments` in, a
- * line of JSON out. Each
- * owner does one thing after another, all of them at the same time.
+ * A ZooKeeper client in its own process that executes commands: its input is a line of `id owner verb arguments`, its
+ * output is a line of JSON. Each owner executes its commands one after another, and the owners run concurrently.
  */
 export class Peer implements AsyncDisposable {
   readonly #name: string;
@@ -29,7 +28,7 @@ export class Peer implements AsyncDisposable {
   readonly #ended: Promise<string>;
   #asked = 0;
 
-  /** Resolves when its session is there. */
+  /** Resolves when the session of the peer is connected. */
   static async start(name: string, command: readonly string[]): Promise<Peer> {
     const peer = new Peer(name, command);
     await peer.told((event) => event.event === 'ready');
@@ -37,14 +36,14 @@ export class Peer implements AsyncDisposable {
   }
 
   private constructor(name: string, command: readonly string[]) {
-    // By the kernel: where the test process is killed with SIGKILL, nobody else can end it.
+    // The kernel ends the peer if the test process is killed with SIGKILL: nothing else could end it.
     const diesWithParent = isCommand('setpriv') ? ['setpriv', '--pdeathsig', 'KILL'] : [];
     const [file = '', ...args] = [...diesWithParent, ...command];
     this.#name = name;
     this.#child = spawn(file, args, { stdio: ['pipe', 'pipe', 'inherit'] });
     const { stdin, stdout } = this.#child;
     if (!stdin || !stdout) throw new Error(`${name} has no input or no output`);
-    stdin.on('error', () => undefined); // its end is told by 'exit'
+    stdin.on('error', () => undefined); // 'close' reports the end of the process
     createInterface({ input: stdout }).on('line', (line) => this.#heard(JSON.parse(line) as Answer));
     this.#ended = new Promise((resolve) => {
       this.#child.once('error', (error) => resolve(error.message));
@@ -56,7 +55,7 @@ export class Peer implements AsyncDisposable {
     });
   }
 
-  /** Its next event of that kind; rejects when it ends first. */
+  /** The next event that matches; rejects if the peer ends first. */
   told(isIt: (event: Event) => boolean): Promise<Event> {
     return new Promise((resolve, reject) => {
       const listener = (event: Event): void => {
@@ -74,15 +73,15 @@ export class Peer implements AsyncDisposable {
   }
 
   /**
-   * SIGKILL: its session stays until the server misses it. Resolves when the process has ended; what it was asked
-   * rejects.
+   * Sends SIGKILL: the session stays until the server expires it. Resolves when the process has ended; its pending
+   * commands reject.
    */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.#ended;
   }
 
-  /** It closes its session, and ends. */
+  /** Lets the peer close its session and end. */
   async close(): Promise<void> {
     this.#child.stdin?.end();
     await this.#ended;
@@ -115,7 +114,7 @@ export class Peer implements AsyncDisposable {
   }
 }
 
-/** A thread of a peer, or what is one owner there. */
+/** An owner of a peer: a thread in Java and in kazoo. */
 export class Owner {
   readonly #ask: (verb: string, args: readonly (string | number)[]) => Promise<unknown>;
 
@@ -123,7 +122,10 @@ export class Owner {
     this.#ask = ask;
   }
 
-  /** Its znode's path, or true where the peer does not tell it; null if it was not to be had within `timeoutMs`. */
+  /**
+   * The path of its znode, or true if the peer does not report it; null if the lock was not acquired within
+   * `timeoutMs`.
+   */
   acquire(kind: string, path: string, timeoutMs = -1): Promise<string | true | null> {
     return this.#ask('acquire', [kind, path, timeoutMs]) as Promise<string | true | null>;
   }
@@ -132,7 +134,7 @@ export class Owner {
     await this.#ask('release', [kind, path]);
   }
 
-  /** Whether this thread holds it, as far as Curator knows. */
+  /** True if this thread holds the lock according to Curator. */
   isOwned(kind: string, path: string): Promise<boolean> {
     return this.#ask('isOwned', [kind, path]) as Promise<boolean>;
   }
@@ -141,7 +143,7 @@ export class Owner {
     return this.#ask('participants', [kind, path]) as Promise<string[]>;
   }
 
-  /** Takes the lock so often, and works each time on the files of {@link Ledger}. */
+  /** Acquires the lock this number of times, and works each time on the files of {@link Ledger}. */
   async work(kind: string, path: string, folder: string, rounds: number): Promise<void> {
     await this.#ask('work', [kind, path, folder, rounds]);
   }

@@ -6,13 +6,13 @@ import { curatorJars, javaOptions, missingOfCurator } from './curator.ts';
 import { Peer } from './peer.ts';
 
 const kazoo = '/usr/lib/python3/dist-packages/kazoo';
-// Debian's: another python3 that comes first in the path does not see Debian's kazoo.
+// Debian's python3: another python3 that is earlier in the path does not find Debian's kazoo.
 const python = '/usr/bin/python3';
 const packages = ['libcurator-recipes-java', 'python3-kazoo'];
 
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 
-/** Installs what the peers are made of where it is missing. Throws where that cannot be done. */
+/** Installs the peers' packages if they are missing. Throws if that is not possible. */
 export async function ensurePeers(): Promise<void> {
   if (missing().length === 0) return;
   await installDebianPackages(isCommand('java') ? packages : [...packages, 'default-jre-headless']);
@@ -23,7 +23,8 @@ export async function ensurePeers(): Promise<void> {
 const starters = { java: startJava, kazoo: startKazoo };
 
 /**
- * Peers that all tests of a suite share. Without names, the suite starts those it needs, which are installed by then.
+ * Peers that all tests of a suite share. Without names, the packages are installed, and the suite starts its peers
+ * itself.
  */
 export function peersOfSuite<Name extends keyof typeof starters = never>(
   ...names: readonly Name[]
@@ -54,7 +55,7 @@ export function startKazoo({ sessionTimeoutMs = 30_000 }: PeerOptions = {}): Pro
   return start('kazoo', [python, here('kazoo_peer.py')], sessionTimeoutMs);
 }
 
-/** This library, in another process. */
+/** This library in another process. */
 export function startNode({ sessionTimeoutMs = 30_000 }: PeerOptions = {}): Promise<Peer> {
   return start('Node', [process.execPath, '--import=tsx', here('node-process.ts')], sessionTimeoutMs);
 }

@@ -1,5 +1,5 @@
-// What TypeDoc does not do by itself: each page gets its name, its place and its group from docs/index.md, and llms.txt
-// lists all pages with a line each.
+// Each page of the site gets its name, its place and its group from docs/index.md. llms.txt lists all pages, with a line
+// each.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { Application, Converter, ReflectionKind, RendererEvent } from 'typedoc';

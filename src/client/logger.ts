@@ -44,10 +44,12 @@ export function checkedLog(logger: Logger | undefined): ClientLog {
     (level: 'info' | 'warn' | 'error') =>
     (message: string, error?: unknown): void => {
       const details = error === undefined ? [] : [{ error }];
-      tellApplication(() => {
-        if (level === 'warn' || logger[level] === undefined) logger.warn(message, ...details);
-        else logger[level](message, ...details);
-      });
+      // The result is passed on, because a method may be async.
+      tellApplication((): unknown =>
+        level === 'warn' || logger[level] === undefined
+          ? logger.warn(message, ...details)
+          : logger[level](message, ...details),
+      );
     };
   return { info: at('info'), warn: at('warn'), error: at('error') };
 }

@@ -299,7 +299,8 @@ export class LockNode implements Watched {
     for (let tries = 0; this.#mayBeThere(); tries += 1) {
       try {
         if (this.#state.at === 'unknown') await this.find();
-        if (this.#mayBeThere()) await this.session.request(remove(this.path));
+        if (!this.#mayBeThere()) continue;
+        await this.session.request(remove(this.path));
         this.markDeleted();
       } catch (error) {
         if (isZooKeeperError(error, 'NO_NODE')) this.markDeleted();
@@ -307,7 +308,7 @@ export class LockNode implements Watched {
         else if (this.#mayBeThere()) await this.#pause(tries, error);
       }
     }
-    this.markDeleted();
+    this.#end(isOnServers(this.#state) ? left : gone);
   }
 
   #mayBeThere(): boolean {
@@ -344,10 +345,14 @@ export class LockNode implements Watched {
 
   /** The znode is gone, whichever client deleted it, or it was never created. */
   markDeleted(): void {
+    this.#end(gone);
+  }
+
+  #end(state: Gone): void {
     if (this.#state.at === 'gone') return;
     this.#watch?.end();
     if (this.#state.at === 'there') this.#siblings.byPath.delete(this.path);
-    this.#become(gone);
+    this.#become(state);
     this.#wake('recheck');
     this.#gones?.tell();
     const follower = this.#follower;
@@ -364,7 +369,7 @@ type NodeState =
   /** The create was sent. Its answer is outstanding or lost. */
   | { readonly at: 'unknown' }
   | There
-  | { readonly at: 'gone' };
+  | Gone;
 
 interface There {
   readonly at: 'there';
@@ -373,16 +378,24 @@ interface There {
   readonly sequence: number | undefined;
 }
 
+interface Gone {
+  readonly at: 'gone';
+  /** True if the session ended in this process before the znode was deleted. Its end on the servers deletes the znode. */
+  readonly isLeft: boolean;
+}
+
 /** True if the znode exists, or may exist. */
-function isOnServers({ at }: NodeState): boolean {
-  return at === 'there' || at === 'unknown';
+function isOnServers(state: NodeState): boolean {
+  return state.at === 'there' || state.at === 'unknown' || (state.at === 'gone' && state.isLeft);
 }
 
 const unsent: NodeState = { at: 'unsent' };
 
 const unknown: NodeState = { at: 'unknown' };
 
-const gone: NodeState = { at: 'gone' };
+const gone: Gone = { at: 'gone', isLeft: false };
+
+const left: Gone = { at: 'gone', isLeft: true };
 
 /** The parts of the client that a znode needs. */
 export interface NodeTools {

@@ -50,6 +50,8 @@ export interface KnownAtTimeout {
   /** `forMs`: milliseconds since a server answered last. `why`: the last error. */
   readonly silence?: { readonly forMs: number; readonly why: string } | undefined;
   readonly cause?: unknown;
+  /** For a lock that was not asked for: what used up the time of the call. */
+  readonly timeWent?: string | undefined;
 }
 
 /** The text of a {@link LockTimeoutError}: the operation that did not finish, the reason, and what to do. */
@@ -62,7 +64,7 @@ function reasonText(what: TimedOut, known: KnownAtTimeout): string | undefined {
   const { reason, holder } = known;
   switch (reason) {
     case undefined:
-      return undefined;
+      return known.timeWent === undefined ? undefined : `${known.timeWent}. Give the call more time`;
     case 'no-answer':
       return silenceText(what, known);
     case 'held-by-this-flow':

@@ -155,7 +155,8 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
   async #acquireAll(options: AcquireOptions, deadline: number): Promise<Part[] | undefined> {
     const holds: Part[] = [];
     try {
-      for (const lock of this.#locks) holds.push(await acquireOne(lock, options, deadline));
+      for (const [index, lock] of this.#locks.entries())
+        holds.push(await acquireOne(lock, options, { deadline, before: this.#locks[index - 1] }));
     } catch (error) {
       giveBack(holds);
       throw error;
@@ -198,18 +199,26 @@ function clientOf(lock: PartOfMultiLock): LockClient | undefined {
 async function acquireOne<Part extends PartHold>(
   lock: PartOfMultiLock<Part>,
   { timeoutMs, signal, data }: AcquireOptions,
-  deadline: number,
+  { deadline, before }: { readonly deadline: number; readonly before: PartOfMultiLock | undefined },
 ): Promise<Part> {
   const common = data === undefined ? { signal } : { signal, data };
   if (timeoutMs === undefined) return lock.acquire(common);
   const leftMs = Math.max(0, deadline - systemClock.now());
-  if (leftMs === 0 && timeoutMs > 0) throw new LockTimeoutError(lock.path, timeoutMs);
+  if (leftMs === 0 && timeoutMs > 0)
+    throw new LockTimeoutError(lock.path, timeoutMs, 'acquired', { timeWent: timeWent(before) });
   try {
     return await lock.acquire({ ...common, timeoutMs: leftMs });
   } catch (error) {
     // The time left for this lock is not the time that the caller waited.
     throw error instanceof LockTimeoutError ? error.with({}, timeoutMs) : error;
   }
+}
+
+/** What used up the time of the call before it asked for a lock. */
+function timeWent(before: PartOfMultiLock | undefined): string {
+  return before === undefined
+    ? 'a lock was lost before all of them were held, and no time was left to start over'
+    : `the locks before it used up the time, and the call was waiting for ${before.path} when the time was over`;
 }
 
 /** Releases in the background, because the call settles at once, and a failed release is not its reason. */

@@ -40,6 +40,8 @@ export class Hold implements AsyncDisposable {
   readonly shared: SharedGrant;
   /** @internal The context that owns the hold; undefined for a hold that was acquired outside of every context. */
   readonly context: HoldContext | undefined;
+  /** @internal True for a hold of `withLock`, which releases it when the job settles. */
+  readonly isOfJob: boolean;
   /** @internal The place where its acquire was called, if the client has `debug`. */
   readonly calledAt: string | undefined;
   /** When its acquire was called, in monotonic milliseconds; undefined unless a listener needs it. */
@@ -55,7 +57,7 @@ export class Hold implements AsyncDisposable {
   #stops: (() => void)[] = [];
 
   /** @internal */
-  constructor(shared: SharedGrant, keeper: HoldKeeper, { context, askedAt, calledAt }: HoldOrigin) {
+  constructor(shared: SharedGrant, keeper: HoldKeeper, { context, isOfJob, askedAt, calledAt }: HoldOrigin) {
     this.isReentrant = shared.handles > 0;
     shared.handles += 1;
     this.path = shared.grant.path;
@@ -64,6 +66,7 @@ export class Hold implements AsyncDisposable {
     this.shared = shared;
     this.keeper = keeper;
     this.context = context;
+    this.isOfJob = isOfJob;
     this.calledAt = calledAt;
     this.#askedAt = askedAt;
     this.#since = askedAt === undefined ? undefined : this.#clock.now();
@@ -367,6 +370,8 @@ export interface HeldLock {
 export interface HoldOrigin {
   /** Undefined outside of every lock context. */
   readonly context: HoldContext | undefined;
+  /** True for a hold of `withLock`. */
+  readonly isOfJob: boolean;
   /** When the acquire was called, in monotonic milliseconds; undefined unless a listener needs it. */
   readonly askedAt: number | undefined;
   /** The place where the acquire was called, if the client has `debug`. */

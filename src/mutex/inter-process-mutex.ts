@@ -142,8 +142,8 @@ export class InterProcessMutex {
 
   /**
    * Releases the latest hold of the current lock context, whichever object of this client and path acquired it. Outside
-   * of every context it releases the oldest hold that no live context owns: a hold of this object, or, if it has none,
-   * of the lock. Prefer `hold.release()`, which names the hold.
+   * of every context it releases the oldest hold of this object that no live context owns. If this object has none, it
+   * releases the oldest hold of another object that is already lost. Prefer `hold.release()`, which names the hold.
    *
    * @throws NotOwnedError when there is no such hold
    */
@@ -161,11 +161,11 @@ export class InterProcessMutex {
 
   /**
    * The number of valid holds that the current lock context has of this lock, whichever object acquired them: one for
-   * each acquire without a release. Outside of every context it counts the holds that no live context owns, which are
-   * those that `release()` would find there. Asks no server.
+   * each acquire without a release. Outside of every context it counts the holds of this object that no live context
+   * owns. Asks no server.
    */
   get holdCount(): number {
-    return this.#acquirer.use.allReleasable.filter((hold) => hold.isValid).length;
+    return this.#acquirer.use.allReleasable(this.#acquirer).filter((hold) => hold.isValid).length;
   }
 
   /**
@@ -315,7 +315,7 @@ export interface ReadWriteRole {
 export type InterProcessMutexEvents = LockObjectEvents;
 
 const releaseAdvice =
-  'mutex.release() ends a hold of the lock context in which it is called (outside of every context: a hold that no live context owns), and there is no such hold. ' +
+  'mutex.release() ends a hold of the lock context in which it is called (outside of every context: a hold of this object that no live context owns), and there is no such hold. ' +
   'Prefer hold.release(), which names the hold';
 
 /** How many holds `toJSON` shows. */

@@ -183,9 +183,10 @@ export class MutexAcquirer implements HoldKeeper {
 
   #newHold(shared: SharedGrant, { context, what, deadline }: Call): Hold {
     const askedAt = this.#client.hearsLocks ? deadline.startedAt : undefined;
-    const hold = new Hold(shared, this, { context, askedAt, calledAt: this.use.calledAt(deadline) });
+    const isOfJob = what === 'withLock';
+    const hold = new Hold(shared, this, { context, isOfJob, askedAt, calledAt: this.use.calledAt(deadline) });
     this.use.add(hold);
-    if (this.#client.options.debug && what !== 'withLock') watchForLeak(hold);
+    if (this.#client.options.debug && !isOfJob) watchForLeak(hold);
     return hold;
   }
 

@@ -13,7 +13,7 @@ export interface InterProcessMutexOptions {
    * Grant heavier waiters first: `acquire({ weight })`, a whole number from 1 to 10. Waiters of one weight are served
    * in the order in which they came. Each waiter can be overtaken only a limited number of times, so no wait lasts
    * forever. Such a lock keeps the name of its holder in the data of its own znode, and is not a lock of Curator: give
-   * it a path of its own. For the rule and its costs see docs/weights.md.
+   * it a path of its own. For the rule and its costs see docs/locks/weights.md.
    * @default all waiters weigh the same
    */
   readonly weights?: WeightsOptions | undefined;

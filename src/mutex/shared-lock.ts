@@ -4,6 +4,7 @@ import type { Grant } from '../internals/grant.js';
 import type { StickyLock } from '../sticky/sticky-lock.js';
 import type { Hold, HoldKeeper } from './hold.js';
 import type { LockRules } from './lock-rules.js';
+import { LostHolds } from './lost-holds.js';
 import { OutsideWaits, type Call } from './outside-waits.js';
 
 /** The locks that the mutex objects of one client use now, by their keys. */
@@ -13,8 +14,7 @@ export class SharedLocks {
   readonly outsideWaits: OutsideWaits;
   readonly #number = (count += 1);
   readonly #inUse = new Map<string, SharedLock>();
-  /** The holds that were lost and are not yet released, the oldest first. */
-  readonly #lost = new Map<Hold, SharedLock>();
+  readonly lost = new LostHolds();
 
   constructor(client: LockClient) {
     this.outsideWaits = new OutsideWaits(client, this.calls);
@@ -45,21 +45,6 @@ export class SharedLocks {
   /** Removes a lock that is not used any more. */
   delete(lock: SharedLock): void {
     if (this.#inUse.get(lock.key) === lock) this.#inUse.delete(lock.key);
-  }
-
-  /**
-   * Keeps a lost hold until its release. Only a limited number is kept, because applications that rely on `leaseMs` may
-   * never release a lost hold.
-   */
-  remember(lost: Hold, lock: SharedLock): void {
-    this.#lost.set(lost, lock);
-    const [oldest] = this.#lost;
-    if (this.#lost.size > mostLost && oldest) oldest[1].delete(oldest[0]);
-  }
-
-  /** Forgets a hold that was released. */
-  forget(hold: Hold): void {
-    this.#lost.delete(hold);
   }
 }
 
@@ -112,14 +97,14 @@ export class SharedLock {
   }
 
   delete(hold: Hold): void {
-    this.#locks.forget(hold);
+    this.#locks.lost.released(hold);
     this.#holds.delete(hold);
     if (this.#isUnused) this.#locks.delete(this);
   }
 
   /** Keeps a lost hold until its release, so that a late `release()` ends this hold and not a newer one. */
   lost(hold: Hold): void {
-    if (this.#holds.has(hold)) this.#locks.remember(hold, this);
+    if (this.#holds.has(hold)) this.#locks.lost.remember(hold, () => this.delete(hold));
   }
 
   get holds(): ReadonlySet<Hold> {
@@ -131,9 +116,12 @@ export class SharedLock {
     return false;
   }
 
-  /** The holds that no live context owns, the oldest first. */
+  /**
+   * The holds that no live context owns, the oldest first. Holds of `withLock` are left out, because the context of the
+   * job ends a few microtasks before `withLock` releases the hold.
+   */
   get unowned(): Hold[] {
-    return [...this.#holds].filter((hold) => !hold.context?.isLive);
+    return [...this.#holds].filter((hold) => !hold.isOfJob && !hold.context?.isLive);
   }
 
   /**
@@ -166,8 +154,5 @@ export class SharedLock {
     return this.#uses === 0 && this.#holds.size === 0;
   }
 }
-
-/** How many lost and unreleased holds of one client are kept. */
-const mostLost = 1_000;
 
 let count = 0;

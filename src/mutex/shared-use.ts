@@ -132,8 +132,8 @@ export class SharedUse {
 
   /**
    * The hold that a release without a name ends: the latest hold of the caller's context. Outside of every context it
-   * is the oldest hold that no live context owns, preferably of this object. Lost holds count, because a late release
-   * must not end a newer hold.
+   * is the oldest hold of this object that no live context owns. Lost holds count, because a late release must not end
+   * a newer hold. Of other objects only a lost hold can be meant: the release must not end the hold of another request.
    */
   releasable(object: HoldKeeper): Hold | undefined {
     const context = currentContext();
@@ -141,14 +141,14 @@ export class SharedUse {
       return this.#holdsOf(context)
         .find((holds) => holds.length > 0)
         ?.at(-1);
-    const unowned = this.#inUse?.unowned ?? [];
-    return unowned.find((hold) => hold.keeper === object) ?? unowned[0];
+    const releasable = this.#releasableOutside(object);
+    return releasable.find((hold) => hold.keeper === object) ?? releasable[0];
   }
 
   /** All holds that such releases would end, one after another. */
-  get allReleasable(): Hold[] {
+  allReleasable(object: HoldKeeper): Hold[] {
     const context = currentContext();
-    return context ? this.#holdsOf(context).flat() : (this.#inUse?.unowned ?? []);
+    return context ? this.#holdsOf(context).flat() : this.#releasableOutside(object);
   }
 
   get isAnyValid(): boolean {
@@ -169,6 +169,10 @@ export class SharedUse {
   get #inUse(): SharedLock | undefined {
     const inUse = this.#locks.get(this.#key);
     return inUse && agree(inUse.rules, this.#rules) ? inUse : undefined;
+  }
+
+  #releasableOutside(object: HoldKeeper): Hold[] {
+    return this.#inUse?.unowned.filter((hold) => hold.keeper === object || !hold.isValid) ?? [];
   }
 
   /** The caller's holds, grouped by owner, the innermost owner first. */

@@ -28,8 +28,6 @@ export class Leases {
   readonly #keeper: HoldKeeper;
   /** The leases that are not yet released, the oldest first. */
   readonly #holds = new Set<Hold>();
-  /** The leases of `withLock`. Only their own calls, and the holds themselves, release them. */
-  readonly #ofJobs = new WeakSet<Hold>();
 
   constructor(client: LockClient, path: string, kind: LockKind, limit: Limit) {
     this.#client = client;
@@ -46,10 +44,12 @@ export class Leases {
     });
     this.#keeper = {
       lock,
-      released: (hold) => {
-        if (this.#holds.delete(hold)) this.#limits.leave(path);
+      released: (hold) => this.#forget(hold),
+      tell: (event, hold) => {
+        const isLost = event === 'lost' || event === 'expired';
+        if (isLost && this.#holds.has(hold)) this.#limits.lost.remember(hold, () => this.#forget(hold));
+        emitHoldEvent(events, event, hold);
       },
-      tell: (event, hold) => emitHoldEvent(events, event, hold),
       askToRelease: () => undefined,
     };
   }
@@ -77,12 +77,12 @@ export class Leases {
         this.#limits.enter(this.#path, this.#limit);
         const hold = new Hold({ grant, handles: 0 }, this.#keeper, {
           context: undefined,
+          isOfJob: what === 'withLock',
           askedAt: this.#client.hearsLocks ? deadline.startedAt : undefined,
           calledAt,
         });
         this.#holds.add(hold);
-        if (what === 'withLock') this.#ofJobs.add(hold);
-        if (this.#client.options.debug && what !== 'withLock') watchForLeak(hold);
+        if (this.#client.options.debug && !hold.isOfJob) watchForLeak(hold);
         return hold.begin(leaseTermsOf(options)).handle;
       });
     } catch (error) {
@@ -114,7 +114,7 @@ export class Leases {
 
   /** Releases the oldest lease of this object that no job of `withLock` runs with. */
   release(): Promise<ReleaseOutcome> {
-    const oldest = this.holds.find((hold) => !this.#ofJobs.has(hold));
+    const oldest = this.holds.find((hold) => !hold.isOfJob);
     return oldest
       ? oldest.release()
       : Promise.reject(
@@ -123,6 +123,11 @@ export class Leases {
             `Not acquired: ${this.#path}: release() ends a hold that was acquired by this object and is not held by withLock, and there is no such hold. Prefer hold.release(), which names the hold`,
           ),
         );
+  }
+
+  #forget(hold: Hold): void {
+    this.#limits.lost.released(hold);
+    if (this.#holds.delete(hold)) this.#limits.leave(this.#path);
   }
 
   participants(options?: AskOptions): Promise<Participant[]> {

@@ -1,7 +1,9 @@
+import { LostHolds } from '../mutex/lost-holds.js';
 import type { Limit } from './lease-internals.js';
 
 /** The limits of one client's semaphores by path, each while a call waits for the semaphore or holds a lease. */
 export class UsedLimits {
+  readonly lost = new LostHolds();
   readonly #byPath = new Map<string, { readonly said: string; users: number }>();
 
   /** @throws RangeError if another object of this client uses the path with another limit */

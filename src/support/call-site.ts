@@ -3,16 +3,27 @@
  * as one text. Must be called in the same step as the application's call.
  */
 export function callSite(): string {
-  const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = deepest;
-  const { stack } = new Error();
-  Error.stackTraceLimit = stackTraceLimit;
-  const frames = framesOf(stack);
+  const frames = framesOf(stackHere());
   const outside =
     library === undefined ? [] : frames.filter((frame) => !frame.includes(library) && !frame.includes('node:internal'));
   // In a bundle the library has no folder of its own. Then its own frames are shown too.
   const shown = outside.length > 0 ? outside.slice(0, mostFrames) : frames.slice(0, deepest);
   return shown.join(', called by ') || 'an unknown place';
+}
+
+/** Undefined if the application's Error.prepareStackTrace throws, or if its Error.stackTraceLimit is read-only. */
+function stackHere(): unknown {
+  try {
+    const { stackTraceLimit } = Error;
+    try {
+      Error.stackTraceLimit = deepest;
+      return new Error().stack;
+    } finally {
+      Error.stackTraceLimit = stackTraceLimit;
+    }
+  } catch {
+    return undefined;
+  }
 }
 
 /** An application's Error.prepareStackTrace may turn a stack into any value. */
@@ -29,4 +40,4 @@ const mostFrames = 3;
  * The folder of the built package, or of its sources, as stacks name it. `import.meta.url` does not exist in every
  * module system that the package may be bundled for.
  */
-const library = /([^\s(]+[/\\])support[/\\]call-site\.[cm]?[jt]s/.exec(framesOf(new Error().stack)[0] ?? '')?.[1];
+const library = /([^\s(]+[/\\])support[/\\]call-site\.[cm]?[jt]s/.exec(framesOf(stackHere())[0] ?? '')?.[1];

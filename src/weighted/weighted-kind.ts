@@ -11,7 +11,7 @@ import type { WeightedQueue } from './weighted-queue.js';
  * The queue of a lock with weights, for the waiters of one weight. The order of the names does not show the holder, so
  * the next waiter takes the lock by one transaction: it writes its own name into the lock's znode, on two conditions:
  * no other client has written there since the waiter read it, and the waiter's own znode exists. A waiter that is not
- * next writes nothing. See docs/weights.md.
+ * next writes nothing. See docs/locks/weights.md.
  */
 export class WeightedKind implements QueueKind {
   readonly appendOnly = false;

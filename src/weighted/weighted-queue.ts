@@ -4,8 +4,8 @@ import { heaviest, type WeightedChild } from './weighted-name.js';
 /**
  * Decides which participant of a weighted lock is next, from the children and the last claim, without I/O, clock or
  * state. Heavier waiters come first; waiters of one weight in the order in which they came. No waiter is granted before
- * a lighter, earlier waiter that has been overtaken often enough. docs/weights.md says how often that is, and why no
- * wait lasts forever.
+ * a lighter, earlier waiter that has been overtaken often enough. docs/locks/weights.md says how often that is,
+ * and why no wait lasts forever.
  */
 export class WeightedQueue {
   readonly #byName = new Map<string, WeightedChild>();

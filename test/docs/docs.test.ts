@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
 import { ensureCurator } from '../../harness/interop/curator.ts';
@@ -11,7 +11,7 @@ import { compile, type Program } from './support/programs.ts';
 
 const limitMs = 10_000;
 const syntaxOnly = ['js', 'javascript', 'bash', 'sh', 'python'];
-/** What pages show and no compiler reads. */
+/** Languages that pages show and no compiler reads. */
 const shown = ['', 'text', 'sql', 'json', 'yaml', 'xml', 'ini', 'properties', 'diff'];
 
 const blocks = pages.flatMap(blocksOf);
@@ -62,13 +62,15 @@ describe('the code blocks of the pages', function () {
 });
 
 /** Pages that list and measure. */
-const withoutCode = ['docs/index.md', 'docs/comparison.md', 'docs/guarantees.md', 'docs/performance.md'];
+const withoutCode = ['index', 'comparison', 'guarantees', 'performance', 'tools', 'versioning'].map(
+  (name) => `docs/${name}.md`,
+);
 
-/** In a process of its own, on a server of its own. */
+/** In a process of its own, on a server of its own, where files that it writes disturb nothing. */
 async function runs({ block, file }: Program): Promise<void> {
   await using zk = await EmbeddedZooKeeper.start();
   const child = spawn(process.execPath, ['--enable-source-maps', file], {
-    cwd: root,
+    cwd: dirname(file),
     env: { ...process.env, ZOOKEEPER_CONNECT: zk.connectString },
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: limitMs,

@@ -40,18 +40,30 @@ describe('a client', () => {
       await client.close();
     });
 
+    it(`whose async logger rejects with ${description} reports it as a process warning`, async () => {
+      const log = (): unknown => Promise.reject(thrown);
+      const client = await LockClient.connect(lab.connectString, { logger: { warn: log, info: log } });
+      for (const level of ['warn', 'info', 'error'] as const) {
+        const warned = once(process, 'warning');
+        client.options.log[level]('something happened');
+        const [warning] = (await warned) as [Error];
+        expect(warning.message).to.equal('the logger is full');
+      }
+      await client.close();
+    });
+
     it(`whose listener throws ${description} reports it as a process warning and calls the other listeners`, async () => {
       const client = await LockClient.connect(lab.connectString);
-      const heard: string[] = [];
+      const states: string[] = [];
       client.on('state', () => {
         throw thrown;
       });
-      client.on('state', (state) => void heard.push(state));
+      client.on('state', (state) => void states.push(state));
       const warned = once(process, 'warning');
       await client.close();
       const [warning] = (await warned) as [Error];
       expect(warning.message).to.equal("zookeeper-fair-lock: a listener of 'state' failed: the logger is full");
-      expect(heard).to.deep.equal(['closed']);
+      expect(states).to.deep.equal(['closed']);
     });
   }
 });

@@ -45,8 +45,8 @@ describe('the log of a client', () => {
     return mutex.acquire({ timeoutMs: 10_000 });
   }
 
-  describe('about an acquire that waits for its own process, outside of every lock context,', () => {
-    it('has one line after a second, which says how to see where both were called', async () => {
+  describe('about a wait for its own process', () => {
+    it('has one line after a second, which names the option debug', async () => {
       const mutex = await locksOf();
       const hold = await mutex.acquire();
       const askedAt = performance.now();
@@ -81,7 +81,7 @@ describe('the log of a client', () => {
       await (await waiting).release();
     });
 
-    it('has a line for two objects as well, and for a reader behind a writer', async () => {
+    it('also has a line for two objects, and for a reader behind a writer', async () => {
       const mutex = await locksOf();
       const rw = new InterProcessReadWriteLock(mutex.client, `${lab.path}-rw`);
       const holds = [await mutex.acquire(), await rw.writeLock.acquire()];
@@ -100,7 +100,7 @@ describe('the log of a client', () => {
       for (const next of both) await (await next).release();
     });
 
-    it('has no line if another process holds, if the wait is short, or if a context owns one of both', async () => {
+    it('has no line for other processes, short waits, or owners in contexts', async () => {
       const mutex = await locksOf();
       const theirs = new InterProcessMutex(await lab.connect(), lab.path);
       const busy = new InterProcessMutex(mutex.client, `${lab.path}-busy`);
@@ -140,7 +140,7 @@ describe('the log of a client', () => {
     });
   });
 
-  describe('about a hold that was garbage-collected without a release', () => {
+  describe('about an unreleased hold', () => {
     const leak = async (mutex: InterProcessMutex): Promise<void> => {
       await forgetful(mutex);
     };
@@ -208,8 +208,8 @@ describe('the log of a client', () => {
 
     it('leaves the methods and events of a hold unchanged', async () => {
       const mutex = await locksOf(true);
-      const told: unknown[] = [];
-      mutex.on('acquired', ({ hold }) => told.push(hold)).on('released', ({ hold }) => told.push(hold));
+      const emitted: unknown[] = [];
+      mutex.on('acquired', ({ hold }) => emitted.push(hold)).on('released', ({ hold }) => emitted.push(hold));
       const plain = await new InterProcessMutex(await connect(), `${lab.path}-2`).acquire();
       const hold = await mutex.acquire({ leaseMs: 60_000 });
       expect(hold).to.be.instanceOf(plain.constructor);
@@ -222,8 +222,8 @@ describe('the log of a client', () => {
       const { release } = hold;
       expect(await release()).to.equal('released');
       await hold[Symbol.asyncDispose]();
-      expect(told[0]).to.equal(hold);
-      expect(told).to.have.length(2);
+      expect(emitted[0]).to.equal(hold);
+      expect(emitted).to.have.length(2);
       await plain.release();
     });
   });

@@ -8,10 +8,10 @@ describe('the first use of a path', () => {
   const lab = labOfEachTest('first-use', { server: 'own', proxy: true });
 
   for (const [whose, isFirst] of [
-    ['by a client that has created nothing yet', true],
-    ['by a client that has created containers', false],
+    ['by a new client', true],
+    ['after an earlier one', false],
   ] as const) {
-    it(`${whose} keeps the order of the calls, even if one arrives during the refusal of another`, async () => {
+    it(`${whose} keeps the order of the calls, even of one during the refusal of another`, async () => {
       if (!isFirst) await (await new InterProcessMutex(lab.client, testPath('known')).acquire()).release();
       const mutex = new InterProcessMutex(lab.client, testPath('first-use'));
       const order: string[] = [];

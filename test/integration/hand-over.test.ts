@@ -39,7 +39,7 @@ describe('a hand-over within a process', () => {
     return { mutex, hold, waiting, next };
   };
 
-  it('grants the successor at once, and deletes the znode in a transaction that checks the successor’s znode', async () => {
+  it('grants the successor at once, and deletes in a transaction that checks its znode', async () => {
     const { mutex, hold, waiting, next } = await pair('at-once');
     lab.proxy.on((frame) => (handsOver('server')(frame) ? 'hold' : undefined));
     lab.proxy.clear();
@@ -80,7 +80,7 @@ describe('a hand-over within a process', () => {
     expect(lab.proxy.frames.filter(({ from, op }) => from === 'client' && op === 'delete')).to.have.length(1);
   });
 
-  it('to a znode that was already deleted takes the lock from it, and the next waiter gets the lock', async () => {
+  it('to a znode that was already deleted takes the lock from it, and the next waiter gets it', async () => {
     const { mutex, hold, waiting, next } = await pair('deleted');
     const third = new InterProcessMutex(lab.other, mutex.path).acquire();
     await queueReaches(mutex, 3);

@@ -68,9 +68,9 @@ describe('a hold', () => {
     it('aborts with the LockLostError, which names the cause', async () => {
       const { mutex, observer } = lab;
       const hold = await mutex.acquire();
-      const told = aborted(hold.signal);
+      const loss = aborted(hold.signal);
       await observer.remove(hold.path);
-      expect(await told)
+      expect(await loss)
         .to.be.instanceOf(LockLostError)
         .and.to.include({ code: 'ERR_LOCK_LOST', reason: 'node-deleted', path: hold.path });
       expect(hold.isValid).to.equal(false);
@@ -267,9 +267,9 @@ describe('a hold', () => {
         const first = await mutex.acquire();
         const second = await mutex.acquire();
         expect(first.signal).to.not.equal(second.signal);
-        const told = Promise.all([aborted(first.signal), aborted(second.signal)]);
+        const loss = Promise.all([aborted(first.signal), aborted(second.signal)]);
         await observer.remove(first.path);
-        const [ofFirst, ofSecond] = await told;
+        const [ofFirst, ofSecond] = await loss;
         expect(ofFirst).to.be.instanceOf(LockLostError);
         expect(ofSecond).to.equal(ofFirst);
         expect([await first.release(), await second.release()]).to.deep.equal(['lost', 'lost']);

@@ -11,10 +11,10 @@ describe('a holder whose hold is lost', () => {
     const client = await lab.connect({ sessionTimeoutMs: 60_000 });
     const hold = await new InterProcessMutex(client, testPath('told')).acquire();
     await lab.proxy.seen(({ from, op }) => from === 'server' && op === 'getData');
-    const told = aborted(hold.signal);
+    const loss = aborted(hold.signal);
     lab.proxy.clear();
     await lab.observer.remove(hold.path);
-    expect(await told)
+    expect(await loss)
       .to.be.instanceOf(LockLostError)
       .and.to.have.property('reason', 'node-deleted');
     expect(lab.proxy.frames.map(({ op }) => op)).to.deep.equal(['watch']);
@@ -24,10 +24,10 @@ describe('a holder whose hold is lost', () => {
     const client = await lab.connect({ sessionTimeoutMs: 2_000 });
     const hold = await new InterProcessMutex(client, testPath('heartbeat')).acquire();
     await lab.proxy.seen(({ from, op }) => from === 'server' && op === 'getData');
-    const told = aborted(hold.signal);
+    const loss = aborted(hold.signal);
     lab.proxy.on(({ op }) => (op === 'watch' ? 'drop' : undefined));
     await lab.observer.remove(hold.path);
-    expect(await told).to.have.property('reason', 'node-deleted');
+    expect(await loss).to.have.property('reason', 'node-deleted');
     expect(client.state).to.equal('connected');
   });
 

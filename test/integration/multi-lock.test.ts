@@ -30,15 +30,15 @@ describe('a multi-lock', () => {
     );
 
   it('acquires in the order of the paths, whatever the given order, and releases in reverse', async () => {
-    const told: string[] = [];
+    const calls: string[] = [];
     const spied = (name: string): PartOfMultiLock<Hold> => ({
       path: name,
       acquire: async (options) => {
-        told.push(`+${name}`);
+        calls.push(`+${name}`);
         const hold = await mutex(name).acquire(options);
         const release = hold.release.bind(hold);
         hold.release = () => {
-          told.push(`-${name}`);
+          calls.push(`-${name}`);
           return release();
         };
         return hold;
@@ -54,7 +54,7 @@ describe('a multi-lock', () => {
     ]);
     expect(hold.isValid).to.equal(true);
     expect(await hold.release()).to.equal('released');
-    expect(told).to.deep.equal(['+a', '+b', '+c', '-c', '-b', '-a']);
+    expect(calls).to.deep.equal(['+a', '+b', '+c', '-c', '-b', '-a']);
     await areFree('a', 'b', 'c');
   });
 
@@ -117,6 +117,28 @@ describe('a multi-lock', () => {
     await gates[1]?.release();
   });
 
+  it('names the lock before, if that one used up the time', async () => {
+    const late = (name: string, isValid: boolean): PartOfMultiLock => ({
+      path: `${lab.path}-${name}`,
+      acquire: async () => {
+        await new Promise((resolve) => setTimeout(resolve, 40));
+        return { isValid, signal: new AbortController().signal, release: () => Promise.resolve('released') };
+      },
+    });
+    const error = await rejection(new InterProcessMultiLock([late('a', true), mutex('b')]).acquire({ timeoutMs: 20 }));
+    expect(error)
+      .to.be.instanceOf(LockTimeoutError)
+      .and.to.include({ path: `${lab.path}-b`, reason: undefined });
+    expect(error.message).to.equal(
+      `The lock ${lab.path}-b was not acquired within 20 ms: the locks before it used up the time, and the call was waiting for ${lab.path}-a when the time was over. Give the call more time`,
+    );
+    expect(
+      (await rejection(new InterProcessMultiLock([late('a', false)]).acquire({ timeoutMs: 20 }))).message,
+    ).to.equal(
+      `The lock ${lab.path}-a was not acquired within 20 ms: a lock was lost before all of them were held, and no time was left to start over. Give the call more time`,
+    );
+  });
+
   it('tries each lock once, and gets all or none', async () => {
     const gate = await mutex('b', lab.other).acquire();
     expect(await multi('a', 'b').tryAcquire()).to.equal(undefined);
@@ -141,9 +163,9 @@ describe('a multi-lock', () => {
   it('is lost with any of its holds: the signal aborts, and the others are still released', async () => {
     const lock = multi('a', 'b');
     const hold = await lock.acquire();
-    const told = aborted(hold.signal);
+    const loss = aborted(hold.signal);
     await lab.observer.remove(hold.holds[0]?.path ?? '');
-    expect(await told)
+    expect(await loss)
       .to.be.instanceOf(LockLostError)
       .with.property('path', hold.holds[0]?.path);
     expect([hold.isValid, lock.isAcquiredInThisProcess]).to.deep.equal([false, false]);
@@ -248,7 +270,7 @@ describe('a multi-lock', () => {
     });
 
     for (const wrong of [undefined, 'locks', [undefined], [{}], [{ acquire: () => undefined }]]) {
-      it(`with ${JSON.stringify(wrong)}`, () => {
+      it(`with ${JSON.stringify(wrong, (_, value: unknown) => (typeof value === 'function' ? 'a function' : value))}`, () => {
         expect(() => new InterProcessMultiLock(wrong as never)).to.throw(TypeError, /Expected `(locks|path)`/);
       });
     }

@@ -92,7 +92,7 @@ describe('InterProcessMutex', () => {
     const reason = new Error('changed my mind');
     controller.abort(reason);
     expect(await waiting).to.equal(reason);
-    await until('its znode is gone', async () => (await lab.observer.children(path)).length === 1);
+    await until('the znode of the waiter is gone', async () => (await lab.observer.children(path)).length === 1);
     await hold.release();
   });
 
@@ -287,11 +287,11 @@ describe('InterProcessMutex', () => {
   it('aborts the signal of a holder whose znode was deleted, and grants the next waiter', async () => {
     const path = testPath('deleted-holder');
     const hold = await new InterProcessMutex(lab.client, path).acquire();
-    const told = new Promise((resolve) => hold.signal.addEventListener('abort', () => resolve(hold.signal.reason)));
+    const loss = new Promise((resolve) => hold.signal.addEventListener('abort', () => resolve(hold.signal.reason)));
     const next = new InterProcessMutex(lab.other, path).acquire();
     await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
     await lab.observer.remove(hold.path);
-    const reason = (await told) as LockError & { reason: string };
+    const reason = (await loss) as LockError & { reason: string };
     expect(reason.code).to.equal('ERR_LOCK_LOST');
     expect(reason.reason).to.equal('node-deleted');
     expect(hold.isValid).to.equal(false);

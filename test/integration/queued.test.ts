@@ -13,32 +13,32 @@ describe("'queued'", () => {
 
   it('is emitted once per waiter with position and znode, and not for an immediate grant', async () => {
     const mutex = new InterProcessMutex(lab.client, lab.path);
-    const told: { position: number; path: string }[] = [];
-    mutex.on('queued', (event) => told.push(event));
+    const emitted: { position: number; path: string }[] = [];
+    mutex.on('queued', (event) => emitted.push(event));
     const hold = await mutex.acquire();
-    expect(told).to.deep.equal([]);
+    expect(emitted).to.deep.equal([]);
     const waiting = [mutex.acquire(), mutex.acquire()];
-    await until('both acquires are queued', () => told.length === 2);
+    await until('both acquires are queued', () => emitted.length === 2);
     const [, ...waiters] = await mutex.participants();
-    expect(told).to.deep.equal([
+    expect(emitted).to.deep.equal([
       { position: 1, path: waiters[0]?.path },
       { position: 2, path: waiters[1]?.path },
     ]);
     expect(await mutex.tryAcquire()).to.equal(undefined);
     await hold.release();
     for (const next of waiting) await (await next).release();
-    expect(told).to.have.length(2);
+    expect(emitted).to.have.length(2);
   });
 
   it('is not emitted again for a waiter that moves up', async () => {
     const hold = await new InterProcessMutex(lab.other, lab.path).acquire();
     const mutex = new InterProcessMutex(lab.client, lab.path);
-    const told: number[] = [];
-    mutex.on('queued', ({ position }) => told.push(position));
+    const emitted: number[] = [];
+    mutex.on('queued', ({ position }) => emitted.push(position));
     const controller = new AbortController();
     const leaving = rejection(mutex.acquire({ signal: controller.signal }));
     const moving = mutex.acquire();
-    await until('both acquires are queued', () => told.length === 2);
+    await until('both acquires are queued', () => emitted.length === 2);
     const [holder] = await mutex.participants();
     controller.abort();
     await leaving;
@@ -47,31 +47,31 @@ describe("'queued'", () => {
     );
     await hold.release();
     await (await moving).release();
-    expect(told).to.deep.equal([1, 2]);
+    expect(emitted).to.deep.equal([1, 2]);
   });
 
   it('is emitted again when a waiter queues up with another znode', async () => {
     const mutex = new InterProcessMutex(lab.client, lab.path);
     const hold = await new InterProcessMutex(lab.other, lab.path).acquire();
-    const told: string[] = [];
-    mutex.on('queued', ({ path }) => told.push(path));
+    const emitted: string[] = [];
+    mutex.on('queued', ({ path }) => emitted.push(path));
     const waiting = mutex.acquire();
-    await until('the waiter is queued', () => told.length === 1);
-    await lab.observer.remove(told[0] ?? '');
-    await until('the waiter is queued again', () => told.length === 2);
+    await until('the waiter is queued', () => emitted.length === 1);
+    await lab.observer.remove(emitted[0] ?? '');
+    await until('the waiter is queued again', () => emitted.length === 2);
     await hold.release();
     const next = await waiting;
-    expect(next.path).to.equal(told[1]);
+    expect(next.path).to.equal(emitted[1]);
     await next.release();
   });
 
   it('stops with off, and is emitted once with once', async () => {
     const mutex = new InterProcessMutex(lab.client, lab.path);
     const hold = await mutex.acquire();
-    const told: string[] = [];
-    const listener = (): void => void told.push('on');
+    const emitted: string[] = [];
+    const listener = (): void => void emitted.push('on');
     mutex.on('queued', listener).off('queued', listener);
-    mutex.once('queued', () => told.push('once'));
+    mutex.once('queued', () => emitted.push('once'));
     for (const _ of [1, 2]) {
       const controller = new AbortController();
       const waiting = rejection(mutex.acquire({ signal: controller.signal }));
@@ -80,7 +80,7 @@ describe("'queued'", () => {
       await waiting;
       await queueReaches(mutex, 1);
     }
-    expect(told).to.deep.equal(['once']);
+    expect(emitted).to.deep.equal(['once']);
     expect(() => mutex.on('queue' as never, listener)).to.throw(TypeError, "Expected `event` to be one of 'queued'");
     await hold.release();
   });

@@ -9,7 +9,7 @@ import { aborted, rejection, until } from '../../harness/until.ts';
 
 const sessionTimeoutMs = 2_000;
 
-describe('between a request and its answer', () => {
+describe('between a request and its reply', () => {
   const lab = labOfEachTest('races', { server: 'own', proxy: true, client: { sessionTimeoutMs } });
 
   it('a znode that is deleted while its session proves itself is not granted', async () => {
@@ -20,7 +20,7 @@ describe('between a request and its answer', () => {
     const proven = gate();
     once(lab.proxy, from('server', 'create2'), { delayUntil: created.opened });
     const acquiring = mutex.acquire();
-    await until('its znode is there', async () => (await lab.observer.children(path)).length === 1);
+    await until('the znode exists', async () => (await lab.observer.children(path)).length === 1);
     const [name = ''] = await lab.observer.children(path);
     await until(
       'the session must prove itself before a grant',
@@ -39,14 +39,14 @@ describe('between a request and its answer', () => {
     await hold.release();
   });
 
-  it('a znode that is taken by force while its session proves itself is not granted', async () => {
+  it('a znode that is released by force while its session proves itself is not granted', async () => {
     const path = testPath('forced-before-grant');
     const mutex = new InterProcessMutex(lab.client, path);
     await (await mutex.acquire()).release();
     const created = gate();
     once(lab.proxy, from('server', 'create2'), { delayUntil: created.opened });
     const acquiring = mutex.acquire();
-    await until('its znode is there', async () => (await lab.observer.children(path)).length === 1);
+    await until('the znode exists', async () => (await lab.observer.children(path)).length === 1);
     const [name = ''] = await lab.observer.children(path);
     await lab.observer.write(`${path}/${name}`, '__FORCE__');
     await until(
@@ -56,11 +56,14 @@ describe('between a request and its answer', () => {
     created.open();
     const hold = await acquiring;
     expect(hold.path).not.to.contain(name);
-    await until('the znode that was taken is gone', async () => !(await lab.observer.exists(`${path}/${name}`)));
+    await until(
+      'the znode that was released by force is deleted',
+      async () => !(await lab.observer.exists(`${path}/${name}`)),
+    );
     await hold.release();
   });
 
-  it('a znode that is deleted while it is searched by its uuid is created again', async () => {
+  it('a znode that is deleted during the search by its uuid is created again', async () => {
     const path = testPath('deleted-while-searched');
     const mutex = new InterProcessMutex(lab.client, path);
     await (await mutex.acquire()).release();
@@ -77,7 +80,7 @@ describe('between a request and its answer', () => {
     await hold.release();
   });
 
-  it('a parent that goes between the creation of two parents is created again', async () => {
+  it('a parent that is deleted between the creation of two parents is created again', async () => {
     const path = testPath('parent-goes');
     const parent = path.slice(0, path.lastIndexOf('/'));
     await (await new InterProcessMutex(lab.client, testPath('first-container')).acquire()).release();
@@ -95,18 +98,18 @@ describe('between a request and its answer', () => {
     await (await acquiring).release();
   });
 
-  it('an answer that says that the session has expired is acted on, and proves nothing', async () => {
+  it('a reply that says that the session has expired ends the connection, and proves nothing', async () => {
     const hold = await new InterProcessMutex(lab.client, testPath('expired-answers')).acquire();
     lab.proxy.on((frame) => (frame.from === 'server' && frame.op !== 'connect' ? { replaceError: -112 } : undefined));
     await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'connect', 2);
-    expect(hold.signal.aborted, 'the next server is asked before the deadline').to.equal(false);
+    expect(hold.signal.aborted, 'the client asks the next server before the deadline').to.equal(false);
     const reason = (await aborted(hold.signal)) as { reason: string };
     expect(reason.reason).to.equal('session-deadline');
     expect(hold.isValid).to.equal(false);
     await hold.release();
   });
 
-  it('one heartbeat that is answered with an error is not the last one', async () => {
+  it('one heartbeat that is answered with an error does not stop the heartbeats', async () => {
     const hold = await new InterProcessMutex(lab.client, testPath('heartbeat-error')).acquire();
     once(lab.proxy, from('server', 'multi'), { replaceError: -127 });
     lab.proxy.clear();
@@ -116,7 +119,7 @@ describe('between a request and its answer', () => {
     await hold.release();
   });
 
-  it('a release that the server refuses settles at the deadline, and does not hang', async () => {
+  it('a release that the server refuses settles at the deadline', async () => {
     const path = testPath('no-delete');
     const parent = path.slice(0, path.lastIndexOf('/'));
     await lab.observer.create(parent);
@@ -133,11 +136,11 @@ describe('between a request and its answer', () => {
     expect(await lab.observer.children(path)).to.deep.equal([]);
   });
 
-  it('a close whose request is lost is asked again', async () => {
+  it('a close whose request is lost is sent again', async () => {
     const path = testPath('close-lost');
     const hold = await new InterProcessMutex(lab.client, path).acquire();
-    // Its watch is answered by then: a later answer would end the connection, because it comes where that to the close
-    // is due.
+    // Waits for the reply to the watch: if it came later, in place of the reply to the close, it would end the
+    // connection.
     await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getData' && frame.path === hold.path);
     once(lab.proxy, from('client', 'closeSession'), 'drop');
     await lab.client.close({ timeoutMs: 10_000 });
@@ -147,7 +150,7 @@ describe('between a request and its answer', () => {
     expect(await lab.observer.children(path)).to.deep.equal([]);
   });
 
-  it('refused credentials fail the first connection, and open no second session', async () => {
+  it('refused credentials reject the first connection, and open no second session', async () => {
     lab.proxy.clear();
     const error = await rejection(
       LockClient.connect(lab.proxy.connectString, { auth: [{ scheme: 'no-such-scheme', credentials: 'user:secret' }] }),
@@ -157,32 +160,32 @@ describe('between a request and its answer', () => {
     expect(lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'connect')).to.have.length(1);
   });
 
-  it('every listener hears the states in one order, also when one of them causes the next', async () => {
+  it('every listener gets the states in the same order, even if one state causes the next', async () => {
     const hold = await new InterProcessMutex(lab.client, testPath('state-order')).acquire();
-    const heard: [ConnectionState[], ConnectionState[]] = [[], []];
+    const received: [ConnectionState[], ConnectionState[]] = [[], []];
     lab.client.on('state', (state) => {
-      heard[0].push(state);
+      received[0].push(state);
       if (state !== 'suspended') return;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, sessionTimeoutMs);
       expect(hold.isValid).to.equal(false);
     });
-    lab.client.on('state', (state) => void heard[1].push(state));
+    lab.client.on('state', (state) => void received[1].push(state));
     const again = new Promise<void>((resolve) =>
       lab.client.on('state', (state) => state === 'reconnected' && resolve()),
     );
     lab.proxy.cut();
     await again;
-    expect(heard[0].slice(0, 2)).to.deep.equal(['suspended', 'lost']);
-    expect(heard[1]).to.deep.equal(heard[0]);
+    expect(received[0].slice(0, 2)).to.deep.equal(['suspended', 'lost']);
+    expect(received[1]).to.deep.equal(received[0]);
     await hold.release();
   });
 
-  it("tryAcquire with foreignNodes: 'wait' takes what acquire would be granted at once", async () => {
+  it("tryAcquire with foreignNodes: 'wait' gets a lock that acquire would get at once", async () => {
     const path = testPath('foreign-after');
     const mutex = new InterProcessMutex(lab.client, path, { foreignNodes: 'wait' });
-    const gatekeeper = await mutex.acquire();
+    const first = await mutex.acquire();
     await lab.observer.create(`${path}/zzz`);
-    await gatekeeper.release();
+    await first.release();
     const hold = await mutex.tryAcquire();
     expect(hold?.isValid).to.equal(true);
     expect(await mutex.tryAcquire()).to.equal(undefined);

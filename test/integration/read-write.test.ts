@@ -26,7 +26,7 @@ describe('readers and writers', () => {
     until(`${count} znodes are in the queue`, async () => (await lab.observer.children(path)).length === count);
   const nothingIsLeft = (path: string): Promise<void> => queued(path, 0);
 
-  /** The transactions that create a reader beside its writer; heartbeats are multis, too. */
+  /** The transactions that create a reader next to its writer; heartbeats are multis as well. */
   const creations = new Set<number>();
   const isCreation =
     (side: Frame['from']) =>
@@ -41,7 +41,7 @@ describe('readers and writers', () => {
   };
 
   describe('a downgrade', () => {
-    it('is one transaction: the reader has the writer’s sequence and token, and belongs to the same session', async () => {
+    it('is one transaction: the reader has the writer’s sequence, token and session', async () => {
       const { rw } = pair('one-transaction');
       await rw.writeLock.withLock(async (writing) => {
         await lab.proxy.seen(({ from, op }) => from === 'server' && op === 'getData');
@@ -64,7 +64,7 @@ describe('readers and writers', () => {
       await alone.release();
     });
 
-    it('by tryAcquire is granted, too, and is no downgrade in another context', async () => {
+    it('by tryAcquire is granted, and is no downgrade in another context', async () => {
       const { rw } = pair('try');
       await rw.writeLock.withLock(async () => {
         const reading = await rw.readLock.tryAcquire();
@@ -74,7 +74,7 @@ describe('readers and writers', () => {
       });
     });
 
-    it('outlives the write lock, lets other readers in, and lets no writer in', async () => {
+    it('outlives the write lock, and lets other readers in, but no writer', async () => {
       const { rw, theirs } = pair('outlives');
       const order: string[] = [];
       const reading = await rw.writeLock.withLock(() => rw.readLock.acquire());
@@ -95,7 +95,7 @@ describe('readers and writers', () => {
       ['server', 'cut-inside'],
       ['client', 'cut'],
     ] as const) {
-      it(`whose create loses its ${side === 'server' ? 'answer' : 'way'} (${action}) is searched by its uuid, behind a quorum write, and leaves nothing behind`, async () => {
+      it(`whose create loses its ${side === 'server' ? 'reply' : 'request'} (${action}) is searched by uuid, behind a quorum write`, async () => {
         const { rw, theirs } = pair('lost-reply');
         watchCreations();
         let isDone = false;
@@ -126,7 +126,7 @@ describe('readers and writers', () => {
       });
     }
 
-    it('whose create loses its way while the writer lets go queues up again like everybody else', async () => {
+    it('whose create is lost while the writer releases queues up again at the end', async () => {
       const { rw, theirs } = pair('let-go');
       watchCreations();
       let isDone = false;
@@ -154,7 +154,7 @@ describe('readers and writers', () => {
       await nothingIsLeft(rw.path);
     });
 
-    it('of a writer whose znode somebody has deleted is refused, however late the news of that is', async () => {
+    it('of a writer whose znode was deleted is refused, however late the watch event is', async () => {
       const { rw, theirs } = pair('deleted');
       watchCreations();
       const error = await rejection(
@@ -167,7 +167,7 @@ describe('readers and writers', () => {
           const refused = await rejection(rw.readLock.acquire());
           expect(refused).to.be.instanceOf(LockLostError).with.property('reason', 'node-deleted');
           expect(writing.signal.aborted).to.equal(true);
-          expect(creations.size, 'asked once').to.equal(1);
+          expect(creations.size, 'one request for the downgrade').to.equal(1);
           await next.release();
         }),
       );
@@ -175,7 +175,7 @@ describe('readers and writers', () => {
       await nothingIsLeft(rw.path);
     });
 
-    it('of a writer who is still waiting in the same context comes behind that: parallel acquires of one owner do not wait for each other', async () => {
+    it('of a writer that still waits in the same context waits for that writer', async () => {
       const { rw, theirs } = pair('parallel');
       const held = await theirs.readLock.acquire();
       await lockContext.run(async () => {
@@ -197,7 +197,7 @@ describe('readers and writers', () => {
       'acquire in another context': (rw) => lockContext.run(() => rw.writeLock.acquire()),
     };
     for (const [how, upgrade] of Object.entries(upgrades)) {
-      it(`by ${how} is a deadlock, said at once and without a request`, async () => {
+      it(`by ${how} is a deadlock, reported at once and without a request`, async () => {
         const { rw } = pair('upgrade');
         await rw.readLock.withLock(async () => {
           const error = await rejection(upgrade(rw));
@@ -208,7 +208,7 @@ describe('readers and writers', () => {
       });
     }
 
-    it('by a read that is under way in the same context is a deadlock as soon as that is granted', async () => {
+    it('while a read acquire runs in the same context is a deadlock once the read is granted', async () => {
       const { rw } = pair('upgrade-parallel');
       await lockContext.run(async () => {
         const reading = rw.readLock.acquire();
@@ -217,7 +217,7 @@ describe('readers and writers', () => {
       });
     });
 
-    it('with a time ends with that, by tryAcquire at once, and keeps nobody else from reading afterwards', async () => {
+    it('ends with its timeout, by tryAcquire at once, and lets others read afterwards', async () => {
       const { rw, theirs } = pair('upgrade-time');
       await rw.readLock.withLock(async () => {
         expect((await rejection(rw.writeLock.acquire({ timeoutMs: 30 }))).code).to.equal('ERR_LOCK_TIMEOUT');
@@ -228,7 +228,7 @@ describe('readers and writers', () => {
     });
   });
 
-  it('in another context of the same flow: a second reader is let in, a reader of another writer is told of the deadlock', async () => {
+  it('in another context of a reader may read; under a writer they get the deadlock error', async () => {
     const { rw } = pair('nested');
     await rw.readLock.withLock(() => lockContext.run(async () => (await rw.readLock.acquire()).release()));
     await rw.writeLock.withLock(async () => {
@@ -238,12 +238,12 @@ describe('readers and writers', () => {
     });
   });
 
-  it('are served in the order of the queue: a reader behind a waiting writer waits, and is woken by it', async () => {
+  it('are served in queue order: a reader behind a waiting writer waits for that writer', async () => {
     const { rw, theirs } = pair('order');
     const order: string[] = [];
     const log =
-      (what: string) =>
-      (hold: Hold): Hold => (order.push(what), hold);
+      (name: string) =>
+      (hold: Hold): Hold => (order.push(name), hold);
     const first = await rw.readLock.acquire();
     const writer = theirs.writeLock.acquire().then(log('writer'));
     await queued(rw.path, 2);
@@ -256,7 +256,7 @@ describe('readers and writers', () => {
     expect(order).to.deep.equal(['writer', 'reader', 'reader']);
   });
 
-  it('re-enter each their own lock without a request, and leave with the last release', async () => {
+  it('re-enter their own lock without a request, and delete the znodes with the last release', async () => {
     const { rw } = pair('re-entry');
     await rw.writeLock.withLock(async () => {
       await rw.readLock.withLock(async () => {
@@ -271,20 +271,22 @@ describe('readers and writers', () => {
     expect(await lab.observer.children(rw.path)).to.deep.equal([]);
   });
 
-  it('are both told when their session is lost, before anybody else is granted', async () => {
+  it('both lose their holds with the session, before another client is granted', async () => {
     const { rw, theirs } = pair('session');
     const events: string[] = [];
     const [writing, reading] = await lockContext.run(
       async () => [await rw.writeLock.acquire(), await rw.readLock.acquire()] as const,
     );
-    const told = [writing, reading].map((hold) => aborted(hold.signal).then((reason) => (events.push('told'), reason)));
+    const losses = [writing, reading].map((hold) =>
+      aborted(hold.signal).then((reason) => (events.push('aborted'), reason)),
+    );
     const next = theirs.writeLock.acquire().then((hold) => (events.push('granted'), hold));
     await queued(rw.path, 3);
     lab.proxy.silence();
-    for (const reason of await Promise.all(told))
+    for (const reason of await Promise.all(losses))
       expect(reason).to.be.instanceOf(LockLostError).with.property('reason', 'session-deadline');
     const granted = await next;
-    expect(events).to.deep.equal(['told', 'told', 'granted']);
+    expect(events).to.deep.equal(['aborted', 'aborted', 'granted']);
     expect(granted.fencingToken > reading.fencingToken).to.equal(true);
     lab.proxy.speak();
     expect(await Promise.all([writing.release(), reading.release()])).to.deep.equal(['lost', 'lost']);
@@ -292,15 +294,15 @@ describe('readers and writers', () => {
     await nothingIsLeft(rw.path);
   });
 
-  it('whose session was lost do not go over to reading in the next one', async () => {
+  it('whose session was lost do not downgrade in the next session', async () => {
     const { rw } = pair('lost-writer');
     await lockContext.run(async () => {
       const writing = await rw.writeLock.acquire();
-      const told = aborted(writing.signal);
+      const loss = aborted(writing.signal);
       await lab.proxy.refuse();
       await lab.observer.endSession(lab.client);
       await lab.proxy.accept();
-      await told;
+      await loss;
       expect(await rejection(rw.readLock.acquire())).to.be.instanceOf(LockLostError);
       expect(await rejection(rw.readLock.tryAcquire())).to.be.instanceOf(LockLostError);
       await writing.release();
@@ -309,7 +311,7 @@ describe('readers and writers', () => {
     await nothingIsLeft(rw.path);
   });
 
-  it('and mutexes on one path refuse each other at once, also inside of each other', async () => {
+  it('and mutexes on one path refuse each other at once, also when nested', async () => {
     const { rw } = pair('foreign');
     const mutex = new InterProcessMutex(lab.client, rw.path);
     const foreign = async (acquiring: Promise<unknown>): Promise<void> => {
@@ -320,19 +322,22 @@ describe('readers and writers', () => {
       await lock.withLock(async (hold) => {
         await foreign(mutex.acquire());
         await foreign(mutex.tryAcquire());
-        await until('its znode is gone', async () => (await lab.observer.children(rw.path)).length === 1);
+        await until('the znode of the mutex is gone', async () => (await lab.observer.children(rw.path)).length === 1);
         expect(hold.isValid).to.equal(true);
       });
       await mutex.withLock(async (hold) => {
         await foreign(lock.acquire());
         await foreign(lock.tryAcquire());
-        await until('its znode is gone', async () => (await lab.observer.children(rw.path)).length === 1);
+        await until(
+          'the znode of the reader or writer is gone',
+          async () => (await lab.observer.children(rw.path)).length === 1,
+        );
         expect(hold.isValid).to.equal(true);
       });
     }
   });
 
-  it('take only options that there are', () => {
+  it('refuse unknown and invalid options', () => {
     const make = (options: unknown) => () =>
       new InterProcessReadWriteLock(lab.client, '/rw', options as Record<string, never>);
     expect(make({ data: 'text' })).to.throw(TypeError, '`data`');

@@ -10,17 +10,17 @@ describe('a refusal', () => {
 
   const parentOf = (path: string): string => path.slice(0, path.lastIndexOf('/'));
 
-  it('of a znode whose parent is reaped again and again ends the acquire when the retry policy gives up', async () => {
+  it('of a znode whose parent is removed repeatedly ends the acquire when the retry policy gives up', async () => {
     const client = await lab.connect({ retryPolicy: retryNTimes(2, 1) });
     lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'create2' ? { replaceError: -101 } : undefined));
     const error = await rejection(new InterProcessMutex(client, testPath('reaped')).acquire());
     expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
     expect(error.cause).to.have.property('code', 'NO_NODE');
-    // Without its parents, with them, and twice again.
+    // One create without parents, one with parents, and two retries.
     expect(lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'create2')).to.have.length(4);
   });
 
-  it('of a container, by a server of an ensemble whose others know them, is the last: persistent parents follow', async () => {
+  it('of a container, after an earlier success, makes the client create persistent parents', async () => {
     const client = await lab.connect();
     const acquire = async (path: string): Promise<void> => {
       await (await new InterProcessMutex(client, path).acquire()).release();
@@ -43,7 +43,7 @@ describe('a refusal', () => {
     ]);
   });
 
-  it('to say what the ACL of a parent is ends the acquire with what the provider has thrown, and nothing is created', async () => {
+  it('by the ACL provider for a parent rejects the acquire with its error, and nothing is created', async () => {
     const failure = new Error('no rights for a parent');
     const path = testPath('parent-acl');
     const acl = (of: string): AclEntry[] => {
@@ -53,15 +53,15 @@ describe('a refusal', () => {
     const client = await lab.connect({ acl });
     const mutex = new InterProcessMutex(client, path);
     expect(await rejection(mutex.acquire())).to.equal(failure);
-    // The first container of a client goes alone; all others are asked for together.
+    // The first container of a client is sent alone; later ones are sent together.
     await (await new InterProcessMutex(client, testPath('first')).acquire()).release();
     expect(await rejection(mutex.acquire())).to.equal(failure);
-    // Nobody waits for ever behind the one who was to create the parents.
+    // No acquire waits without a limit behind the one that was to create the parents.
     expect(await rejection(mutex.acquire())).to.equal(failure);
     expect(await lab.observer.exists(parentOf(path))).to.equal(false);
   });
 
-  it('to show a znode in the queue is an error of participants()', async () => {
+  it('to read a znode of the queue is an error of participants()', async () => {
     const path = testPath('unreadable');
     await lab.observer.create(parentOf(path));
     await lab.observer.create(path);

@@ -5,14 +5,14 @@ import { testPath } from '../../harness/test-path.ts';
 import { rejection } from '../../harness/until.ts';
 import { type Frame } from '../../harness/zk-proxy.ts';
 
-/** What the session sends by itself, to stay alive. */
+/** The requests that the session sends by itself to stay alive. */
 const heartbeats = new Set(['multi', 'sync', 'ping', 'connect']);
 
-describe('what goes over the wire', () => {
+describe('the requests of a client', () => {
   const lab = labOfEachTest('requests', { server: 'own', proxy: true });
 
   beforeEach(async () => {
-    // The first container of a client goes alone; what is counted here comes after it.
+    // The first container of a client is sent alone; the counts of these tests begin after it.
     await (await new InterProcessMutex(lab.client, testPath('first')).acquire()).release();
     lab.proxy.clear();
   });
@@ -33,7 +33,7 @@ describe('what goes over the wire', () => {
     return mutex;
   };
 
-  it('an uncontended acquire takes one round trip: create2 and the list in one flush', async () => {
+  it('for an uncontended acquire take one round trip: create2 and the list in one flush', async () => {
     const mutex = await ready('uncontended');
     const hold = await mutex.acquire();
     await answered('getData');
@@ -48,7 +48,7 @@ describe('what goes over the wire', () => {
     await hold.release();
   });
 
-  it('a release takes one delete', async () => {
+  it('for a release are one delete', async () => {
     const mutex = await ready('release');
     const hold = await mutex.acquire();
     await answered('getData');
@@ -57,7 +57,7 @@ describe('what goes over the wire', () => {
     expect(requests()).to.deep.equal(['delete']);
   });
 
-  it('three missing parents take three round trips in all with a first container, which goes alone', async () => {
+  it('for three missing parents take three round trips, the first container alone', async () => {
     const fresh = await LockClient.connect(lab.proxy.connectString);
     lab.proxy.clear();
     const hold = await new InterProcessMutex(fresh, `${testPath('a')}/b`).acquire();
@@ -71,14 +71,14 @@ describe('what goes over the wire', () => {
     const containers = lab.proxy.frames.filter(isContainer).map((frame) => frame.from);
     expect(containers).to.deep.equal(['client', 'server', 'client', 'client', 'server', 'server']);
     const last = lab.proxy.frames.findLastIndex((frame) => frame.from === 'client' && frame.op === 'getChildren2');
-    expect(last, 'the list is sent before the last container is answered').to.be.lessThan(
+    expect(last, 'the list is sent before the reply to the last container').to.be.lessThan(
       lab.proxy.frames.findLastIndex(isContainer),
     );
     await hold.release();
     await fresh.close();
   });
 
-  it('a waiter sends two round trips until it is parked, and nothing but its delete after it was woken at index 1', async () => {
+  it('of a waiter take two round trips until it waits, and at index 1 only its delete afterwards', async () => {
     const mutex = await ready('hand-over');
     const gate = await new InterProcessMutex(lab.other, mutex.path).acquire();
     const waiting = mutex.acquire();
@@ -92,9 +92,9 @@ describe('what goes over the wire', () => {
     expect(requests()).to.deep.equal(['delete']);
   });
 
-  it('a waiter whose predecessor is in this process plants no watch on it', async () => {
+  it('of a waiter whose predecessor is in this process contain no watch on the predecessor', async () => {
     const mutex = await ready('in-process');
-    // So often that fewer transactions have happened between the next two creates: the second one needs no list.
+    // Enough cycles that fewer transactions happen between the next two creates: the second create needs no list.
     for (const _ of Array.from({ length: 30 })) await (await mutex.acquire()).release();
     lab.proxy.clear();
     const hold = await mutex.acquire();
@@ -108,7 +108,7 @@ describe('what goes over the wire', () => {
     expect(requests().filter((op) => op === 'getChildren2')).to.have.length(0);
   });
 
-  it('a hundred acquires of one tick share one list, and hand over to each other without another', async () => {
+  it('for a hundred acquires in one tick contain one list, and no list for their hand-overs', async () => {
     const mutex = await ready('one-list');
     const order: number[] = [];
     await Promise.all(
@@ -122,7 +122,7 @@ describe('what goes over the wire', () => {
     expect(requests().filter((op) => op === 'getChildren2')).to.have.length(1);
   });
 
-  it('one deletion wakes one waiter of five in five sessions', async () => {
+  it('after one deletion come from one of five waiters in five sessions', async () => {
     const mutex = await ready('no-herd');
     const gate = await new InterProcessMutex(lab.other, mutex.path).acquire();
     const clients = await Promise.all(Array.from({ length: 5 }, () => LockClient.connect(lab.proxy.connectString)));
@@ -139,7 +139,7 @@ describe('what goes over the wire', () => {
     await Promise.all(clients.map((one) => one.close()));
   });
 
-  it('a waiter that gives up takes its watch from the server and deletes its znode', async () => {
+  it('of a waiter that gives up remove its watch and delete its znode', async () => {
     const mutex = await ready('gives-up');
     const gate = await new InterProcessMutex(lab.other, mutex.path).acquire();
     const controller = new AbortController();
@@ -153,7 +153,7 @@ describe('what goes over the wire', () => {
     await gate.release();
   });
 
-  it('tryAcquire of a held lock takes one round trip and no write', async () => {
+  it('of a tryAcquire of a held lock take one round trip and no write', async () => {
     const mutex = await ready('try');
     const gate = await new InterProcessMutex(lab.other, mutex.path).acquire();
     expect(await mutex.tryAcquire()).to.equal(undefined);
@@ -164,7 +164,7 @@ describe('what goes over the wire', () => {
     await gate.release();
   });
 
-  it('re-entry sends nothing', async () => {
+  it('of a re-entry are none', async () => {
     const mutex = await ready('re-entry');
     await mutex.withLock(async () => {
       await answered('getData');

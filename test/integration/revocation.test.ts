@@ -32,12 +32,12 @@ describe('revocation', () => {
     (frame: Frame): boolean =>
       frame.from === 'server' && frame.op === op && frame.path === path;
   const lengthAnd = (text: string): Buffer => Buffer.concat([Buffer.from([0, 0, 0, text.length]), Buffer.from(text)]);
-  /** Resolves when the client has read this text out of a znode. */
+  /** Resolves when the client has read this text from a znode. */
   const hasRead = async (path: string, text: string): Promise<void> => {
     await lab.proxy.seen((frame) => answered('getData', path)(frame) && frame.body.includes(lengthAnd(text)));
     await lab.client.session.request(sync('/'));
   };
-  /** The holds that a mutex was asked for, and how to wait for them. */
+  /** The holds for which revocation was requested from a mutex, and a method that waits for them. */
   const requests = (mutex: InterProcessMutex): { readonly holds: Hold[]; reach(count: number): Promise<void> } => {
     const holds: Hold[] = [];
     mutex.makeRevocable((hold) => holds.push(hold));
@@ -45,7 +45,7 @@ describe('revocation', () => {
   };
 
   describe('makeRevocable', () => {
-    it('tells the holder of each request, with its hold, and of no other data', async () => {
+    it('calls the listener for each request, with the hold, and not for other data', async () => {
       const { mutex } = lock('each-request');
       const { holds, reach } = requests(mutex);
       const hold = await mutex.acquire();
@@ -63,7 +63,7 @@ describe('revocation', () => {
       expect(await hold.release()).to.equal('released');
     });
 
-    it('stays for the next holds of the mutex, whose znodes carry no data', async () => {
+    it('stays for the next holds of the mutex, whose znodes have no data', async () => {
       const { mutex } = lock('next-holds');
       const { holds, reach } = requests(mutex);
       await (await mutex.acquire()).release();
@@ -75,7 +75,7 @@ describe('revocation', () => {
       await hold.release();
     });
 
-    it('tells a waiter that was asked as soon as it is granted, when its caller has the hold', async () => {
+    it('calls the listener for an earlier request to a waiter, after its caller has the hold', async () => {
       const { mutex, theirs } = lock('waiter');
       const events: unknown[] = [];
       mutex.makeRevocable((hold) => events.push('asked for', hold));
@@ -88,12 +88,12 @@ describe('revocation', () => {
       expect(events).to.deep.equal([]);
       await first.release();
       const hold = await waiting;
-      await until('it is told', () => events.length === 4);
+      await until('the listener was called', () => events.length === 4);
       expect(events).to.deep.equal(['has', hold, 'asked for', hold]);
       await hold.release();
     });
 
-    it('tells of a request that came before it', async () => {
+    it('calls the listener for a request that came before the listener was set', async () => {
       const { mutex } = lock('too-late');
       const hold = await mutex.acquire();
       await revoke(lab.other, hold.path);
@@ -104,15 +104,15 @@ describe('revocation', () => {
       await hold.release();
     });
 
-    it('tells of a request whose news were lost with a connection', async () => {
+    it('calls the listener for a request whose watch event was lost with a connection', async () => {
       const { mutex } = lock('lost-news');
       const { reach } = requests(mutex);
       const hold = await mutex.acquire();
-      // Asked before its first look at its znode, whose answer is lost when it has heard of something later: no watch
-      // of the next connection tells it.
+      // The request comes before the client's first read of its znode. The reply to that read is lost after the client
+      // has received something later, so no watch of the next connection reports the request.
       await lab.observer.write(hold.path, '__REVOKE__');
       await lab.client.session.request(sync('/'));
-      const look = lab.proxy.seen(
+      const read = lab.proxy.seen(
         (frame) => frame.from === 'client' && frame.op === 'getData' && frame.path === hold.path,
       );
       let isDone = false;
@@ -121,12 +121,12 @@ describe('revocation', () => {
         isDone = true;
         return 'cut';
       });
-      await look;
+      await read;
       await reach(1);
       await hold.release();
     });
 
-    it('of a re-entered lock is told once, with the outermost hold that is still open', async () => {
+    it('calls the listener of a re-entered lock once, with the outermost open hold', async () => {
       const { mutex } = lock('re-entered');
       const { holds, reach } = requests(mutex);
       await lockContext.run(async () => {
@@ -142,14 +142,14 @@ describe('revocation', () => {
       });
     });
 
-    it('calls its listener as nobody’s code, wherever the lock was acquired: it does not re-enter', async () => {
+    it('calls its listener outside of every lock context, so that it does not re-enter', async () => {
       const { mutex, theirs } = lock('nobody');
       const seen: unknown[] = [];
       mutex.makeRevocable((hold) => seen.push(mutex.isOwnedByCurrentContext, hold.isValid));
       const first = await theirs.acquire();
       const holder = lockContext.run(async () => {
         const hold = await mutex.acquire();
-        await until('it is told', () => seen.length > 0);
+        await until('the listener was called', () => seen.length > 0);
         await hold.release();
       });
       await queueReaches(theirs, 2);
@@ -161,7 +161,7 @@ describe('revocation', () => {
       expect(seen).to.deep.equal([false, true]);
     });
 
-    it('warns of a listener that fails, and goes on', async () => {
+    it('reports a listener that fails as a warning, and continues', async () => {
       const { mutex } = lock('fails');
       const warnings: BackgroundEvent[] = [];
       lab.client.on('background', (event) => event.type === 'warning' && warnings.push(event));
@@ -202,7 +202,7 @@ describe('revocation', () => {
   };
   for (const [name, call] of Object.entries(calls)) {
     describe(name, () => {
-      it('of what is not there names it', async () => {
+      it('of a missing znode names it', async () => {
         const path = `${testPath('missing')}/_c_6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a-lock-0000000004`;
         const error = await rejection(call(path));
         expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
@@ -210,7 +210,7 @@ describe('revocation', () => {
         expect(error.cause).to.have.property('code', 'NO_NODE');
       });
 
-      it('of what is no participant leaves it as it is', async () => {
+      it('of a znode that is no participant does not change it', async () => {
         const path = testPath('config');
         await lab.observer.create(path.slice(0, path.lastIndexOf('/')));
         await lab.observer.create(path);
@@ -221,7 +221,7 @@ describe('revocation', () => {
         expect(await lab.observer.read(path)).to.equal('precious');
       });
 
-      it('of a bad path, by no client or a closed one, sends nothing', async () => {
+      it('with an invalid path, without a client or with a closed client sends nothing', async () => {
         expect((await rejection(call('lock'))).code).to.equal('ERR_LOCK_INVALID_PATH');
         expect((await rejection(call('/'))).code).to.equal('ERR_LOCK_INVALID_PATH');
         expect(await rejection(revoke(undefined as unknown as LockClient, '/lock'))).to.be.instanceOf(TypeError);
@@ -229,7 +229,7 @@ describe('revocation', () => {
         expect((await rejection(call('/lock'))).code).to.equal('ERR_LOCK_CLIENT_CLOSED');
       });
 
-      it('whose answer is lost is asked again', async () => {
+      it('repeats its request if the reply is lost', async () => {
         const { theirs } = lock('answer-lost');
         const hold = await theirs.acquire();
         let isDone = false;
@@ -246,13 +246,13 @@ describe('revocation', () => {
   }
 
   describe('forceRelease', () => {
-    it('tells a holder that runs before the next one is granted, who waits for the loser to let go', async () => {
+    it('tells a holder that runs before the next one is granted, which waits for the release', async () => {
       const { mutex, theirs } = lock('told');
       const events: string[] = [];
       const stopped = gate();
       const holder = mutex.withLock(async (hold) => {
         const reason = await aborted(hold.signal);
-        events.push('told');
+        events.push('aborted');
         expect(reason).to.be.instanceOf(LockLostError).with.property('reason', 'forced');
         expect(hold.isValid).to.equal(false);
         await queueReaches(theirs, 2);
@@ -264,28 +264,28 @@ describe('revocation', () => {
       await queueReaches(theirs, 2);
       const [participant] = await theirs.participants();
       const forcing = forceRelease(lab.other, participant?.path ?? '', { timeoutMs: 10_000 });
-      await until('it is told', () => events.length > 0);
+      await until('the signal has aborted', () => events.length > 0);
       stopped.open();
       expect(await rejection(holder))
         .to.be.instanceOf(LockLostError)
         .with.property('reason', 'forced');
       expect(await forcing).to.equal('released');
       await (await next).release();
-      expect(events).to.deep.equal(['told', 'stops', 'granted']);
-      await until('nothing is left', async () => (await lab.observer.children(mutex.path)).length === 0);
+      expect(events).to.deep.equal(['aborted', 'stops', 'granted']);
+      await until('no znode is left', async () => (await lab.observer.children(mutex.path)).length === 0);
     });
 
-    it('deletes the znode of a holder that does not let go in time, after it was told', async () => {
+    it('deletes the znode of a holder that does not release in time, after its signal aborted', async () => {
       const { mutex, theirs } = lock('stubborn');
       const events: string[] = [];
       const hold = await mutex.acquire();
-      hold.signal.addEventListener('abort', () => events.push('told'));
+      hold.signal.addEventListener('abort', () => events.push('aborted'));
       const next = theirs.acquire().then((one) => (events.push('granted'), one));
       await queueReaches(theirs, 2);
       expect(await forceRelease(lab.other, hold.path, { timeoutMs: 500 })).to.equal('deleted');
       const granted = await next;
-      expect(events).to.deep.equal(['told', 'granted']);
-      // Its session has nothing to look after any more, though nobody has released it.
+      expect(events).to.deep.equal(['aborted', 'granted']);
+      // The session checks no hold any more, although the hold was not released.
       lab.proxy.clear();
       await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'multi' && frame.path === '/');
       expect(await hold.release()).to.equal('lost');
@@ -294,7 +294,7 @@ describe('revocation', () => {
       expect(await lab.observer.children(mutex.path)).to.deep.equal([]);
     });
 
-    it('takes the lock from a holder that does not run', async () => {
+    it('releases the lock of a holder that does not run', async () => {
       const { mutex, theirs } = lock('stopped');
       const hold = await mutex.acquire();
       await lab.proxy.seen(answered('getData', hold.path));
@@ -308,7 +308,7 @@ describe('revocation', () => {
       expect(await hold.release()).to.equal('lost');
     });
 
-    it('with no time deletes at once', async () => {
+    it('with a timeout of 0 deletes at once', async () => {
       const { theirs } = lock('at-once');
       const hold = await theirs.acquire();
       expect(await forceRelease(lab.client, hold.path, { timeoutMs: 0 })).to.equal('deleted');
@@ -317,13 +317,13 @@ describe('revocation', () => {
       await hold.release();
     });
 
-    it('of all handles of one owner ends all of them, and the znode goes with the last', async () => {
+    it('of several handles of one owner ends all of them, and the last one deletes the znode', async () => {
       const { mutex } = lock('handles');
       await lockContext.run(async () => {
         const holds = [await mutex.acquire(), await mutex.acquire()] as const;
-        const told = holds.map((hold) => aborted(hold.signal));
+        const losses = holds.map((hold) => aborted(hold.signal));
         const forcing = forceRelease(lab.other, holds[0].path);
-        await Promise.all(told);
+        await Promise.all(losses);
         expect(await rejection(mutex.acquire())).to.be.instanceOf(LockLostError);
         expect(await holds[0].release()).to.equal('lost');
         expect(await lab.observer.exists(holds[1].path)).to.equal(true);
@@ -332,7 +332,7 @@ describe('revocation', () => {
       });
     });
 
-    it('of a waiter sends it to the back of the queue', async () => {
+    it('of a waiter sends it to the end of the queue', async () => {
       const { mutex, theirs } = lock('waiter');
       const first = await theirs.acquire();
       const waiting = mutex.acquire();
@@ -346,20 +346,20 @@ describe('revocation', () => {
       await hold.release();
     });
 
-    it('marks again where another mark has taken the place of its own', async () => {
+    it('writes its mark again if another mark has replaced it', async () => {
       const { theirs, mutex } = lock('overwritten');
       const hold = await mutex.acquire();
       await lab.proxy.seen(answered('getData', hold.path));
-      // The holder hears of nothing until both marks are there.
-      const heard = gate();
+      // The holder gets no event until both marks are written.
+      const marked = gate();
       lab.proxy.on((frame) =>
-        frame.from === 'server' && frame.op === 'watch' ? { delayUntil: heard.opened } : undefined,
+        frame.from === 'server' && frame.op === 'watch' ? { delayUntil: marked.opened } : undefined,
       );
       const forcing = forceRelease(lab.other, hold.path, { timeoutMs: 5_000 });
-      await until('it is marked', async () => (await lab.observer.read(hold.path)) === '__FORCE__');
+      await until('the znode is marked', async () => (await lab.observer.read(hold.path)) === '__FORCE__');
       await lab.observer.write(hold.path, '__REVOKE__');
-      await until('it is marked again', async () => (await lab.observer.read(hold.path)) === '__FORCE__');
-      heard.open();
+      await until('the znode is marked again', async () => (await lab.observer.read(hold.path)) === '__FORCE__');
+      marked.open();
       await aborted(hold.signal);
       await hold.release();
       expect(await forcing).to.equal('released');
@@ -376,7 +376,7 @@ describe('revocation', () => {
       expect((await forcing).message).to.equal('enough');
       expect(await lab.observer.exists(hold.path)).to.equal(true);
       await hold.release();
-      await until('nothing is left', async () => (await lab.observer.children(theirs.path)).length === 0);
+      await until('no znode is left', async () => (await lab.observer.children(theirs.path)).length === 0);
     });
 
     it('that no server answers ends in time, and has marked nothing', async () => {
@@ -390,7 +390,7 @@ describe('revocation', () => {
       await hold.release();
     });
 
-    it('goes by what was written since the znode was created: its own data is its owner’s', async () => {
+    it('ignores a mark in the data that the znode was created with', async () => {
       const rw = new InterProcessReadWriteLock(lab.client, testPath('own-data'), { data: Buffer.from('__FORCE__') });
       const hold = await rw.writeLock.acquire();
       await hasRead(hold.path, '__FORCE__');
@@ -401,7 +401,7 @@ describe('revocation', () => {
       expect(await forcing).to.equal('released');
     });
 
-    it('takes only options that there are', async () => {
+    it('refuses unknown and invalid options', async () => {
       const force = (options: unknown): Promise<Error> =>
         rejection(forceRelease(lab.client, '/lock', options as Record<string, never>));
       expect(await force({ timeoutMs: -1 })).to.be.instanceOf(RangeError);
@@ -419,7 +419,7 @@ describe('revocation', () => {
     };
     const known: [string, number] = [JSON.stringify({ host: hostname(), pid: process.pid }), process.pid];
 
-    it('to who has revoked, and had never read it', async () => {
+    it('to a client that has revoked, and had never read the data', async () => {
       const hold = await lock('revoker').theirs.acquire({ data: 'owner' });
       await revoke(lab.client, hold.path);
       await revoke(lab.client, hold.path);
@@ -428,18 +428,18 @@ describe('revocation', () => {
       await hold.release();
     });
 
-    it('to who has released it by force', async () => {
+    it('to a client that has released the lock by force', async () => {
       const hold = await lock('forcer').theirs.acquire({ data: 'owner' });
-      const told = aborted(hold.signal);
+      const loss = aborted(hold.signal);
       const forcing = forceRelease(lab.client, hold.path);
-      await told;
+      await loss;
       expect(await lab.observer.read(hold.path)).to.equal('__FORCE__');
       expect(await shownBy(lab.client, hold)).to.deep.equal(known);
       await hold.release();
       await forcing;
     });
 
-    it('to who had read it before somebody else revoked', async () => {
+    it('to a client that had read the data before another client revoked', async () => {
       const { theirs, mutex } = lock('reader');
       const hold = await theirs.acquire({ data: 'owner' });
       await mutex.participants();
@@ -451,14 +451,14 @@ describe('revocation', () => {
       await hold.release();
     });
 
-    it('to who has written it', async () => {
+    it('to the client that has written the data', async () => {
       const hold = await lock('writer').mutex.acquire({ data: 'owner' });
       await lab.observer.write(hold.path, '__REVOKE__');
       expect(await shownBy(lab.client, hold)).to.deep.equal(known);
       await hold.release();
     });
 
-    it('to nobody else: they are shown the mark; and of what is no mark, everybody is shown what was written last', async () => {
+    it('to no other client: others see the mark, and all see data that is no mark', async () => {
       const hold = await lock('nobody').theirs.acquire({ data: 'owner' });
       await lab.observer.write(hold.path, '__REVOKE__');
       expect(await shownBy(lab.client, hold)).to.deep.equal(['__REVOKE__', undefined]);
@@ -468,7 +468,7 @@ describe('revocation', () => {
     });
   });
 
-  it('of a znode that may be written and not read asks all the same', async () => {
+  it('requests revocation of a znode that may be written and not read', async () => {
     const { mutex } = lock('unreadable');
     await (await mutex.acquire()).release();
     const onlyWrite = [{ permissions: 2, scheme: 'world', id: 'anyone' }];
@@ -488,46 +488,49 @@ describe('revocation', () => {
       const mutex = new InterProcessMutex(lab.client, theirs.path, { sticky: { idleMs: 60_000 } });
       const hold = await mutex.acquire();
       await hold.release();
-      await until('it is kept', async () => (await theirs.participants())[0]?.isIdle === true);
+      await until('the sticky lock is idle', async () => (await theirs.participants())[0]?.isIdle === true);
       return { mutex, theirs, path: hold.path };
     };
 
-    it('that nobody uses: it is given up at once', async () => {
+    it('that is idle: the lock is given up at once', async () => {
       const asked = await idle('idle-asked');
       await revoke(lab.other, asked.path);
-      await until('it is given up', async () => (await lab.observer.children(asked.theirs.path)).length === 0);
+      await until(
+        'the sticky lock is given up',
+        async () => (await lab.observer.children(asked.theirs.path)).length === 0,
+      );
       const taken = await idle('idle-taken');
       expect(await forceRelease(lab.other, taken.path, { timeoutMs: 5_000 })).to.equal('released');
     });
 
-    it('that is held, by revoke: the holder is told, and the lock is not kept when it lets go', async () => {
+    it('that is held, by revoke: the listener is called, and the lock is not kept after the release', async () => {
       const { mutex, theirs, path } = await idle('asked');
       const { reach } = requests(mutex);
       const hold = await mutex.acquire();
       expect([hold.path, hold.grantNumber]).to.deep.equal([path, 1n]);
-      await until('its idle mark is gone', async () => (await theirs.participants())[0]?.isIdle === false);
+      await until('the idle mark is gone', async () => (await theirs.participants())[0]?.isIdle === false);
       await revoke(lab.other, path);
       await reach(1);
       expect(await hold.release()).to.equal('released');
       expect(await lab.observer.children(theirs.path)).to.deep.equal([]);
     });
 
-    it('that is held, by forceRelease: the holder is told, and who waits in its process queues up behind the others', async () => {
+    it('that is held, by forceRelease: the hold is lost, and local waiters queue up last', async () => {
       const { mutex, theirs, path } = await idle('taken');
       const events: string[] = [];
       const hold = await mutex.acquire();
-      hold.signal.addEventListener('abort', () => events.push('told'));
+      hold.signal.addEventListener('abort', () => events.push('aborted'));
       const waiting = mutex.acquire().then((one) => (events.push('waiter'), one));
       const next = theirs.acquire().then((one) => (events.push('granted'), one));
       await queueReaches(theirs, 2);
       const forcing = forceRelease(lab.other, path, { timeoutMs: 10_000 });
-      await until('it is told', () => events.length > 0);
+      await until('the signal has aborted', () => events.length > 0);
       await queueReaches(theirs, 3);
       expect(await hold.release()).to.equal('lost');
       expect(await forcing).to.equal('released');
       await (await next).release();
       const last = await waiting;
-      expect(events).to.deep.equal(['told', 'granted', 'waiter']);
+      expect(events).to.deep.equal(['aborted', 'granted', 'waiter']);
       expect(last.path).to.not.equal(path);
       await last.release();
     });

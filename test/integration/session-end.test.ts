@@ -4,7 +4,7 @@ import { labOfEachTest } from '../../harness/lab.ts';
 import { testPath } from '../../harness/test-path.ts';
 import { aborted, rejection } from '../../harness/until.ts';
 
-/** What somebody sees who looks at one hold while another one's loss is told. */
+/** The state of one hold, read while the loss of another hold is reported. */
 interface Seen {
   readonly isValid: boolean;
   readonly asserted: unknown;
@@ -12,7 +12,7 @@ interface Seen {
   readonly released: Promise<string>;
 }
 
-describe('in the middle of a session’s end', () => {
+describe('at the end of a session', () => {
   const lab = labOfEachTest('session-end');
 
   const ends: Record<string, () => Promise<void>> = {
@@ -20,7 +20,7 @@ describe('in the middle of a session’s end', () => {
     'the client is closed': () => lab.client.close(),
   };
 
-  /** The first to be told looks at the one that is told after it. */
+  /** The first listener reads the holds whose listeners run after it. */
   function lookAt(other: Hold): Seen {
     let asserted: unknown;
     try {
@@ -31,12 +31,12 @@ describe('in the middle of a session’s end', () => {
     return { asserted, isValid: other.isValid, isAborted: other.signal.aborted, released: other.release() };
   }
 
-  for (const [why, end] of Object.entries(ends)) {
-    it(`every hold is lost when the first is told, and says so: ${why}`, async () => {
+  for (const [cause, end] of Object.entries(ends)) {
+    it(`every hold is lost when the first is told: ${cause}`, async () => {
       const mutexes = ['a', 'b', 'c'].map((name) => new InterProcessMutex(lab.client, testPath(name)));
-      const news: string[] = [];
+      const events: string[] = [];
       for (const mutex of mutexes)
-        for (const event of ['lost', 'released'] as const) mutex.on(event, () => news.push(event));
+        for (const event of ['lost', 'released'] as const) mutex.on(event, () => events.push(event));
       const holds = await Promise.all(mutexes.map((mutex) => mutex.acquire()));
       const seen: Seen[] = [];
       for (const hold of holds)
@@ -51,10 +51,10 @@ describe('in the middle of a session’s end', () => {
         });
         expect(asserted).to.be.instanceOf(LockLostError);
       }
-      expect(news).to.deep.equal(['lost', 'lost', 'lost']);
+      expect(events).to.deep.equal(['lost', 'lost', 'lost']);
     });
 
-    it(`withLock rejects with the loss, not with NotOwnedError, where a listener has looked at its hold first: ${why}`, async () => {
+    it(`withLock rejects with the loss after a listener released: ${cause}`, async () => {
       const first = await new InterProcessMutex(lab.client, testPath('first')).acquire();
       const second = new InterProcessMutex(lab.client, testPath('second'));
       let error: Promise<Error> | undefined;
@@ -72,7 +72,7 @@ describe('in the middle of a session’s end', () => {
       await first.release();
     });
 
-    it(`a hold of several locks is lost as soon as one of them is told: ${why}`, async () => {
+    it(`a multi-lock hold is lost as soon as one of its holds is told: ${cause}`, async () => {
       const lock = new InterProcessMultiLock(
         ['x', 'y'].map((name) => new InterProcessMutex(lab.client, testPath(name))),
       );

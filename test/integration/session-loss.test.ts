@@ -18,19 +18,19 @@ const sessionTimeoutMs = 1_500;
 describe('the loss of a session', () => {
   const lab = labOfEachTest('session-loss', { server: 'own', proxy: true, client: { sessionTimeoutMs } });
 
-  it('by the word of the server: the holder is told, and the client goes on in a new session by itself', async () => {
+  it('reported by the server aborts the holder’s signal, and the client continues in a new session', async () => {
     const path = testPath('expired');
     const mutex = new InterProcessMutex(lab.client, path);
     const hold = await mutex.acquire();
-    const told = aborted(hold.signal);
+    const loss = aborted(hold.signal);
     const states: ConnectionState[] = [];
     lab.client.on('state', (state) => void states.push(state));
     const again = reached(lab.client, 'reconnected');
-    // Otherwise the client may attach to its session once more before it is ended.
+    // Otherwise the client might attach to its session once more before the session ends.
     await lab.proxy.refuse();
     await lab.observer.endSession(lab.client);
     await lab.proxy.accept();
-    const reason = (await told) as LockLostError;
+    const reason = (await loss) as LockLostError;
     expect(reason).to.be.instanceOf(LockLostError);
     expect(reason.reason).to.equal('session-expired');
     expect(reason.cause)
@@ -48,19 +48,19 @@ describe('the loss of a session', () => {
     await next.release();
   });
 
-  it('by the word of the server: who waits starts over in the new session, and is granted there', async () => {
+  it('reported by the server makes a waiter start over in the new session, where it is granted', async () => {
     const path = testPath('expired-waiter');
     const other = await LockClient.connect(lab.server.connectString);
     const gate = await new InterProcessMutex(other, path).acquire();
     const mutex = new InterProcessMutex(lab.client, path);
     const waiting = mutex.acquire();
-    await until('it waits', async () => (await lab.observer.children(path)).length === 2);
+    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
     const before = lab.client.session.id;
     await lab.proxy.refuse();
     await lab.observer.endSession(lab.client);
     await lab.proxy.accept();
     await until(
-      'it waits again, in another session',
+      'the waiter is queued again, in another session',
       async () => (await lab.observer.children(path)).length === 2 && lab.client.session.id !== before,
     );
     await gate.release();
@@ -72,21 +72,21 @@ describe('the loss of a session', () => {
     await other.close();
   });
 
-  it('by silence: the holder is told before anybody else can be granted the lock', async () => {
+  it('after silence aborts the holder’s signal before another client can be granted the lock', async () => {
     const path = testPath('silence');
     const hold = await new InterProcessMutex(lab.client, path).acquire();
     let toldAt = Infinity;
-    const told = aborted(hold.signal).then((reason) => {
+    const loss = aborted(hold.signal).then((reason) => {
       toldAt = performance.now();
       return reason as LockLostError;
     });
     const other = await LockClient.connect(lab.server.connectString);
     const waiting = new InterProcessMutex(other, path).acquire();
-    await until('it waits', async () => (await lab.observer.children(path)).length === 2);
+    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
     lab.proxy.silence();
     const next = await waiting;
     const grantedAt = performance.now();
-    expect((await told).reason).to.equal('session-deadline');
+    expect((await loss).reason).to.equal('session-deadline');
     expect(toldAt).to.be.lessThan(grantedAt);
     expect(next.fencingToken > hold.fencingToken).to.equal(true);
     lab.proxy.speak();
@@ -97,10 +97,10 @@ describe('the loss of a session', () => {
     await other.close();
   });
 
-  it('by silence: the znode of the lost hold stays while its job runs, and goes as soon as it lets go', async () => {
+  it('after silence keeps the znode of the lost hold while its job runs, and deletes it afterwards', async () => {
     const path = testPath('ghost');
     const hold = await new InterProcessMutex(lab.client, path).acquire();
-    // Its requests arrive, so the session lives on the server; nothing comes back, so it is lost here.
+    // The requests arrive, so the session lives on the server. No reply returns, so the client loses the session.
     const hear = lab.proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
     const lost = reached(lab.client, 'lost');
     const again = reached(lab.client, 'reconnected');
@@ -112,18 +112,18 @@ describe('the loss of a session', () => {
     const old = hold.path;
     expect(await hold.release()).to.equal('lost');
     const releasedAt = performance.now();
-    await until('its session is closed', async () => !(await lab.observer.exists(old)));
+    await until('the session of the lost hold is closed', async () => !(await lab.observer.exists(old)));
     expect(performance.now() - releasedAt).to.be.lessThan(sessionTimeoutMs / 2);
   });
 
-  it('by silence: who waits in the same session starts over at once in the new one', async () => {
+  it('after silence makes a waiter of the same session start over at once in the new one', async () => {
     const path = testPath('silence-waiter');
     const hold = await new InterProcessMutex(lab.client, testPath('silence-holder')).acquire();
     const waiting = new InterProcessMutex(lab.client, path);
     const other = await LockClient.connect(lab.server.connectString);
     const gate = await new InterProcessMutex(other, path).acquire();
     const next = waiting.acquire();
-    await until('it waits', async () => (await lab.observer.children(path)).length === 2);
+    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
     const hear = lab.proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
     const again = reached(lab.client, 'reconnected');
     await aborted(hold.signal);
@@ -136,11 +136,11 @@ describe('the loss of a session', () => {
     expect(holder?.sessionId).to.equal(`0x${lab.client.session.id.toString(16)}`);
     await hold.release();
     await granted.release();
-    await until('nothing is left', async () => (await lab.observer.children(path)).length === 0);
+    await until('no znode is left', async () => (await lab.observer.children(path)).length === 0);
     await other.close();
   });
 
-  it('is seen by isValid at the first look after the event loop was blocked, whatever timers have not run', async () => {
+  it('is visible to isValid at the first read after a blocked event loop, before any timer ran', async () => {
     const hold = await new InterProcessMutex(lab.client, testPath('blocked')).acquire();
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, sessionTimeoutMs + 100);
     expect(hold.isValid).to.equal(false);
@@ -149,7 +149,7 @@ describe('the loss of a session', () => {
     await hold.release();
   });
 
-  it('a hold stays valid, and a waiter keeps its znode, across a restart of the server within the timeout', async () => {
+  it('does not follow a restart within the timeout: holds stay valid, waiters keep their znodes', async () => {
     const own = await startServer();
     const direct = await LockClient.connect(own.connectString, { sessionTimeoutMs: 10_000 });
     try {
@@ -157,7 +157,7 @@ describe('the loss of a session', () => {
       const mutex = new InterProcessMutex(direct, path);
       const hold = await mutex.acquire();
       const waiting = mutex.acquire();
-      await until('it waits', async () => (await mutex.participants()).length === 2);
+      await until('the waiter is queued', async () => (await mutex.participants()).length === 2);
       const before = (await mutex.participants()).map((participant) => participant.path);
       const again = new Promise<void>((resolve) => direct.on('state', (state) => state === 'reconnected' && resolve()));
       await own.kill();
@@ -174,7 +174,7 @@ describe('the loss of a session', () => {
     }
   });
 
-  it('an acquire made while nothing answers waits for the connection, and times out without one', async () => {
+  it('has not happened yet: an acquire waits for the connection, and times out without one', async () => {
     const mutex = new InterProcessMutex(lab.client, testPath('suspended'));
     await lab.proxy.refuse();
     const suspended = reached(lab.client, 'suspended');
@@ -187,7 +187,7 @@ describe('the loss of a session', () => {
     await (await waiting).release();
   });
 
-  it('a release while nothing answers is decided at once, settles at the deadline, and is done when a server answers again', async () => {
+  it('during a release: its outcome is decided at once, and the znode is deleted later', async () => {
     const path = testPath('release-suspended');
     const hold = await new InterProcessMutex(lab.client, path).acquire();
     await lab.proxy.refuse();
@@ -203,13 +203,13 @@ describe('the loss of a session', () => {
     await until('the znode is gone', async () => (await lab.observer.children(path)).length === 0);
   });
 
-  it('a session that held nothing is not given up at its deadline: its waiters keep their place', async () => {
+  it('does not end a session without a hold at its deadline: its waiters keep their place', async () => {
     const path = testPath('nothing-held');
     const other = await LockClient.connect(lab.server.connectString);
     const gate = await new InterProcessMutex(other, path).acquire();
     const mutex = new InterProcessMutex(lab.client, path);
     const waiting: Promise<Hold> = mutex.acquire();
-    await until('it waits', async () => (await lab.observer.children(path)).length === 2);
+    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
     const place = (await mutex.participants())[1]?.path;
     const { id } = lab.client.session;
     const hear = lab.proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
@@ -226,7 +226,7 @@ describe('the loss of a session', () => {
 });
 
 describe('a first connection', () => {
-  it('that nobody answers is a ConnectionTimeoutError that names the hosts and the last socket error', async () => {
+  it('without an answer is a ConnectionTimeoutError that names the hosts and the last socket error', async () => {
     const error = await rejection(LockClient.connect('127.0.0.1:1,127.0.0.1:2', { connectionTimeoutMs: 200 }));
     expect(error.code).to.equal('ERR_LOCK_CONNECTION_TIMEOUT');
     expect(error.message)
@@ -237,7 +237,7 @@ describe('a first connection', () => {
     expect(error.cause).to.be.instanceOf(Error);
   });
 
-  it('to a name that does not resolve says so', async () => {
+  it('to an unknown name is an error with the cause', async () => {
     const error = await rejection(LockClient.connect('no-such-host.invalid:2181', { connectionTimeoutMs: 1_500 }));
     expect(error.code).to.equal('ERR_LOCK_CONNECTION_TIMEOUT');
     expect(error.message)
@@ -253,7 +253,7 @@ describe('a first connection', () => {
     expect(await connecting).to.equal(reason);
   });
 
-  it('with a bad option sends nothing, and names the option, the value and what is accepted', async () => {
+  it('with an invalid option sends nothing, and names option, value and accepted values', async () => {
     const connect = (options: unknown, hosts: unknown = '127.0.0.1:1'): Promise<Error> =>
       rejection(LockClient.connect(hosts as string, options as Record<string, never>));
     expect(await connect({ sessionTimeoutMs: 0 }))

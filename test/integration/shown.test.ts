@@ -16,7 +16,7 @@ import { rejection } from '../../harness/until.ts';
 
 const password = 'Open-Sesame-4711';
 const credentials = `alice:${password}`;
-/** What the password looks like as text, in a buffer that is inspected, and encoded. */
+/** The password as text, as a buffer that is inspected, and encoded. */
 const traces = [
   password,
   inspect(Buffer.from(password)).slice('<Buffer '.length, -1),
@@ -29,7 +29,7 @@ const everything = { depth: Infinity, showHidden: true, maxArrayLength: null, ma
 
 const json = (value: unknown): Record<string, unknown> => JSON.parse(JSON.stringify(value)) as Record<string, unknown>;
 
-describe('what console.log and JSON.stringify show', () => {
+describe('the output of console.log and JSON', () => {
   const lab = labOfEachTest('shown', {
     client: { auth: [{ scheme: 'digest', credentials }], sessionTimeoutMs: 10_000 },
   });
@@ -39,12 +39,12 @@ describe('what console.log and JSON.stringify show', () => {
     const { client, mutex, path } = lab;
     const events: LockEvent[] = [];
     client.on('lock', (event) => events.push(event));
-    const told: unknown[] = [];
+    const emitted: unknown[] = [];
     mutex
-      .on('acquired', (event) => told.push(event))
-      .on('lost', (event) => told.push(event))
-      .on('released', (event) => told.push(event))
-      .on('renewed', (event) => told.push(event));
+      .on('acquired', (event) => emitted.push(event))
+      .on('lost', (event) => emitted.push(event))
+      .on('released', (event) => emitted.push(event))
+      .on('renewed', (event) => emitted.push(event));
     const semaphore = new InterProcessSemaphore(client, `${path}-semaphore`, { maxLeases: 3 });
     const semaphoreMutex = new InterProcessSemaphoreMutex(client, `${path}-semaphore-mutex`);
     const rw = new InterProcessReadWriteLock(client, `${path}-rw`);
@@ -74,17 +74,17 @@ describe('what console.log and JSON.stringify show', () => {
       multiHold,
       participant,
       events,
-      told,
+      emitted,
       error,
     };
   }
 
-  it('are texts without bigints, insides or credentials, of every object', async () => {
+  it('are texts without bigints, internals or credentials, of every object', async () => {
     const all = await objects();
     for (const [name, one] of Object.entries(all)) {
       for (const text of [JSON.stringify(one), inspect(one, everything)]) {
         for (const trace of traces) expect(text, name).not.to.contain(trace);
-        // An error is shown with its stack, as every error is.
+        // The output of an error contains its stack, as for every error.
         if (!text.includes('    at '))
           expect(text, name).not.to.match(/#|Symbol\(|\bSession\b|Connection|Buffer|EventEmitter|Map\(/);
         expect(text.length, `${name}: ${text}`).to.be.below(8_000);
@@ -107,7 +107,7 @@ describe('what console.log and JSON.stringify show', () => {
     expect(json(client)).to.include({ state: 'closed' });
   });
 
-  it('of a mutex are its path and its holds, of whichever object', async () => {
+  it('of a mutex are its path and its holds, by any of its objects', async () => {
     const { client, mutex, path } = lab;
     const twin = new InterProcessMutex(client, path);
     expect(json(mutex)).to.deep.equal({
@@ -131,7 +131,7 @@ describe('what console.log and JSON.stringify show', () => {
     expect([json(readLock)['kind'], json(writeLock)['kind']]).to.deep.equal(['read', 'write']);
   });
 
-  it('of a hold are its znode, its token as text, and how it stands', async () => {
+  it('of a hold are its znode, its token as text, and its state', async () => {
     const { mutex, observer } = lab;
     const hold = await mutex.acquire();
     const common = { path: hold.path, fencingToken: String(hold.fencingToken), grantNumber: '0', isReentrant: false };
@@ -149,7 +149,7 @@ describe('what console.log and JSON.stringify show', () => {
     await lost.release();
   });
 
-  it('of the other locks are their paths, their limits and what they hold', async () => {
+  it('of the other locks are their paths, limits and holds', async () => {
     const { client, path } = lab;
     const semaphore = new InterProcessSemaphore(client, path, { maxLeases: 3 });
     const lease = await semaphore.acquire();
@@ -173,13 +173,16 @@ describe('what console.log and JSON.stringify show', () => {
     await lease.release();
   });
 
-  it('of events are what they say, and their holds', async () => {
+  it('of events are their fields and holds', async () => {
     const { mutex } = lab;
-    const told: unknown[] = [];
-    mutex.on('acquired', (event) => told.push(event)).on('lost', (event) => told.push(event));
+    const emitted: unknown[] = [];
+    mutex.on('acquired', (event) => emitted.push(event)).on('lost', (event) => emitted.push(event));
     const hold = await mutex.acquire();
     await takeAway(hold, lab.observer);
-    expect(told.map(json)).to.deep.equal([{ hold: json(hold) }, { hold: json(hold), error: json(hold.signal.reason) }]);
+    expect(emitted.map(json)).to.deep.equal([
+      { hold: json(hold) },
+      { hold: json(hold), error: json(hold.signal.reason) },
+    ]);
     await hold.release();
   });
 
@@ -204,7 +207,7 @@ describe('what console.log and JSON.stringify show', () => {
     await hold.release();
   });
 
-  it('of participants are their data as text, and what is no text in hexadecimal digits', async () => {
+  it('of participants are their data as text, or in hexadecimal digits if it is no text', async () => {
     const { mutex } = lab;
     for (const [data, shown] of [
       [Buffer.from('worker 7'), 'worker 7'],
@@ -230,7 +233,7 @@ describe('what console.log and JSON.stringify show', () => {
     }
   });
 
-  it('are there for a client that is not connected', async () => {
+  it('exist for a client that is not connected', async () => {
     const client = await LockClient.connect(lab.connectString, { sessionTimeoutMs: 10_000 });
     await client.close();
     for (const text of [JSON.stringify(client), inspect(client)]) expect(text).to.contain('closed');

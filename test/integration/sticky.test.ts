@@ -7,7 +7,7 @@ import { testPath } from '../../harness/test-path.ts';
 import { aborted, rejection, until } from '../../harness/until.ts';
 import { queueReaches } from '../../harness/queue.ts';
 
-/** Curator's order, of names that end like those of leases. */
+/** Curator's order, with names that end like those of leases. */
 const leaseLike = new LeaseDriver(() => 1);
 
 describe('a sticky lock', () => {
@@ -25,17 +25,17 @@ describe('a sticky lock', () => {
       .filter(({ from: side, op }) => side === 'client' && ['create2', 'delete'].includes(op))
       .map(({ op }) => op);
 
-  /** Idle, and known to be by everybody. */
+  /** Acquires and releases, and waits until other clients see the lock as idle. */
   const idle = async (mutex: InterProcessMutex): Promise<Hold> => {
     const hold = await once(mutex);
     await until(
-      'it is marked idle',
+      'the znode is marked idle',
       async () => (await new InterProcessMutex(lab.other, mutex.path).participants())[0]?.isIdle === true,
     );
     return hold;
   };
 
-  it('keeps its znode after a release, and grants it again without a request: one token, counted grants', async () => {
+  it('keeps its znode after a release, and grants it again without a request, with a new grant number', async () => {
     const mutex = sticky();
     const first = await idle(mutex);
     lab.proxy.clear();
@@ -48,7 +48,7 @@ describe('a sticky lock', () => {
     expect(await lab.observer.children(mutex.path)).to.have.length(1);
   });
 
-  it('serves many of its process in the order of their calls, by one znode', async () => {
+  it('serves many local waiters in the order of their calls, with one znode', async () => {
     const mutex = sticky();
     const order: number[] = [];
     let inside = 0;
@@ -63,10 +63,10 @@ describe('a sticky lock', () => {
       }),
     );
     expect(order).to.deep.equal(order.map((_, index) => index));
-    expect(writes()).to.deep.equal(['create2', 'create2']); // the first one found no parents
+    expect(writes()).to.deep.equal(['create2', 'create2']); // the first create found no parents
   });
 
-  it('gives it up at the release when the list shows somebody else', async () => {
+  it('is given up at the release when the list shows another client', async () => {
     const mutex = sticky();
     const hold = await mutex.acquire();
     const waiting = new InterProcessMutex(lab.other, mutex.path).acquire();
@@ -76,7 +76,7 @@ describe('a sticky lock', () => {
     expect(await lab.observer.children(mutex.path)).to.deep.equal([]);
   });
 
-  it('is given up by the news of another while it is idle', async () => {
+  it('is given up while it is idle when another client queues up', async () => {
     const mutex = sticky();
     await idle(mutex);
     const hold = await new InterProcessMutex(lab.other, mutex.path).acquire();
@@ -84,44 +84,44 @@ describe('a sticky lock', () => {
     await hold.release();
   });
 
-  it('serves those of its process who came before the news, and nobody who came after it before the other one', async () => {
+  it('serves local waiters from before the news first, then the other client, then later ones', async () => {
     const mutex = sticky();
     await idle(mutex);
     const order: string[] = [];
-    const note =
+    const logAs =
       (name: string) =>
       async (hold: Hold): Promise<void> => {
         order.push(name);
         await hold.release();
       };
     const holder = await mutex.acquire();
-    const before = [1, 2].map((index) => mutex.acquire().then(note(`before ${index}`)));
+    const before = [1, 2].map((index) => mutex.acquire().then(logAs(`before ${index}`)));
     const news = lab.proxy.seen((frame) => from('server', 'watch')(frame) && frame.path === mutex.path);
-    const remote = new InterProcessMutex(lab.other, mutex.path).acquire().then(note('remote'));
+    const remote = new InterProcessMutex(lab.other, mutex.path).acquire().then(logAs('remote'));
     await news;
     await mutex.participants(); // one connection is read in order
-    const after = [1, 2].map((index) => mutex.acquire().then(note(`after ${index}`)));
+    const after = [1, 2].map((index) => mutex.acquire().then(logAs(`after ${index}`)));
     await queueReaches(new InterProcessMutex(lab.other, mutex.path), 3);
     await holder.release();
     await Promise.all([...before, remote, ...after]);
     expect(order).to.deep.equal(['before 1', 'before 2', 'remote', 'after 1', 'after 2']);
   });
 
-  it('is seen as idle in the participants, also after it was used again', async () => {
+  it('is shown as idle in the participants, and as used when it is used again', async () => {
     const mutex = sticky();
     await idle(mutex);
     const hold = await mutex.acquire();
-    const watcher = new InterProcessMutex(lab.other, mutex.path);
-    await until('it is used', async () => (await watcher.participants())[0]?.isIdle === false);
-    expect((await watcher.participants())[0]?.data.toString()).to.match(/^[\d.:a-f]+$/);
+    const rival = new InterProcessMutex(lab.other, mutex.path);
+    await until('the lock is shown as used', async () => (await rival.participants())[0]?.isIdle === false);
+    expect((await rival.participants())[0]?.data.toString()).to.match(/^[\d.:a-f]+$/);
     await hold.release();
-    await until('it is idle again', async () => (await watcher.participants())[0]?.isIdle === true);
+    await until('the lock is shown as idle again', async () => (await rival.participants())[0]?.isIdle === true);
   });
 
   for (const side of ['client', 'server'] as const) {
-    const what = side === 'client' ? 'request' : 'answer';
+    const frame = side === 'client' ? 'request' : 'reply';
 
-    it(`is seen as idle, and as used again, also where the ${what} that says so gets lost`, async () => {
+    it(`is shown as idle, and as used again, even if a ${frame} that writes this is lost`, async () => {
       const mutex = sticky();
       let isNext = true;
       lab.proxy.on((frame) => {
@@ -130,17 +130,17 @@ describe('a sticky lock', () => {
         return 'cut';
       });
       await idle(mutex);
-      await until('the first one was lost', () => !isNext);
+      await until('the first write was lost', () => !isNext);
       isNext = true;
       const hold = await mutex.acquire();
-      const watcher = new InterProcessMutex(lab.other, mutex.path);
-      await until('it is used', async () => (await watcher.participants())[0]?.isIdle === false);
+      const rival = new InterProcessMutex(lab.other, mutex.path);
+      await until('the lock is shown as used', async () => (await rival.participants())[0]?.isIdle === false);
       await hold.release();
-      await until('it is idle again', async () => (await watcher.participants())[0]?.isIdle === true);
+      await until('the lock is shown as idle again', async () => (await rival.participants())[0]?.isIdle === true);
     });
   }
 
-  it('is seen as idle as soon as it is connected again, where it was not when it became idle', async () => {
+  it('is seen as idle as soon as it is connected again, if it became idle during an outage', async () => {
     const mutex = sticky();
     const hold = await mutex.acquire();
     const suspended = new Promise((resolve) => lab.client.once('state', resolve));
@@ -154,16 +154,16 @@ describe('a sticky lock', () => {
     await hold.release();
     await suspended;
     const suspendedAt = performance.now();
-    await until('it would have been written', () => performance.now() - suspendedAt > 100);
+    await until('the time of a write has passed', () => performance.now() - suspendedAt > 100);
     expect(lab.proxy.frames.filter(from('client', 'setData'))).to.have.length(0);
     await lab.proxy.accept();
     await until(
-      'it is seen as idle',
+      'the lock is shown as idle',
       async () => (await new InterProcessMutex(lab.other, mutex.path).participants())[0]?.isIdle === true,
     );
   });
 
-  it('does not write over what somebody else has written meanwhile', async () => {
+  it('does not overwrite data that another client has written', async () => {
     const mutex = sticky();
     const { path } = await idle(mutex);
     await lab.observer.write(path, 'theirs');
@@ -176,7 +176,7 @@ describe('a sticky lock', () => {
     expect(lab.proxy.frames.filter(from('client', 'setData'))).to.have.length(0);
   });
 
-  it('is had by a tryAcquire of another process while it is idle, and not while it is used', async () => {
+  it('can be taken by another process’s tryAcquire while it is idle, but not while it is used', async () => {
     const mutex = sticky();
     await idle(mutex);
     const rival = new InterProcessMutex(lab.other, mutex.path);
@@ -188,25 +188,25 @@ describe('a sticky lock', () => {
     await own.release();
   });
 
-  it('is seen as idle, and had, also where the name of its znodes has that of a lease in it', async () => {
+  it('can also be taken while idle if its driver uses names like those of leases', async () => {
     const path = testPath('lease-like');
     const mutex = new InterProcessMutex(lab.client, path, { driver: leaseLike, sticky: { idleMs: 60_000 } });
     const rival = new InterProcessMutex(lab.other, path, { driver: leaseLike });
     await once(mutex);
-    await until('it is marked idle', async () => (await rival.participants())[0]?.isIdle === true);
+    await until('the znode is marked idle', async () => (await rival.participants())[0]?.isIdle === true);
     expect(await rival.isLocked()).to.equal(false);
     const hold = await rival.tryAcquire();
     expect(hold?.isValid).to.equal(true);
     await hold?.release();
   });
 
-  it('is had by a tryAcquire of its own process while it is idle, and not while it is used', async () => {
+  it('can be taken by a local tryAcquire while it is idle, but not while it is used', async () => {
     const mutex = sticky();
     const first = await mutex.tryAcquire();
     expect(await mutex.tryAcquire()).to.equal(undefined);
     await first?.release();
     let second: Hold | undefined;
-    await until('it is idle', async () => (second = await mutex.tryAcquire()) !== undefined);
+    await until('the lock is idle', async () => (second = await mutex.tryAcquire()) !== undefined);
     expect(second?.path).to.equal(first?.path);
     await second?.release();
   });
@@ -220,7 +220,7 @@ describe('a sticky lock', () => {
     await next.release();
   });
 
-  it('goes with its client', async () => {
+  it('is deleted with its client', async () => {
     const mutex = sticky();
     await once(mutex);
     await lab.client.close();
@@ -245,7 +245,7 @@ describe('a sticky lock', () => {
     await hold.release();
   });
 
-  it('hears of one who came while it was not connected before it grants anything', async () => {
+  it('learns of a client that queued up during an outage before it grants anything', async () => {
     const mutex = sticky();
     await idle(mutex);
     await lab.proxy.refuse();
@@ -259,18 +259,18 @@ describe('a sticky lock', () => {
     const first = mutex.acquire().then((hold) => (order.push('own'), hold.release()));
     await (await remote).release();
     await first;
-    // Who stood in line before the news may be served before the other one, and nobody else.
+    // Local waiters that queued before the reconnect may be served before the other client; later ones may not.
     expect([...order].sort()).to.deep.equal(['own', 'remote']);
     expect(
       await new InterProcessMutex(lab.other, mutex.path).tryAcquire(2_000).then((hold) => hold?.release()),
     ).to.equal('released');
   });
 
-  it('whose znode is deleted by somebody starts over', async () => {
+  it('starts over if its znode is deleted', async () => {
     const mutex = sticky();
     const first = await idle(mutex);
     await lab.observer.remove(first.path);
-    await until('it has heard', async () => {
+    await until('the client has seen the deletion', async () => {
       const hold = await mutex.acquire();
       await hold.release();
       return hold.path !== first.path;
@@ -282,7 +282,7 @@ describe('a sticky lock', () => {
     await once(mutex);
   });
 
-  it('that is never free for a moment hears all the same that its znode was deleted, and serves nobody by it any more', async () => {
+  it('that is always in use also learns of the deletion, and serves no more waiters', async () => {
     const mutex = sticky();
     const rival = new InterProcessMutex(lab.other, mutex.path);
     let isOver = false;
@@ -298,12 +298,12 @@ describe('a sticky lock', () => {
       }
     };
     const workers = Array.from({ length: 60 }, work);
-    // From its first grant on, so that there is no quiet moment in which the watch could be planted.
-    await until('it is granted again and again', () => [...held].some((hold) => hold.grantNumber > 20n));
+    // The lock is in use from its first grant, so that there is no quiet moment to set the watch.
+    await until('the lock has been granted repeatedly', () => [...held].some((hold) => hold.grantNumber > 20n));
     const [{ path: znode } = { path: '' }] = held;
     await lab.observer.remove(znode);
     const taken = await rival.acquire();
-    await mutex.participants(); // one connection is read in order: the news of the deletion came before
+    await mutex.participants(); // one connection is read in order: the event of the deletion came before
     expect([...held].filter((hold) => hold.path === znode && hold.isValid)).to.deep.equal([]);
     isOver = true;
     await taken.release();
@@ -311,7 +311,7 @@ describe('a sticky lock', () => {
     expect(lost).to.equal(1);
   });
 
-  it('whose session ends takes those who wait along into the next one', async () => {
+  it('whose session ends takes its local waiters into the next session', async () => {
     const mutex = sticky();
     const hold = await mutex.acquire();
     const waiting = mutex.acquire();
@@ -326,7 +326,7 @@ describe('a sticky lock', () => {
     await next.release();
   });
 
-  it('leaves nothing in the queue when all who waited have given up', async () => {
+  it('leaves no znode in the queue when all local waiters have given up', async () => {
     const path = testPath('gives-up');
     const hold = await new InterProcessMutex(lab.other, path).acquire();
     const mutex = sticky(path);
@@ -341,9 +341,8 @@ describe('a sticky lock', () => {
     await (await waiting).release();
   });
 
-  it('lets timers run while it is taken again and again', async () => {
-    // Of a client that need not hear from the servers for longer than this lasts: only the lock's own rest lets
-    // anything run.
+  it('lets timers run while it is acquired repeatedly', async () => {
+    // This client needs no reply from the servers during the test: only the pauses of the lock itself let timers run.
     const mutex = new InterProcessMutex(lab.other, testPath('sticky'), { sticky: { idleMs: 60_000 } });
     await idle(mutex);
     let ticks = 0;
@@ -354,8 +353,8 @@ describe('a sticky lock', () => {
     expect(ticks).to.equal(3);
   });
 
-  describe('and a tryAcquire of its own process', () => {
-    /** What it comes to by the end of this turn of the event loop, and two more. */
+  describe('with a local tryAcquire', () => {
+    /** The result of the try after this turn of the event loop and two more. */
     const soon = async (trying: Promise<Hold | undefined>): Promise<Hold | 'waits' | undefined> => {
       const turns = (async (): Promise<'waits'> => {
         for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
@@ -364,8 +363,8 @@ describe('a sticky lock', () => {
       return Promise.race([trying, turns]);
     };
 
-    /** Takes the idle lock so often that it rests: who asks now is served when I/O had its turn. */
-    const untilItRests = async (
+    /** Acquires the idle lock until it pauses: the last call is served after an I/O turn. */
+    const untilItPauses = async (
       mutex: InterProcessMutex,
       ask: () => Promise<Hold | undefined>,
     ): Promise<{ readonly asked: Promise<Hold | undefined> }> => {
@@ -378,31 +377,31 @@ describe('a sticky lock', () => {
         if (!is.settled) return { asked };
         await (await asked)?.release();
       }
-      throw new Error('It does not rest');
+      throw new Error('The lock does not pause');
     };
 
-    it('has nothing at once while nothing was heard from the servers of late', async () => {
+    it('returns undefined at once if no server has answered lately', async () => {
       const mutex = sticky();
       await idle(mutex);
       lab.proxy.silence();
       const { session, clock } = lab.client;
-      await until('a quarter of the timeout is over', () => clock.now() - session.heardAt >= session.timeoutMs / 4);
+      await until('a quarter of the timeout has passed', () => clock.now() - session.heardAt >= session.timeoutMs / 4);
       expect(session.isConnected).to.equal(true);
       expect(await soon(mutex.tryAcquire())).to.equal(undefined);
       lab.proxy.speak();
       await once(mutex);
     });
 
-    it('has nothing at once while another job is in line before it', async () => {
+    it('returns undefined at once while another local waiter is queued', async () => {
       const mutex = sticky();
-      const { asked } = await untilItRests(mutex, () => mutex.acquire());
+      const { asked } = await untilItPauses(mutex, () => mutex.acquire());
       expect(await soon(mutex.tryAcquire())).to.equal(undefined);
       expect(await (await asked)?.release()).to.equal('released');
     });
 
-    it('has nothing at once when its turn comes after nothing could be heard for too long', async () => {
+    it('returns undefined if the servers were silent for too long before its turn', async () => {
       const mutex = sticky();
-      const { asked } = await untilItRests(mutex, () => mutex.tryAcquire());
+      const { asked } = await untilItPauses(mutex, () => mutex.tryAcquire());
       lab.proxy.silence();
       stall(lab.client.session.timeoutMs / 4);
       expect(await soon(asked)).to.equal(undefined);
@@ -411,14 +410,14 @@ describe('a sticky lock', () => {
     });
   });
 
-  it('re-enters as any other', async () => {
+  it('re-enters like any other lock', async () => {
     const mutex = sticky();
     const outcome = await mutex.withLock(async (outer) => mutex.withLock((inner) => inner.path === outer.path));
     expect(outcome).to.equal(true);
     await once(mutex);
   });
 
-  it('has to be told for how long it may be idle', () => {
+  it('requires idleMs', () => {
     const made = (options: unknown) => () =>
       new InterProcessMutex(lab.client, '/a', { sticky: options as { idleMs: number } });
     expect(made({})).to.throw(TypeError, '`sticky.idleMs`');
@@ -431,7 +430,7 @@ describe('a sticky lock', () => {
   });
 });
 
-/** Nothing of this process runs for that long. */
+/** Blocks this process for that time. */
 function stall(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

@@ -14,7 +14,7 @@ import { labOfEachTest } from '../../harness/lab.ts';
 import { reached } from '../../harness/reached.ts';
 import { rejection, until } from '../../harness/until.ts';
 
-describe('the error of an acquire that took too long', () => {
+describe('a timeout error', () => {
   const lab = labOfEachTest('timeouts', { server: 'own', proxy: true, client: { sessionTimeoutMs: 30_000 } });
 
   const late = async (acquiring: Promise<unknown>): Promise<LockTimeoutError> => {
@@ -24,9 +24,9 @@ describe('the error of an acquire that took too long', () => {
   };
 
   const inQueue = (count: number): Promise<void> =>
-    until(`${count} are there`, async () => (await lab.theirs.participants()).length === count);
+    until(`${count} participants are queued`, async () => (await lab.theirs.participants()).length === count);
 
-  /** Another process that waits for the lock, as number `count` in the queue. */
+  /** Another process that waits for the lock, at position `count` of the queue. */
   const contend = async (count: number): Promise<{ hold: Promise<Hold>; giveUp(): void }> => {
     const controller = new AbortController();
     const hold = new InterProcessMutex(await lab.connect({}, lab.connectString), lab.path).acquire({
@@ -37,7 +37,7 @@ describe('the error of an acquire that took too long', () => {
     return { hold, giveUp: () => controller.abort() };
   };
 
-  it('has the path, the time, the place, the holder, and the state of the connection', async () => {
+  it('has the path, the time, the position, the holder, and the state of the connection', async () => {
     const { mutex, theirs, other, path } = lab;
     const before = Date.now();
     const hold = await theirs.acquire({ data: 'owner' });
@@ -63,21 +63,21 @@ describe('the error of an acquire that took too long', () => {
     await hold.release();
   });
 
-  it('asks nobody for that: an acquire that gives up sends what it sends without a time, and takes its znode back', async () => {
+  it('costs no request, compared with an acquire without a timeout, and the znode is deleted', async () => {
     const { mutex, theirs } = lab;
     const hold = await theirs.acquire();
     lab.proxy.clear();
     await late(mutex.acquire({ timeoutMs: 300 }));
-    await until('its znode is gone', async () => (await lab.observer.children(lab.path)).length === 1);
+    await until('the znode of the waiter is gone', async () => (await lab.observer.children(lab.path)).length === 1);
     const sent = (await lab.requests()).filter(
       (op) => op !== 'removeWatches' && op !== 'getChildren2' && op !== 'sync',
     );
-    // Its own znode is watched, and the one before it.
+    // The waiter watches its own znode and its predecessor.
     expect(sent).to.deep.equal(['create2', 'getData', 'getData', 'delete']);
     await hold.release();
   });
 
-  it('names no holder that may have gone since it was seen', async () => {
+  it('names no holder that may have gone since the last list', async () => {
     const { mutex, theirs } = lab;
     const first = await theirs.acquire();
     expect((await late(mutex.acquire({ timeoutMs: 300 }))).holder?.path).to.equal(first.path);
@@ -85,26 +85,26 @@ describe('the error of an acquire that took too long', () => {
     const waiting = late(mutex.acquire({ timeoutMs: 300 }));
     await inQueue(4);
     await first.release();
-    // It watches the one right before it, and has not looked at the new holder.
+    // The waiter watches its predecessor, and has not listed since the new holder's grant.
     expect(await waiting).to.include({ reason: 'contention', position: 3, holder: undefined });
     await Promise.all(others.map(async (acquiring) => (await acquiring.hold).release()));
   });
 
-  it('tells its place as it was when it looked last', async () => {
+  it('has the position of the last list', async () => {
     const { mutex, theirs } = lab;
     const first = await theirs.acquire();
     const second = await contend(2);
     const third = await contend(3);
     const waiting = late(mutex.acquire({ timeoutMs: 800 }));
     await inQueue(4);
-    // It waits for this one to go, and looks again.
+    // The waiter waits for this client to leave, and then lists again.
     third.giveUp();
     expect(await waiting).to.have.property('position', 2);
     await first.release();
     await (await second.hold).release();
   });
 
-  it('settles at once though no server answers, with the last error of the connection as its cause', async () => {
+  it('comes at once although no server answers, with the last error of the connection as cause', async () => {
     const { mutex, client, path } = lab;
     const suspended = reached(client, 'suspended');
     await lab.proxy.refuse();
@@ -145,15 +145,15 @@ describe('the error of an acquire that took too long', () => {
     }
   });
 
-  it('tells an outage that has just begun, with the place that it had before', async () => {
+  it('reports an outage that has just begun, with the earlier position', async () => {
     const { mutex, theirs } = lab;
     const hold = await theirs.acquire();
     const waiting = late(mutex.acquire({ timeoutMs: 6_000 }));
-    // So long that the outage is short: for less than a second, and for a small part of the wait.
+    // The wait is so long that the outage is short: less than a second, and a small part of the wait.
     const almost = late(mutex.acquire({ timeoutMs: 5_200 }));
     await queueReaches(theirs, 3);
     await almost;
-    // The servers have just answered.
+    // The servers answer shortly before the outage.
     await lab.client.session.prove();
     await lab.proxy.refuse();
     lab.proxy.cut();
@@ -166,7 +166,7 @@ describe('the error of an acquire that took too long', () => {
     await hold.release();
   });
 
-  it('is no-answer where the server is frozen and the connection stands', async () => {
+  it('has the reason no-answer if the server is frozen and the connection is open', async () => {
     const { mutex, client } = lab;
     lab.server.pause();
     try {
@@ -178,15 +178,15 @@ describe('the error of an acquire that took too long', () => {
     } finally {
       lab.server.resume();
     }
-    // What it had asked is answered now.
+    // The server now answers the earlier requests.
     await new InterProcessMutex(client, lab.path).participants();
   });
 
-  it('is contention where an answer is only due for a moment', async () => {
+  it('has the reason contention if a reply is missing only for a moment', async () => {
     const { mutex, theirs } = lab;
     const hold = await theirs.acquire();
     const waiting = late(mutex.acquire({ timeoutMs: 600 }));
-    // Nothing is answered from then on for less than a second, and for less than most of the wait.
+    // From then on no reply arrives, for less than a second and less than most of the wait.
     await late(mutex.acquire({ timeoutMs: 350 }));
     lab.proxy.silence();
     void lab.client.session.prove().catch(() => undefined);
@@ -196,7 +196,7 @@ describe('the error of an acquire that took too long', () => {
     await hold.release();
   });
 
-  it('says how long this process has held the lock, and by which znode', async () => {
+  it('says since when this process has held the lock, and with which znode', async () => {
     const { mutex, client, path } = lab;
     const before = Date.now();
     const forgotten = await mutex.acquire();
@@ -214,7 +214,7 @@ describe('the error of an acquire that took too long', () => {
     await forgotten.release();
   });
 
-  it('is not about a lock of this process whose path only begins alike, or lies below', async () => {
+  it('ignores a lock of this process whose path only has the same beginning, or lies below', async () => {
     const { theirs, client, path, mutex } = lab;
     const hold = await theirs.acquire();
     const alike = await new InterProcessMutex(client, `${path}x`).acquire();
@@ -223,13 +223,13 @@ describe('the error of an acquire that took too long', () => {
     await hold.release();
   });
 
-  it('knows a function around it that holds the lock, in a bound handler too', async () => {
+  it('reports a function around the call that holds the lock, even in a bound handler', async () => {
     const { mutex } = lab;
     await mutex.withLock(async (hold) => {
       const nested = await lockContext.run(() => late(mutex.acquire({ timeoutMs: 50 })));
       expect(nested).to.have.property('reason', 'held-by-this-flow');
       expect(nested.holder?.path).to.equal(hold.path);
-      // Nobody waits for what a handler returns, so that the wait may end well.
+      // The caller does not await the result of a handler, so the wait may succeed.
       expect(await lockContext.bind(() => late(mutex.acquire({ timeoutMs: 50 })))()).to.have.property(
         'reason',
         'held-by-this-process',
@@ -237,7 +237,7 @@ describe('the error of an acquire that took too long', () => {
     });
   });
 
-  it('knows a reader around it that wants to write', async () => {
+  it('reports a reader around the call that wants to write', async () => {
     const { readLock, writeLock } = new InterProcessReadWriteLock(lab.client, lab.path);
     await readLock.withLock(async () => {
       const error = await late(writeLock.acquire({ timeoutMs: 50 }));
@@ -246,7 +246,7 @@ describe('the error of an acquire that took too long', () => {
     });
   });
 
-  it('has a stack that leads to the code that waited', async () => {
+  it('has a stack that leads to the waiting code', async () => {
     const { mutex, theirs } = lab;
     const hold = await theirs.acquire();
     const caller = async (): Promise<void> => {
@@ -257,7 +257,7 @@ describe('the error of an acquire that took too long', () => {
     await hold.release();
   });
 
-  it('shows nothing of a znode whose data name no host', async () => {
+  it('shows nothing of a znode whose data contain no host', async () => {
     const { mutex, theirs } = lab;
     for (const data of [
       Buffer.from('two words'),
@@ -273,7 +273,7 @@ describe('the error of an acquire that took too long', () => {
     }
   });
 
-  it('is plain enough for a log: its fields are text and numbers in JSON', async () => {
+  it('is suitable for a log: its fields are text and numbers in JSON', async () => {
     const { mutex, theirs } = lab;
     const hold = await theirs.acquire({ data: 'owner' });
     const { holder, position, reason } = await late(mutex.acquire({ timeoutMs: 300 }));

@@ -21,12 +21,12 @@ describe('watchQueue', () => {
   ];
   const next = async (queues: AsyncGenerator<LockQueue>): Promise<LockQueue> => {
     const { value, done } = (await queues.next()) as IteratorResult<LockQueue, undefined>;
-    if (done) throw new Error('It has ended');
+    if (done) throw new Error('The iterator has ended');
     return value;
   };
   const queueIs = (length: number): Promise<void> =>
-    until(`${length} in the queue`, async () => (await lab.observer.children(lab.path)).length === length);
-  /** All that the server keeps, of both kinds. A hold has one on its own znode. */
+    until(`${length} znodes are in the queue`, async () => (await lab.observer.children(lab.path)).length === length);
+  /** Waits until the server has this number of watches, of both kinds. A hold has one watch on its own znode. */
   const watchesAre = (count: number): Promise<void> =>
     until(`the server keeps ${count} watches`, async () =>
       new RegExp(`^zk_watch_count\\s${count}$`, 'm').test(await lab.server.command('mntr')),
@@ -57,7 +57,7 @@ describe('watchQueue', () => {
     await watchesAre(0);
   });
 
-  it('waits for a lock that is not there yet, and for one that was removed to be there again', async () => {
+  it('waits for a lock that does not exist yet, and again after the lock was removed', async () => {
     const queues = watchQueue(lab.client, lab.path);
     expect(paths(await next(queues))).to.deep.equal([undefined]);
     for (let round = 0; round < 2; round += 1) {
@@ -69,13 +69,13 @@ describe('watchQueue', () => {
       const gone = next(queues);
       await hold.release();
       expect(paths(await gone)).to.deep.equal([undefined]);
-      await until('the server has removed it', async () => !(await lab.observer.exists(lab.path)));
+      await until('the server has removed the lock', async () => !(await lab.observer.exists(lab.path)));
     }
     await queues.return();
     await watchesAre(0);
   });
 
-  it('asks nothing while nothing changes, and once for each change', async () => {
+  it('sends nothing while nothing changes, and one list for each change', async () => {
     const queues = watchQueue(lab.client, lab.path);
     const hold = await lock().acquire();
     await next(queues);
@@ -93,18 +93,18 @@ describe('watchQueue', () => {
     await (await waiting).release();
   });
 
-  it('asks what is in a znode once, and of the holder again: it may have been told something', async () => {
+  it('reads each znode once, and the holder’s again, because its data may contain a request', async () => {
     const hold = await lock().acquire();
     const waiting = [lock().acquire()];
     await queueIs(2);
     const queues = watchQueue(lab.client, lab.path);
     const before = await next(queues);
-    await setData(lab.other, hold.path, Buffer.from('told'));
+    await setData(lab.other, hold.path, Buffer.from('a request'));
     lab.proxy.clear();
     const following = next(queues);
     waiting.push(lock().acquire());
     const { holder, waiters } = await following;
-    expect(holder?.data.toString()).to.equal('told');
+    expect(holder?.data.toString()).to.equal('a request');
     expect(waiters[0]).to.equal(before.waiters[0]);
     const asked = lab.proxy.frames
       .filter((frame) => frame.from === 'client' && frame.op === 'getData')
@@ -115,7 +115,7 @@ describe('watchQueue', () => {
     for (const one of waiting) await (await one).release();
   });
 
-  it('gathers what happens while the body of the loop runs', async () => {
+  it('combines the changes that happen while the body of the loop runs', async () => {
     const first = await lock().acquire();
     const queues = watchQueue(lab.client, lab.path);
     await next(queues);
@@ -138,7 +138,7 @@ describe('watchQueue', () => {
     await first.release();
   });
 
-  it('does not repeat itself when who came has left again', async () => {
+  it('does not repeat a queue after a waiter has come and left again', async () => {
     const first = await lock().acquire();
     const queues = watchQueue(lab.client, lab.path);
     await next(queues);
@@ -158,7 +158,7 @@ describe('watchQueue', () => {
     await (await waiting).release();
   });
 
-  it('goes on after the connection was lost, with what happened meanwhile', async () => {
+  it('continues after a lost connection, with the changes of the outage', async () => {
     const first = await lock().acquire();
     const queues = watchQueue(lab.client, lab.path);
     await next(queues);
@@ -178,18 +178,18 @@ describe('watchQueue', () => {
     await queues.return();
   });
 
-  it('hears of what happened before the last answer of a connection that was lost before it could look', async () => {
+  it('reports a change before the last reply of a connection that was lost before the list', async () => {
     const first = await lock().acquire();
     const queues = watchQueue(lab.client, lab.path);
     await next(queues);
-    const isNews = (frame: Frame): boolean =>
+    const isWatchEvent = (frame: Frame): boolean =>
       frame.from === 'server' && frame.op === 'watch' && frame.path === lab.path;
     lab.proxy.clear();
-    const answered = lab.proxy.seen(isNews).then(async () => {
+    const answered = lab.proxy.seen(isWatchEvent).then(async () => {
       void lab.client.session.prove().catch(() => undefined);
       await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'multi');
     });
-    once(lab.proxy, isNews, { delayUntil: answered });
+    once(lab.proxy, isWatchEvent, { delayUntil: answered });
     once(lab.proxy, (frame) => frame.from === 'client' && frame.op === 'getChildren2', 'cut');
     const waiting = lock().acquire();
     const following = next(queues);
@@ -199,14 +199,17 @@ describe('watchQueue', () => {
     await (await waiting).release();
   });
 
-  it('goes on in the next session', async () => {
+  it('continues in the next session', async () => {
     const first = await lock().acquire();
     const queues = watchQueue(lab.client, lab.path);
     await next(queues);
     const following = next(queues);
     const before = lab.client.session.id;
     await lab.observer.endSession(lab.client);
-    await until('there is another session', () => lab.client.session.id !== before && lab.client.session.isConnected);
+    await until(
+      'the next session is connected',
+      () => lab.client.session.id !== before && lab.client.session.isConnected,
+    );
     const waiting = lock().acquire();
     expect(paths(await following)).to.have.length(2);
     await first.release();
@@ -216,7 +219,7 @@ describe('watchQueue', () => {
     await queues.return();
   });
 
-  it('ends when its signal aborts, while it waits and while the body runs, and leaves no watch', async () => {
+  it('ends when its signal aborts, in a wait or in the body, and leaves no watch', async () => {
     const hold = await lock().acquire();
     await watchesAre(1);
     for (const isWaiting of [true, false]) {
@@ -232,18 +235,18 @@ describe('watchQueue', () => {
     await hold.release();
   });
 
-  it('ends at once, though the server does not answer', async () => {
+  it('ends at once although the server does not answer', async () => {
     const controller = new AbortController();
     lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'getChildren2' ? 'hold' : undefined));
     const ending = watchQueue(lab.client, lab.path, { signal: controller.signal }).next();
     await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getChildren2');
     controller.abort();
     expect(await ending).to.deep.equal({ value: undefined, done: true });
-    expect(lab.client.state, 'not because the connection was lost').to.equal('connected');
+    expect(lab.client.state, 'the connection is not lost').to.equal('connected');
     lab.proxy.speak();
   });
 
-  it('ends without a queue when its signal has aborted before', async () => {
+  it('ends without a queue if its signal has already aborted', async () => {
     expect(await watchQueue(lab.client, lab.path, { signal: AbortSignal.abort() }).next()).to.deep.equal({
       value: undefined,
       done: true,
@@ -262,7 +265,7 @@ describe('watchQueue', () => {
       .with.property('code', 'ERR_LOCK_CLIENT_CLOSED');
   });
 
-  it('leaves no watch when the loop is left, of a lock that is not there, too', async () => {
+  it('leaves no watch when the loop ends, even of a lock that does not exist', async () => {
     for await (const queue of watchQueue(lab.client, lab.path)) {
       expect(queue.holder).to.equal(undefined);
       await watchesAre(1);
@@ -279,7 +282,7 @@ describe('watchQueue', () => {
     await hold.release();
   });
 
-  it('is an error of the loop when ZooKeeper refuses', async () => {
+  it('makes the loop throw if ZooKeeper refuses', async () => {
     lab.proxy.on((frame) =>
       frame.from === 'server' && frame.op === 'getChildren2' && frame.path === lab.path
         ? { replaceError: -102 }
@@ -290,7 +293,7 @@ describe('watchQueue', () => {
     expect(error.message).to.contain(lab.path).and.to.contain('NO_AUTH');
   });
 
-  it('refuses bad input when it is called', () => {
+  it('refuses invalid input when it is called', () => {
     expect(() => watchQueue(lab.client, 'locks'))
       .to.throw()
       .with.property('code', 'ERR_LOCK_INVALID_PATH');

@@ -18,7 +18,7 @@ describe('withLock', () => {
     throw failure;
   };
 
-  it('runs one job at a time, whosever it is', async () => {
+  it('runs one job at a time, of any client', async () => {
     const { mutex, theirs } = lab;
     const section = new CriticalSection(theirs, 4);
     await Promise.all([mutex, theirs, mutex, theirs].map((owner) => owner.withLock(() => section.visit())));
@@ -37,7 +37,7 @@ describe('withLock', () => {
     expect(await queueOf(theirs)).to.deep.equal([]);
   });
 
-  for (const [what, value] of Object.entries({
+  for (const [kind, value] of Object.entries({
     number: 0,
     text: 'done',
     nothing: undefined,
@@ -46,13 +46,13 @@ describe('withLock', () => {
     map: new Map([[1, 2]]),
     bytes: Buffer.from('done'),
   })) {
-    it(`returns what the job returns, now or later: ${what}`, async () => {
+    it(`returns the job’s result, sync or async: ${kind}`, async () => {
       expect(await lab.mutex.withLock(() => value)).to.equal(value);
       expect(await lab.mutex.withLock(async () => value)).to.equal(value);
     });
   }
 
-  it('starts a lazy thenable once, inside of the context', async () => {
+  it('starts a lazy thenable once, inside the context', async () => {
     const { mutex } = lab;
     const started: boolean[] = [];
     const query: PromiseLike<string> = {
@@ -73,7 +73,7 @@ describe('withLock', () => {
     });
   }
 
-  it('rejects with the error of its job also when the hold was lost', async () => {
+  it('rejects with the error of its job, even if the hold was lost', async () => {
     const { mutex, observer } = lab;
     const running = mutex.withLock(async (hold) => {
       await takeAway(hold, observer);
@@ -82,7 +82,7 @@ describe('withLock', () => {
     expect(await rejection(running)).to.equal(failure);
   });
 
-  it('rejects with the error of its job also when the client was closed', async () => {
+  it('rejects with the error of its job, even if the client was closed', async () => {
     const { client, mutex } = lab;
     const running = mutex.withLock(async () => {
       await client.close();
@@ -110,7 +110,7 @@ describe('withLock', () => {
     expect(error).to.be.instanceOf(LockLostError).and.to.include({ reason: 'client-closed' });
   });
 
-  it('an inner one that is lost rejects, and so does the outer one, unless it has thrown something of its own', async () => {
+  it('with an inner loss rejects inside and outside, unless the outer job has thrown its own error', async () => {
     const { mutex, observer } = lab;
     let inner: Error | undefined;
     const outer = await rejection(
@@ -122,7 +122,7 @@ describe('withLock', () => {
     expect(outer).to.equal(inner);
   });
 
-  it('returns the result of a job that released the hold by itself, whatever happens to the lock afterwards', async () => {
+  it('returns the result of a job that has released the hold, whatever happens to the lock afterwards', async () => {
     const { mutex, theirs } = lab;
     const running = mutex.withLock(async (hold) => {
       await hold.release();
@@ -144,8 +144,8 @@ describe('withLock', () => {
     'an iterator': () => [1][Symbol.iterator](),
     'an async iterable': () => ({ [Symbol.asyncIterator]: () => [1].values() }),
   };
-  for (const [what, job] of Object.entries(outliving)) {
-    it(`refuses a job that returns ${what}, which would be read after the release, and releases`, async () => {
+  for (const [result, job] of Object.entries(outliving)) {
+    it(`refuses ${result} as the result of a job, because it would be read after the release, and releases`, async () => {
       const { mutex, theirs } = lab;
       for (const returning of [job, async () => job()]) {
         const error = await rejection(mutex.withLock(returning));
@@ -196,7 +196,7 @@ describe('withLock', () => {
     expect(started).to.deep.equal([]);
   });
 
-  it('is bounded by timeoutMs and signal in its wait only: when the job starts, no timer and no listener is left', async () => {
+  it('limits only its wait by timeoutMs and signal: no timer and no listener is left when the job starts', async () => {
     const { client, mutex } = lab;
     const controller = new AbortController();
     const { signal } = controller;
@@ -220,11 +220,11 @@ describe('withLock', () => {
   });
 });
 
-describe('withLock on the wire', () => {
+describe('the requests of withLock', () => {
   const lab = labOfEachTest('with-lock', { server: 'own', proxy: true });
 
   const notFunctions = [undefined, null, 'job', {}, Promise.resolve()];
-  it('sends nothing for a job that is no function, and says so', async () => {
+  it('are none for a job that is not a function, which is an error', async () => {
     for (const job of notFunctions) {
       const error = await rejection(lab.mutex.withLock(job as never));
       expect(error).to.be.instanceOf(TypeError);
@@ -270,7 +270,7 @@ describe('withLock on the wire', () => {
       'Expected `withLock options` to be a plain object with timeoutMs, signal, leaseMs, renewEveryMs, data, weight, got an array',
     ],
   ];
-  it('sends nothing for an option that it does not take, and names the option, the value and what it takes', async () => {
+  it('are none for an invalid option, and the error names option, value and accepted values', async () => {
     for (const [options, kind, message] of refused) {
       const started: unknown[] = [];
       const error = await rejection(lab.mutex.withLock((hold) => started.push(hold), options as AcquireOptions));
@@ -283,11 +283,11 @@ describe('withLock on the wire', () => {
     expect(await lab.requests()).to.deep.equal([]);
   });
 
-  it('takes options that are undefined as left out', async () => {
+  it('ignore options that are undefined', async () => {
     expect(await lab.mutex.withLock(() => 'done', { timeoutMs: undefined, signal: undefined })).to.equal('done');
   });
 
-  it('settles when the server has answered that the znode is gone, and not before', async () => {
+  it('include the delete: withLock settles after its reply, not before', async () => {
     const { mutex, proxy } = lab;
     const isAnswer = ({ from, op }: Frame): boolean => from === 'server' && op === 'delete';
     const { opened, open } = gate();
@@ -305,7 +305,7 @@ describe('withLock on the wire', () => {
     ['never reaches the server', { from: 'client', action: 'cut' }],
     ['is never answered', { from: 'server', action: 'cut' }],
   ] as const) {
-    it(`the error of its job, and its result, survive a release whose request ${how}`, async () => {
+    it(`do not hide the result or the error of the job if the delete ${how}`, async () => {
       const { mutex, proxy } = lab;
       const failure = new Error('the job failed');
       const disturbOneDelete = (): void => {
@@ -324,7 +324,7 @@ describe('withLock on the wire', () => {
   }
 });
 
-/** Counts the timers of one duration. */
+/** Counts the timers with one delay. */
 function countTimers({ clock }: LockClient, ofMs: number): { armed: number; cancelled: number; stop(): void } {
   const after = clock.after.bind(clock);
   const timers = { armed: 0, cancelled: 0, stop: () => void (clock.after = after) };

@@ -8,13 +8,13 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const sources = filesOf('src').filter((file) => !file.endsWith('.d.ts'));
 
 describe('the package', () => {
-  it('ships each source file as .js and .d.ts, the guide, the examples, the pages about the project, and nothing else', async () => {
+  it('contains each source file as .js and .d.ts, the guide, the examples, the pages about the project, and nothing else', async () => {
     const modules = sources.map((file) => `dist/${file.replace(/\.ts$/, '')}`);
     const built = modules.flatMap((module) => [`${module}.d.ts`, `${module}.js`]);
     const project = ['CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json'];
     expect(await packedFiles()).to.have.members([
       ...project.filter((file) => existsSync(join(root, file))),
-      'dist/package.json', // says that they are CommonJS
+      'dist/package.json', // declares CommonJS
       ...built,
       ...filesOf('docs').map((file) => `docs/${file}`),
       ...filesOf('examples')

@@ -43,7 +43,7 @@ const claimOf = ({ holder, overtakers }: Queue) => ({
   overtakers,
 });
 
-/** The rule as docs/weights.md states it, word by word. */
+/** The rule as docs/locks/weights.md states it, word by word. */
 function nextByRule(waiters: readonly WeightedChild[], overtakers: readonly number[]): WeightedChild | undefined {
   const overtaken = (one: WeightedChild): number => overtakers.filter((sequence) => sequence > one.sequence).length;
   const mayPass = (one: WeightedChild, other: WeightedChild): boolean =>

@@ -26,6 +26,28 @@ describe('the place where the application has called the library', () => {
     }
   });
 
+  it('is unknown if the application’s Error.prepareStackTrace throws, and Error.stackTraceLimit keeps its value', () => {
+    const { prepareStackTrace, stackTraceLimit } = Error;
+    Error.prepareStackTrace = () => {
+      throw new RangeError('from the application');
+    };
+    try {
+      const place = asked();
+      expect([place, Error.stackTraceLimit]).to.deep.equal(['an unknown place', stackTraceLimit]);
+    } finally {
+      Error.prepareStackTrace = prepareStackTrace;
+    }
+  });
+
+  it('is unknown if the application has made Error.stackTraceLimit read-only', () => {
+    Object.defineProperty(Error, 'stackTraceLimit', { writable: false });
+    try {
+      expect(asked()).to.equal('an unknown place');
+    } finally {
+      Object.defineProperty(Error, 'stackTraceLimit', { writable: true });
+    }
+  });
+
   it('is unknown if the application formats stacks in its own way', () => {
     const { prepareStackTrace } = Error;
     Error.prepareStackTrace = (_error, frames) => frames;

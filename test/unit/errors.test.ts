@@ -44,6 +44,23 @@ describe('an error', () => {
       expect(last('nothing but a text')).to.equal('nothing but a text');
     });
 
+    it('says so if the error has no text', () => {
+      const throwing = (property: string): Error =>
+        Object.defineProperty(new Error(''), property, {
+          get: () => {
+            throw new Error(`no ${property}`);
+          },
+        });
+      for (const error of [
+        Object.create(null),
+        throwing('message'),
+        throwing('name'),
+        Object.assign(new Error(), { message: Object.create(null) as unknown }),
+        new AggregateError([Object.create(null)]),
+      ])
+        expect(last(error)).to.equal('something that cannot be shown');
+    });
+
     it('contains the error of each address of a name whose own error has no text', () => {
       const both = new AggregateError([
         new Error('connect ECONNREFUSED ::1:1'),

@@ -8,7 +8,7 @@ export interface Block {
   readonly page: string;
   /** The line of its first line of code. */
   readonly line: number;
-  /** What stands behind the three backticks; empty for a block that shows text. */
+  /** The word behind the three backticks; empty for a block that shows text. */
   readonly language: string;
   readonly code: string;
   /** `<!-- setup: client, mutex -->`: names of `setups.ts` that the block uses. Undefined for a whole program. */

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { installDebianPackages, isCommand } from '../../../harness/debian-zookeeper.ts';
 import { curatorJars } from '../../../harness/interop/curator.ts';
 import type { Block } from './blocks.ts';
 
@@ -40,6 +41,7 @@ export async function checkJava(blocks: readonly Block[], folder: string): Promi
     writeFileSync(file, javaSource(name, block));
     return file;
   });
+  if (!isCommand('javac')) await installDebianPackages(['default-jdk-headless']);
   await exec('javac', ['-proc:none', '-nowarn', '-d', join(folder, 'classes'), '-cp', curatorJars.join(':'), ...files]);
 }
 

@@ -9,7 +9,7 @@ export interface Program {
   readonly block: Block;
   /** The compiled file. */
   readonly file: string;
-  /** What the compiler says against it, each with its line of the page. */
+  /** The compiler's complaints, each with its line of the page. */
   readonly problems: readonly string[];
 }
 

@@ -3,7 +3,7 @@ interface Setup {
   readonly code: string;
 }
 
-/** What blocks of the pages use without showing it: `<!-- setup: client, mutex -->` above a block. */
+/** Code that blocks of the pages use without showing it: `<!-- setup: client, mutex -->` above a block. */
 const setups: Readonly<Record<string, Setup>> = {
   client: { code: `await using client = await LockClient.connect('127.0.0.1:2181');` },
   other: { code: `await using other = await LockClient.connect('127.0.0.1:2181'); // stands for another host` },

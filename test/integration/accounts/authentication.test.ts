@@ -128,12 +128,12 @@ describe('digest authentication', () => {
     const accept = lab.proxy.on((frame) =>
       frame.from === 'server' && frame.op === 'auth' ? { replaceError: -115 } : undefined,
     );
-    const told = aborted(hold.signal);
+    const loss = aborted(hold.signal);
     const refusedAt = performance.now();
     const refusals = 7;
     const refused = lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'auth', refusals + 1);
     lab.proxy.cut();
-    await told;
+    await loss;
     await refused;
     // There is no pause after a session that was once accepted, then pauses of at least 25, 50, 100, 200 and 400 ms.
     expect(performance.now() - refusedAt).to.be.at.least(775);

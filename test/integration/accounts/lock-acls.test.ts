@@ -8,7 +8,7 @@ import { account, anyone, creatorOnly, digest, digestId, permission, type Accoun
 const secret = 'alice:open sesame';
 const alice = digest(secret);
 
-describe('the ACLs of the znodes that a lock creates', () => {
+describe('a lock’s ACLs', () => {
   let connectString: string;
   let outside: Account;
   let owner: Account;
@@ -47,7 +47,7 @@ describe('the ACLs of the znodes that a lock creates', () => {
     expect(await hold.release()).to.equal('released');
   });
 
-  it('with the scheme auth and a client without credentials are an error before anything is created', async () => {
+  it('with the scheme auth and a client without credentials are an error, and nothing is created', async () => {
     const path = testPath('no-credentials');
     expect(await rejection(account(connectString, { acl: creatorOnly })))
       .to.be.instanceOf(TypeError)
@@ -110,7 +110,7 @@ describe('the ACLs of the znodes that a lock creates', () => {
     ['returns something else than a list', () => 'world', 'Expected `acl("'],
     ['returns permissions that do not exist', () => [{ permissions: 32, scheme: 'world', id: 'anyone' }], '1 to 31'],
   ] as const) {
-    it(`of a provider that ${fault}: the acquire rejects and says so, and nothing is created`, async () => {
+    it(`of a provider that ${fault}: the acquire rejects, and nothing is created`, async () => {
       const path = testPath('broken-provider');
       await using mine = await account(connectString, { acl: broken as () => AclEntry[] });
       const error = await rejection(new InterProcessMutex(mine.client, path).acquire());

@@ -23,21 +23,21 @@ const traces = [
 describe('errors and the log contain no password', () => {
   const lab = labOfEachTest('secrets', { server: 'own', proxy: true, client: 'none' });
   /** Everything that a reader of logs may see: log lines, process warnings, and the errors that a test adds. */
-  let heard: unknown[];
+  let logged: unknown[];
   let options: LockClientOptions;
 
-  const warned = (warning: Error): void => void heard.push(warning);
+  const warned = (warning: Error): void => void logged.push(warning);
 
   beforeEach(() => {
-    heard = [];
-    options = { auth, sessionTimeoutMs: 10_000, logger: { warn: (...all) => void heard.push(all) } };
+    logged = [];
+    options = { auth, sessionTimeoutMs: 10_000, logger: { warn: (...all) => void logged.push(all) } };
     process.on('warning', warned);
   });
 
   afterEach(() => {
     process.off('warning', warned);
-    expect(heard, 'something was logged').not.to.be.empty;
-    const text = heard
+    expect(logged, 'something was logged').not.to.be.empty;
+    const text = logged
       .map((one) => inspect(one, { depth: Infinity, showHidden: true, maxArrayLength: null, maxStringLength: null }))
       .join('\n');
     for (const trace of traces) expect(text).not.to.contain(trace);
@@ -45,11 +45,11 @@ describe('errors and the log contain no password', () => {
 
   it('when no server answers the first connection', async () => {
     await lab.proxy.refuse();
-    heard.push(await rejection(LockClient.connect(lab.proxy.connectString, { ...options, connectionTimeoutMs: 50 })));
+    logged.push(await rejection(LockClient.connect(lab.proxy.connectString, { ...options, connectionTimeoutMs: 50 })));
   });
 
   it('when the servers refuse the credentials on the first connection', async () => {
-    heard.push(
+    logged.push(
       await rejection(
         LockClient.connect(lab.server.connectString, { ...options, auth: [{ scheme: 'palm-reading', credentials }] }),
       ),
@@ -61,9 +61,9 @@ describe('errors and the log contain no password', () => {
     const hold = await new InterProcessMutex(mine.client, testPath('refused-later')).acquire();
     once(lab.proxy, answered('auth'), { replaceError: -115 });
     lab.proxy.cut();
-    heard.push(await aborted(hold.signal));
-    await until('it is logged', () => heard.length > 1);
-    heard.push(mine.client);
+    logged.push(await aborted(hold.signal));
+    await until('the failure is logged', () => logged.length > 1);
+    logged.push(mine.client);
   });
 
   it('when an acquire is refused because another account created the lock', async () => {
@@ -75,7 +75,7 @@ describe('errors and the log contain no password', () => {
     await using mine = await account(lab.server.connectString, options);
     const hold = await new InterProcessMutex(other.client, path).acquire();
     const mutex = new InterProcessMutex(mine.client, path);
-    heard.push(...(await Promise.all([mutex.acquire(), mutex.tryAcquire(), mutex.participants()].map(rejection))));
+    logged.push(...(await Promise.all([mutex.acquire(), mutex.tryAcquire(), mutex.participants()].map(rejection))));
     await hold.release();
   });
 
@@ -84,7 +84,7 @@ describe('errors and the log contain no password', () => {
       ...options,
       acl: [{ permissions: permission.all, scheme: 'palm-reading', id: 'alice' }],
     });
-    heard.push(await rejection(new InterProcessMutex(mine.client, testPath('bad-acl')).acquire()));
+    logged.push(await rejection(new InterProcessMutex(mine.client, testPath('bad-acl')).acquire()));
   });
 
   it('when a znode cannot be deleted', async () => {
@@ -95,16 +95,16 @@ describe('errors and the log contain no password', () => {
     await using mine = await account(lab.server.connectString, options);
     const hold = await new InterProcessMutex(mine.client, parent).acquire();
     const releasing = hold.release();
-    await until('it is logged', () => heard.length > 0);
+    await until('the failure is logged', () => logged.length > 0);
     await mine.client.close();
-    heard.push(await releasing, hold);
+    logged.push(await releasing, hold);
   });
 
   it('when a reply cannot be parsed', async () => {
     await using mine = await account(lab.proxy.connectString, options);
     once(lab.proxy, answered('getChildren2'), { replaceError: 0 });
-    await new InterProcessMutex(mine.client, testPath('unreadable')).withLock((hold) => void heard.push(hold));
-    expect(heard).to.have.length.above(1);
+    await new InterProcessMutex(mine.client, testPath('unreadable')).withLock((hold) => void logged.push(hold));
+    expect(logged).to.have.length.above(1);
   });
 
   it('when the session expires, a wait ends, or the client is closed', async () => {
@@ -112,14 +112,14 @@ describe('errors and the log contain no password', () => {
     const mine = await account(lab.server.connectString, options);
     const mutex = new InterProcessMutex(mine.client, testPath('expired'));
     const hold = await mutex.acquire();
-    heard.push(await rejection(mutex.acquire({ timeoutMs: 20 })));
-    const told = aborted(hold.signal);
+    logged.push(await rejection(mutex.acquire({ timeoutMs: 20 })));
+    const loss = aborted(hold.signal);
     await outside.endSession(mine.client);
-    heard.push(await told);
+    logged.push(await loss);
     const again = await mutex.acquire();
     const waiting = rejection(mutex.acquire());
     await mine.client.close();
-    heard.push(await waiting, again.signal.reason, await rejection(mutex.acquire()), mine.client, mutex);
+    logged.push(await waiting, again.signal.reason, await rejection(mutex.acquire()), mine.client, mutex);
   });
 
   it('when the option is invalid', async () => {
@@ -139,7 +139,7 @@ describe('errors and the log contain no password', () => {
       );
       expect(error).to.be.instanceOf(TypeError);
       expect(error.message).to.contain('`auth`');
-      heard.push(error);
+      logged.push(error);
     }
   });
 });

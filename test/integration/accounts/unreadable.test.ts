@@ -6,7 +6,7 @@ import { aborted, rejection, until } from '../../../harness/until.ts';
 import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
 import { account, anyone, creatorOnly, digest, permission, type Account } from '../../../harness/account.ts';
 
-describe('two accounts that share a lock but may not read each other’s znodes', () => {
+describe('accounts that may not read each other’s znodes', () => {
   let path: string;
   let outside: Account;
   let alice: Account;
@@ -54,7 +54,7 @@ describe('two accounts that share a lock but may not read each other’s znodes'
     await using again = await account(connectString, { auth: [digest('alice:open sesame')], acl: creatorOnly });
     const hold = await new InterProcessMutex(alice.client, path).acquire();
     const second = new InterProcessMutex(again.client, path).acquire();
-    await until('it waits', async () => (await outside.children(path)).length === 2);
+    await until('the waiter is queued', async () => (await outside.children(path)).length === 2);
     await hold.release();
     expect((await second).isValid).to.equal(true);
     await (await second).release();
@@ -89,7 +89,7 @@ describe('a holder that may not read its own znode', () => {
   it('holds the lock, logs that it cannot watch the znode, and releases the lock', async () => {
     const path = await openLock();
     const hold = await new InterProcessMutex(mine.client, path).acquire();
-    await until('it is logged', () => warnings.length > 0);
+    await until('the failed watch is logged', () => warnings.length > 0);
     expect(warnings).to.have.length(1);
     expect(warnings[0]).to.match(new RegExp(`^${hold.path} cannot be watched: NO_AUTH`));
     await mine.client.session.prove();
@@ -101,9 +101,9 @@ describe('a holder that may not read its own znode', () => {
   it('learns from a heartbeat that its znode was deleted', async () => {
     const path = await openLock();
     const hold = await new InterProcessMutex(mine.client, path).acquire();
-    const told = aborted(hold.signal);
+    const loss = aborted(hold.signal);
     await mine.remove(hold.path);
-    expect(((await told) as LockLostError).reason).to.equal('node-deleted');
+    expect(((await loss) as LockLostError).reason).to.equal('node-deleted');
     expect(await hold.release()).to.equal('lost');
   });
 });
@@ -131,7 +131,7 @@ describe('a server whose root znode is closed', () => {
     expect(await hold.release()).to.equal('released');
   });
 
-  it('with a lock that forbids deleting: the release settles at the deadline, and close() removes the znode', async () => {
+  it('with a lock that forbids deleting: release settles in time, close() deletes', async () => {
     await using outside = await account(server.connectString);
     await outside.create('/app/undeletable', [anyone(permission.create, permission.read)]);
     const warnings: string[] = [];

@@ -125,12 +125,17 @@ describe('close()', () => {
     });
   }
 
-  describe('of a client without a znode and without a connection', () => {
-    const disconnect = async (): Promise<void> => {
-      await lab.proxy.refuse();
-      lab.proxy.cut();
-      expect(await nextState(client)).to.equal('suspended');
-    };
+  const disconnect = async (): Promise<void> => {
+    await lab.proxy.refuse();
+    lab.proxy.cut();
+    expect(await nextState(client)).to.equal('suspended');
+  };
+  const nextDialFails = (): Promise<void> => {
+    const before = client.session.lastError;
+    return until('another dial has failed', () => client.session.lastError !== before);
+  };
+
+  describe('of a disconnected client', () => {
     const closesAtOnce = async (): Promise<void> => {
       const startedAt = performance.now();
       await client.close(longTimeout);
@@ -145,7 +150,7 @@ describe('close()', () => {
       mutex = new InterProcessMutex(client, lab.path);
     });
 
-    it('resolves at once', async () => {
+    it('resolves at once without a znode', async () => {
       await disconnect();
       await closesAtOnce();
     });
@@ -191,10 +196,10 @@ describe('close()', () => {
     for (const [state, act] of Object.entries<() => Promise<void>>({
       'waits for a lock': async () => {
         void rejection(new InterProcessMutex(client, lab.path).acquire());
-        await until('it waits', async () => (await lab.observer.children(lab.path)).length === 2);
+        await until('the acquire is queued', async () => (await lab.observer.children(lab.path)).length === 2);
         await disconnect();
       },
-      'has sent a create that was not answered': async () => {
+      'has sent a create without a reply': async () => {
         lab.proxy.clear();
         // All replies are dropped: if only one were missing, the next reply would show it.
         const hear = lab.proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
@@ -204,14 +209,36 @@ describe('close()', () => {
         hear();
       },
     })) {
-      it(`and ${state}: waits for a connection, because its znode would block others`, async () => {
+      it(`that ${state} waits for a connection because of its znode`, async () => {
         await using holder = await LockClient.connect(lab.connectString);
         const hold = await new InterProcessMutex(holder, lab.path).acquire();
         await act();
         const closing = client.close(longTimeout);
+        await nextDialFails();
         await lab.proxy.accept();
         await closing;
         expect(await lab.observer.children(lab.path)).to.deep.equal([hold.path.slice(lab.path.length + 1)]);
+      });
+    }
+
+    for (const [when, act] of Object.entries<() => void>({
+      'before the call': () => {
+        void mutex.release();
+        void client.close(longTimeout);
+      },
+      'after the call': () => {
+        void client.close(longTimeout);
+        void mutex.release();
+      },
+    })) {
+      it(`waits for a connection if the lock is released in the outage, ${when}`, async () => {
+        await mutex.acquire();
+        await disconnect();
+        act();
+        await nextDialFails();
+        await lab.proxy.accept();
+        await client.close();
+        expect(await lab.observer.children(lab.path)).to.deep.equal([]);
       });
     }
   });

@@ -9,7 +9,7 @@ import { ConnectionProbe } from '../../../harness/connection-probe.ts';
 /** The client must not allocate the announced length before the bytes arrive. */
 const mostMemory = 32 * 1024 * 1024;
 
-describe('a server that answers the ConnectRequest incorrectly', () => {
+describe('a bad ConnectResponse', () => {
   let server: ZooKeeperServer;
 
   before(async () => {
@@ -43,7 +43,7 @@ describe('a server that answers the ConnectRequest incorrectly', () => {
     ['with an empty frame', Buffer.alloc(4), 'A frame of 4 bytes is cut short'],
     ['as a web server', Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'), 'A frame of 1213486160 bytes'],
   ] as const) {
-    it(`(${fault}) is logged once, named by lastError, and left for the next server`, async () => {
+    it(`(${fault}) is logged once, named by lastError, and the next server tried`, async () => {
       const warnings: { readonly message: string; readonly details: LogDetails | undefined }[] = [];
       await using fake = await startFakeServer((connection) =>
         connection === 1 ? { stay: bytes } : { relayTo: server.port },
@@ -66,7 +66,7 @@ describe('a server that answers the ConnectRequest incorrectly', () => {
     });
   }
 
-  it('is named, with its answer, by the error of a connect that finds no other server', async () => {
+  it('is in the error of a connect that finds no other server', async () => {
     await using fake = await startFakeServer(() => ({ stay: connectResponse({ timeoutMs: 1 }) }));
     const error = await LockClient.connect(fake.connectString, { connectionTimeoutMs: 300 }).then(
       () => undefined,

@@ -36,7 +36,7 @@ class Emitted {
 const asksForNewSession = ({ body }: Frame): boolean => body.readBigInt64BE(16) === 0n;
 const isConnect = (frame: Frame): boolean => frame.from === 'client' && frame.op === 'connect';
 
-describe('servers that come back with older data', function () {
+describe('servers with older data', function () {
   this.timeout(30_000);
   let server: ZooKeeperServer;
 
@@ -61,8 +61,11 @@ describe('servers that come back with older data', function () {
     const held = await new InterProcessMutex(holder, path).acquire();
     const waiting = new InterProcessMutex(client, path).acquire();
     await using outside = await LockClient.connect(server.connectString, { sessionTimeoutMs });
-    await until('it waits', async () => (await new InterProcessMutex(outside, path).participants()).length === 2);
-    const told = new Emitted(client);
+    await until(
+      'the waiter is queued',
+      async () => (await new InterProcessMutex(outside, path).participants()).length === 2,
+    );
+    const emitted = new Emitted(client);
     const sessionId = sessionName(client.session.id);
 
     await server.kill();
@@ -71,9 +74,9 @@ describe('servers that come back with older data', function () {
     const hold = await waiting;
     expect(hold.isValid).to.equal(true);
     expect(held.isValid).to.equal(false);
-    expect(told.states).to.deep.equal(['suspended', 'lost', 'reconnected']);
-    expect(told.ends()).to.deep.equal([{ type: 'session-ended', sessionId, why: 'replaced' }]);
-    expect(told.events.map(({ type }) => type)).to.include.members(['connected']);
+    expect(emitted.states).to.deep.equal(['suspended', 'lost', 'reconnected']);
+    expect(emitted.ends()).to.deep.equal([{ type: 'session-ended', sessionId, why: 'replaced' }]);
+    expect(emitted.events.map(({ type }) => type)).to.include.members(['connected']);
     await held.release();
     await hold.release();
   });
@@ -92,7 +95,7 @@ describe('servers that come back with older data', function () {
   it('(wiped) end a hold at its deadline, and the lock is acquired again in the next session', async () => {
     await writeMuch();
     await using client = await LockClient.connect(server.connectString, { sessionTimeoutMs });
-    const told = new Emitted(client);
+    const emitted = new Emitted(client);
     const mutex = new InterProcessMutex(client, testPath('held'));
     const hold = await mutex.acquire();
     await server.kill();
@@ -103,11 +106,11 @@ describe('servers that come back with older data', function () {
     await using next = await mutex.acquire();
     expect(next.isValid).to.equal(true);
     await until('the servers say that the lost session has ended', () =>
-      told.events.some(({ type }) => type === 'lost-session-closed'),
+      emitted.events.some(({ type }) => type === 'lost-session-closed'),
     );
   });
 
-  it('(restored from a backup) replace the session of a waiter, and close the old session of the backup', async () => {
+  it('(restored from a backup) replace the session of a waiter, and close the old session', async () => {
     await using holder = await LockClient.connect(server.connectString, { sessionTimeoutMs });
     await using client = await LockClient.connect(server.connectString, { sessionTimeoutMs });
     const path = testPath('backup');
@@ -115,7 +118,7 @@ describe('servers that come back with older data', function () {
     const waiting = new InterProcessMutex(client, path).acquire();
     await using outside = await LockClient.connect(server.connectString, { sessionTimeoutMs });
     const queue = new InterProcessMutex(outside, path);
-    await until('it waits', async () => (await queue.participants()).length === 2);
+    await until('the waiter is queued', async () => (await queue.participants()).length === 2);
     await server.kill();
     const restore = server.backUp();
     await server.start();
@@ -125,7 +128,7 @@ describe('servers that come back with older data', function () {
     await writeMuch();
     await until('the waiter has seen the newer data', () => client.session.lastZxid > 200n);
 
-    const told = new Emitted(client);
+    const emitted = new Emitted(client);
     await server.kill();
     restore();
     await server.start();
@@ -133,16 +136,16 @@ describe('servers that come back with older data', function () {
     await held.release();
     const hold = await waiting;
     expect(hold.isValid).to.equal(true);
-    expect(told.ends()).to.have.length(1).and.to.have.nested.property('[0].why', 'replaced');
+    expect(emitted.ends()).to.have.length(1).and.to.have.nested.property('[0].why', 'replaced');
     await until('the servers have closed the old session', () =>
-      told.events.some(({ type }) => type === 'lost-session-closed'),
+      emitted.events.some(({ type }) => type === 'lost-session-closed'),
     );
     expect((await queue.participants()).map((participant) => participant.path)).to.deep.equal([hold.path]);
     await hold.release();
   });
 });
 
-describe('a server that refuses a session without a reply, and has no older data,', function () {
+describe('a server that refuses without a reply', function () {
   this.timeout(30_000);
   let server: ZooKeeperServer;
   let proxy: ZkProxy;
@@ -181,16 +184,16 @@ describe('a server that refuses a session without a reply, and has no older data
       .filter((line) => /^0x[0-9a-f]+$/.test(line));
   };
 
-  it('grants trial sessions, which are closed, and the old one goes on with its waiters in place', async () => {
+  it('grants trial sessions, and the old one goes on with its waiters in place', async () => {
     await using holder = await LockClient.connect(server.connectString, { sessionTimeoutMs: 20_000 });
     const path = testPath('refused');
     const held = await new InterProcessMutex(holder, path).acquire();
     const waiting = new InterProcessMutex(client, path).acquire();
     const queue = new InterProcessMutex(holder, path);
-    await until('it waits', async () => (await queue.participants()).length === 2);
+    await until('the waiter is queued', async () => (await queue.participants()).length === 2);
     const place = (await queue.participants())[1]?.path;
     const { id } = client.session;
-    const told = new Emitted(client);
+    const emitted = new Emitted(client);
 
     // Keeps the session alive on the server, as a leader does that was elected after a long time.
     using twin = await ConnectionProbe.connect([server.port], { resume: client.session.identity, sessionTimeoutMs });
@@ -208,7 +211,7 @@ describe('a server that refuses a session without a reply, and has no older data
     const closed = (frame: Frame): boolean => frame.from === 'server' && frame.op === 'closeSession';
     await proxy.seen(closed, 2);
     expect(proxy.frames.filter(isProbe)).to.have.length(2);
-    expect(told.states).to.deep.equal(['suspended', 'lost']);
+    expect(emitted.states).to.deep.equal(['suspended', 'lost']);
     expect(client.session.id).to.equal(id);
     await until('the trial sessions are closed', async () => (await sessions()).length === 2);
 
@@ -218,14 +221,14 @@ describe('a server that refuses a session without a reply, and has no older data
     accept();
     await until('the client is reconnected', () => client.state === 'reconnected');
     expect(client.session.id).to.equal(id);
-    expect(told.ends()).to.deep.equal([]);
+    expect(emitted.ends()).to.deep.equal([]);
     await held.release();
     const hold: Hold = await waiting;
     expect(hold.path).to.equal(place);
     await hold.release();
   });
 
-  it('gets a trial session after the session timeout, then with longer and longer pauses of at most that timeout', async () => {
+  it('gets trial sessions after a session timeout, with longer and longer pauses', async () => {
     const refusedAt = performance.now();
     refuse();
     await proxy.seen(isProbe, 1);

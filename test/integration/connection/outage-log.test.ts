@@ -102,10 +102,10 @@ describe('the log of an outage', () => {
     const client = await connect(2_000);
     const id = sessionName(client.session.id);
     const hold = await new InterProcessMutex(client, lab.path).acquire();
-    const told = aborted(hold.signal);
+    const loss = aborted(hold.signal);
     const reconnected = reached(client, 'reconnected');
     lab.proxy.silence();
-    await told;
+    await loss;
     lab.proxy.speak();
     await reconnected;
     await hold.release();
@@ -182,9 +182,9 @@ describe('the log of an outage', () => {
       const reconnected = reached(client, 'reconnected');
       lab.proxy.cut();
       await reconnected;
-      const told = book.lines.filter(([, text]) => text.includes('sessionTimeoutMs'));
-      expect(told.map(([level]) => level)).to.deep.equal(['warn']);
-      expect(told[0]?.[1]).to.contain(`granted a session timeout of ${grantedMs} ms, but ${askedMs} ms was requested`);
+      const lines = book.lines.filter(([, text]) => text.includes('sessionTimeoutMs'));
+      expect(lines.map(([level]) => level)).to.deep.equal(['warn']);
+      expect(lines[0]?.[1]).to.contain(`granted a session timeout of ${grantedMs} ms, but ${askedMs} ms was requested`);
     });
   }
 
@@ -230,7 +230,7 @@ describe('the log of an outage', () => {
         await expire(client);
         await hold.release();
         client.warn('Something else went wrong', new Error('for this reason'));
-        await until('all is written', () => output.includes('Something else'));
+        await until('the last line is written', () => output.includes('Something else'));
         const lineWith = (text: string): string => output.split('\n').find((line) => line.includes(text)) ?? '';
         expect(lineWith('is suspended'))
           .to.contain(`lost: ${lab.proxy.connectString} closed the connection`)

@@ -112,9 +112,9 @@ describe('a reconnect', () => {
   it('is not attempted if the client gives up when its connection is lost', async () => {
     using probe = await ConnectionProbe.connect([lab.proxy.port]);
     probe.on('disconnected', () => probe.connection.abandon());
-    const told = probe.next('disconnected');
+    const disconnected = probe.next('disconnected');
     lab.proxy.cut();
-    await told;
+    await disconnected;
     expect(probe.manager.state).to.equal(-2);
     using later = await ConnectionProbe.connect([lab.proxy.port]);
     await later.send(exists('/'));
@@ -213,17 +213,17 @@ describe('a reconnect', () => {
     process.emitWarning = (warning: unknown) => void warnings.push(warning);
     try {
       const broken = new Error('a broken listener');
-      const heard: ConnectionState[] = [];
+      const states: ConnectionState[] = [];
       client.on('state', () => {
         throw broken;
       });
-      client.on('state', (state) => heard.push(state));
+      client.on('state', (state) => states.push(state));
       lab.proxy.cut();
       await nextState(client);
       await nextState(client);
       await client.session.request(exists('/'));
       await client.close();
-      expect(heard).to.deep.equal(['suspended', 'reconnected', 'closed']);
+      expect(states).to.deep.equal(['suspended', 'reconnected', 'closed']);
       expect(warnings).to.deep.equal([broken, broken, broken]);
     } finally {
       process.emitWarning = emitWarning;

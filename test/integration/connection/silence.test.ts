@@ -164,9 +164,9 @@ describe('silence', () => {
       const path = left.shift();
       if (path !== undefined) outside.session.request(remove(path)).catch(() => undefined);
     }, 50);
-    const told = await Promise.race([Promise.all(fired), isOver]);
+    const outcome = await Promise.race([Promise.all(fired), isOver]);
     clearInterval(news);
-    expect(told).to.have.members(paths.map(() => 'deleted'));
+    expect(outcome).to.have.members(paths.map(() => 'deleted'));
 
     expect(client.session).to.equal(session);
     expect(lab.proxy.frames.filter(({ from, op }) => from === 'client' && op === 'multi').length).to.be.at.least(4);

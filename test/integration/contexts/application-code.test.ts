@@ -27,7 +27,7 @@ const request = new AsyncLocalStorage<string>();
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-describe('application code that the library calls', () => {
+describe('a callback of the application', () => {
   const lab = labOfEachTest('application-code', { client: 'none' });
   /** The contexts that each call saw: none are allowed. */
   const calls = new Map<string, string[]>();
@@ -136,7 +136,7 @@ describe('application code that the library calls', () => {
     expect(Object.fromEntries([...calls].filter(([, seen]) => seen.length > 0))).to.deep.equal({});
   });
 
-  it('does not share the lock of the job that connected the client: a listener and the job take turns', async () => {
+  it('does not share the lock of the job that connected the client', async () => {
     const proxy = await startProxy(Number(lab.connectString.split(':').at(-1)));
     const path = testPath('listener-and-job');
     const section = new CriticalSection(new InterProcessMutex(await lab.connect(), path), 2);
@@ -150,11 +150,11 @@ describe('application code that the library calls', () => {
             if (state === 'reconnected') mutex.withLock(() => section.visit()).then(resolve, reject);
           });
         });
-        const told = aborted(lost.signal);
+        const loss = aborted(lost.signal);
         await proxy.refuse();
         await lab.observer.endSession(client);
         await proxy.accept();
-        await told;
+        await loss;
         await lost.release();
         const hold = await mutex.acquire();
         await section.visit();
@@ -167,7 +167,7 @@ describe('application code that the library calls', () => {
     expect(section).to.deep.include({ visits: 2, most: 1 });
   });
 
-  it('keeps no request’s context alive whose signal ends a wait or that releases, while no server answers', async () => {
+  it('keeps no context of a request alive that aborts or releases, while no server answers', async () => {
     const proxy = await startProxy(Number(lab.connectString.split(':').at(-1)));
     const stores = new AsyncLocalStorage<object>();
     const path = testPath('given-up');
@@ -248,7 +248,7 @@ describe('application code that the library calls', () => {
         const pending: Promise<unknown>[] = [];
         const aborters: AbortController[] = [];
         const holds: Hold[] = [];
-        const heard = (caller: string): void => {
+        const recordCall = (caller: string): void => {
           if (innermostContext() !== undefined || request.getStore() !== undefined)
             wrong.push(`${caller} is called in a context`);
           if (mutex?.isOwnedByCurrentContext) wrong.push(`${caller} owns the lock`);
@@ -264,7 +264,7 @@ describe('application code that the library calls', () => {
         };
         const listenTo = (hold: Hold): void => {
           holds.push(hold);
-          hold.signal.addEventListener('abort', () => heard('an abort'));
+          hold.signal.addEventListener('abort', () => recordCall('an abort'));
         };
         const play: Record<Step, () => Promise<unknown>> = {
           connect: async () => {
@@ -273,11 +273,13 @@ describe('application code that the library calls', () => {
             mutex = new InterProcessMutex(client, path);
           },
           listen: async () => {
-            client?.once('state', () => heard('a state')).once('background', () => heard('a background event'));
+            client
+              ?.once('state', () => recordCall('a state'))
+              .once('background', () => recordCall('a background event'));
             mutex
-              ?.once('lost', () => heard('lost'))
-              .once('acquired', () => heard('acquired'))
-              .once('released', () => heard('released'));
+              ?.once('lost', () => recordCall('lost'))
+              .once('acquired', () => recordCall('acquired'))
+              .once('released', () => recordCall('released'));
           },
           acquire: async () => {
             const hold = await mutex?.acquire({ timeoutMs: 30 }).catch(() => undefined);

@@ -7,7 +7,7 @@ import { CriticalSection } from '../../../harness/critical-section.ts';
 import { gate } from '../../../harness/gate.ts';
 import { queueOf, queueReaches } from '../../../harness/queue.ts';
 
-describe('work that outlives its lock context', () => {
+describe('work that outlives its context', () => {
   const lab = labOfEachTest('detached');
 
   it('queues as a separate owner after its withLock has settled', async () => {
@@ -48,7 +48,7 @@ describe('work that outlives its lock context', () => {
     await (await detached)?.release();
   });
 
-  it('gets NotOwnedError for a lock that it does not hold, and may release the hold of its dead context', async () => {
+  it('gets NotOwnedError without a hold, and may release the hold of its dead context', async () => {
     const { mutex, theirs } = lab;
     const { opened, open } = gate();
     let detached: Promise<string[]> | undefined;
@@ -106,7 +106,7 @@ describe('work that outlives its lock context', () => {
     ],
     ['a lockContext.run in a lockContext.run', (work: () => void) => lockContext.run(() => lockContext.run(work))],
   ] as const) {
-    it(`of ${scope} does not become the holder around it when that context has died`, async () => {
+    it(`of ${scope} does not become the holder around it`, async () => {
       const { mutex } = lab;
       await mutex.withLock(async (hold) => {
         let detached: Promise<unknown> | undefined;
@@ -128,7 +128,7 @@ describe('work that outlives its lock context', () => {
     });
   }
 
-  it('in an acquire that is granted after its context died holds the lock outside of every context', async () => {
+  it('whose acquire is granted after its context died holds outside of every context', async () => {
     const { mutex, theirs } = lab;
     const gateHold = await theirs.acquire();
     let acquiring: Promise<Hold> | undefined;

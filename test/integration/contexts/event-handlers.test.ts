@@ -9,7 +9,7 @@ import { CriticalSection } from '../../../harness/critical-section.ts';
 import { gate } from '../../../harness/gate.ts';
 import { queueOf, queueReaches } from '../../../harness/queue.ts';
 
-describe('the message handlers of one socket', () => {
+describe('the handlers of a socket', () => {
   const lab = labOfEachTest('socket');
   let server: Server;
   let socket: Socket;
@@ -112,7 +112,7 @@ describe('the message handlers of one socket', () => {
   });
 });
 
-describe('a handler bound by lockContext.bind', () => {
+describe('a bound handler', () => {
   const lab = labOfEachTest('bind');
 
   /** Holds the lock twice, as one owner, while the other handlers wait. */

@@ -54,7 +54,7 @@ describe('parallel first acquires of one context', () => {
     });
   });
 
-  it('have separate deadlines: if the second gives up, it sends nothing, and the first is not affected', async () => {
+  it('have separate deadlines: if the second gives up, it sends nothing', async () => {
     const { mutex, theirs } = lab;
     const gateHold = await theirs.acquire();
     await lockContext.run(async () => {
@@ -72,7 +72,7 @@ describe('parallel first acquires of one context', () => {
     });
   });
 
-  it('do not fail together: when the first is aborted, the second gets the lock by itself', async () => {
+  it('do not fail together: if the first is aborted, the second gets the lock', async () => {
     const { mutex, theirs } = lab;
     const gateHold = await theirs.acquire();
     await lockContext.run(async () => {

@@ -49,13 +49,13 @@ describe('lockContext.run', () => {
   });
 
   it('leaves a rejection unhandled if nobody handles its promise', async () => {
-    const error = new Error('nobody looks');
+    const error = new Error('not handled');
     const listeners = process.rawListeners('unhandledRejection') as NodeJS.UnhandledRejectionListener[];
     process.removeAllListeners('unhandledRejection');
     try {
-      const told = once(process, 'unhandledRejection');
+      const unhandled = once(process, 'unhandledRejection');
       void lockContext.run(async () => Promise.reject(error));
-      expect((await told)[0]).to.equal(error);
+      expect((await unhandled)[0]).to.equal(error);
     } finally {
       for (const listener of listeners) process.on('unhandledRejection', listener);
     }
@@ -81,7 +81,7 @@ describe('a job that starts the next job', () => {
 
   for (const [how, run] of Object.entries(ways)) {
     for (const overlap of [0, 1, 5]) {
-      it(`by ${how} is collected after it has ended, however long the chain, with ${overlap} others still running`, async () => {
+      it(`by ${how} is collected after its end, with ${overlap} others running`, async () => {
         expect(await firstAtTheEndOfAChain(run, overlap)).to.equal(undefined);
       });
     }

@@ -4,7 +4,7 @@ import { labOfEachTest } from '../../../harness/lab.ts';
 import { gate } from '../../../harness/gate.ts';
 import { queueReaches, takeAway } from '../../../harness/queue.ts';
 
-describe('isAcquiredInThisProcess and isOwnedByCurrentContext', () => {
+describe('the ownership queries', () => {
   const lab = labOfEachTest('owner-queries');
 
   const answers = (mutex = lab.mutex) => ({

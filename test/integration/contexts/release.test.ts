@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { InterProcessMutex, lockContext, NotOwnedError } from '../../../src/index.ts';
+import { InterProcessMutex, InterProcessReadWriteLock, lockContext, NotOwnedError } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { rejection } from '../../../harness/until.ts';
 import { gate } from '../../../harness/gate.ts';
@@ -99,6 +99,28 @@ describe('mutex.release()', () => {
     await expectNotOwned(mutex.release());
     open();
     expect(await running).to.equal(true);
+  });
+
+  it('outside of contexts never ends the hold of a withLock whose job has just settled', async () => {
+    const { readLock } = new InterProcessReadWriteLock(lab.client, lab.path);
+    for (let microtasks = 0; microtasks < 6; microtasks += 1) {
+      const held = gate();
+      const { opened, open } = gate();
+      const job = readLock.withLock(() => {
+        held.open();
+        return opened;
+      });
+      await held.opened;
+      const mine = await readLock.acquire();
+      const releasing = opened.then(async () => {
+        for (let passed = 0; passed < microtasks; passed += 1) await undefined;
+        return readLock.release();
+      });
+      open();
+      await job;
+      await releasing;
+      expect(mine.isValid, `after ${microtasks} microtasks`).to.equal(false);
+    }
   });
 
   it('outside of contexts skips the hold of a live lockContext.run and settles its own', async () => {

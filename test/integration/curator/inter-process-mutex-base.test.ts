@@ -24,7 +24,7 @@ for (const { name, make, folder, isReentrant, isShared = false } of lockClasses)
       expect(lock.isAcquiredInThisProcess).to.equal(false);
     });
 
-    itExcludes('testWaitingProcessKilledServer: holder and waiters finish across a restart', async () => {
+    itExcludes('testWaitingProcessKilledServer: all finish across a restart', async () => {
       const path = testPath('killed-server');
       let inside = 0;
       let isFirst = true;
@@ -100,7 +100,7 @@ for (const { name, make, folder, isReentrant, isShared = false } of lockClasses)
       expect(await lab.observer.exists(`${chroot}${hold.path}`)).to.equal(false);
     });
 
-    itExcludes('testReentrantSingleLock: ten owners of one object run one at a time', async () => {
+    itExcludes('testReentrantSingleLock: ten owners run one at a time', async () => {
       const lock = make(lab.client, testPath('single-lock'));
       const inside = new Set<number>();
       const most: number[] = [];

@@ -35,9 +35,9 @@ describe('TestInterProcessMutex', () => {
     const hold = await mutex.acquire({ timeoutMs: 10_000 });
     expect(mutex.isAcquiredInThisProcess).to.equal(true);
 
-    const told = aborted(hold.signal);
+    const loss = aborted(hold.signal);
     await outside.endSession(client);
-    await told;
+    await loss;
     expect(await outside.exists(path)).to.equal(true);
     expect(await outside.exists(hold.path)).to.equal(false);
     expect(await hold.release()).to.equal('lost');

@@ -154,11 +154,11 @@ describe('TestInterProcessReadWriteLock', () => {
   it('testLockPath: the killed writer’s znode is gone, and a reader is granted', async () => {
     const path = testPath('lock-path');
     const writing = await new InterProcessReadWriteLock(lab.client, path).writeLock.acquire();
-    const told = aborted(writing.signal);
+    const loss = aborted(writing.signal);
     const reading = new InterProcessReadWriteLock(lab.other, path).readLock.acquire(longTimeout);
     await waiting(path, 2);
     await lab.observer.endSession(lab.client);
-    await told;
+    await loss;
     const next = await reading;
     expect(next.isValid).to.equal(true);
     expect(await lab.observer.exists(writing.path)).to.equal(false);

@@ -14,7 +14,7 @@ import { labOfEachTest } from '../../../harness/lab.ts';
 import { queueOf, queueReaches, takeAway } from '../../../harness/queue.ts';
 import { rejection, until } from '../../../harness/until.ts';
 
-describe('two mutex objects of one client and path are one lock', () => {
+describe('two objects of one lock', () => {
   const lab = labOfEachTest('identity');
   let twin: InterProcessMutex;
   beforeEach(() => {
@@ -182,14 +182,14 @@ describe('two mutex objects of one client and path are one lock', () => {
     open();
     await queueReaches(theirs, 2);
     // No live context owns the hold any more.
-    expect(await twin.release()).to.equal('released');
+    expect(await mutex.release()).to.equal('released');
     expect(left.isValid).to.equal(false);
     const hold = await detached;
     expect(hold?.path).to.not.equal(left.path);
     await hold?.release();
   });
 
-  describe('parallel first acquires of one context', () => {
+  describe('in parallel first acquires', () => {
     it('use one znode, and all are granted', async () => {
       const { mutex, theirs, observer } = lab;
       const gateHold = await theirs.acquire();
@@ -210,7 +210,7 @@ describe('two mutex objects of one client and path are one lock', () => {
       expect(await observer.children(lab.path)).to.deep.equal([]);
     });
 
-    it('do not fail together: when one object gives up, the other one gets the lock', async () => {
+    it('do not fail together: if one gives up, the other gets the lock', async () => {
       const { mutex, theirs } = lab;
       const gateHold = await theirs.acquire();
       await lockContext.run(async () => {
@@ -229,32 +229,33 @@ describe('two mutex objects of one client and path are one lock', () => {
     });
   });
 
-  describe('release() outside of contexts', () => {
-    it('of one object settles a hold of the other', async () => {
+  describe('with release() outside of contexts', () => {
+    it('of an object that holds nothing refuses to end a valid hold of the other', async () => {
       const { mutex } = lab;
       const hold = await mutex.acquire();
       expect([twin.holdCount, twin.isAcquiredInThisProcess, twin.isOwnedByCurrentContext]).to.deep.equal([
-        1,
+        0,
         true,
         false,
       ]);
-      expect(await twin.release()).to.equal('released');
-      expect(hold.isValid).to.equal(false);
-      expect(await rejection(mutex.release())).to.be.instanceOf(NotOwnedError);
+      expect(await rejection(twin.release())).to.be.instanceOf(NotOwnedError);
+      expect([hold.isValid, mutex.holdCount]).to.deep.equal([true, 1]);
+      expect(await mutex.release()).to.equal('released');
     });
 
-    it('of an object without a hold settles the oldest hold, a lost one before its successor', async () => {
+    it('of an object that holds nothing settles the lost hold of another, and not its successor', async () => {
       const { client, mutex, observer, path } = lab;
       const lost = await mutex.acquire();
       await takeAway(lost, observer);
       const successor = await twin.acquire();
       expect(await new InterProcessMutex(client, path).release()).to.equal('lost');
       expect(successor.isValid).to.equal(true);
-      expect(await new InterProcessMutex(client, path).release()).to.equal('released');
-      expect(successor.isValid).to.equal(false);
+      expect(await rejection(new InterProcessMutex(client, path).release())).to.be.instanceOf(NotOwnedError);
+      expect(successor.isValid).to.equal(true);
+      await successor.release();
     });
 
-    it('of an object with a hold settles its own, and not that of another request', async () => {
+    it('settles the own hold first, not that of another request', async () => {
       const { mutex, observer } = lab;
       const lost = await mutex.acquire();
       await takeAway(lost, observer);
@@ -264,7 +265,7 @@ describe('two mutex objects of one client and path are one lock', () => {
       expect(await mutex.release()).to.equal('lost');
     });
 
-    it('never ends a hold of a live context that used the other object', async () => {
+    it('never ends a live context’s hold of the other object', async () => {
       const { mutex } = lab;
       const held = gate();
       const { opened, open } = gate();
@@ -322,15 +323,15 @@ describe('two mutex objects of one client and path are one lock', () => {
 
   it('each object emits only the events of its own holds', async () => {
     const { mutex } = lab;
-    const told: string[] = [];
+    const log: string[] = [];
     for (const [name, one] of [
       ['outer', mutex],
       ['inner', twin],
     ] as const)
       for (const event of ['acquired', 'released'] as const)
-        one.on(event, ({ hold }) => told.push(`${name} ${event} ${hold.isReentrant}`));
+        one.on(event, ({ hold }) => log.push(`${name} ${event} ${hold.isReentrant}`));
     await mutex.withLock(() => twin.withLock(() => undefined));
-    expect(told).to.deep.equal([
+    expect(log).to.deep.equal([
       'outer acquired false',
       'inner acquired true',
       'inner released true',

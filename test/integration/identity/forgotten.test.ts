@@ -4,6 +4,7 @@ import { runInNewContext } from 'node:vm';
 import {
   InterProcessMutex,
   InterProcessReadWriteLock,
+  InterProcessSemaphore,
   lockContext,
   type InterProcessMutexOptions,
   type LockClient,
@@ -25,10 +26,11 @@ describe('the shared state of a client’s locks', () => {
       rejection(lab.client.withLock(path, () => Promise.reject(new Error('the job failed')))),
     'an acquire outside of contexts, and its release': async (path) =>
       (await new InterProcessMutex(lab.client, path).acquire()).release(),
-    'an acquire and a release of two objects': async (path) => {
-      await new InterProcessMutex(lab.client, path).acquire();
-      await new InterProcessMutex(lab.client, path).release();
-    },
+    'an acquire and a release of two objects': (path) =>
+      lockContext.run(async () => {
+        await new InterProcessMutex(lab.client, path).acquire();
+        await new InterProcessMutex(lab.client, path).release();
+      }),
     're-entries in a lockContext.run': (path) =>
       lockContext.run(async () => {
         const holds = [
@@ -162,5 +164,24 @@ describe('the shared state of a client’s locks', () => {
     expect((await rejection(new InterProcessMutex(lab.client, `${lab.path}/0`).release())).code).to.equal(
       'ERR_LOCK_NOT_OWNED',
     );
+  });
+
+  it('is bounded if expired leases of semaphores are never released', async function () {
+    this.timeout(60_000);
+    const semaphore = (name: string, maxLeases = 100): InterProcessSemaphore =>
+      new InterProcessSemaphore(lab.client, `${lab.path}-${name}`, { maxLeases });
+    const expire = async (expiring: InterProcessSemaphore): Promise<void> => {
+      const leases = await expiring.acquireMany(100, { leaseMs: 1 });
+      await Promise.all(leases.map((lease) => aborted(lease.signal)));
+    };
+    const [first, second] = [semaphore('first'), semaphore('second')];
+    await expire(first);
+    expect(await rejection(semaphore('first', 7).acquire())).to.be.instanceOf(RangeError);
+    for (let round = 0; round < 10; round += 1) await expire(second);
+    expect((await rejection(first.release())).code).to.equal('ERR_LOCK_NOT_OWNED');
+    await (await semaphore('first', 7).acquire()).release();
+    for (let index = 0; index < 1_000; index += 1) expect(await second.release()).to.equal('lost');
+    expect((await rejection(second.release())).code).to.equal('ERR_LOCK_NOT_OWNED');
+    await (await semaphore('second', 7).acquire()).release();
   });
 });

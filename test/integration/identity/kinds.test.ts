@@ -29,7 +29,7 @@ const plain = (): LockDriver => {
   };
 };
 
-describe('objects of one client and path with different options', () => {
+describe('objects with different options', () => {
   const lab = labOfEachTest('kinds');
 
   const of = (options?: InterProcessMutexOptions): InterProcessMutex =>
@@ -45,7 +45,7 @@ describe('objects of one client and path with different options', () => {
   ];
 
   for (const [option, options, described] of different) {
-    it(`by ${option} are refused with both named while one object is in use, and nothing is sent`, async () => {
+    it(`by ${option} are refused with both named while one is in use`, async () => {
       const [first, other] = [of(), of(options)];
       const refusals = async (one: InterProcessMutex, used: string, got: string): Promise<void> => {
         for (const refused of [
@@ -101,7 +101,7 @@ describe('objects of one client and path with different options', () => {
     await (await waiting).release();
   });
 
-  it('are one lock if the difference does not matter: same driver class, other bound on overtakes', async () => {
+  it('are one lock if they agree: same driver class, other bound on overtakes', async () => {
     const pairs: [InterProcessMutexOptions, InterProcessMutexOptions][] = [
       [{ driver: new LastLetter() }, { driver: new LastLetter() }],
       [{}, { driver: new StandardDriver() }],
@@ -142,7 +142,7 @@ describe('objects of one client and path with different options', () => {
   });
 });
 
-describe('read/write locks of one client and path', () => {
+describe('read/write locks of one path', () => {
   const lab = labOfEachTest('rw-identity');
   let outer: InterProcessReadWriteLock;
   let inner: InterProcessReadWriteLock;
@@ -202,7 +202,7 @@ describe('read/write locks of one client and path', () => {
     });
   });
 
-  it('let a reader wait for the first acquire of its own writer by the other object, and downgrade', async () => {
+  it('let a reader wait for the first acquire of its writer by the other object', async () => {
     const first = await theirs.writeLock.acquire();
     await lockContext.run(async () => {
       const both = Promise.all([outer.writeLock.acquire(), inner.readLock.acquire()]);
@@ -215,7 +215,7 @@ describe('read/write locks of one client and path', () => {
   });
 });
 
-describe('sticky locks of one client and path', () => {
+describe('sticky locks of one path', () => {
   const lab = labOfEachTest('sticky-identity', { server: 'own', proxy: true, client: { sessionTimeoutMs: 4_000 } });
 
   const sticky = (idleMs = 60_000): InterProcessMutex =>
@@ -277,10 +277,10 @@ describe('sticky locks of one client and path', () => {
   });
 });
 
-describe('a semaphore and a mutex on its own inner lock', () => {
+describe('a semaphore and a mutex on its inner lock', () => {
   const lab = labOfEachTest('inner-lock');
 
-  it('do not share it: an acquire of the semaphore waits for the mutex that its caller holds', async () => {
+  it('do not share it: the semaphore waits for the mutex that its caller holds', async () => {
     const semaphore = new InterProcessSemaphore(lab.client, lab.path, { maxLeases: 2 });
     const inner = new InterProcessMutex(lab.client, `${lab.path}/locks`);
     await semaphore.withLock(() => undefined);

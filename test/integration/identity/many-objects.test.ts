@@ -28,10 +28,10 @@ const steps = fc.letrec<{ step: Step; inside: Step[] }>((tie) => ({
   ),
 }));
 
-describe('jobs that make an object for each call', () => {
+describe('jobs with an object per call', () => {
   const lab = labOfEachTest('many-objects');
 
-  it('exclude each other, re-enter only their own holds, and leave no znode, for any sequence of steps', async function () {
+  it('exclude each other, re-enter only their own holds, and leave no znode, in any order', async function () {
     this.timeout(120_000);
     const all = fc.array(fc.array(steps.step, { minLength: 1, maxLength: 3 }), { minLength: 2, maxLength: 6 });
     await fc.assert(

@@ -65,7 +65,7 @@ describe('a lease', () => {
     expect(order).to.deep.equal(['aborted', 'granted', 'granted']);
   });
 
-  it('ends the hold at the first look after a stall, before any timer has run', async () => {
+  it('ends the hold when it is first read after a stall, before any timer has run', async () => {
     const { client, mutex } = lab;
     const hold = await mutex.acquire({ leaseMs: 5_000 });
     const { signal } = hold;
@@ -110,12 +110,12 @@ describe('a lease', () => {
 
   it('that has passed cannot be re-entered in its lock context', async () => {
     const { mutex } = lab;
-    const told = gate();
+    const lost = gate();
     const again = gate();
     let reentry: Promise<Hold> | undefined;
     const hung = mutex.withLock(
       async () => {
-        await told.opened;
+        await lost.opened;
         reentry = mutex.acquire();
         again.open();
         await never;
@@ -123,7 +123,7 @@ describe('a lease', () => {
       { leaseMs: 100 },
     );
     expect(await rejection(hung)).to.include(expired);
-    told.open();
+    lost.open();
     await again.opened;
     expect(await rejection(reentry ?? never)).to.include(expired);
   });

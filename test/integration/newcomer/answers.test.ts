@@ -12,8 +12,8 @@ const chapters: Readonly<Record<string, readonly Mistake[]>> = {
   'an acquire': acquiring,
   'a missing server': servers,
   'a missing permission': permissions,
-  'a lock that is not acquired in time': waits,
-  'something that is not held, missing, or in the way': others,
+  'a timeout': waits,
+  'a wrong hold, path or client': others,
 };
 
 describe('a helpful error', () => {

@@ -58,7 +58,7 @@ function watched(value: unknown, name: string, read: (option: string) => void): 
   return options;
 }
 
-describe('the options of every call', () => {
+describe('the options', () => {
   let tools: Tools;
 
   before(async () => {

@@ -13,7 +13,7 @@ import { OldSignal } from '../../../harness/old-signal.ts';
 import { testPath } from '../../../harness/test-path.ts';
 import { rejection, until } from '../../../harness/until.ts';
 
-describe('a signal of any implementation', () => {
+describe('any signal', () => {
   let connectString: string;
   let client: LockClient;
   let other: LockClient;

@@ -8,7 +8,7 @@ import { answered, once, sent } from '../../../harness/frame-matches.ts';
 import { reached } from '../../../harness/reached.ts';
 import { crowd, isEmpty, returnAll, semaphoreOf, setCount, waits } from '../../../harness/semaphores.ts';
 
-describe('a semaphore and a fault', () => {
+describe('a fault of a semaphore', () => {
   const lab = labOfEachTest('semaphore', { server: 'own', proxy: true, client: { sessionTimeoutMs: 4_000 } });
 
   const ofLeases =
@@ -17,7 +17,7 @@ describe('a semaphore and a fault', () => {
       match(frame) && frame.path?.startsWith(`${lab.path}/leases`) === true;
   const warmUp = async (): Promise<unknown> => (await semaphoreOf(lab.client, lab.path, 2).acquire()).release();
 
-  it('that loses the answer to the create of a lease: it is searched by its uuid behind a quorum write, and granted', async () => {
+  it('that loses the reply to a lease’s create: the lease is searched by its uuid, and granted', async () => {
     await warmUp();
     lab.proxy.clear();
     once(lab.proxy, ofLeases(answered('create2')), 'cut');
@@ -35,7 +35,7 @@ describe('a semaphore and a fault', () => {
     await isEmpty(lab.observer, lab.path);
   });
 
-  it('that loses the answer to the create of a lease whose caller has given up: lease and mutex are deleted', async () => {
+  it('that loses the reply to a create whose caller gave up: lease and inner mutex are deleted', async () => {
     await warmUp();
     lab.proxy.clear();
     const controller = new AbortController();
@@ -48,10 +48,10 @@ describe('a semaphore and a fault', () => {
     const deleted = lab.proxy.frames
       .filter((frame) => sent('delete')(frame) && frame.connection === 2)
       .map((frame) => frame.path?.slice(lab.path.length + 1, lab.path.length + 6));
-    expect(deleted, 'the lease goes first').to.deep.equal(['lease', 'locks']);
+    expect(deleted, 'the lease is deleted first').to.deep.equal(['lease', 'locks']);
   });
 
-  it('that cuts the create of a lease: it is created again, in the same turn', async () => {
+  it('that loses the create of a lease: the lease is created again, with the same inner mutex', async () => {
     await warmUp();
     lab.proxy.clear();
     once(lab.proxy, ofLeases(sent('create2')), 'cut');
@@ -64,9 +64,9 @@ describe('a semaphore and a fault', () => {
   });
 
   for (const op of ['getChildren2', 'watch'] as const) {
-    it(`that takes the news from who waits (${op}): it is let in all the same`, async () => {
+    it(`that loses the watch event of a waiter (${op}): the waiter is granted all the same`, async () => {
       const gate = await semaphoreOf(lab.other, lab.path, 1).acquire();
-      // The third list is the one that watches.
+      // The third list sets the watch.
       let lists = 0;
       const isLost = (frame: Frame): boolean =>
         frame.from === 'server' &&
@@ -78,7 +78,9 @@ describe('a semaphore and a fault', () => {
       const waiting = semaphoreOf(lab.client, lab.path, 1).acquire();
       if (op === 'watch') {
         await waits(lab.observer, lab.path, 2);
-        await until('it is watched', () => lab.client.session.watchedPaths('children').includes(`${lab.path}/leases`));
+        await until('the leases are watched', () =>
+          lab.client.session.watchedPaths('children').includes(`${lab.path}/leases`),
+        );
         await lab.client.session.prove();
       } else {
         await suspended;
@@ -90,7 +92,7 @@ describe('a semaphore and a fault', () => {
     });
   }
 
-  it('that cuts the connection before who waits could watch, when the news is older than the last answer: it is let in all the same', async () => {
+  it('that cuts the connection before the watch, after a missed change: the waiter is granted', async () => {
     const gate = await semaphoreOf(lab.other, lab.path, 1).acquire();
     const isOfLeases = (frame: Frame): boolean => frame.op === 'getChildren2' && frame.path === `${lab.path}/leases`;
     const changed = lab.proxy
@@ -109,7 +111,7 @@ describe('a semaphore and a fault', () => {
     await isEmpty(lab.observer, lab.path);
   });
 
-  it('that cuts the connection while a shared count grows: who waits is let in when it is back', async () => {
+  it('that cuts the connection while a shared count grows: the waiter is granted afterwards', async () => {
     const count = testPath('count');
     await lab.observer.create(count.slice(0, -'/count'.length));
     await lab.observer.create(count);
@@ -118,7 +120,7 @@ describe('a semaphore and a fault', () => {
     const first = await semaphore.acquire();
     const waiting = semaphore.acquire();
     await waits(lab.observer, lab.path, 2);
-    await until('both are watched', () => lab.client.session.watchedPaths('data').includes(count));
+    await until('the shared count is watched', () => lab.client.session.watchedPaths('data').includes(count));
     const suspended = reached(lab.client, 'suspended');
     await lab.proxy.refuse();
     lab.proxy.cut();
@@ -128,14 +130,14 @@ describe('a semaphore and a fault', () => {
     await returnAll([first, await waiting]);
   });
 
-  it('that ends the session: the leases are lost and say so, who waits starts over, and what was lost is free', async () => {
+  it('that ends the session: leases are lost, the waiter starts over, and the lost leases are free', async () => {
     const semaphore = semaphoreOf(lab.client, lab.path, 2);
     const leases = await semaphore.acquireMany(2);
     const waiting = semaphore.acquire();
     await waits(lab.observer, lab.path, 3);
-    const told = leases.map((lease) => aborted(lease.signal));
+    const losses = leases.map((lease) => aborted(lease.signal));
     await lab.observer.endSession(lab.client);
-    for (const reason of await Promise.all(told))
+    for (const reason of await Promise.all(losses))
       expect(reason).to.be.instanceOf(LockLostError).with.property('reason', 'session-expired');
     const next = await waiting;
     expect([...leases, next].map(({ isValid }) => isValid)).to.deep.equal([false, false, true]);
@@ -145,34 +147,34 @@ describe('a semaphore and a fault', () => {
     await next.release();
   });
 
-  it('that silences the server: the holder is told before anybody else gets the lease', async () => {
+  it('that silences the server: the hold is lost before another client gets the lease', async () => {
     const lease = await semaphoreOf(lab.client, lab.path, 1).acquire();
-    let isTold = false;
-    void aborted(lease.signal).then(() => (isTold = true));
+    let isAborted = false;
+    void aborted(lease.signal).then(() => (isAborted = true));
     const waiting = semaphoreOf(lab.other, lab.path, 1).acquire();
     await waits(lab.observer, lab.path, 2);
     lab.proxy.silence();
     const next = await waiting;
-    expect(isTold).to.equal(true);
+    expect(isAborted).to.equal(true);
     expect(await lease.release()).to.equal('lost');
     lab.proxy.speak();
     await next.release();
   });
 
-  it('that is the end of the client: who waits is told, and nothing stays', async () => {
+  it('that closes the client: waiters are rejected, and no znode stays', async () => {
     const semaphore = semaphoreOf(lab.client, lab.path, 1);
     const lease = await semaphore.acquire();
     const waiting = [rejection(semaphore.acquire()), rejection(semaphore.acquireMany(1))];
     await crowd(lab.observer, lab.path, { leases: 2, locks: 2 });
-    const told = aborted(lease.signal);
+    const loss = aborted(lease.signal);
     await lab.client.close();
     for (const error of await Promise.all(waiting)) expect(error).to.have.property('code', 'ERR_LOCK_CLIENT_CLOSED');
-    expect(await told).to.have.property('reason', 'client-closed');
+    expect(await loss).to.have.property('reason', 'client-closed');
     await isEmpty(lab.observer, lab.path);
     expect((await rejection(semaphore.acquire())).code).to.equal('ERR_LOCK_CLIENT_CLOSED');
   });
 
-  it('that outlasts the time: it settles at once, and what it may have created is deleted when a server is there', async () => {
+  it('that outlasts the timeout: it settles at once, and its znodes are deleted after the reconnect', async () => {
     const lease = await semaphoreOf(lab.other, lab.path, 1).acquire();
     const waiting = rejection(semaphoreOf(lab.client, lab.path, 1).acquire({ timeoutMs: 1_500 }));
     await waits(lab.observer, lab.path, 2);

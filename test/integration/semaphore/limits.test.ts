@@ -14,7 +14,7 @@ import { testPath } from '../../../harness/test-path.ts';
 import { rejection } from '../../../harness/until.ts';
 import { crowd, isEmpty, returnAll, semaphoreOf, setCount, setData, waits } from '../../../harness/semaphores.ts';
 
-describe('how many leases a semaphore has', () => {
+describe('the limit of a semaphore', () => {
   const lab = labOfEachTest('limits');
 
   describe('by a shared count', () => {
@@ -29,7 +29,7 @@ describe('how many leases a semaphore has', () => {
 
     const shared = (): InterProcessSemaphore => new InterProcessSemaphore(lab.client, lab.path, { sharedCount: count });
 
-    it('grows while somebody waits, who is let in at once', async () => {
+    it('grows: a waiter is granted at once', async () => {
       const first = await shared().acquire();
       const waiting = shared().acquire();
       await waits(lab.observer, lab.path, 2);
@@ -39,7 +39,7 @@ describe('how many leases a semaphore has', () => {
       await returnAll([first, second]);
     });
 
-    it('shrinks: who has a lease keeps it, and the next one is let in when fewer are left', async () => {
+    it('shrinks: holders keep their leases, and a waiter is granted with fewer left', async () => {
       await setCount(lab.client, count, 2);
       const [first, second] = await shared().acquireMany(2);
       await setCount(lab.client, count, 1);
@@ -51,7 +51,7 @@ describe('how many leases a semaphore has', () => {
       await (await waiting).release();
     });
 
-    it('is nobody below one, until it is raised', async () => {
+    it('grants no lease below one, until it is raised', async () => {
       await setCount(lab.client, count, 0);
       expect(await shared().tryAcquire()).to.equal(undefined);
       const waiting = shared().acquire();
@@ -60,7 +60,7 @@ describe('how many leases a semaphore has', () => {
       await (await waiting).release();
     });
 
-    it('that is not there, or is not a number, is an error that names it', async () => {
+    it('is an error that names the count if it does not exist or is not a number', async () => {
       const missing = await rejection(
         new InterProcessSemaphore(lab.client, lab.path, { sharedCount: '/no/such/count' }).acquire(),
       );
@@ -74,7 +74,7 @@ describe('how many leases a semaphore has', () => {
       await isEmpty(lab.observer, lab.path);
     });
 
-    it('that is deleted ends the wait with an error, and nothing is left', async () => {
+    it('ends the wait with an error if the count is deleted, and leaves no znode', async () => {
       const first = await shared().acquire();
       const waiting = rejection(shared().acquire());
       await waits(lab.observer, lab.path, 2);
@@ -84,7 +84,7 @@ describe('how many leases a semaphore has', () => {
       await first.release();
     });
 
-    it('and a fixed maximum on one path do not agree', async () => {
+    it('conflicts with a fixed maximum on the same path', async () => {
       const lease = await shared().acquire();
       expect((await rejection(semaphoreOf(lab.client, lab.path, 1).acquire())).message)
         .to.contain(`sharedCount: '${count}'`)
@@ -93,7 +93,7 @@ describe('how many leases a semaphore has', () => {
     });
   });
 
-  it('must be the same for all of one client, as long as somebody uses the path', async () => {
+  it('must be the same within one client, as long as the path is in use', async () => {
     const lease = await semaphoreOf(lab.client, lab.path, 2).acquire();
     const error = await rejection(semaphoreOf(lab.client, lab.path, 3).acquire());
     expect(error).to.be.instanceOf(RangeError);
@@ -104,21 +104,21 @@ describe('how many leases a semaphore has', () => {
     await (await semaphoreOf(lab.client, lab.path, 3).acquire()).release();
   });
 
-  describe('where others hold more leases', () => {
-    let impatient: LockClient;
+  describe('below the leases in use', () => {
+    let shortSession: LockClient;
 
     beforeEach(async () => {
-      impatient = await LockClient.connect((await sharedZooKeeper()).connectString, { sessionTimeoutMs: 2_000 });
+      shortSession = await LockClient.connect((await sharedZooKeeper()).connectString, { sessionTimeoutMs: 2_000 });
     });
 
-    afterEach(() => impatient.close());
+    afterEach(() => shortSession.close());
 
     it('is an error when they have stayed for two session timeouts', async function () {
       this.timeout(30_000);
       const theirs = await semaphoreOf(lab.other, lab.path, 3).acquireMany(3);
       const startedAt = performance.now();
-      const error = await rejection(semaphoreOf(impatient, lab.path, 2).acquire({ timeoutMs: 25_000 }));
-      expect(performance.now() - startedAt).to.be.at.least(2 * impatient.sessionTimeoutMs - 1);
+      const error = await rejection(semaphoreOf(shortSession, lab.path, 2).acquire({ timeoutMs: 25_000 }));
+      expect(performance.now() - startedAt).to.be.at.least(2 * shortSession.sessionTimeoutMs - 1);
       expect(error)
         .to.be.instanceOf(LimitMismatchError)
         .and.to.include({ code: 'ERR_LOCK_LIMIT_MISMATCH', path: lab.path, maxLeases: 2 });
@@ -130,13 +130,13 @@ describe('how many leases a semaphore has', () => {
       await returnAll(theirs);
     });
 
-    it('is no error where the surplus is of a process that died, and goes with its session', async function () {
+    it('is no error if the surplus belongs to a process that died', async function () {
       this.timeout(30_000);
       const server = await sharedZooKeeper();
       await using proxy = await startProxy(Number(server.connectString.split(':').at(-1)));
       const dying = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 2_000 });
       const gate = await semaphoreOf(lab.other, lab.path, 1).acquire();
-      // As a tryAcquire that dies before it has deleted what it could not have.
+      // A tryAcquire leaves such a znode if its process dies before it deletes the surplus znode.
       await dying.session.request(
         createSequential(
           `${lab.path}/leases/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lease-`,
@@ -144,7 +144,7 @@ describe('how many leases a semaphore has', () => {
           openAcl,
         ),
       );
-      const waiting = semaphoreOf(impatient, lab.path, 1).acquire();
+      const waiting = semaphoreOf(shortSession, lab.path, 1).acquire();
       await waits(lab.observer, lab.path, 3);
       proxy.silence();
       await waits(lab.observer, lab.path, 2);
@@ -154,7 +154,7 @@ describe('how many leases a semaphore has', () => {
     });
   });
 
-  it('is no error where one too many is about to go', async () => {
+  it('is no error if a surplus lease is about to be released', async () => {
     const theirs = await semaphoreOf(lab.other, lab.path, 3).acquireMany(3);
     const waiting = semaphoreOf(lab.client, lab.path, 2).acquire();
     await waits(lab.observer, lab.path, 4);
@@ -162,7 +162,7 @@ describe('how many leases a semaphore has', () => {
     await (await waiting).release();
   });
 
-  describe('of bad input', () => {
+  describe('with invalid input', () => {
     for (const [options, text] of [
       [{ maxLeases: 0 }, 'Expected `maxLeases` to be an integer ≥ 1, got 0'],
       [{ maxLeases: -1 }, 'Expected `maxLeases` to be an integer ≥ 1, got -1'],
@@ -224,7 +224,7 @@ describe('two kinds of locks on one path', () => {
     await lease.release();
   });
 
-  it('are an error for the semaphore where its leases have strangers among them', async () => {
+  it('are an error for the semaphore if foreign znodes are among its leases', async () => {
     const lease = await semaphoreOf(lab.client, lab.path, 2).acquire();
     await lab.observer.create(`${lab.path}/leases/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lock-0000000000`);
     const error = await rejection(semaphoreOf(lab.other, lab.path, 2).acquire());

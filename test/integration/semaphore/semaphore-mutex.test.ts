@@ -9,7 +9,7 @@ describe('a semaphore mutex', () => {
 
   const lock = (): InterProcessSemaphoreMutex => new InterProcessSemaphoreMutex(lab.client, lab.path);
 
-  it('is not re-entrant: its own holder waits, too', async () => {
+  it('is not re-entrant: its own holder waits as well', async () => {
     const mutex = lock();
     await lockContext.run(async () => {
       const hold = await mutex.acquire();
@@ -31,25 +31,25 @@ describe('a semaphore mutex', () => {
     expect(error.message).to.match(new RegExp(`^Not acquired: ${lab.path}: .* Prefer hold\\.release\\(\\)`));
   });
 
-  it('knows nothing of a hold that was released by its handle', async () => {
+  it('does not count a hold that was released by its handle', async () => {
     const mutex = lock();
     await (await mutex.acquire()).release();
     expect((await rejection(mutex.release())).code).to.equal('ERR_LOCK_NOT_OWNED');
   });
 
-  it('releases the oldest hold first, the lost one, so that its successor is not released', async () => {
+  it('releases the oldest hold first, a lost one before its successor', async () => {
     const mutex = lock();
     const first = await mutex.acquire();
-    const told = aborted(first.signal);
+    const loss = aborted(first.signal);
     await lab.observer.remove(first.path);
-    await told;
+    await loss;
     const second = await mutex.acquire();
     expect(await mutex.release()).to.equal('lost');
     expect(second.isValid).to.equal(true);
     expect(await mutex.release()).to.equal('released');
   });
 
-  it('stands in one queue with a semaphore of one lease', async () => {
+  it('shares one queue with a semaphore of one lease', async () => {
     const hold = await lock().acquire();
     const waiting = semaphoreOf(lab.other, lab.path, 1).acquire();
     await waits(lab.observer, lab.path, 2);
@@ -60,14 +60,14 @@ describe('a semaphore mutex', () => {
     await (await waiting).release();
   });
 
-  it('runs a job, and rejects what fulfils after the loss', async () => {
+  it('runs a job, and rejects if it fulfils after the loss', async () => {
     const mutex = lock();
     expect(await mutex.withLock((hold) => hold.isValid)).to.equal(true);
     const lost = await rejection(
       mutex.withLock(async (hold) => {
-        const told = aborted(hold.signal);
+        const loss = aborted(hold.signal);
         await lab.observer.remove(hold.path);
-        await told;
+        await loss;
       }),
     );
     expect(lost).to.have.property('code', 'ERR_LOCK_LOST');

@@ -7,7 +7,7 @@ import { crowd, isEmpty, returnAll, semaphoreOf, waits } from '../../../harness/
 describe('a semaphore', () => {
   const lab = labOfEachTest('semaphore');
 
-  it('has the layout of Curator: a mutex at locks, given back with the grant, and a znode for each lease', async () => {
+  it('has Curator’s layout: a mutex at locks, released with the grant, and a znode per lease', async () => {
     const semaphore = semaphoreOf(lab.client, lab.path, 2);
     const leases = [await semaphore.acquire(), await semaphore.acquire()];
     for (const lease of leases)
@@ -18,14 +18,14 @@ describe('a semaphore', () => {
     expect(await lab.observer.children(`${lab.path}/leases`)).to.deep.equal([]);
   });
 
-  it('lets no more than its maximum in, of eight owners in two clients', async () => {
+  it('never lets more than its maximum in, with eight owners in two clients', async () => {
     let inside = 0;
     const most: number[] = [];
     const job = async (semaphore: InterProcessSemaphore): Promise<void> => {
       for (let round = 0; round < 5; round += 1) {
         const lease = await semaphore.acquire();
         most.push((inside += 1));
-        await until('as many are inside as may be', () => Math.max(...most) >= 3);
+        await until('three owners are inside', () => Math.max(...most) >= 3);
         await semaphore.participants();
         expect(lease.isValid).to.equal(true);
         inside -= 1;
@@ -40,7 +40,7 @@ describe('a semaphore', () => {
     await isEmpty(lab.observer, lab.path);
   });
 
-  it('grants in the order in which the owners came, of one client and of two', async () => {
+  it('grants in the order of the acquires, of one client and of two', async () => {
     const gate = await semaphoreOf(lab.client, lab.path, 1).acquire();
     const order: number[] = [];
     const owners: Promise<void>[] = [];
@@ -58,7 +58,7 @@ describe('a semaphore', () => {
     expect(order).to.deep.equal([0, 1, 2, 3, 4, 5]);
   });
 
-  it('wakes who waits when any lease is released, not only the oldest', async () => {
+  it('wakes a waiter when any lease is released, not only the oldest', async () => {
     const semaphore = semaphoreOf(lab.client, lab.path, 3);
     const leases = await Promise.all([semaphore.acquire(), semaphore.acquire(), semaphore.acquire()]);
     const waiting = semaphoreOf(lab.other, lab.path, 3).acquire();
@@ -69,11 +69,11 @@ describe('a semaphore', () => {
     await returnAll([...leases, next]);
   });
 
-  it('settles at once when the time is over, gives the mutex back and leaves nothing', async () => {
+  it('settles at once when the time is over, releases the inner mutex and leaves no znode', async () => {
     const semaphore = semaphoreOf(lab.client, lab.path, 1);
     const gate = await semaphore.acquire();
     const late = rejection(semaphore.acquire({ timeoutMs: 1_000 }));
-    // It has the mutex, and a znode among the leases.
+    // The call holds the inner mutex, and has a znode among the leases.
     await waits(lab.observer, lab.path, 2);
     const theirs = semaphoreOf(lab.other, lab.path, 1).acquire();
     expect((await late).code).to.equal('ERR_LOCK_TIMEOUT');
@@ -83,7 +83,7 @@ describe('a semaphore', () => {
     await isEmpty(lab.observer, lab.path);
   });
 
-  it('rejects with the reason of a signal, for who waits for a lease and for who stands in line behind', async () => {
+  it('rejects with the reason of a signal, for a waiter of a lease and for one behind it', async () => {
     const semaphore = semaphoreOf(lab.client, lab.path, 1);
     const gate = await semaphore.acquire();
     const controller = new AbortController();
@@ -98,7 +98,7 @@ describe('a semaphore', () => {
     await gate.release();
   });
 
-  it('deletes the lease of who gives up before it passes the mutex on', async () => {
+  it('deletes the lease of a waiter that gives up before it releases the inner mutex', async () => {
     const semaphore = semaphoreOf(lab.client, lab.path, 1);
     const gate = await semaphore.acquire();
     const controller = new AbortController();
@@ -109,7 +109,7 @@ describe('a semaphore', () => {
     await crowd(lab.observer, lab.path, { leases: 2, locks: 2 });
     controller.abort();
     await first;
-    await until('the second one waits', async () => {
+    await until('only the second acquire is left', async () => {
       most = Math.max(most, (await lab.observer.children(`${lab.path}/leases`)).length);
       return (await lab.observer.children(`${lab.path}/locks`)).length === 1;
     });
@@ -120,7 +120,7 @@ describe('a semaphore', () => {
   });
 
   describe('tryAcquire', () => {
-    it('takes one free lease after another, and then none', async () => {
+    it('gets one free lease after another, and then none', async () => {
       const semaphore = semaphoreOf(lab.client, lab.path, 3);
       await (await semaphore.acquire()).release();
       const tries: (Hold | undefined)[] = [];
@@ -134,7 +134,7 @@ describe('a semaphore', () => {
       await isEmpty(lab.observer, lab.path);
     });
 
-    it('gives each of several at once a lease, as many as are free, and the others none', async () => {
+    it('gets as many leases as are free for concurrent calls, and none for the others', async () => {
       const semaphore = semaphoreOf(lab.client, lab.path, 5);
       const tries = await Promise.all(Array.from({ length: 7 }, () => semaphore.tryAcquire()));
       expect(tries.map((lease) => lease?.isValid)).to.deep.equal([true, true, true, true, true, undefined, undefined]);
@@ -142,7 +142,7 @@ describe('a semaphore', () => {
       await isEmpty(lab.observer, lab.path);
     });
 
-    it('gives the first one of several at once a lease, and leaves nothing of the others', async () => {
+    it('gets a lease for the first of concurrent calls, and leaves no znode of the others', async () => {
       const tries = await Promise.all(
         [lab.client, lab.client, lab.other].map((client) => semaphoreOf(client, lab.path, 3).tryAcquire()),
       );
@@ -153,7 +153,7 @@ describe('a semaphore', () => {
       await isEmpty(lab.observer, lab.path);
     });
 
-    it('writes nothing when none is free', async () => {
+    it('writes nothing if no lease is free', async () => {
       const semaphore = semaphoreOf(lab.client, lab.path, 1);
       const gate = await semaphore.acquire();
       expect(await semaphore.tryAcquire()).to.equal(undefined);
@@ -163,7 +163,7 @@ describe('a semaphore', () => {
       await next?.release();
     });
 
-    it('does not overtake who waits', async () => {
+    it('does not overtake a waiter', async () => {
       const gate = await semaphoreOf(lab.client, lab.path, 1).acquire();
       const waiting = semaphoreOf(lab.other, lab.path, 1).acquire();
       await waits(lab.observer, lab.path, 2);
@@ -173,7 +173,7 @@ describe('a semaphore', () => {
       await (await waiting).release();
     });
 
-    it('waits as long as it is told to', async () => {
+    it('waits for the given time', async () => {
       const semaphore = semaphoreOf(lab.client, lab.path, 1);
       const gate = await semaphore.acquire();
       expect(await semaphore.tryAcquire(50)).to.equal(undefined);
@@ -185,7 +185,7 @@ describe('a semaphore', () => {
       await lease?.release();
     });
 
-    it('is the same as acquire without time, which throws', async () => {
+    it('equals acquire with a timeout of 0, which throws', async () => {
       const semaphore = semaphoreOf(lab.client, lab.path, 1);
       const gate = await semaphore.acquire({ timeoutMs: 0 });
       expect((await rejection(semaphore.acquire({ timeoutMs: 0 }))).code).to.equal('ERR_LOCK_TIMEOUT');
@@ -194,7 +194,7 @@ describe('a semaphore', () => {
   });
 
   describe('acquireMany', () => {
-    it('takes all, each a hold of its own', async () => {
+    it('acquires all leases, each as its own hold', async () => {
       const semaphore = semaphoreOf(lab.client, lab.path, 3);
       const leases = await semaphore.acquireMany(3);
       expect(new Set(leases.map(({ path }) => path)).size).to.equal(3);
@@ -215,7 +215,7 @@ describe('a semaphore', () => {
       await gate.release();
     });
 
-    it('of two who want all, one after the other gets them: neither keeps a part', async () => {
+    it('serves callers that want all leases one after the other: none keeps a part', async () => {
       const job = async (semaphore: InterProcessSemaphore): Promise<void> => {
         for (let round = 0; round < 5; round += 1)
           await returnAll(await semaphore.acquireMany(2, { timeoutMs: 10_000 }));
@@ -224,16 +224,16 @@ describe('a semaphore', () => {
       await isEmpty(lab.observer, lab.path);
     });
 
-    it('starts over when a lease that it has is taken away while it waits for the rest', async () => {
+    it('starts over if one of its leases is deleted while it waits for the rest', async () => {
       const gate = await semaphoreOf(lab.other, lab.path, 2).acquire();
       const semaphore = semaphoreOf(lab.client, lab.path, 2);
       const waiting = semaphore.acquireMany(2, { timeoutMs: 10_000 });
       await waits(lab.observer, lab.path, 3);
       const [, taken, waiter] = await semaphore.participants();
-      await until('it is watched', () => lab.client.session.watchedPaths('data').includes(taken?.path ?? ''));
+      await until('the lease is watched', () => lab.client.session.watchedPaths('data').includes(taken?.path ?? ''));
       await semaphore.participants();
       await lab.observer.remove(taken?.path ?? '');
-      await until('both have other znodes', async () => {
+      await until('both leases have other znodes', async () => {
         const now = (await semaphore.participants()).map(({ path }) => path);
         return now.length === 3 && !now.includes(waiter?.path ?? '');
       });
@@ -246,11 +246,11 @@ describe('a semaphore', () => {
   });
 
   describe('a lease', () => {
-    it('is lost by itself when its znode is deleted, and its signal says so', async () => {
+    it('is lost alone when its znode is deleted, and its signal aborts', async () => {
       const [mine, taken] = (await semaphoreOf(lab.client, lab.path, 2).acquireMany(2)) as [Hold, Hold];
-      const told = aborted(taken.signal);
+      const loss = aborted(taken.signal);
       await lab.observer.remove(taken.path);
-      const reason = await told;
+      const reason = await loss;
       expect(reason).to.be.instanceOf(LockLostError).with.property('reason', 'node-deleted');
       expect([mine.isValid, taken.isValid]).to.deep.equal([true, false]);
       expect(() => taken.assertValid()).to.throw(LockLostError);
@@ -258,7 +258,7 @@ describe('a semaphore', () => {
       expect(await mine.release()).to.equal('released');
     });
 
-    it('is released by whoever disposes of it, once', async () => {
+    it('is released once, by a dispose or a release', async () => {
       const semaphore = semaphoreOf(lab.client, lab.path, 1);
       {
         await using lease = await semaphore.acquire();
@@ -273,7 +273,7 @@ describe('a semaphore', () => {
     });
   });
 
-  it('whose inner mutex is taken away starts over, and gets its lease', async () => {
+  it('whose inner mutex is deleted starts over, and gets its lease', async () => {
     const semaphore = semaphoreOf(lab.client, lab.path, 1);
     const gate = await semaphore.acquire();
     const waiting = semaphore.acquire({ timeoutMs: 10_000 });
@@ -281,7 +281,7 @@ describe('a semaphore', () => {
     const [, before] = await semaphore.participants();
     const [turn] = await lab.observer.children(`${lab.path}/locks`);
     await lab.observer.remove(`${lab.path}/locks/${turn ?? ''}`);
-    await until('it waits with another znode', async () => {
+    await until('the waiter has another znode', async () => {
       const [, now] = await semaphore.participants();
       return now !== undefined && now.path !== before?.path;
     });

@@ -9,10 +9,10 @@ import { crowd, isEmpty, returnAll, semaphoreOf, waits } from '../../../harness/
 
 const standstillMs = 1_500;
 
-describe('a call that has one of its leases, and waits for another', () => {
+describe('acquireMany with a part of its leases', () => {
   const lab = labOfEachTest('stand-off');
 
-  /** A lease of one session, as Java writes it. */
+  /** Creates a lease of one session, as Java does. */
   const takeAsJava = async (client = lab.other): Promise<string> => {
     const { value } = await client.session.request(
       createSequential(`${lab.path}/leases/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lease-`, new Uint8Array(0), openAcl),
@@ -20,14 +20,14 @@ describe('a call that has one of its leases, and waits for another', () => {
     return value.path;
   };
 
-  it('gives way to a session that has the other one and stands in line behind it, and gets both in the end', async () => {
+  it('gives way to a session that has the other one, and gets both in the end', async () => {
     const gate = await semaphoreOf(lab.other, lab.path, 2).acquire();
     const java = await takeAsJava();
     await gate.release();
     const ours = semaphoreOf(lab.client, lab.path, 2).acquireMany(2);
     await waits(lab.observer, lab.path, 3);
     const second = await new InterProcessMutex(lab.other, `${lab.path}/locks`).acquire();
-    // As Java: it has its second turn now, and nobody else has a lease.
+    // A Java client now holds the inner mutex for its second lease, and no other client has a lease.
     expect(second.isValid).to.equal(true);
     await crowd(lab.observer, lab.path, { leases: 1, locks: 2 });
     await lab.observer.remove(java);
@@ -36,7 +36,7 @@ describe('a call that has one of its leases, and waits for another', () => {
     await isEmpty(lab.observer, lab.path);
   });
 
-  describe('as it stands', () => {
+  describe('in a stand-off', () => {
     let clock: ManualClock;
     let standOff: StandOff;
 
@@ -60,7 +60,7 @@ describe('a call that has one of its leases, and waits for another', () => {
     };
     const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-    it('never gives way to a client of this library: that one has all that it wants', async () => {
+    it('never gives way to a client of this library', async () => {
       const theirs = await semaphoreOf(lab.other, lab.path, 2).acquire();
       const turn = await new InterProcessMutex(lab.client, `${lab.path}/locks`).acquire();
       const behind = semaphoreOf(lab.other, lab.path, 2).acquire();
@@ -73,7 +73,7 @@ describe('a call that has one of its leases, and waits for another', () => {
       await returnAll([theirs, await behind]);
     });
 
-    it('does not give way before no lease has come or gone for a while', async () => {
+    it('does not give way before the leases have been unchanged for a while', async () => {
       await takeAsJava();
       const turn = await new InterProcessMutex(lab.client, `${lab.path}/locks`).acquire();
       const behind = new InterProcessMutex(lab.other, `${lab.path}/locks`).acquire();
@@ -89,7 +89,7 @@ describe('a call that has one of its leases, and waits for another', () => {
       await (await behind).release();
     });
 
-    it('does not give way while somebody has a lease who waits for nothing', async () => {
+    it('does not give way while a client has a lease and waits for nothing', async () => {
       await takeAsJava();
       await takeAsJava(lab.client);
       const turn = await new InterProcessMutex(lab.client, `${lab.path}/locks`).acquire();
@@ -102,11 +102,11 @@ describe('a call that has one of its leases, and waits for another', () => {
       await (await behind).release();
     });
 
-    it('does not give way where nobody who stands behind it has a lease', async () => {
+    it('does not give way if no client behind it has a lease', async () => {
       await takeAsJava();
       const turn = await new InterProcessMutex(lab.client, `${lab.path}/locks`).acquire();
       const behind = new InterProcessMutex(lab.client, `${lab.path}/locks`).acquire();
-      await until('one is behind', async () => (await lab.observer.children(`${lab.path}/locks`)).length === 2);
+      await until('one acquire is behind', async () => (await lab.observer.children(`${lab.path}/locks`)).length === 2);
       await standOff.look(await part(nameOf(turn.path)));
       clock.advance(standstillMs);
       expect(await standOff.look(await part(nameOf(turn.path)))).to.equal(standstillMs);

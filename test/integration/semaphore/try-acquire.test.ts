@@ -7,7 +7,7 @@ import { answered, once, sent } from '../../../harness/frame-matches.ts';
 import { reached } from '../../../harness/reached.ts';
 import { crowd, isEmpty, returnAll, semaphoreOf, waits } from '../../../harness/semaphores.ts';
 
-describe('an acquire of a semaphore that does not wait', () => {
+describe('a semaphore’s tryAcquire', () => {
   const lab = labOfEachTest('try-acquire', { server: 'own' });
   let proxy: ZkProxy;
   let watched: LockClient;
@@ -30,7 +30,7 @@ describe('an acquire of a semaphore that does not wait', () => {
     proxy.frames
       .filter(({ from, op }) => from === 'client' && /^(create|delete|setData)/.test(op))
       .map(({ op, path }) => `${op} ${path ?? ''}`);
-  /** A try of each kind. */
+  /** Tries with each method. */
   const tries = async (client: LockClient, maxLeases: number): Promise<void> => {
     const semaphore = semaphoreOf(client, lab.path, maxLeases);
     expect(await semaphore.tryAcquire()).to.equal(undefined);
@@ -38,17 +38,17 @@ describe('an acquire of a semaphore that does not wait', () => {
     expect((await rejection(semaphore.acquireMany(maxLeases, { timeoutMs: 0 }))).code).to.equal('ERR_LOCK_TIMEOUT');
   };
 
-  it('writes nothing while somebody stands in line, though all leases are free', async () => {
-    const inLine = await new InterProcessMutex(lab.other, `${lab.path}/locks`).acquire();
+  it('writes nothing while another client is queued, though all leases are free', async () => {
+    const queueHead = await new InterProcessMutex(lab.other, `${lab.path}/locks`).acquire();
     await tries(watched, 2);
     expect(writes()).to.deep.equal([]);
-    await inLine.release();
+    await queueHead.release();
     const leases = await semaphoreOf(watched, lab.path, 2).acquireMany(2, { timeoutMs: 0 });
     expect(leases.map(({ isValid }) => isValid)).to.deep.equal([true, true]);
     await returnAll(leases);
   });
 
-  it('writes nothing where fewer leases are free than it wants', async () => {
+  it('writes nothing if fewer leases are free than requested', async () => {
     const gate = await semaphoreOf(lab.other, lab.path, 2).acquire();
     expect((await rejection(semaphoreOf(watched, lab.path, 2).acquireMany(2, { timeoutMs: 0 }))).code).to.equal(
       'ERR_LOCK_TIMEOUT',
@@ -59,25 +59,25 @@ describe('an acquire of a semaphore that does not wait', () => {
     await returnAll([gate, lease]);
   });
 
-  it('does not overtake somebody who has the turn, and whose lease is free but not yet taken', async () => {
+  it('does not overtake a client that holds the inner mutex, and has not taken its free lease yet', async () => {
     const gate = await semaphoreOf(lab.other, lab.path, 1).acquire();
     const first = semaphoreOf(lab.other, lab.path, 1).acquire();
     await waits(lab.observer, lab.path, 2);
     const second = semaphoreOf(watched, lab.path, 1).acquire();
     await crowd(lab.observer, lab.path, { leases: 2, locks: 2 });
-    let letGo = (): void => undefined;
-    once(proxy, below('leases', sent('create2')), { delayUntil: new Promise<void>((resolve) => (letGo = resolve)) });
+    let proceed = (): void => undefined;
+    once(proxy, below('leases', sent('create2')), { delayUntil: new Promise<void>((resolve) => (proceed = resolve)) });
     await gate.release();
     await (await first).release();
     await proxy.seen(below('leases', sent('create2')));
     await crowd(lab.observer, lab.path, { leases: 0, locks: 1 });
     await tries(lab.client, 1);
-    letGo();
+    proceed();
     await (await second).release();
     await isEmpty(lab.observer, lab.path);
   });
 
-  it('gets nothing, and leaves nothing, where somebody takes the last lease between its look and its turn', async () => {
+  it('returns undefined and leaves no znode if another client takes the last lease after the list', async () => {
     let taken = (): void => undefined;
     once(proxy, below('locks', sent('create2')), { delayUntil: new Promise<void>((resolve) => (taken = resolve)) });
     await (await semaphoreOf(lab.other, lab.path, 1).acquire()).release();
@@ -91,20 +91,20 @@ describe('an acquire of a semaphore that does not wait', () => {
     await lease.release();
   });
 
-  it('gets nothing, and leaves nothing, where somebody queues up between its look and its turn', async () => {
+  it('returns undefined and leaves no znode if another client queues up after the list', async () => {
     let queued = (): void => undefined;
     once(proxy, below('locks', sent('create2')), { delayUntil: new Promise<void>((resolve) => (queued = resolve)) });
     await (await semaphoreOf(lab.other, lab.path, 1).acquire()).release();
     const trying = semaphoreOf(watched, lab.path, 1).tryAcquire();
     await proxy.seen(below('locks', sent('create2')));
-    const inLine = await new InterProcessMutex(lab.other, `${lab.path}/locks`).acquire();
+    const queueHead = await new InterProcessMutex(lab.other, `${lab.path}/locks`).acquire();
     queued();
     expect(await trying).to.equal(undefined);
     await crowd(lab.observer, lab.path, { leases: 0, locks: 1 });
-    await inLine.release();
+    await queueHead.release();
   });
 
-  it('refuses a folder with children of another kind of lock, by its path below the chroot, and writes nothing', async () => {
+  it('refuses a folder with foreign children, by its path below the chroot, and writes nothing', async () => {
     await using below = await LockClient.connect(`${lab.connectString}${lab.path}`);
     await (await semaphoreOf(below, '/inner', 2).acquire()).release();
     await lab.observer.create(`${lab.path}/inner/leases/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lock-0000000000`);
@@ -115,7 +115,7 @@ describe('an acquire of a semaphore that does not wait', () => {
   });
 
   for (const folder of ['locks', 'leases'] as const) {
-    it(`settles when the answer to its create below ${folder} is lost with the connection, and leaves nothing`, async () => {
+    it(`settles and leaves no znode if the reply to its create below ${folder} is lost`, async () => {
       await (await semaphoreOf(watched, lab.path, 1).acquire()).release();
       const suspended = reached(watched, 'suspended');
       once(proxy, below(folder, answered('create2')), 'cut');

@@ -7,17 +7,17 @@ import { isEmpty, lineUp } from './support.ts';
 
 const weights = {};
 
-describe('a mutex with weights that somebody leaves', () => {
+describe('a weighted mutex:', () => {
   const lab = labOfEachTest('weights-losses');
 
   const mutexOf = (client: LockClient): InterProcessMutex => new InterProcessMutex(client, lab.path, { weights });
-  const areInLine = (count: number): Promise<void> =>
-    until(`${count} are there`, async () => (await lab.observer.children(lab.path)).length === count);
-  /** What a client watches of this lock, its own znodes included. */
+  const queueReaches = (count: number): Promise<void> =>
+    until(`${count} znodes are in the queue`, async () => (await lab.observer.children(lab.path)).length === count);
+  /** The paths of this lock that a client watches, its own znodes included. */
   const watched = (client: LockClient): string[] =>
     client.session.watchedPaths('data').filter((path) => path.startsWith(lab.path));
 
-  it('a holder whose session ends is told, and the heaviest one is next, with a larger token', async () => {
+  it('a holder’s session ends: its signal aborts, and the heaviest waiter is next, with a larger token', async () => {
     const victim = await LockClient.connect(sharedConnectString());
     const hold = await mutexOf(victim).acquire();
     const { served } = await lineUp(lab, [
@@ -31,13 +31,13 @@ describe('a mutex with weights that somebody leaves', () => {
     await isEmpty(lab);
   });
 
-  it('a waiter whose session ends leaves its place to the next one', async () => {
+  it('a waiter’s session ends: the next waiter takes its place', async () => {
     const victim = await LockClient.connect(sharedConnectString());
     const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
     const hold = await ours.acquire();
     const lost = mutexOf(victim).acquire({ weight: 10 });
     lost.catch(() => undefined);
-    await areInLine(2);
+    await queueReaches(2);
     const { served } = await lineUp(lab, [
       { by: theirs, weight: 3, name: 'a3' },
       { by: ours, weight: 7, name: 'b7' },
@@ -50,12 +50,12 @@ describe('a mutex with weights that somebody leaves', () => {
     await isEmpty(lab);
   });
 
-  it('the one that is next and leaves before it has claimed the lock keeps nobody waiting', async () => {
+  it('the next waiter leaves before its claim: the others do not wait for it', async () => {
     const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
     const hold = await ours.acquire();
     const controller = new AbortController();
     const heavy = rejection(theirs.acquire({ weight: 10, signal: controller.signal }));
-    await areInLine(2);
+    await queueReaches(2);
     const { served } = await lineUp(lab, [
       { by: ours, weight: 4, name: 'a4' },
       { by: theirs, weight: 4, name: 'b4' },
@@ -69,48 +69,48 @@ describe('a mutex with weights that somebody leaves', () => {
   });
 
   for (const how of ['timeout', 'abort'] as const) {
-    it(`a waiter that gives up (${how}) leaves no znode and no watch, whatever it waited for`, async () => {
+    it(`a waiter gives up (${how}): no znode and no watch are left, whatever it waited for`, async () => {
       const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
       const hold = await ours.acquire({ weight: 5 });
       const controller = new AbortController();
       const limits = how === 'timeout' ? { timeoutMs: 300 } : { signal: controller.signal };
-      // The first waits for the holder, the second for the first, the third for the one of its weight, the last for the
-      // heavier one.
+      // The first waits for the holder, the second for the first, the third for the second, which has its weight, and
+      // the last for a heavier one.
       const waits = [9, 4, 4, 1].map((weight) => rejection(theirs.acquire({ ...limits, weight })));
       if (how === 'abort') {
-        await areInLine(5);
-        await until('they watch', () => watched(lab.other).length >= 3);
+        await queueReaches(5);
+        await until('the waiters watch', () => watched(lab.other).length >= 3);
         controller.abort(new Error('enough'));
       }
       for (const error of await Promise.all(waits))
         expect(error.code ?? error.message).to.equal(how === 'timeout' ? 'ERR_LOCK_TIMEOUT' : 'enough');
-      await areInLine(1);
-      await until('nothing is watched', () => watched(lab.other).length === 0);
+      await queueReaches(1);
+      await until('no watch is left', () => watched(lab.other).length === 0);
       expect(hold.isValid).to.equal(true);
       await hold.release();
       await (await theirs.acquire()).release();
     });
   }
 
-  it('a waiter whose znode somebody deletes queues up again, and is served', async () => {
+  it('a waiter’s znode is deleted: the waiter queues up again, and is served', async () => {
     const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
     const paths: string[] = [];
     theirs.on('queued', ({ path }) => paths.push(path));
     const hold = await ours.acquire();
     const waiting = theirs.acquire({ weight: 6 });
-    await until('it waits', () => paths.length === 1);
+    await until('the waiter is queued', () => paths.length === 1);
     await lab.observer.remove(paths[0] ?? '');
-    await until('it waits again', () => paths.length === 2);
+    await until('the waiter is queued again', () => paths.length === 2);
     await hold.release();
     const next = await waiting;
     expect(next.path).to.equal(paths[1]);
     await next.release();
   });
 
-  it('a holder whose znode somebody deletes is told, and the next one is let in', async () => {
+  it('a holder’s znode is deleted: its signal aborts, and the next waiter is granted', async () => {
     const hold = await mutexOf(lab.client).acquire();
     const waiting = mutexOf(lab.other).acquire({ weight: 6 });
-    await areInLine(2);
+    await queueReaches(2);
     const { signal } = hold;
     await lab.observer.remove(hold.path);
     expect(await aborted(signal)).to.have.property('reason', 'node-deleted');
@@ -118,7 +118,7 @@ describe('a mutex with weights that somebody leaves', () => {
     expect(await hold.release()).to.equal('lost');
   });
 
-  it('can be asked for and taken: revoke tells its holder, forceRelease ends the hold before the next one is let in', async () => {
+  it('revoke calls the holder’s listener, and forceRelease ends the hold before the next grant', async () => {
     const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
     ours.makeRevocable((hold) => hold.release());
     const asked = await ours.acquire({ weight: 3 });
@@ -134,13 +134,13 @@ describe('a mutex with weights that somebody leaves', () => {
       order.push('granted');
       return hold;
     });
-    await areInLine(2);
+    await queueReaches(2);
     expect(await forceRelease(lab.client, taken.path)).to.equal('released');
     await (await waiting).release();
     expect(order).to.deep.equal(['lost', 'granted']);
   });
 
-  it('is shown by watchQueue in the order in which the waiters would be let in', async () => {
+  it('watchQueue shows the waiters in the order of their grants', async () => {
     const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
     const controller = new AbortController();
     const seen: (number | undefined)[][] = [];
@@ -153,8 +153,8 @@ describe('a mutex with weights that somebody leaves', () => {
         seen.push(shown(queue));
     })();
     const sees = (...weights: (number | undefined)[]): Promise<void> =>
-      until(`it shows ${String(weights)}`, () => JSON.stringify(seen.at(-1)) === JSON.stringify(weights));
-    await until('it looks', () => seen.length === 1);
+      until(`watchQueue shows ${String(weights)}`, () => JSON.stringify(seen.at(-1)) === JSON.stringify(weights));
+    await until('watchQueue has the first queue', () => seen.length === 1);
     const hold = await ours.acquire({ weight: 2 });
     await sees(2);
     const first = theirs.acquire({ weight: 1 });
@@ -165,7 +165,7 @@ describe('a mutex with weights that somebody leaves', () => {
     await sees(7, 1);
     await (await second).release();
     await (await first).release();
-    await until('it is empty', () => seen.at(-1)?.[0] === undefined && seen.at(-1)?.length === 1);
+    await until('watchQueue shows an empty queue', () => seen.at(-1)?.[0] === undefined && seen.at(-1)?.length === 1);
     controller.abort();
     await watching;
   });

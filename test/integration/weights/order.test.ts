@@ -10,7 +10,7 @@ describe('a mutex with weights', () => {
   const mutexOf = (client: LockClient, overtakesPerWeight?: number): InterProcessMutex =>
     new InterProcessMutex(client, lab.path, { weights: { overtakesPerWeight } });
 
-  it('lets the heavier ones in first, and who came first within a weight', async () => {
+  it('grants heavier waiters first, and within a weight in the order of arrival', async () => {
     const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
     const hold = await ours.acquire();
     const { served } = await lineUp(lab, [
@@ -27,42 +27,45 @@ describe('a mutex with weights', () => {
     await isEmpty(lab);
   });
 
-  it('has weight 1 where none is said', async () => {
+  it('has weight 1 by default', async () => {
     const mutex = mutexOf(lab.client);
     const hold = await mutex.acquire();
     expect((await mutex.participants()).map(({ weight }) => weight)).to.deep.equal([1]);
     await hold.release();
   });
 
-  it('lets nobody be overtaken more often than it accepts, under a steady stream of heavier ones', async () => {
+  it('overtakes a waiter only as often as it accepts, under a steady stream of heavier ones', async () => {
     const [ours, theirs] = [mutexOf(lab.client, 2), mutexOf(lab.other, 2)];
     const grants: string[] = [];
     const light = { isServed: false };
-    const goesOn = (): boolean => !light.isServed;
+    const isStreaming = (): boolean => !light.isServed;
     const first = await ours.acquire({ weight: 3 });
     const lightHold = theirs.acquire({ weight: 1 });
-    await until('the light one waits', async () => (await lab.observer.children(lab.path)).length === 2);
-    // Four at a time, so that somebody heavier is always there.
+    await until('the light waiter is queued', async () => (await lab.observer.children(lab.path)).length === 2);
+    // Four at a time, so that a heavier waiter is always queued.
     const stream = [ours, theirs, ours, theirs].map(async (mutex) => {
-      while (goesOn()) {
+      while (isStreaming()) {
         const hold = await mutex.acquire({ weight: 3 });
-        if (goesOn()) grants.push(hold.path);
+        if (isStreaming()) grants.push(hold.path);
         await hold.release();
       }
     });
-    await until('the stream flows', async () => (await lab.observer.children(lab.path)).length === 6);
+    await until(
+      'all four heavier acquires are queued',
+      async () => (await lab.observer.children(lab.path)).length === 6,
+    );
     await first.release();
     const hold = await lightHold;
     light.isServed = true;
     const overtakes = grants.length;
     await hold.release();
     await Promise.all(stream);
-    // Twice for each of the two steps from weight 1 to weight 3.
+    // Two overtakes for each of the two steps from weight 1 to weight 3.
     expect(overtakes).to.equal(4);
     await isEmpty(lab);
   });
 
-  it('goes by what stands in the names: clients with other limits agree on who is next', async () => {
+  it('decides by the names: clients with different limits agree on the next waiter', async () => {
     const [strict, lax] = [mutexOf(lab.client, 1), mutexOf(lab.other, 99)];
     const hold = await lax.acquire();
     const { served } = await lineUp(lab, [
@@ -73,11 +76,12 @@ describe('a mutex with weights', () => {
       { by: lax, weight: 2, name: 'c' },
     ]);
     await hold.release();
-    // The strict one is passed once, and then lets nobody of weight 2 by; the lax one behind it lets all of them by.
+    // The strict waiter is overtaken once, and then by no waiter of weight 2; the lax waiter behind it is overtaken by
+    // all.
     expect(await served()).to.deep.equal(['a', 'strict', 'b', 'c', 'lax']);
   });
 
-  it('hands out tokens that grow with every grant, where the czxids do not', async () => {
+  it('returns tokens that grow with every grant, although the czxids do not', async () => {
     const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
     const tokens: bigint[] = [];
     const sequences: number[] = [];
@@ -127,7 +131,7 @@ describe('a mutex with weights', () => {
     await isEmpty(lab);
   });
 
-  it('re-enters in a context that holds it, whatever the weight, and sends nothing', async () => {
+  it('re-enters in a context that holds the lock, whatever the weight, and sends nothing', async () => {
     const mutex = mutexOf(lab.client);
     await mutex.withLock(
       async (outer) => {
@@ -145,7 +149,7 @@ describe('a mutex with weights', () => {
     await isEmpty(lab);
   });
 
-  it('tells who is queued how many will be let in before it, and lists the participants in that order, the holder first', async () => {
+  it('emits queued with the number of earlier grants, and lists participants in grant order', async () => {
     const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
     const positions: number[] = [];
     for (const mutex of [ours, theirs]) mutex.on('queued', ({ position }) => positions.push(position));
@@ -156,7 +160,7 @@ describe('a mutex with weights', () => {
       { by: ours, weight: 3, name: 'c3' },
       { by: ours, weight: 10, name: 'd10' },
     ]);
-    await until('all were told', () => positions.length === 4);
+    await until('all four waiters have their position', () => positions.length === 4);
     expect(positions).to.deep.equal([1, 1, 2, 1]);
     const participants = await theirs.participants();
     expect(participants.map(({ weight }) => weight)).to.deep.equal([2, 10, 5, 3, 1]);
@@ -165,19 +169,19 @@ describe('a mutex with weights', () => {
     expect(await served()).to.deep.equal(['d10', 'b5', 'c3', 'a1']);
   });
 
-  it('is tried without writing where somebody holds it, by however heavy a one', async () => {
+  it('does not write in tryAcquire while the lock is held, whatever the weight', async () => {
     const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
     const hold = await ours.tryAcquire({ weight: 4 });
     expect((await ours.participants()).map(({ weight }) => weight)).to.deep.equal([4]);
     expect(await theirs.tryAcquire({ weight: 10 })).to.equal(undefined);
     await hold?.release();
     const next = await theirs.tryAcquire();
-    // Its znode is the next that was ever created here.
+    // The znode has the next sequence number, so that no other znode was created in between.
     expect(Number(next?.path.slice(-10))).to.equal(Number(hold?.path.slice(-10)) + 1);
     await next?.release();
   });
 
-  it('says who holds it, which the order of the znodes does not: nobody where some wait, and the lightest where it came first', async () => {
+  it('names its holder, which the znode order does not show: none, or the lightest if it came first', async () => {
     const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
     expect(await ours.isLocked()).to.equal(false);
     const hold = await ours.acquire({ weight: 1, data: 'owner' });
@@ -191,7 +195,7 @@ describe('a mutex with weights', () => {
     expect(await ours.holder()).to.equal(undefined);
   });
 
-  it('passes on when the lease of a holder ends', async () => {
+  it('grants the next waiter when the lease of a holder ends', async () => {
     const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
     const hold = await ours.acquire({ weight: 9, leaseMs: 100 });
     const next = await theirs.acquire({ weight: 2 });

@@ -17,7 +17,7 @@ interface Grant {
   readonly weight: number;
 }
 
-describe('a mutex with weights in several processes', () => {
+describe('weights in several processes:', () => {
   let file: string;
 
   beforeEach(() => {
@@ -26,7 +26,7 @@ describe('a mutex with weights in several processes', () => {
 
   afterEach(() => rmSync(join(file, '..'), { recursive: true }));
 
-  it('60 owners of ten weights in 3 processes, each 10 times: none is lost, tokens follow the grants, and nobody is overtaken too often', async function () {
+  it('60 owners of ten weights in 3 processes are all served within the limit of overtakes', async function () {
     this.timeout(120_000);
     const { connectString } = await sharedZooKeeper();
     writeFileSync(file, '0');
@@ -45,12 +45,12 @@ describe('a mutex with weights in several processes', () => {
     grants.forEach(({ token, sequence, weight }, index) => {
       const before = grants.slice(0, index);
       expect(before.every((earlier) => earlier.token < token)).to.equal(true);
-      // Every one that was let in before it and came later: while it waited, that is.
+      // The grants before this one of znodes that were created later, while this owner waited.
       const overtakers = before.filter((earlier) => earlier.sequence > sequence);
       for (const overtaker of overtakers) expect(overtaker.weight).to.be.greaterThan(weight);
       expect(overtakers.length).to.be.at.most(overtakesPerWeight * (10 - weight));
     });
-    // The lightest ones have been overtaken, or nothing was tried.
+    // At least one owner was overtaken; otherwise the test has tried nothing.
     expect(
       grants.some(({ sequence }, index) => grants.slice(0, index).some((earlier) => earlier.sequence > sequence)),
     ).to.equal(true);

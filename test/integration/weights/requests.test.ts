@@ -6,7 +6,7 @@ import { type Frame } from '../../../harness/zk-proxy.ts';
 
 const weights = {};
 
-describe('what a mutex with weights sends', () => {
+describe('the requests of a weighted mutex', () => {
   const lab = labOfEachTest('weights-requests', { server: 'own', proxy: true });
   let mutex: InterProcessMutex;
 
@@ -21,10 +21,10 @@ describe('what a mutex with weights sends', () => {
   const ofLock = (): string[] =>
     lab.proxy.frames.filter(isOfLock).map(({ from, op }) => (from === 'client' ? op : `${op} answered`));
   const requests = (): string[] => ofLock().filter((op) => !op.endsWith('answered'));
-  const areThere = (count: number): Promise<void> =>
-    until(`${count} are there`, async () => (await lab.observer.children(lab.path)).length === count);
+  const queueReaches = (count: number): Promise<void> =>
+    until(`${count} znodes are in the queue`, async () => (await lab.observer.children(lab.path)).length === count);
 
-  it('to a free lock: the znode, what the lock says and who is there, in one flush; then the claim', async () => {
+  it('for a free lock: create, data and list in one flush; then the claim', async () => {
     const hold = await mutex.acquire();
     const read = ['create2', 'getData', 'getChildren2'];
     expect(ofLock().slice(0, 8)).to.deep.equal([
@@ -39,7 +39,7 @@ describe('what a mutex with weights sends', () => {
     expect(requests()).to.deep.equal(['delete']);
   });
 
-  it('nothing to re-enter', async () => {
+  it('for a re-entry: none', async () => {
     await mutex.withLock(async () => {
       await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getData', 2);
       lab.proxy.clear();
@@ -48,15 +48,17 @@ describe('what a mutex with weights sends', () => {
     });
   });
 
-  it('when a waiter is next: one look and one claim; who is behind it in its weight sends nothing', async () => {
+  it('for the next waiter: one list and one claim, and none of the waiter behind it', async () => {
     const hold = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
     const waiting = [mutex.acquire({ weight: 3 }), mutex.acquire({ weight: 3 }), mutex.acquire({ weight: 3 })];
-    await areThere(4);
-    await until('the first watches the holder', () => lab.client.session.watchedPaths('data').includes(hold.path));
+    await queueReaches(4);
+    await until('the first waiter watches the holder', () =>
+      lab.client.session.watchedPaths('data').includes(hold.path),
+    );
     const before = lab.proxy.frames.length;
     await hold.release();
     const first = await waiting[0];
-    // Each plants a watch on its own znode besides, sooner or later.
+    // Each waiter also sets a watch on its own znode at some time.
     const sent = lab.proxy.frames
       .slice(before)
       .filter(
@@ -66,7 +68,7 @@ describe('what a mutex with weights sends', () => {
     expect(sent).to.deep.equal(['getData', 'getChildren2', 'multi']);
     await first?.release();
     for (const next of waiting.slice(1)) await (await next).release();
-    // Whoever is behind another one of this process waits for it in memory.
+    // A waiter behind another waiter of this process waits in memory.
     for (const one of await Promise.all(waiting)) {
       expect(
         lab.proxy.frames.filter(
@@ -76,7 +78,7 @@ describe('what a mutex with weights sends', () => {
     }
   });
 
-  it('when many acquire in one tick: one look for all of them', async () => {
+  it('for many acquires in one tick: one list for all', async () => {
     const holds = Array.from({ length: 20 }, (_, index) =>
       mutex.acquire({ weight: (index % 10) + 1 }).then((hold) => hold.release()),
     );
@@ -86,13 +88,13 @@ describe('what a mutex with weights sends', () => {
     await Promise.all(holds);
   });
 
-  it('when the lock changes hands: the first in line of each other weight looks once for the claim, all of one process together', async () => {
+  it('for a change of the holder: one list per process', async () => {
     const hold = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
     const heavy = new InterProcessMutex(lab.other, lab.path, { weights }).acquire({ weight: 10 });
-    await areThere(2);
+    await queueReaches(2);
     const waiting = [2, 4, 6, 6, 4, 2].map((weight) => mutex.acquire({ weight }));
-    await areThere(8);
-    await until('the first of each weight watch the claim', () =>
+    await queueReaches(8);
+    await until('the first waiter of each weight watches the claim', () =>
       lab.client.session.watchedPaths('data').includes(lab.path),
     );
     lab.proxy.clear();
@@ -105,14 +107,14 @@ describe('what a mutex with weights sends', () => {
     await Promise.all(waiting.map((one) => one.then((held) => held.release())));
   });
 
-  it('with waiters of all ten weights, each with a client of its own: at most 50 requests for each change of hands, however many wait', async () => {
+  it('for a change of the holder with ten weights in ten clients: at most 50', async () => {
     const clients = await Promise.all(Array.from({ length: 10 }, () => LockClient.connect(lab.proxy.connectString)));
     const hold = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
     const waiting = clients.flatMap((one, index) =>
       Array.from({ length: 4 }, () => new InterProcessMutex(one, lab.path, { weights }).acquire({ weight: index + 1 })),
     );
-    await areThere(41);
-    await until('all watch', () =>
+    await queueReaches(41);
+    await until('the waiters of all clients watch', () =>
       clients.every((one) => one.session.watchedPaths('data').some((watched) => watched.startsWith(lab.path))),
     );
     lab.proxy.clear();

@@ -9,8 +9,8 @@ export interface Wanted {
 }
 
 /**
- * Queues up one after the other, and resolves when all wait; `served` says in which order they were let in, each for a
- * moment.
+ * Queues up the acquires one after the other, and resolves when all wait. `served` resolves with the order of the
+ * grants; each hold is released at once.
  */
 export async function lineUp(
   { observer, path }: Pick<Lab, 'observer' | 'path'>,
@@ -25,11 +25,11 @@ export async function lineUp(
       return hold.release();
     };
     done.push(by.acquire({ weight }).then(serve));
-    await until(`${name} is in line`, async () => (await observer.children(path)).length === before + 1);
+    await until(`${name} is queued`, async () => (await observer.children(path)).length === before + 1);
   }
   return { served: () => Promise.all(done).then(() => grants) };
 }
 
 export async function isEmpty({ observer, path }: Pick<Lab, 'observer' | 'path'>): Promise<void> {
-  await until('nobody is there', async () => (await observer.children(path)).length === 0);
+  await until('the queue is empty', async () => (await observer.children(path)).length === 0);
 }

@@ -53,13 +53,13 @@ export const lockClasses: readonly LockClass[] = [
     make: makeSemaphoreMutex,
   },
   {
-    name: 'the write lock of InterProcessReadWriteLock',
+    name: 'a write lock',
     isReentrant: true,
     folder: (path) => path,
     make: (client, path) => new InterProcessReadWriteLock(client, path).writeLock,
   },
   {
-    name: 'the read lock of InterProcessReadWriteLock',
+    name: 'a read lock',
     isReentrant: true,
     isShared: true,
     folder: (path) => path,

@@ -1,5 +1,5 @@
-// A process of the counting test with weights: some owners take one lock again and again, and count on a file that
-// nothing else protects.
+// A process of the counting test with weights: its owners acquire one lock repeatedly, and increment a number in a file
+// that only the lock protects.
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { InterProcessMutex, LockClient } from '../../../../src/index.ts';
 

@@ -14,10 +14,10 @@ import { isEmpty } from './support.ts';
 
 const weights = {};
 
-describe('a mutex with weights beside strangers', () => {
-  const lab = labOfEachTest('weights-strangers');
+describe('weights and foreign znodes', () => {
+  const lab = labOfEachTest('weights-foreign');
 
-  it('and a plain one on the same path refuse each other, whoever was there first', async () => {
+  it('and a plain mutex on the same path refuse each other, in either order', async () => {
     const weighted = new InterProcessMutex(lab.client, lab.path, { weights });
     const plain = new InterProcessMutex(lab.other, lab.path);
     for (const [first, second] of [
@@ -38,24 +38,24 @@ describe('a mutex with weights beside strangers', () => {
           .that.contains(hold.path.split('/').at(-1) ?? '');
       }
       expect(hold.isValid).to.equal(true);
-      await until('only the holder is there', async () => (await lab.observer.children(lab.path)).length === 1);
+      await until('only the holder is left', async () => (await lab.observer.children(lab.path)).length === 1);
       await hold.release();
     }
     await isEmpty(lab);
   });
 
-  it('keeps a plain one out that waits behind what it does not know, as Java does', async () => {
+  it('keep a plain mutex out that waits behind unknown znodes, as Java does', async () => {
     const weighted = new InterProcessMutex(lab.client, lab.path, { weights });
     const plain = new InterProcessMutex(lab.other, lab.path, { foreignNodes: 'wait' });
     const hold = await weighted.acquire();
     const waiting = plain.acquire();
-    await until('it waits', async () => (await lab.observer.children(lab.path)).length === 2);
-    await until('it watches the holder', () => lab.other.session.watchedPaths('data').includes(hold.path));
+    await until('the plain mutex is queued', async () => (await lab.observer.children(lab.path)).length === 2);
+    await until('the plain mutex watches the holder', () => lab.other.session.watchedPaths('data').includes(hold.path));
     await hold.release();
     await (await waiting).release();
   });
 
-  it('refuses a znode whose data are somebody else’s, and leaves them as they are', async () => {
+  it('refuse a lock znode with foreign data, and leave the data unchanged', async () => {
     const mutex = new InterProcessMutex(lab.client, lab.path, { weights });
     await (await mutex.acquire()).release();
     await lab.observer.write(lab.path, '10.0.0.7');
@@ -69,7 +69,7 @@ describe('a mutex with weights beside strangers', () => {
     expect(await mutex.participants()).to.deep.equal([]);
   });
 
-  it('lets nobody in where somebody has erased who holds the lock, until nobody else is there', async () => {
+  it('do not grant the lock if its data was erased, until the queue is empty', async () => {
     const mutex = new InterProcessMutex(lab.client, lab.path, { weights });
     const hold = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
     await lab.observer.touch(lab.path);
@@ -84,7 +84,7 @@ describe('a mutex with weights beside strangers', () => {
     await next.release();
   });
 
-  it('takes a claim over that outlived its holder, and a znode that was made before it', async () => {
+  it('accept a claim that outlived its holder, and a znode that was created before the lock', async () => {
     const [parent = ''] = /^\/[^/]+/.exec(lab.path) ?? [];
     await lab.observer.create(parent);
     await lab.observer.create(lab.path);
@@ -97,7 +97,7 @@ describe('a mutex with weights beside strangers', () => {
     await second.release();
   });
 
-  it('bad input is refused before anything is sent, with an error that names option, value and what is accepted', async () => {
+  it('refuse invalid input before anything is sent, and name option, value and accepted values', async () => {
     const make = (options: unknown): InterProcessMutex =>
       new InterProcessMutex(lab.client, lab.path, options as InterProcessMutexOptions);
     expect(() => make({ weights, sticky: { idleMs: 5 } })).to.throw(TypeError, /sticky.*weights/);

@@ -37,7 +37,7 @@ describe('another account', () => {
       (next) => granted.push(next.path),
       () => undefined,
     );
-    await until('it waits', async () => (await mutex.participants()).length === 2);
+    await until('the waiter is queued', async () => (await mutex.participants()).length === 2);
     const waitingPath = (await mutex.participants())[1]?.path ?? '';
     return { path, hold, waiting, waitingPath, granted };
   };
@@ -141,7 +141,7 @@ describe('another account', () => {
       await undisturbed(open);
     });
 
-    it('creates a znode below it: the holder keeps the lock, the waiter gets it, and a new caller is refused', async () => {
+    it('creates a znode below it: holder and waiter are not affected, a new caller is refused', async () => {
       await visitor.create(`${open.path}/in-the-way`);
       const error = await rejection(new InterProcessMutex(holder.client, open.path).acquire());
       expect(error.code).to.equal('ERR_LOCK_FOREIGN_NODE');
@@ -166,7 +166,7 @@ describe('another account', () => {
 
     it("deletes a waiter's znode: the waiter queues up again, and the holder keeps the lock", async () => {
       await visitor.remove(open.waitingPath);
-      await until('it waits again', async () => (await visitor.children(open.path)).length === 2);
+      await until('the waiter is queued again', async () => (await visitor.children(open.path)).length === 2);
       expect(open.hold.isValid).to.equal(true);
       expect(await open.hold.release()).to.equal('released');
       expect((await open.waiting).path).not.to.equal(open.waitingPath);
@@ -178,10 +178,10 @@ describe('another account', () => {
       await undisturbed(open);
     });
 
-    it('sets the data repeatedly and then deletes the znodes: their clients react as to a deletion alone', async () => {
+    it('sets the data and then deletes the znodes: the clients react as to a deletion alone', async () => {
       await settingData();
       await visitor.remove(open.waitingPath);
-      await until('it waits again', async () => (await visitor.children(open.path)).length === 2);
+      await until('the waiter is queued again', async () => (await visitor.children(open.path)).length === 2);
       await visitor.remove(open.hold.path);
       await until('the hold is lost before a heartbeat could show it', () => open.hold.signal.aborted, 1_500);
       expect((await open.waiting).path).not.to.equal(open.waitingPath);
@@ -211,7 +211,7 @@ describe('another account', () => {
         ['visitor', third],
       ] as const)
         void one.then(() => order.push(name));
-      await until('it waits', async () => (await mutex.participants()).length === 3);
+      await until('the waiter is queued', async () => (await mutex.participants()).length === 3);
       expect(order).to.deep.equal([]);
       await open.hold.release();
       await (await open.waiting).release();

@@ -14,21 +14,21 @@ import { aborted, rejection, until } from '../../../harness/until.ts';
 
 const names = ['queued', 'acquired', 'renewed', 'expired', 'lost', 'released'] as const;
 
-describe('a semaphore, as a mutex', () => {
-  const lab = labOfEachTest('semaphore-sisters');
+describe('a semaphore like a mutex:', () => {
+  const lab = labOfEachTest('semaphore-like-mutex');
   let semaphore: InterProcessSemaphore;
   beforeEach(() => {
     semaphore = semaphoreOf(lab.client, lab.path, 2);
   });
 
-  const heard = (of: InterProcessSemaphore | InterProcessSemaphoreMutex): string[] => {
-    const told: string[] = [];
-    for (const name of names) of.on(name, () => told.push(name));
-    return told;
+  const emitted = (of: InterProcessSemaphore | InterProcessSemaphoreMutex): string[] => {
+    const log: string[] = [];
+    for (const name of names) of.on(name, () => log.push(name));
+    return log;
   };
 
   describe('withLock', () => {
-    it('has a lease while its job runs, gives it back when the job settles, and returns what the job returns', async () => {
+    it('holds a lease during its job, and returns the job’s result', async () => {
       let inside = 0;
       const most: number[] = [];
       const results = await Promise.all(
@@ -47,13 +47,13 @@ describe('a semaphore, as a mutex', () => {
       await isEmpty(lab.observer, lab.path);
     });
 
-    it('gives the lease back when its job throws, and throws what it threw', async () => {
+    it('returns the lease when its job throws, and throws the error of the job', async () => {
       const failure = new Error('the job failed');
       expect(await rejection(semaphore.withLock(() => Promise.reject(failure)))).to.equal(failure);
       await isEmpty(lab.observer, lab.path);
     });
 
-    it('rejects when the lease was lost, though its job fulfils, and at once when its time has passed', async () => {
+    it('rejects if the lease was lost, and at once if its time has passed', async () => {
       const lost = await rejection(
         semaphore.withLock(async (lease) => {
           await takeAway(lease, lab.observer);
@@ -68,7 +68,7 @@ describe('a semaphore, as a mutex', () => {
       open();
     });
 
-    it('is not re-entrant: inside of it another lease is waited for', async () => {
+    it('is not re-entrant: an inner withLock waits for another lease', async () => {
       await semaphore.withLock((outer) =>
         semaphore.withLock(async (inner) => {
           expect(inner.path).to.not.equal(outer.path);
@@ -79,14 +79,14 @@ describe('a semaphore, as a mutex', () => {
       );
     });
 
-    it('does not take a stream or a job that is no function', async () => {
+    it('refuses a stream, and a job that is not a function', async () => {
       expect(await rejection(semaphore.withLock(() => [].values()))).to.be.instanceOf(TypeError);
       expect(await rejection(semaphore.withLock(undefined as never))).to.be.instanceOf(TypeError);
       expect(await lab.observer.children(lab.path).catch(() => [])).to.have.length(2);
     });
   });
 
-  it('release() gives back the oldest lease of the object, and refuses when there is none', async () => {
+  it('release() returns the oldest lease of the object, or rejects if there is none', async () => {
     expect(semaphore.isAcquiredInThisProcess).to.equal(false);
     const [first, second] = [await semaphore.acquire(), await semaphore.acquire()];
     expect(semaphore.isAcquiredInThisProcess).to.equal(true);
@@ -113,7 +113,7 @@ describe('a semaphore, as a mutex', () => {
   describe('holders()', () => {
     const paths = async (of: InterProcessSemaphore): Promise<string[]> => (await of.holders()).map(({ path }) => path);
 
-    it('are those who have a lease, in whatever process, and not those who wait for one', async () => {
+    it('lists the leases of the holders, in any process, and not of the waiters', async () => {
       expect(await paths(semaphore)).to.deep.equal([]);
       const theirs = await semaphoreOf(lab.other, lab.path, 2).acquire();
       expect(await paths(semaphore)).to.deep.equal([theirs.path]);
@@ -129,7 +129,7 @@ describe('a semaphore, as a mutex', () => {
       await (await waiting[1])?.release();
     });
 
-    it('are as many as a shared count says now', async () => {
+    it('lists at most as many leases as the shared count is now', async () => {
       const count = `${lab.path}-count`;
       await lab.client.withLock(count, () => undefined);
       await setCount(lab.client, count, 1);
@@ -146,15 +146,15 @@ describe('a semaphore, as a mutex', () => {
       await returnAll([lease, second]);
     });
 
-    it('cannot be read where the shared count cannot', async () => {
+    it('rejects if the shared count cannot be read', async () => {
       const shared = new InterProcessSemaphore(lab.client, lab.path, { sharedCount: `${lab.path}-count` });
       expect((await rejection(shared.holders())).code).to.equal('ERR_LOCK_REQUEST_FAILED');
     });
   });
 
-  describe('events', () => {
-    it('are acquired, renewed and released, for each lease', async () => {
-      const told = heard(semaphore);
+  describe('its events', () => {
+    it('are acquired, renewed and released for each lease', async () => {
+      const log = emitted(semaphore);
       const holds: Hold[] = [];
       semaphore.on('acquired', ({ hold }) => holds.push(hold));
       const lease = await semaphore.acquire({ leaseMs: 60_000 });
@@ -164,23 +164,23 @@ describe('a semaphore, as a mutex', () => {
       expect(holds[0]).to.equal(lease);
       await lease.release();
       await other?.release();
-      expect(told).to.deep.equal(['acquired', 'renewed', 'acquired', 'released', 'released']);
+      expect(log).to.deep.equal(['acquired', 'renewed', 'acquired', 'released', 'released']);
     });
 
-    it('are expired for a lease whose time has passed, and lost for one whose znode is gone', async () => {
-      const told = heard(semaphore);
+    it('are expired for a lease whose time has passed, and lost for a deleted one', async () => {
+      const log = emitted(semaphore);
       const errors: unknown[] = [];
       semaphore.on('expired', ({ error }) => errors.push(error)).on('lost', ({ error }) => errors.push(error));
       const lost = await semaphore.acquire();
       const late = await semaphore.acquire({ leaseMs: 20 });
       await aborted(late.signal);
       await takeAway(lost, lab.observer);
-      expect(told).to.deep.equal(['acquired', 'acquired', 'expired', 'lost']);
+      expect(log).to.deep.equal(['acquired', 'acquired', 'expired', 'lost']);
       expect(errors).to.deep.equal([late.signal.reason, lost.signal.reason]);
       await returnAll([late, lost]);
     });
 
-    it('are queued with the place in line, once for each znode, and not to a call that need not wait', async () => {
+    it('are queued with the position, once per znode, only for a call that must wait', async () => {
       const queued: { position: number; path: string }[] = [];
       semaphore.on('queued', (event) => queued.push(event));
       const leases = await semaphore.acquireMany(2);
@@ -188,7 +188,7 @@ describe('a semaphore, as a mutex', () => {
       const waiting: Promise<Hold>[] = [];
       for (const count of [1, 2, 3]) {
         waiting.push(semaphore.acquire());
-        await until('it is queued', () => queued.length === count);
+        await until('${count} acquires are queued', () => queued.length === count);
       }
       expect(queued.map(({ position }) => position)).to.deep.equal([1, 2, 3]);
       expect(queued.map(({ path }) => path.slice(lab.path.length).split('/')[1])).to.deep.equal([
@@ -199,23 +199,23 @@ describe('a semaphore, as a mutex', () => {
       await leases[0]?.release();
       const first = await waiting[0];
       expect(first?.path).to.equal(queued[0]?.path);
-      // Its turn has come, and it waits for a lease.
-      await until('the second one is told of its next znode', () => queued.length === 4);
+      // The second acquire now holds the inner mutex and waits for a lease.
+      await until('the second acquire has emitted its next znode', () => queued.length === 4);
       expect(queued[3]?.position).to.equal(1);
       await returnAll([first, leases[1]]);
       for (const next of waiting.slice(1)) await (await next).release();
     });
 
-    it('are heard once with once, and no more after off; and other names are refused', async () => {
-      const told: string[] = [];
-      const listener = (): void => void told.push('on');
+    it('are emitted once with once, and no more after off; other names are refused', async () => {
+      const log: string[] = [];
+      const listener = (): void => void log.push('on');
       semaphore
-        .once('acquired', () => told.push('once'))
+        .once('acquired', () => log.push('once'))
         .on('acquired', listener)
         .off('acquired', listener);
       await semaphore.withLock(() => undefined);
       await semaphore.withLock(() => undefined);
-      expect(told).to.deep.equal(['once']);
+      expect(log).to.deep.equal(['once']);
       expect(() => semaphore.on('granted' as never, listener)).to.throw(
         TypeError,
         "Expected `event` to be one of 'queued'",
@@ -224,7 +224,7 @@ describe('a semaphore, as a mutex', () => {
   });
 
   describe('its mutex', () => {
-    it('knows its holder, and whether it is locked, in whatever process', async () => {
+    it('has holder() and isLocked(), for holders of any process', async () => {
       const [ours, theirs] = [
         new InterProcessSemaphoreMutex(lab.client, lab.path),
         new InterProcessSemaphoreMutex(lab.other, lab.path),
@@ -240,16 +240,16 @@ describe('a semaphore, as a mutex', () => {
       expect(await ours.isLocked()).to.equal(false);
     });
 
-    it('tells its events', async () => {
+    it('emits the same events', async () => {
       const lock = new InterProcessSemaphoreMutex(lab.client, lab.path);
-      const told = heard(lock);
+      const log = emitted(lock);
       const hold = await lock.acquire();
       const waiting = lock.acquire();
-      await until('it waits', () => told.length === 2);
+      await until('the second acquire is queued', () => log.length === 2);
       await lock.release();
       await (await waiting).release();
       expect(hold.isValid).to.equal(false);
-      expect(told).to.deep.equal(['acquired', 'queued', 'released', 'acquired', 'released']);
+      expect(log).to.deep.equal(['acquired', 'queued', 'released', 'acquired', 'released']);
     });
   });
 });
