@@ -839,7 +839,7 @@ export const mutants = [
   {
     name: 'a listener is called in the context that caused the event',
     file: 'src/support/events.ts',
-    find: 'tellApplication(listener as (value: unknown) => unknown, value);',
+    find: "tellListener(listener as (value: unknown) => unknown, value, () => `a listener of '${name}'${subjectOf(value)}`);",
     replace: '(listener as (value: unknown) => unknown)(value);',
     tests: tests('integration/contexts/application-code', 'runs in no context'),
   },

@@ -12,14 +12,21 @@ export class ConnectionTimeoutError extends LockError {
 
   /** @param failures the error of each server by `host:port`; undefined for a server that has not answered yet */
   constructor(hosts: string, timeoutMs: number, cause: unknown, failures: ReadonlyMap<string, unknown> = new Map()) {
+    const last = failuresText(failures) ?? (cause === undefined ? 'none of them answered' : errorText(cause));
     super(
       'ERR_LOCK_CONNECTION_TIMEOUT',
-      `No ZooKeeper server of ${hosts} answered within ${timeoutMs} ms; last: ${failuresText(failures) ?? (cause === undefined ? 'none of them answered' : errorText(cause))}. ` +
+      `No ZooKeeper server of ${hosts} answered within ${timeoutMs} ms; last: ${last}${/[.?!]$/.test(last) ? '' : '.'} ` +
+        (timeoutMs < shortMs
+          ? `The option connectionTimeoutMs allowed only ${timeoutMs} ms; its default is 15000. `
+          : '') +
         'Check that ZooKeeper runs there, and that host and port are those of its clientPort',
       { cause },
     );
   }
 }
+
+/** A connection through a slow network may take longer than this. */
+const shortMs = 250;
 
 /** The error of each server, as one text. Undefined for less than two servers. */
 export function failuresText(failures: ReadonlyMap<string, unknown>): string | undefined {

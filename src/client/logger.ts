@@ -33,7 +33,7 @@ export type ClientLog = Readonly<Record<'info' | 'warn' | 'error', (message: str
 
 /** @throws TypeError if `logger` has no method `warn`, or a level that is not a function */
 export function checkedLog(logger: Logger | undefined): ClientLog {
-  if (logger === undefined) return { info: silent, warn: silent, error: silent };
+  if (logger === undefined) return noLog;
   expectMethod('logger', logger, 'warn');
   for (const level of ['info', 'error'] as const) {
     const method = (logger as unknown as Record<string, unknown>)[level];
@@ -53,6 +53,9 @@ export function checkedLog(logger: Logger | undefined): ClientLog {
     };
   return { info: at('info'), warn: at('warn'), error: at('error') };
 }
+
+/** The log of an application that gave no logger. */
+export const noLog: ClientLog = { info: silent, warn: silent, error: silent };
 
 function silent(): void {
   // The application gave no logger.

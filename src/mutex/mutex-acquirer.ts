@@ -1,4 +1,5 @@
 import { requireOpen, type LockClient } from '../client/lock-client.js';
+import { noLog } from '../client/logger.js';
 import type { Grant } from '../internals/grant.js';
 import { ownHolder } from '../internals/known-holder.js';
 import { acquireDeadline } from '../internals/lock-deadline.js';
@@ -6,7 +7,7 @@ import { DeadlockError, LockTimeoutError } from '../internals/lock-errors.js';
 import type { QueuedListener } from '../internals/znode-queue.js';
 import type { Deadline } from '../support/deadline.js';
 import type { Events } from '../support/events.js';
-import { askApplication, inNoContext } from '../support/no-context.js';
+import { askApplication, inNoContext, warnOfListener } from '../support/no-context.js';
 import { checkMutexOptions, dataOfOptions, leaseTermsOf, type MutexAcquireOptions } from './acquire-options.js';
 import { Hold, type HeldLock, type HoldKeeper, type HoldEventName, type SharedGrant } from './hold.js';
 import { queuedListener, tellFailure, emitHoldEvent, type LockObjectEvents } from './hold-events.js';
@@ -119,7 +120,11 @@ export class MutexAcquirer implements HoldKeeper {
     const listener = this.#revocation;
     if (!listener) return;
     const told = new Promise((resolve) => resolve(askApplication(listener, hold.handle)));
-    told.catch((error: unknown) => this.#client.warn(`The listener of makeRevocable failed for ${hold.path}`, error));
+    told.catch((error: unknown) => {
+      this.#client.warn(`The listener of makeRevocable failed for ${hold.path}`, error);
+      // Without a logger, nobody might notice.
+      if (this.#client.options.log === noLog) warnOfListener(error, `the listener of makeRevocable for ${hold.path}`);
+    });
   }
 
   #begin(context: LockContext | undefined, options: MutexAcquireOptions): Deadline {

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { tellApplication } from './no-context.js';
+import { tellListener } from './no-context.js';
 import { expectOneOf, expectFunction } from './validate.js';
 
 /**
@@ -52,7 +52,7 @@ export class Events<Kinds extends object> {
 
   #tellAll(name: string, value: unknown): void {
     for (const listener of this.#emitter.rawListeners(name)) {
-      tellApplication(listener as (value: unknown) => unknown, value);
+      tellListener(listener as (value: unknown) => unknown, value, () => `a listener of '${name}'${subjectOf(value)}`);
     }
   }
 
@@ -60,4 +60,11 @@ export class Events<Kinds extends object> {
     expectOneOf('event', name, this.#names);
     expectFunction('listener', listener);
   }
+}
+
+/** The path that an event is about, for a warning. */
+function subjectOf(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return '';
+  if ('path' in value) return ` for ${String(value.path)}`;
+  return 'hold' in value ? subjectOf(value.hold) : '';
 }

@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import { inspect } from 'node:util';
+import { errorText } from './error-text.js';
 
 /**
  * Runs the library's own work in no async context: no lock context, and no AsyncLocalStorage store of the application.
@@ -34,18 +35,45 @@ export function askApplication<Args extends unknown[], T>(call: (...args: Args) 
  * process warning, and stops nothing.
  */
 export function tellApplication<Args extends unknown[]>(call: (...args: Args) => unknown, ...args: Args): void {
+  tell(() => callApplication(call, ...args), warnOf);
+}
+
+/** As `tellApplication`, for a listener. The warning names the listener with the text of `who`. */
+export function tellListener<T>(listener: (value: T) => unknown, value: T, who: () => string): void {
+  tell(
+    () => callApplication(listener, value),
+    (error) => warnOfListener(error, who()),
+  );
+}
+
+function tell(call: () => unknown, failed: (error: unknown) => void): void {
   try {
-    whenRejected(callApplication(call, ...args), warnOf);
+    whenRejected(call(), failed);
   } catch (error) {
-    warnOf(error);
+    failed(error);
   }
 }
 
 /** Emits a process warning for a value that application code has thrown. The value may be anything. */
 export function warnOf(thrown: unknown): void {
+  emitWarning(() => (thrown instanceof Error ? thrown : typeof thrown === 'string' ? thrown : inspect(thrown)));
+}
+
+/**
+ * As `warnOf`, for a listener. The warning names the library and the listener, because the application's error says
+ * neither. Node.js prints `detail` below the message: the stack shows the place in the application.
+ */
+export function warnOfListener(thrown: unknown, who: string): void {
+  emitWarning(() => {
+    const warning = new Error(`zookeeper-fair-lock: ${who} failed: ${errorText(thrown)}`, { cause: thrown });
+    return Object.assign(warning, { name: 'Warning', detail: thrown instanceof Error ? thrown.stack : undefined });
+  });
+}
+
+function emitWarning(warning: () => Error | string): void {
   callApplication(() => {
     try {
-      process.emitWarning(thrown instanceof Error ? thrown : typeof thrown === 'string' ? thrown : inspect(thrown));
+      process.emitWarning(warning());
     } catch {
       process.emitWarning('A function of the application has thrown a value that cannot be shown');
     }

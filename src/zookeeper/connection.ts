@@ -216,7 +216,7 @@ export class Connection {
       const attemptMs = this.#listener.attemptMs(this.#unansweredRounds);
       this.#cancelAttempt = clock.after(attemptMs, () => {
         this.#hasRunOut = true;
-        this.drop(new Error(`${name} did not answer within ${Math.round(attemptMs)} ms`));
+        this.drop(new Error(`${name} did not answer within ${Math.round(attemptMs)} ms, the time of one attempt`));
       });
     });
   }

@@ -62,7 +62,7 @@ describe('a client', () => {
       const warned = once(process, 'warning');
       await client.close();
       const [warning] = (await warned) as [Error];
-      expect(warning.message).to.equal('the logger is full');
+      expect(warning.message).to.equal("zookeeper-fair-lock: a listener of 'state' failed: the logger is full");
       expect(states).to.deep.equal(['closed']);
     });
   }

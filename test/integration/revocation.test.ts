@@ -165,6 +165,9 @@ describe('revocation', () => {
       const { mutex } = lock('fails');
       const warnings: BackgroundEvent[] = [];
       lab.client.on('background', (event) => event.type === 'warning' && warnings.push(event));
+      const processWarnings: string[] = [];
+      const warned = ({ message }: Error): void => void processWarnings.push(message);
+      process.on('warning', warned);
       const hold = await mutex.acquire();
       for (const [listener, message] of [
         [() => Promise.reject(new Error('rejects')), 'rejects'],
@@ -182,6 +185,12 @@ describe('revocation', () => {
         );
       }
       expect(hold.isValid).to.equal(true);
+      // The client has no logger.
+      await until('there are process warnings', () => processWarnings.length >= 2);
+      process.off('warning', warned);
+      expect(processWarnings).to.include(
+        `zookeeper-fair-lock: the listener of makeRevocable for ${hold.path} failed: rejects`,
+      );
       await hold.release();
       expect(() => mutex.makeRevocable('listener' as never)).to.throw(TypeError, '`listener`');
     });

@@ -21,10 +21,22 @@ describe('an error', () => {
 
   describe('of a connection that took too long', () => {
     const last = (cause: unknown): string =>
-      new ConnectionTimeoutError('zk1:2181', 200, cause).message.split('; last: ')[1]?.split('. Check')[0] ?? '';
+      new ConnectionTimeoutError('zk1:2181', 400, cause).message.split('; last: ')[1]?.split('. Check')[0] ?? '';
 
     it('reports that no host answered if no attempt failed', () => {
       expect(last(undefined)).to.equal('none of them answered');
+    });
+
+    it('ends the last error with one punctuation mark', () => {
+      const { message } = new ConnectionTimeoutError('zk1:2181', 400, new Error('Is this the clientPort?'));
+      expect(message).to.contain('; last: Is this the clientPort? Check that ZooKeeper runs there');
+    });
+
+    it('names the option if it allowed only a short time', () => {
+      const { message } = new ConnectionTimeoutError('zk1:2181', 5, undefined);
+      expect(message).to.contain(
+        'last: none of them answered. The option connectionTimeoutMs allowed only 5 ms; its default is 15000. Check that',
+      );
     });
 
     it("contains the last socket's error", () => {

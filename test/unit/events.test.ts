@@ -19,6 +19,30 @@ describe('events', () => {
     }
   });
 
+  it('are named by the warning of a listener that fails, with the path that they are about, and with its stack', async () => {
+    const events = new Events<{ news: string; acquired: object }>('news', 'acquired');
+    const failure = new TypeError('enough');
+    const failing = (): never => {
+      throw failure;
+    };
+    events.on('news', failing);
+    events.on('acquired', failing);
+    const warnings = [];
+    for (const tell of [
+      () => events.tell('news', 'late'),
+      () => events.tell('acquired', { hold: { path: '/locks/a/lock-1' } }),
+    ]) {
+      const warned = once(process, 'warning');
+      tell();
+      warnings.push(...((await warned) as (Error & { detail?: unknown })[]));
+    }
+    expect(warnings.map(({ message }) => message)).to.deep.equal([
+      "zookeeper-fair-lock: a listener of 'news' failed: enough",
+      "zookeeper-fair-lock: a listener of 'acquired' for /locks/a/lock-1 failed: enough",
+    ]);
+    for (const warning of warnings) expect(warning).to.include({ cause: failure, detail: failure.stack });
+  });
+
   it('are emitted to all listeners in order, including events that a listener causes', () => {
     const events = new Events<{ news: number }>('news');
     const heard: string[] = [];

@@ -136,7 +136,7 @@ describe('the events of a mutex', () => {
       const hold = await mutex.acquire({ leaseMs: 30 });
       await aborted(hold.signal);
       await until('the failures are warnings', () => warnings.length === 4);
-      expect(new Set(warnings)).to.deep.equal(new Set(failures));
+      expect(new Set(warnings.map((warning) => (warning as Error).cause))).to.deep.equal(new Set(failures));
       expect(log).to.deep.equal(['acquired', 'expired']);
       const next = await mutex.acquire();
       await next.release();

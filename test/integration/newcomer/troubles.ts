@@ -96,7 +96,7 @@ export const servers: readonly Mistake[] = [
     answer: () => ({
       ...connectionTimeout,
       thing: 'No ZooKeeper server of',
-      value: /last: 127\.0\.0\.1:\d+ did not answer within \d+ ms/,
+      value: /last: 127\.0\.0\.1:\d+ did not answer within \d+ ms, the time of one attempt/,
       todo: 'Check that ZooKeeper runs there',
     }),
   },
