@@ -883,7 +883,7 @@ export const mutants = [
     file: 'src/internals/known-holder.ts',
     find: 'return Number.isNaN(date.getTime()) ? undefined : date;',
     replace: 'return date;',
-    tests: tests('unit/known-holder', 'has no time where the server has sent one'),
+    tests: tests('unit/known-holder', 'has no time where the server has sent an invalid one'),
   },
 
   // An answer that reveals too much, or too little

@@ -214,7 +214,7 @@ async function acquireOne<Part extends PartHold>(
   }
 }
 
-/** What used up the time of the call before it asked for a lock. */
+/** Says why no time was left for the next lock. */
 function timeWent(before: PartOfMultiLock | undefined): string {
   return before === undefined
     ? 'a lock was lost before all of them were held, and no time was left to start over'
