@@ -36,33 +36,31 @@ export class OutageLog {
 
   suspended(session: Session): void {
     this.#begin(session);
-    const held = session.holdings.size;
+    const held = session.lockCount;
     const holds =
       held === 0
         ? 'it holds no lock'
         : `it holds ${locks(held)}, for ${durationText(session.deadline - this.#clock.now())} at most unless a server answers`;
-    const { lastError } = session;
+    const { lastError, stalledMs } = session;
+    const stall = stalledMs === undefined ? '' : `. Before that, ${stallText(stalledMs)}`;
     this.#log.warn(
-      `Connection to ${session.server} lost: ${errorText(lastError)}. Session ${sessionName(session.id)} is suspended; ${holds}`,
+      `Connection to ${session.server} lost: ${errorText(lastError)}. Session ${sessionName(session.id)} is suspended; ${holds}${stall}`,
       lastError,
     );
   }
 
   /** The session's deadline has passed, and nothing was held. */
   overdue(session: Session): void {
-    const { lastAnswer, cause } = this.#known(session);
+    const { lastAnswer, cause } = this.#lastAnswer(session);
     this.#log.warn(
       `Session ${sessionName(session.id)} is lost: ${lastAnswer}. It held no lock; its waiters keep their places if the servers still know it`,
       cause,
     );
   }
 
-  /** @param lost the number of holds that were lost with the session */
+  /** @param lost the number of the application's locks that were lost with the session */
   ended(session: Session, why: Exclude<SessionEnd, 'closed'>, lost: number): void {
-    // If a server stops answering, its session loses the connection first, so the outage is known here.
-    const { lastAnswer, cause } = this.#outage
-      ? this.#known(session)
-      : { lastAnswer: 'the servers answer, but confirm no write', cause: undefined };
+    const { lastAnswer, cause } = this.#lastAnswer(session);
     this.#begin(session);
     const id = sessionName(session.id);
     const taken =
@@ -103,7 +101,7 @@ export class OutageLog {
   #begin(session: Session): void {
     const { answeredAt, failures, lastError } = this.#newest(session);
     const sessionId = this.#outage?.sessionId ?? sessionName(session.id);
-    const beganAt = this.#outage?.beganAt ?? this.#clock.now();
+    const beganAt = this.#outage?.beganAt ?? this.#clock.now() - (session.stalledMs ?? 0);
     this.#outage = { answeredAt, sessionId, beganAt, failures: new Map(failures), lastError };
   }
 
@@ -115,8 +113,14 @@ export class OutageLog {
     return { answeredAt, failures: session.failures, lastError: session.lastError };
   }
 
-  #known(session: Session): { lastAnswer: string; cause: unknown } {
+  #lastAnswer(session: Session): { lastAnswer: string; cause: unknown } {
+    const { stalledMs } = session;
+    // If a server stops answering, its session loses the connection first, so the outage is known here.
+    if (this.#outage === undefined && stalledMs === undefined)
+      return { lastAnswer: 'the servers answer, but confirm no write', cause: undefined };
     const { forMs, why, cause } = this.#outageOf(session);
+    if (stalledMs !== undefined && stalledMs >= forMs / 2)
+      return { lastAnswer: stallText(stalledMs), cause: undefined };
     return { lastAnswer: `no server has answered for ${durationText(forMs)}; last: ${why}`, cause };
   }
 
@@ -154,6 +158,10 @@ const endTexts: Readonly<Record<Exclude<SessionEnd, 'closed' | 'lost'>, string>>
   replaced: 'the servers came back with older data, and do not know it',
   'auth-failed': 'the servers refused the credentials',
 };
+
+function stallText(stalledMs: number): string {
+  return `this process read nothing for ${durationText(stalledMs)} (was it stopped, or its event loop blocked?)`;
+}
 
 function locks(count: number): string {
   return count === 1 ? '1 lock' : `${count} locks`;

@@ -61,7 +61,7 @@ export class LeaseInternals {
     this.#mutex = new LockInternals(
       client,
       join(path, locks),
-      placedIn(waits, (position) => position + 1, { kind: turns, data }),
+      placedIn(waits, (position) => position + 1, { kind: turns, data, isTurn: true }),
     );
     this.#leases = new LockInternals(
       client,
