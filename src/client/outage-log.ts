@@ -58,10 +58,19 @@ export class OutageLog {
     );
   }
 
-  /** @param lost the number of the application's locks that were lost with the session */
-  ended(session: Session, why: Exclude<SessionEnd, 'closed'>, lost: number): void {
+  /** True if the servers have refused the credentials in this outage. Each later session is refused too. */
+  get isRefused(): boolean {
+    return this.#outage?.isRefused ?? false;
+  }
+
+  /**
+   * @param lost the number of the application's locks that were lost with the session
+   * @param refusal the text for a session that ended because the servers refused the credentials
+   */
+  ended(session: Session, why: Exclude<SessionEnd, 'closed'>, lost: number, refusal: string): void {
+    if (this.isRefused && why === 'auth-failed' && lost === 0) return;
     const { lastAnswer, cause } = this.#lastAnswer(session);
-    this.#begin(session);
+    this.#begin(session, why === 'auth-failed');
     const id = sessionName(session.id);
     const taken =
       lost === 0
@@ -70,7 +79,7 @@ export class OutageLog {
     const text =
       why === 'lost'
         ? `Session ${id} is lost: its deadline has passed, and ${lastAnswer}. ${taken}`
-        : `Session ${id} has ended: ${endTexts[why]}. ${taken}`;
+        : `Session ${id} has ended: ${why === 'auth-failed' ? refusal : endTexts[why]}. ${taken}`;
     this.#log[lost === 0 ? 'warn' : 'error'](text, why === 'lost' ? cause : undefined);
   }
 
@@ -98,11 +107,11 @@ export class OutageLog {
     return { forMs: this.#clock.now() - answeredAt, why, cause: lastError ?? new Error(why) };
   }
 
-  #begin(session: Session): void {
+  #begin(session: Session, isRefused = this.isRefused): void {
     const { answeredAt, failures, lastError } = this.#newest(session);
     const sessionId = this.#outage?.sessionId ?? sessionName(session.id);
     const beganAt = this.#outage?.beganAt ?? this.#clock.now() - (session.stalledMs ?? 0);
-    this.#outage = { answeredAt, sessionId, beganAt, failures: new Map(failures), lastError };
+    this.#outage = { answeredAt, sessionId, beganAt, failures: new Map(failures), lastError, isRefused };
   }
 
   /** The values of the session, or those of the session before, if the new session has no error yet. */
@@ -151,12 +160,13 @@ interface Outage {
   readonly answeredAt: number;
   readonly failures: ReadonlyMap<string, unknown>;
   readonly lastError: unknown;
+  /** The servers have refused the credentials. */
+  readonly isRefused: boolean;
 }
 
-const endTexts: Readonly<Record<Exclude<SessionEnd, 'closed' | 'lost'>, string>> = {
+const endTexts: Readonly<Record<Exclude<SessionEnd, 'closed' | 'lost' | 'auth-failed'>, string>> = {
   expired: 'the servers say that it has expired',
   replaced: 'the servers came back with older data, and do not know it',
-  'auth-failed': 'the servers refused the credentials',
 };
 
 function stallText(stalledMs: number): string {
