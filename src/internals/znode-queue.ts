@@ -211,10 +211,10 @@ export interface LockInternalsOptions {
    */
   readonly hasMarkedUuid?: boolean;
   /**
-   * True for the turns of a semaphore: a grant is then no lock of the application.
+   * True for the turns and the leases of a semaphore: a grant is at first no lock of the application.
    * @default false
    */
-  readonly isTurn?: boolean;
+  readonly isInner?: boolean;
   /** Called once for each znode that has to wait. Undefined while there is no listener. */
   readonly queued?: QueuedListener | undefined;
 }

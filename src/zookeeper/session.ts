@@ -144,10 +144,10 @@ export class Session implements ConnectionListener {
     return this.#holdings;
   }
 
-  /** The number of locks that the application holds by this session. The turn of a waiting semaphore is not one. */
+  /** The number of locks that the application holds by this session. */
   get lockCount(): number {
     let count = 0;
-    for (const { isTurn } of this.#holdings) if (!isTurn) count += 1;
+    for (const { isInner } of this.#holdings) if (!isInner) count += 1;
     return count;
   }
 
@@ -603,8 +603,8 @@ export interface Holding {
   readonly path: string;
   /** The time of the grant, by the wall clock of this process. */
   readonly heldSince: number;
-  /** True for the turn of a waiting semaphore, which the application does not know. */
-  readonly isTurn: boolean;
+  /** True for a hold that the application does not have: the turn and the first leases of a call that still waits. */
+  readonly isInner: boolean;
   /** Marks the hold as lost. Calls no listener. */
   markLost(reason: SessionLoss): void;
   /** Tells the listeners that the hold is lost. */
