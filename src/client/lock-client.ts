@@ -17,7 +17,7 @@ import { errorText } from '../support/error-text.js';
 import { OutageLog, type Silence } from './outage-log.js';
 import type { LockEvent } from './lock-event.js';
 import { Session, sessionName, type SessionEnd, type SessionOwner } from '../zookeeper/session.js';
-import { showByJson } from '../support/shown.js';
+import { showByJson, withJson } from '../support/shown.js';
 import { shuffled } from '../support/shuffled.js';
 import { Successor } from './successor.js';
 import { untilAnswered, type Question } from '../zookeeper/until-answered.js';
@@ -224,7 +224,8 @@ export class LockClient implements AsyncDisposable {
 
   /** @internal Emits a `background` event, with its path as the servers know it. */
   report(event: BackgroundEvent): void {
-    this.#events.tell('background', 'path' in event ? { ...event, path: this.onServers(event.path) } : event);
+    const path = 'path' in event ? { path: this.onServers(event.path) } : {};
+    this.#events.tell('background', withJson({ ...event, ...path }));
   }
 
   /** @internal The path with the chroot, as the servers know it, for logs. */
