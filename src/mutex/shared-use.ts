@@ -186,8 +186,11 @@ export class SharedUse {
 
   #agreeWith({ rules }: SharedLock): void {
     if (agree(rules, this.#rules)) return;
+    const [used, given] = [describeRules(rules), describeRules(this.#rules)];
+    const isOtherDriver = used === given ? ' with another driver object' : '';
+    const advice = used === given ? 'create the driver once, or give it a class' : 'give them the same options';
     throw new RangeError(
-      `Expected the options of the lock ${this.#path} to be ${describeRules(rules)}, as another object of this client uses it, got ${describeRules(this.#rules)}. Objects of one path are one lock: give them the same options`,
+      `Expected the options of the lock ${this.#path} to be ${used}, as another object of this client uses it, got ${given}${isOtherDriver}. Objects of one path are one lock: ${advice}`,
     );
   }
 }
