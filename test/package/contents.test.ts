@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
@@ -19,6 +19,16 @@ describe('the package', () => {
       'dist/package.json',
       ...built,
     ]);
+  });
+
+  it('lists the modules with side effects in the package.json of dist too, because bundlers may read only that one', () => {
+    const listedIn = (folder: string): string[] => {
+      const file = readFileSync(join(root, folder, 'package.json'), 'utf8');
+      const { sideEffects } = JSON.parse(file) as { sideEffects: string[] };
+      return sideEffects.map((name) => join(root, folder, name));
+    };
+    expect(listedIn('dist')).to.deep.equal(listedIn('.'));
+    for (const module of listedIn('dist')) expect(existsSync(module), module).to.equal(true);
   });
 
   it('declares nothing that the sources mark @internal', () => {
