@@ -194,9 +194,10 @@ describe('the error of an acquire that took too long', () => {
 
   describe('for a semaphore says how many leases this process has', () => {
     it('of those that are taken, and that others have the rest', async () => {
-      const [own, theirs] = [lab.client, lab.other].map((client) => semaphoreOf(client, lab.path, 3));
-      const leases = [await own!.acquire(), ...(await theirs!.acquireMany(2))];
-      const error = await late(own!.acquire({ timeoutMs: 200 }));
+      const own = semaphoreOf(lab.client, lab.path, 3);
+      const theirs = semaphoreOf(lab.other, lab.path, 3);
+      const leases = [await own.acquire(), ...(await theirs.acquireMany(2))];
+      const error = await late(own.acquire({ timeoutMs: 200 }));
       expect(error).to.include({ reason: 'contention' });
       expect(error.message)
         .to.match(/: this process has 1 of 3 leases; others hold the lock, or are ahead in the queue\. Wait longer/)

@@ -18,9 +18,9 @@ describe('the warning about an acquire that waits for its own process', () => {
     };
     const waits = new OutsideWaits(client as unknown as LockClient, new Map());
     const outsiders = new Set<Deadline>();
-    const lock = { path: '/a', outsiders, blockingOutsiders: {} as Hold };
+    const lock = { path: '/a', outsiders, blockingOutsiders: {} as unknown as Hold };
     const begin = (): Deadline => {
-      const deadline = { startedAt: clock.now() } as Deadline;
+      const deadline = { startedAt: clock.now() } as unknown as Deadline;
       outsiders.add(deadline);
       waits.look(lock);
       return deadline;
