@@ -1,5 +1,5 @@
 // npm run build: writes dist. Files that src no longer has are deleted, because all of dist is shipped.
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './bootstrap.mjs';
 import { run } from './run.mjs';
@@ -10,5 +10,9 @@ process.exitCode = await run(process.execPath, ['node_modules/typescript/bin/tsc
   cwd: root,
 });
 // The project's own scripts and tests are ES modules. The package is CommonJS, so that `import` and `require` share one
-// copy.
-if (process.exitCode === 0) writeFileSync(join(dist, 'package.json'), '{ "type": "commonjs" }\n');
+// copy. Some bundlers read `sideEffects` only from the nearest package.json, so it is repeated.
+if (process.exitCode === 0) {
+  const { sideEffects } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const inDist = sideEffects.map((file) => file.replace(/^\.\/dist\//, './'));
+  writeFileSync(join(dist, 'package.json'), `${JSON.stringify({ type: 'commonjs', sideEffects: inDist }, null, 2)}\n`);
+}

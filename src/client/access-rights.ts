@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isIP, isIPv4 } from 'node:net';
 import { askApplication } from '../support/no-context.js';
-import { expected, isPlainObject } from '../support/validate.js';
+import { expectedKind, isPlainObject } from '../support/validate.js';
 import type { Credential } from '../zookeeper/connection.js';
 import type { AclEntry } from '../zookeeper/operations.js';
 import { validatePath } from '../zookeeper/path.js';
@@ -12,7 +12,8 @@ import { validatePath } from '../zookeeper/path.js';
  * missing.
  *
  * An ACL without the permissions that the lock itself needs is refused: this client must be allowed to create (4),
- * delete (8) and read (1) on the znode of a lock, and to create on the znodes above it.
+ * delete (8) and read (1) on the znode of a lock, and to create on the znodes above it. A lock with weights needs
+ * write (2) on its own znode as well, and a sticky lock on the znodes below it: give 15.
  *
  * @example
  * const acl: AclProvider = (path) => (path.startsWith('/locks/payments') ? creatorOnly : readableByAll);
@@ -47,6 +48,12 @@ export interface CheckedAcl {
   readonly aclFor: AclFor;
   /** The same for the own znode of `lock`, and for the znodes above it. */
   readonly aclForParents: (path: string, lock: string) => readonly AclEntry[];
+  /**
+   * Checks the ACL of a znode into which a lock of the kind `what` writes.
+   *
+   * @throws TypeError if the ACL does not let this client write
+   */
+  readonly requireWrite: (path: string, what: WritingLock) => void;
   /** All schemes of the ACLs so far, for the text of an error. */
   readonly aclSchemes: ReadonlySet<string>;
 }
@@ -59,6 +66,7 @@ export function checkedAcl(acl: AclProvider, auth: readonly Credential[]): Check
     return {
       aclFor: () => entries,
       aclForParents: () => entries,
+      requireWrite: (_path, what) => refuseWithoutWrite('acl', entries, auth, what),
       aclSchemes: new Set(entries.map(({ scheme }) => scheme)),
     };
   }
@@ -78,8 +86,15 @@ export function checkedAcl(acl: AclProvider, auth: readonly Credential[]): Check
       refuseLockout(option, entries, auth, path === lock ? neededBelowLock : neededAboveLock);
       return entries;
     },
+    requireWrite: (path, what) => {
+      const { option, entries } = ask(path);
+      refuseWithoutWrite(option, entries, auth, what);
+    },
   };
 }
+
+/** The kinds of locks that write into znodes which exist already. */
+export type WritingLock = 'a lock with weights' | 'a sticky lock';
 
 /** The account of a client on the servers, for the text of an error: scheme and user name, never a password. */
 export function accountText(auth: readonly Credential[]): string {
@@ -99,7 +114,7 @@ const neededAboveLock = { create: 4 };
 
 function checkAcl(option: string, acl: unknown, auth: readonly Credential[]): readonly AclEntry[] {
   const accepted = 'a non-empty array of { permissions: 1 to 31, scheme: string, id: string }';
-  if (!Array.isArray(acl) || acl.length === 0) throw new TypeError(expected(option, accepted, acl));
+  if (!Array.isArray(acl) || acl.length === 0) throw new TypeError(expectedKind(option, accepted, acl));
   return Array.from(acl as unknown[], (entry) => {
     const { permissions, scheme, id }: Partial<AclEntry> = isPlainObject(entry) ? entry : {};
     if (
@@ -109,7 +124,7 @@ function checkAcl(option: string, acl: unknown, auth: readonly Credential[]): re
       typeof scheme !== 'string' ||
       typeof id !== 'string'
     ) {
-      throw new TypeError(expected(option, accepted, entry));
+      throw new TypeError(expectedKind(option, accepted, entry));
     }
     const fault = faultOf(scheme, id, auth);
     if (fault !== undefined)
@@ -137,7 +152,7 @@ function faultOf(scheme: string, id: string, auth: readonly Credential[]): strin
     case 'ip':
       return isAddressRange(id)
         ? undefined
-        : `the id of scheme 'ip' is an IP address, or an address with a prefix length, such as '10.0.0.0/8', got ${JSON.stringify(id)}`;
+        : `the id of scheme 'ip' is an IP address, or an address with a prefix length, such as '10.0.0.0/8', got something else`;
     default:
       return undefined;
   }
@@ -164,14 +179,40 @@ function refuseLockout(
   auth: readonly Credential[],
   needed: Readonly<Record<string, number>>,
 ): void {
-  const granted = entries.filter((entry) => mayBe(entry, auth)).reduce((sum, { permissions }) => sum | permissions, 0);
+  const granted = grantedBy(entries, auth);
   const missing = Object.entries(needed).filter(([, bit]) => (granted & bit) === 0);
   if (missing.length === 0) return;
   const names = missing.map(([name, bit]) => `${name} (${bit})`).join(', ');
   throw new TypeError(
     `Expected \`${option}\` to let this client use the locks that it creates, got an ACL that does not give ${names} to ${accountText(auth)}: ` +
-      'it could not acquire a lock there. Give at least 13 (read, create and delete) on the znode of a lock, and 4 (create) on the znodes above it, to each account that shares the lock',
+      'it could acquire no lock there. Give at least 13 (read, create and delete) on the znode of a lock, and 4 on those above it, to each account that shares the lock. Locks with weights and sticky locks need 15 (write as well)',
   );
+}
+
+/** Without the permission to write, a lock with weights is never granted, and a sticky lock never shows that it is idle. */
+function refuseWithoutWrite(
+  option: string,
+  entries: readonly AclEntry[],
+  auth: readonly Credential[],
+  what: WritingLock,
+): void {
+  if ((grantedBy(entries, auth) & permissionToWrite) !== 0) return;
+  throw new TypeError(
+    `Expected \`${option}\` to let this client use ${what}, got an ACL that does not give write (2) to ${accountText(auth)}: ` +
+      `${whyItWrites[what]}. Give at least 15 (read, write, create and delete) to each account that shares the lock`,
+  );
+}
+
+const permissionToWrite = 2;
+
+const whyItWrites: Readonly<Record<WritingLock, string>> = {
+  'a lock with weights': 'the holder writes its name into the znode of the lock',
+  'a sticky lock': 'the client writes into its own znode that the lock is idle, so that other clients can get it',
+};
+
+/** The permissions that the entries give, or may give, to this client. */
+function grantedBy(entries: readonly AclEntry[], auth: readonly Credential[]): number {
+  return entries.filter((entry) => mayBe(entry, auth)).reduce((sum, { permissions }) => sum | permissions, 0);
 }
 
 /**

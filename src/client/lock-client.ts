@@ -17,7 +17,7 @@ import { errorText } from '../support/error-text.js';
 import { OutageLog, type Silence } from './outage-log.js';
 import type { LockEvent } from './lock-event.js';
 import { Session, sessionName, type SessionEnd, type SessionOwner } from '../zookeeper/session.js';
-import { showByJson } from '../support/shown.js';
+import { showByJson, withJson } from '../support/shown.js';
 import { shuffled } from '../support/shuffled.js';
 import { Successor } from './successor.js';
 import { untilAnswered, type Question } from '../zookeeper/until-answered.js';
@@ -224,7 +224,8 @@ export class LockClient implements AsyncDisposable {
 
   /** @internal Emits a `background` event, with its path as the servers know it. */
   report(event: BackgroundEvent): void {
-    this.#events.tell('background', 'path' in event ? { ...event, path: this.onServers(event.path) } : event);
+    const path = 'path' in event ? { path: this.onServers(event.path) } : {};
+    this.#events.tell('background', withJson({ ...event, ...path }));
   }
 
   /** @internal The path with the chroot, as the servers know it, for logs. */
@@ -339,7 +340,9 @@ export class LockClient implements AsyncDisposable {
 
   #follow(session: Session): void {
     session.onChange(() => {
-      if (this.#session === session) this.#sessionChanged();
+      if (this.#session !== session) return;
+      if (session.isConnected) this.#tellConnected(session);
+      this.#sessionChanged();
     });
   }
 
@@ -366,7 +369,7 @@ export class LockClient implements AsyncDisposable {
       connected: (session) => {
         this.#successor.answered();
         this.report({ type: 'connected', sessionId: sessionName(session.id), server: session.server });
-        this.#outages.connected(session);
+        this.#tellConnected(session);
         this.#change('up');
       },
       suspended: (session) => {
@@ -387,15 +390,21 @@ export class LockClient implements AsyncDisposable {
     };
   }
 
+  /** Before the proof, the servers may still refuse the credentials. */
+  #tellConnected(session: Session): void {
+    if (session.isProven || this.#options.auth.length === 0) this.#outages.connected(session);
+  }
+
   #sessionEnded(session: Session, why: SessionEnd, lost: number): void {
     if (why === 'lost' || why === 'replaced') this.#lostSessions.add(session);
     if (this.isClosing || why === 'closed' || (why === 'auth-failed' && this.#state === undefined)) return;
     this.#successor.answered();
     this.report({ type: 'session-ended', sessionId: sessionName(session.id), why });
-    this.#outages.ended(session, why, lost);
+    const { message } = this.#authFailed();
+    if (why === 'auth-failed' && !this.#outages.isRefused) this.report({ type: 'warning', message, error: undefined });
+    this.#outages.ended(session, why, lost, message);
     this.#change('lost');
     if (why === 'replaced') return;
-    if (why === 'auth-failed') this.warn(this.#authFailed().message, undefined);
     // The pause protects a server that ends every session at once from a stream of new sessions.
     this.#unprovenSessions = session.isProven ? 0 : this.#unprovenSessions + 1;
     this.#cancelNextSession = this.clock.after(roundDelayMs(this.#unprovenSessions, Math.random()), () => {

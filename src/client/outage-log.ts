@@ -36,34 +36,41 @@ export class OutageLog {
 
   suspended(session: Session): void {
     this.#begin(session);
-    const held = session.holdings.size;
+    const held = session.lockCount;
     const holds =
       held === 0
         ? 'it holds no lock'
         : `it holds ${locks(held)}, for ${durationText(session.deadline - this.#clock.now())} at most unless a server answers`;
-    const { lastError } = session;
+    const { lastError, stalledMs } = session;
+    const stall = stalledMs === undefined ? '' : `. Before that, ${stallText(stalledMs)}`;
     this.#log.warn(
-      `Connection to ${session.server} lost: ${errorText(lastError)}. Session ${sessionName(session.id)} is suspended; ${holds}`,
+      `Connection to ${session.server} lost: ${errorText(lastError)}. Session ${sessionName(session.id)} is suspended; ${holds}${stall}`,
       lastError,
     );
   }
 
   /** The session's deadline has passed, and nothing was held. */
   overdue(session: Session): void {
-    const { lastAnswer, cause } = this.#known(session);
+    const { lastAnswer, cause } = this.#lastAnswer(session);
     this.#log.warn(
       `Session ${sessionName(session.id)} is lost: ${lastAnswer}. It held no lock. Its waiters keep their places if the servers still know the session`,
       cause,
     );
   }
 
-  /** @param lost the number of holds that were lost with the session */
-  ended(session: Session, why: Exclude<SessionEnd, 'closed'>, lost: number): void {
-    // If a server stops answering, its session loses the connection first, so the outage is known here.
-    const { lastAnswer, cause } = this.#outage
-      ? this.#known(session)
-      : { lastAnswer: 'the servers answer, but confirm no write', cause: undefined };
-    this.#begin(session);
+  /** True if the servers have refused the credentials in this outage. Each later session is refused too. */
+  get isRefused(): boolean {
+    return this.#outage?.isRefused ?? false;
+  }
+
+  /**
+   * @param lost the number of the application's locks that were lost with the session
+   * @param refusal the text for a session that ended because the servers refused the credentials
+   */
+  ended(session: Session, why: Exclude<SessionEnd, 'closed'>, lost: number, refusal: string): void {
+    if (this.isRefused && why === 'auth-failed' && lost === 0) return;
+    const { lastAnswer, cause } = this.#lastAnswer(session);
+    this.#begin(session, why === 'auth-failed');
     const id = sessionName(session.id);
     const taken =
       lost === 0
@@ -72,7 +79,7 @@ export class OutageLog {
     const text =
       why === 'lost'
         ? `Session ${id} is lost: its deadline has passed, and ${lastAnswer}. ${taken}`
-        : `Session ${id} has ended: ${endTexts[why]}. ${taken}`;
+        : `Session ${id} has ended: ${why === 'auth-failed' ? refusal : endTexts[why]}. ${taken}`;
     this.#log[lost === 0 ? 'warn' : 'error'](text, why === 'lost' ? cause : undefined);
   }
 
@@ -100,11 +107,11 @@ export class OutageLog {
     return { forMs: this.#clock.now() - answeredAt, why, cause: lastError ?? new Error(why) };
   }
 
-  #begin(session: Session): void {
+  #begin(session: Session, isRefused = this.isRefused): void {
     const { answeredAt, failures, lastError } = this.#newest(session);
     const sessionId = this.#outage?.sessionId ?? sessionName(session.id);
-    const beganAt = this.#outage?.beganAt ?? this.#clock.now();
-    this.#outage = { answeredAt, sessionId, beganAt, failures: new Map(failures), lastError };
+    const beganAt = this.#outage?.beganAt ?? this.#clock.now() - (session.stalledMs ?? 0);
+    this.#outage = { answeredAt, sessionId, beganAt, failures: new Map(failures), lastError, isRefused };
   }
 
   /** The values of the session, or those of the session before, if the new session has no error yet. */
@@ -115,8 +122,14 @@ export class OutageLog {
     return { answeredAt, failures: session.failures, lastError: session.lastError };
   }
 
-  #known(session: Session): { lastAnswer: string; cause: unknown } {
+  #lastAnswer(session: Session): { lastAnswer: string; cause: unknown } {
+    const { stalledMs } = session;
+    // If a server stops answering, its session loses the connection first, so the outage is known here.
+    if (this.#outage === undefined && stalledMs === undefined)
+      return { lastAnswer: 'the servers answer, but confirm no write', cause: undefined };
     const { forMs, why, cause } = this.#outageOf(session);
+    if (stalledMs !== undefined && stalledMs >= forMs / 2)
+      return { lastAnswer: stallText(stalledMs), cause: undefined };
     return { lastAnswer: `no server has answered for ${durationText(forMs)}; last: ${why}`, cause };
   }
 
@@ -147,13 +160,18 @@ interface Outage {
   readonly answeredAt: number;
   readonly failures: ReadonlyMap<string, unknown>;
   readonly lastError: unknown;
+  /** The servers have refused the credentials. */
+  readonly isRefused: boolean;
 }
 
-const endTexts: Readonly<Record<Exclude<SessionEnd, 'closed' | 'lost'>, string>> = {
+const endTexts: Readonly<Record<Exclude<SessionEnd, 'closed' | 'lost' | 'auth-failed'>, string>> = {
   expired: 'the servers say that it has expired',
   replaced: 'the servers came back with older data, and do not know the session',
-  'auth-failed': 'the servers refused the credentials',
 };
+
+function stallText(stalledMs: number): string {
+  return `this process read nothing for ${durationText(stalledMs)} (was it stopped, or its event loop blocked?)`;
+}
 
 function locks(count: number): string {
   return count === 1 ? '1 lock' : `${count} locks`;

@@ -288,7 +288,7 @@ export class Attempt {
   }
 
   #granted(fencingToken = this.#node.czxid): Outcome {
-    return { is: 'granted', grant: new Grant(this.#node, { fencingToken }) };
+    return { is: 'granted', grant: new Grant(this.#node, { fencingToken, isInner: this.#queue.options.isInner }) };
   }
 
   get #mayBeGranted(): boolean {

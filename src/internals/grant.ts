@@ -16,6 +16,7 @@ export class Grant implements Holding {
   readonly number: bigint;
   readonly node: LockNode;
   readonly heldSince = Date.now();
+  isInner: boolean;
   /**
    * Ends the use of the znode at release, for example by a deletion. Returns undefined if the release has nothing to
    * wait for.
@@ -26,10 +27,11 @@ export class Grant implements Holding {
   readonly #revocations = new Listeners<void>();
   #state: GrantState = { at: 'held' };
 
-  constructor(node: LockNode, { fencingToken = node.czxid, number = 0n } = {}) {
+  constructor(node: LockNode, { fencingToken = node.czxid, number = 0n, isInner = false } = {}) {
     this.path = node.path;
     this.fencingToken = fencingToken;
     this.number = number;
+    this.isInner = isInner;
     this.node = node;
     this.onRelease = () => node.handOverOrDelete();
     node.granted();

@@ -2,7 +2,7 @@ import { ClientClosedError } from '../client/client-errors.js';
 import type { LockClient } from '../client/lock-client.js';
 import { Deadline, type DeadlineErrors, type DeadlineOptions } from '../support/deadline.js';
 import { timeoutError } from './timeout-error.js';
-import type { TimedOut } from './timeout-text.js';
+import type { TimedOut, WantedLeases } from './timeout-text.js';
 
 /** The deadline of a call about the lock at a path. Its timeout error names the lock. */
 export function lockDeadline(
@@ -13,12 +13,21 @@ export function lockDeadline(
   return new Deadline(client, path, errors[what], options);
 }
 
-/** The deadline of an acquire. With a timeout of 0 the acquire tries once. */
-export function acquireDeadline(client: LockClient, path: string, { timeoutMs, signal }: DeadlineOptions): Deadline {
+/**
+ * The deadline of an acquire. With a timeout of 0 the acquire tries once.
+ *
+ * @param leases for a semaphore: returns what its timeout error says about the leases
+ */
+export function acquireDeadline(
+  client: LockClient,
+  path: string,
+  { timeoutMs, signal }: DeadlineOptions,
+  leases?: () => WantedLeases | undefined,
+): Deadline {
   return new Deadline(
     client,
     path,
-    errors.acquired,
+    leases ? errorsOf('acquired', leases) : errors.acquired,
     timeoutMs === 0 ? { signal, mayWait: false } : { timeoutMs, signal },
   );
 }
@@ -36,9 +45,10 @@ const errors: Record<TimedOut, DeadlineErrors<LockClient>> = {
   holder: errorsOf('holder'),
 };
 
-function errorsOf(what: TimedOut): DeadlineErrors<LockClient> {
+function errorsOf(what: TimedOut, leases?: () => WantedLeases | undefined): DeadlineErrors<LockClient> {
   return {
-    late: ({ caller, subject, timeoutMs, waitedMs }) => timeoutError(caller, subject, { what, timeoutMs, waitedMs }),
+    late: ({ caller, subject, timeoutMs, waitedMs }) =>
+      timeoutError(caller, subject, { what, timeoutMs, waitedMs, leases: leases?.() }),
     closed: (path) => new ClientClosedError(`the lock ${path} cannot be used any more`),
   };
 }

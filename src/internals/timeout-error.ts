@@ -3,7 +3,7 @@ import type { Silence } from '../client/outage-log.js';
 import type { Holding, Session } from '../zookeeper/session.js';
 import { knownHolder, ownHolder } from './known-holder.js';
 import { LockTimeoutError } from './lock-errors.js';
-import type { KnownAtTimeout, TimedOut } from './timeout-text.js';
+import type { KnownAtTimeout, TimedOut, WantedLeases } from './timeout-text.js';
 
 /**
  * The error of a call whose timeout has passed, with everything that this process knows about the reason. No server is
@@ -12,14 +12,13 @@ import type { KnownAtTimeout, TimedOut } from './timeout-text.js';
 export function timeoutError(
   client: LockClient,
   path: string,
-  { timeoutMs, what, waitedMs }: TimedOutCall,
+  { timeoutMs, what, waitedMs, leases }: TimedOutCall,
 ): LockTimeoutError {
   const { silence, state: connectionState } = client;
   return new LockTimeoutError(path, timeoutMs, what, {
     connectionState,
-    ...(what === 'acquired' && whoHolds(client, path)),
-    ...(silence &&
-      isTheReason(client, silence, { what, waitedMs }) && { reason: 'no-answer', silence, cause: silence.cause }),
+    ...(what === 'acquired' && whoHolds(client, path, leases)),
+    ...(silence && isTheReason(silence, { what, waitedMs }) && { reason: 'no-answer', silence, cause: silence.cause }),
   });
 }
 
@@ -28,29 +27,31 @@ interface TimedOutCall {
   readonly timeoutMs: number;
   readonly what: TimedOut;
   readonly waitedMs: number;
+  /** For a semaphore. */
+  readonly leases?: WantedLeases | undefined;
 }
 
 /**
- * On a working connection, an answer may be outstanding for a moment at any time. That is not the reason of the
- * timeout, unless the silence began with the call or has lasted long.
+ * An answer may be outstanding for a moment at any time, and a connection may be lost right before the timeout. That is
+ * not the reason of the timeout, unless the silence began with the call or has lasted long.
  */
-function isTheReason(
-  { session }: LockClient,
-  { forMs }: Silence,
-  { what, waitedMs }: Pick<TimedOutCall, 'what' | 'waitedMs'>,
-): boolean {
-  return what !== 'acquired' || !session.isConnected || forMs >= longSilenceMs || forMs >= waitedMs * mostOfTheWait;
+function isTheReason({ forMs }: Silence, { what, waitedMs }: Pick<TimedOutCall, 'what' | 'waitedMs'>): boolean {
+  return what !== 'acquired' || forMs >= longSilenceMs || forMs >= waitedMs * mostOfTheWait;
 }
 
 const longSilenceMs = 1_000;
 
 const mostOfTheWait = 0.8;
 
-function whoHolds({ session }: LockClient, path: string): KnownAtTimeout {
+function whoHolds({ session }: LockClient, path: string, leases: WantedLeases | undefined): KnownAtTimeout {
+  if (leases && leases.limit < leases.wanted) return { reason: 'contention', leases };
   const own = ownHoldings(session, path);
+  const ownHolds = own.length;
   const [oldest] = own;
-  if (oldest) return { reason: 'held-by-this-process', holder: ownHolder(session, oldest), ownHolds: own.length };
-  return { reason: 'contention', holder: knownHolder(session, path) };
+  // Without the holds of other processes, a semaphore may have enough leases for the call.
+  if (oldest && (leases === undefined || ownHolds + leases.wanted > leases.limit))
+    return { reason: 'held-by-this-process', holder: ownHolder(session, oldest), ownHolds, leases };
+  return { reason: 'contention', holder: knownHolder(session, path), ownHolds, leases };
 }
 
 /**
@@ -60,6 +61,7 @@ function whoHolds({ session }: LockClient, path: string): KnownAtTimeout {
 function ownHoldings(session: Session, path: string): Holding[] {
   const own: Holding[] = [];
   for (const holding of session.holdings) {
+    if (holding.isInner) continue;
     const parent = holding.path.slice(0, holding.path.lastIndexOf('/'));
     if (parent === path || parent === `${path}/leases`) own.push(holding);
   }

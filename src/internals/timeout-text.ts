@@ -6,7 +6,8 @@ export type TimedOut = 'acquired' | 'released' | 'revoked' | 'participants' | 'h
 
 /**
  * The reason why a call did not finish in time:
- * - `contention`: other participants hold the lock, or are before this waiter in the queue;
+ * - `contention`: other participants hold the lock, or are before this waiter in the queue; or the shared count of a
+ *   semaphore is lower than the number of leases that the call wants;
  * - `no-answer`: no server answered, because of an outage or because the timeout was too short for an answer; `cause`
  *   is the last error of the connection;
  * - `held-by-this-process`: this process itself holds the lock, by the same client;
@@ -42,6 +43,8 @@ export interface KnownAtTimeout {
   readonly holder?: KnownHolder | undefined;
   /** The number of holds that this process has of the lock: more than one for a semaphore, or for readers. */
   readonly ownHolds?: number | undefined;
+  /** For a semaphore whose limit is known. */
+  readonly leases?: WantedLeases | undefined;
   /**
    * The hold of this flow that prevents the acquire: the lock itself, or the read lock where the write lock is wanted.
    */
@@ -52,6 +55,15 @@ export interface KnownAtTimeout {
   readonly cause?: unknown;
   /** For a lock that was not asked for: what used up the time of the call. */
   readonly timeWent?: string | undefined;
+}
+
+/** The number of leases of a semaphore, and the number that a call wants. */
+export interface WantedLeases {
+  readonly wanted: number;
+  /** The limit when it was last read. */
+  readonly limit: number;
+  /** The path of the znode that contains the limit; undefined for `maxLeases`. */
+  readonly sharedCount: string | undefined;
 }
 
 /** The text of a {@link LockTimeoutError}: the operation that did not finish, the reason, and what to do. */
@@ -95,13 +107,18 @@ function silenceText(
 /** A server that needs longer than this for an answer is in trouble. */
 const mostForAnAnswerMs = 1_000;
 
-function heldHere({ holder, ownHolds = 1, position }: KnownAtTimeout): string {
+function heldHere({ holder, ownHolds = 1, position, leases }: KnownAtTimeout): string {
+  if (leases && ownHolds < leases.limit)
+    return `this process has ${ownHolds} of ${leases.limit} leases${since(holder)}${holder ? ` with ${holder.path}` : ''}, and wants ${leases.wanted} more`;
   const times = ownHolds > 1 ? ` ${ownHolds} times, the longest${since(holder)}` : since(holder);
   return `the lock is held by this process${times}${holder ? ` with ${holder.path}` : ''}${position !== undefined && position > 1 ? `; ${before(position)}` : ''}`;
 }
 
-function contentionText({ holder, position }: KnownAtTimeout): string {
+function contentionText({ holder, position, ownHolds = 0, leases }: KnownAtTimeout): string {
+  if (leases && leases.limit < leases.wanted)
+    return `the shared count ${leases.sharedCount ?? ''} is ${leases.limit}, so the semaphore ${leases.limit < 1 ? 'grants no lease' : `never grants ${leases.wanted} leases to one call`}. Raise the shared count`;
   const parts = [position === undefined ? 'others hold the lock, or are ahead in the queue' : before(position)];
+  if (leases && ownHolds > 0) parts.unshift(`this process has ${ownHolds} of ${leases.limit} leases`);
   if (holder) parts.push(`the lock is held by ${holderText(holder)}`);
   return `${parts.join('; ')}. Wait longer, or find the holder with holder() and participants()`;
 }

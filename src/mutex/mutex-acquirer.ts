@@ -97,7 +97,7 @@ export class MutexAcquirer implements HoldKeeper {
       throw explained;
     } finally {
       deadline.dispose();
-      this.use.end(context, deadline);
+      this.use.end(deadline);
     }
   }
 
@@ -130,7 +130,8 @@ export class MutexAcquirer implements HoldKeeper {
   #begin(context: LockContext | undefined, options: MutexAcquireOptions): Deadline {
     const shared = this.use.toAcquire();
     const deadline = acquireDeadline(this.#client, this.lock.path, options);
-    this.use.begin(shared, context, deadline);
+    const isEndless = options.timeoutMs === undefined && options.signal === undefined;
+    this.use.begin(shared, context, deadline, isEndless);
     return deadline;
   }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { LockClient } from '../client/lock-client.js';
 import { lightest, weightedMark } from '../weighted/weighted-name.js';
 import type { Grant } from '../internals/grant.js';
@@ -9,7 +10,9 @@ import type { QueueKind } from '../internals/queue-view.js';
 import type { LockInternalsOptions } from '../internals/znode-queue.js';
 import { IdleLock } from '../sticky/idle-lock.js';
 import { StickyLock } from '../sticky/sticky-lock.js';
+import { protectedPrefix, stickyUuid } from '../driver/names.js';
 import { WeightedKind } from '../weighted/weighted-kind.js';
+import { join } from '../zookeeper/path.js';
 import type { CheckedMutexOptions } from './mutex-options.js';
 import type { SharedLock } from './shared-lock.js';
 
@@ -47,12 +50,14 @@ function weighted(
 ): MutexKind {
   const kindOf = (weight: number): WeightedKind => new WeightedKind(weight, overtakesPerWeight, path);
   const internals = new Map<number, LockInternals>();
+  const checkAcl = once(() => client.options.requireWrite(path, 'a lock with weights'));
   return {
     lockName: weightedMark,
     lockNames: [weightedMark],
     hasWeights: true,
     isSticky: false,
     acquire: (deadline, { weight = lightest, data }) => {
+      checkAcl();
       const known = internals.get(weight) ?? new LockInternals(client, path, internalsOptions(kindOf(weight), tools));
       internals.set(weight, known);
       return known.acquire(deadline, { data });
@@ -70,6 +75,10 @@ function ordered(
   const kind = new OrderedQueue(driver, { path, foreignNodes });
   const plain = new LockInternals(client, path, internalsOptions(kind, tools, { hasMarkedUuid: sticky !== undefined }));
   const asking = { internals: plain, data: tools.data };
+  const checkAcl = once(() => {
+    const ownZnode = join(path, protectedPrefix(stickyUuid(randomUUID()), driver.lockName));
+    client.options.requireWrite(ownZnode, 'a sticky lock');
+  });
   const kept = (idleMs: number): StickyLock => {
     const { shared } = tools;
     return (shared.sticky ??= new StickyLock(client, path, {
@@ -86,7 +95,10 @@ function ordered(
     hasWeights: false,
     isSticky: sticky !== undefined,
     acquire: (deadline, { heldForWriting, data }) => {
-      if (sticky) return kept(sticky.idleMs).acquire(deadline, asking);
+      if (sticky) {
+        checkAcl();
+        return kept(sticky.idleMs).acquire(deadline, asking);
+      }
       // A read lock whose owner holds the write lock is granted at once, so it asks no sticky holder.
       if (deadline.mayWait || heldForWriting?.()) return plain.acquire(deadline, { data, heldForWriting });
       return new IdleLock(client, path, plain).tryAcquire(deadline, data);
@@ -110,6 +122,15 @@ function readers(client: LockClient, path: string, kind: QueueKind): Pick<MutexK
   return {
     participants: (deadline) => readParticipants(client, path, kind, deadline),
     holder: (deadline) => readHolder(client, path, kind, deadline),
+  };
+}
+
+/** Calls `run` until it has succeeded once. */
+function once(run: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (!isDone) run();
+    isDone = true;
   };
 }
 

@@ -4,22 +4,22 @@ import type { Deadline } from '../support/deadline.js';
 import type { Hold } from './hold.js';
 
 /**
- * Warns when an acquire outside of every lock context has waited for one second for a hold of its own process that no
- * live context owns; once for each such hold. If one flow of code called both, it waits for itself without end. Outside
- * of contexts the library cannot know whether one flow did.
+ * Warns when an acquire outside of every lock context, without a timeout and without a signal, has waited for one second
+ * for a hold of its own process that no live context owns; once for each such hold. If one flow of code called both, it
+ * waits for itself without end. Outside of contexts the library cannot know whether one flow did.
  */
 export class OutsideWaits {
   readonly #client: LockClient;
   /** The locks for which acquires wait, and when to look again: the earliest first. */
   readonly #suspicions = new Map<ContendedLock, Suspicion>();
-  readonly #calls: ReadonlyMap<Deadline, Call>;
+  readonly #calls: ReadonlyMap<Deadline, string>;
   readonly #warnedOf = new WeakSet<Hold>();
   #cancelLook: CancelTimer | undefined;
   #warningsSince = -Infinity;
   #warnings = 0;
 
-  /** @param calls the acquires in progress, if the client has `debug` */
-  constructor(client: LockClient, calls: ReadonlyMap<Deadline, Call>) {
+  /** @param calls the places where the acquires in progress were called, if the client has `debug` */
+  constructor(client: LockClient, calls: ReadonlyMap<Deadline, string>) {
     this.#client = client;
     this.#calls = calls;
     client.onChange(() => {
@@ -48,15 +48,17 @@ export class OutsideWaits {
     for (const [lock, { hold, lookAt }] of this.#suspicions) {
       if (lookAt > now) break;
       this.#suspicions.delete(lock);
-      if (lock.outsiders === 0) continue;
-      if (lock.blockingOutsiders === hold) this.#warn(lock, hold);
+      const [oldest] = lock.outsiders;
+      if (oldest === undefined) continue;
+      // The acquire for which this look was planned may have ended, and a later one may wait now.
+      if (lock.blockingOutsiders === hold && now - oldest.startedAt >= suspectAfterMs) this.#warn(lock, hold, oldest);
       else this.look(lock);
     }
     const [next] = this.#suspicions.values();
     if (next) this.#cancelLook ??= this.#client.clock.after(next.lookAt - now, () => this.#lookAgain());
   }
 
-  #warn({ path }: ContendedLock, hold: Hold): void {
+  #warn({ path }: ContendedLock, hold: Hold, oldest: Deadline): void {
     this.#warnedOf.add(hold);
     const now = this.#client.clock.now();
     if (now - this.#warningsSince >= limitedForMs) {
@@ -68,16 +70,15 @@ export class OutsideWaits {
     this.#client.warn(
       `An acquire() of the lock ${path} has waited for a second for a hold of this process. Both were called outside of every lock context, where ` +
         'each acquire() is an owner of its own: if one flow of code called both, it waits for itself without end. Release the first hold, or use withLock or lockContext.run, inside of which ' +
-        `acquire() re-enters. ${this.#places(path, hold)}`,
+        `acquire() re-enters. ${this.#places(hold, oldest)}`,
       undefined,
     );
   }
 
-  #places(path: string, { calledAt }: Hold): string {
+  #places({ calledAt }: Hold, oldest: Deadline): string {
     if (!this.#client.options.debug)
       return 'With the option debug of LockClient.connect, this warning says where both were called';
-    const waiting = [...this.#calls.values()].find((call) => call.isOutside && call.path === path);
-    return `The hold was acquired at ${calledAt ?? 'an unknown place'}; the acquire() that waits was called at ${waiting?.place ?? 'an unknown place'}`;
+    return `The hold was acquired at ${calledAt ?? 'an unknown place'}; the acquire() that waits was called at ${this.#calls.get(oldest) ?? 'an unknown place'}`;
   }
 
   #stop(): void {
@@ -90,8 +91,8 @@ export class OutsideWaits {
 /** A lock for which acquires outside of every lock context may wait. */
 interface ContendedLock {
   readonly path: string;
-  /** How many such acquires are in progress. */
-  readonly outsiders: number;
+  /** Such acquires in progress that have neither a timeout nor a signal, the oldest first. */
+  readonly outsiders: ReadonlySet<Deadline>;
   /** The hold of this process for which they may wait without end. */
   readonly blockingOutsiders: Hold | undefined;
 }
@@ -101,14 +102,6 @@ interface Suspicion {
   readonly hold: Hold;
   /** Monotonic milliseconds. */
   readonly lookAt: number;
-}
-
-/** An acquire, and the place where it was called. */
-export interface Call {
-  readonly path: string;
-  /** True for a call outside of every lock context. */
-  readonly isOutside: boolean;
-  readonly place: string;
 }
 
 const suspectAfterMs = 1_000;

@@ -5,12 +5,12 @@ import type { StickyLock } from '../sticky/sticky-lock.js';
 import type { Hold, HoldKeeper } from './hold.js';
 import type { LockRules } from './lock-rules.js';
 import { LostHolds } from './lost-holds.js';
-import { OutsideWaits, type Call } from './outside-waits.js';
+import { OutsideWaits } from './outside-waits.js';
 
 /** The locks that the mutex objects of one client use now, by their keys. */
 export class SharedLocks {
-  /** The acquires in progress, if the client has `debug`. */
-  readonly calls = new Map<Deadline, Call>();
+  /** The places where the acquires in progress were called, if the client has `debug`. */
+  readonly calls = new Map<Deadline, string>();
   readonly outsideWaits: OutsideWaits;
   readonly #number = (count += 1);
   readonly #inUse = new Map<string, SharedLock>();
@@ -65,8 +65,10 @@ export class SharedLock {
   /** The holds that are not yet released, the oldest first. */
   readonly #holds = new Set<Hold>();
   #uses = 0;
-  /** How many acquires outside of every lock context are in progress. */
-  outsiders = 0;
+  /**
+   * The acquires in progress outside of every lock context that have neither a timeout nor a signal, the oldest first.
+   */
+  readonly outsiders = new Set<Deadline>();
 
   constructor(
     locks: SharedLocks,

@@ -60,29 +60,32 @@ export class SharedUse {
     return this.shared;
   }
 
-  /** Notes the beginning of an acquire. Must be called in the same step as the application's call. */
-  begin(shared: SharedLock, context: LockContext | undefined, deadline: Deadline): void {
+  /**
+   * Notes the beginning of an acquire. Must be called in the same step as the application's call.
+   *
+   * @param isEndless true if the acquire has neither a timeout nor a signal
+   */
+  begin(shared: SharedLock, context: LockContext | undefined, deadline: Deadline, isEndless: boolean): void {
     shared.use();
-    if (this.#client.options.debug)
-      this.#locks.calls.set(deadline, { path: this.#path, isOutside: context === undefined, place: callSite() });
-    if (context !== undefined) return;
-    shared.outsiders += 1;
+    if (this.#client.options.debug) this.#locks.calls.set(deadline, callSite());
+    if (context !== undefined || !isEndless) return;
+    shared.outsiders.add(deadline);
     if (shared.mayBlock) this.#locks.outsideWaits.look(shared);
   }
 
   /** Notes the end of an acquire, with whatever outcome. */
-  end(context: LockContext | undefined, deadline: Deadline): void {
+  end(deadline: Deadline): void {
     const shared = this.#shared;
     if (this.#client.options.debug) this.#locks.calls.delete(deadline);
     if (shared === undefined) return;
-    if (context === undefined) shared.outsiders -= 1;
-    if (shared.outsiders > 0) this.#locks.outsideWaits.look(shared);
+    shared.outsiders.delete(deadline);
+    if (shared.outsiders.size > 0) this.#locks.outsideWaits.look(shared);
     shared.leave();
   }
 
   /** The place where an acquire was called, if the client has `debug`. */
   calledAt(deadline: Deadline): string | undefined {
-    return this.#client.options.debug ? this.#locks.calls.get(deadline)?.place : undefined;
+    return this.#client.options.debug ? this.#locks.calls.get(deadline) : undefined;
   }
 
   add(hold: Hold): void {
@@ -187,8 +190,11 @@ export class SharedUse {
 
   #agreeWith({ rules }: SharedLock): void {
     if (agree(rules, this.#rules)) return;
+    const [used, given] = [describeRules(rules), describeRules(this.#rules)];
+    const isOtherDriver = used === given ? ' with another driver object' : '';
+    const advice = used === given ? 'create the driver once, or give it a class' : 'give them the same options';
     throw new RangeError(
-      `Expected the options of the lock ${this.#path} to be ${describeRules(rules)}, as another object of this client uses it, got ${describeRules(this.#rules)}. Objects of one path are one lock: give them the same options`,
+      `Expected the options of the lock ${this.#path} to be ${used}, as another object of this client uses it, got ${given}${isOtherDriver}. Objects of one path are one lock: ${advice}`,
     );
   }
 }

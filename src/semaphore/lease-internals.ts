@@ -40,6 +40,7 @@ export class LeaseInternals {
   #lastTry: Promise<unknown> = Promise.resolve();
   /** The limit when it was last read. */
   #maxLeases = 0;
+  #isLimitKnown: boolean;
   /** The queue of the leases. */
   readonly kind: OrderedQueue;
 
@@ -47,6 +48,7 @@ export class LeaseInternals {
     this.#client = client;
     this.#path = path;
     this.#limit = limit;
+    this.#isLimitKnown = limit.is === 'fixed';
     if (limit.is === 'fixed') this.#maxLeases = limit.maxLeases;
     this.#count = limit.is === 'shared' ? new SharedCount(client, limit.path) : undefined;
     this.#folders = { locks: join(path, locks), leases: this.leasesPath };
@@ -61,13 +63,18 @@ export class LeaseInternals {
     this.#mutex = new LockInternals(
       client,
       join(path, locks),
-      placedIn(waits, (position) => position + 1, { kind: turns, data }),
+      placedIn(waits, (position) => position + 1, { kind: turns, data, isInner: true }),
     );
     this.#leases = new LockInternals(
       client,
       this.leasesPath,
-      placedIn(waits, () => 1, { kind: this.kind, data, hasMarkedUuid: true }),
+      placedIn(waits, () => 1, { kind: this.kind, data, hasMarkedUuid: true, isInner: true }),
     );
+  }
+
+  /** The limit when it was last read; undefined before that. */
+  get lastLimit(): number | undefined {
+    return this.#isLimitKnown ? this.#maxLeases : undefined;
   }
 
   get leasesPath(): string {
@@ -188,8 +195,10 @@ export class LeaseInternals {
       else if (grants.length === quantity && areHeld()) taken = { is: 'granted', grants };
       return taken;
     } finally {
-      if (taken.is === 'granted') void turn.release();
-      else void inNoContext(() => Promise.all([giveBack(grants), ...wait.deletions]).then(() => turn.release()));
+      if (taken.is === 'granted') {
+        for (const grant of grants) grant.isInner = false;
+        void turn.release();
+      } else void inNoContext(() => Promise.all([giveBack(grants), ...wait.deletions]).then(() => turn.release()));
     }
   }
 
@@ -287,6 +296,7 @@ export class LeaseInternals {
     const count = await this.#count.read(session, deadline);
     if (count === undefined) return 'over';
     this.#maxLeases = count;
+    this.#isLimitKnown = true;
     return 'look';
   }
 

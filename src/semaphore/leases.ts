@@ -8,6 +8,7 @@ import type { QueuedListener } from '../internals/znode-queue.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
 import { readParticipants, type Participant } from '../internals/participants.js';
 import { acquireDeadline } from '../internals/lock-deadline.js';
+import type { WantedLeases } from '../internals/timeout-text.js';
 import { dataOfOptions, leaseTermsOf, type AcquireOptions } from '../mutex/acquire-options.js';
 import { ask, type AskOptions } from '../mutex/ask.js';
 import { Hold, type HeldLock, type HoldKeeper } from '../mutex/hold.js';
@@ -68,7 +69,7 @@ export class Leases {
     requireOpen(this.#client, `the semaphore ${this.#path} cannot be acquired`);
     const calledAt = this.#client.options.debug ? callSite() : undefined;
     this.#limits.enter(this.#path, this.#limit);
-    const deadline = acquireDeadline(this.#client, this.#path, options);
+    const deadline = acquireDeadline(this.#client, this.#path, options, () => this.#wanted(quantity));
     try {
       deadline.check();
       const grants = await this.#internals.acquire(quantity, deadline, dataOfOptions(options));
@@ -93,6 +94,12 @@ export class Leases {
       this.#limits.leave(this.#path);
       deadline.dispose();
     }
+  }
+
+  #wanted(wanted: number): WantedLeases | undefined {
+    const { lastLimit: limit } = this.#internals;
+    const sharedCount = this.#limit.is === 'shared' ? this.#limit.path : undefined;
+    return limit === undefined ? undefined : { wanted, limit, sharedCount };
   }
 
   /** Acquires one lease; resolves with undefined when the time is over. */

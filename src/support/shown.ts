@@ -1,3 +1,5 @@
+import { inspect } from 'node:util';
+
 /**
  * Makes `console.log` and `util.inspect` show the objects of a class by their `toJSON` only. The other fields are
  * internal, and may be credentials.
@@ -24,8 +26,8 @@ export function showByJson(kind: { readonly prototype: { toJSON(this: never): ob
 const inspectCustom = Symbol.for('nodejs.util.inspect.custom');
 
 /**
- * Converts the values that JSON has no form for to text: a bigint, and an error. Other values must have their own
- * `toJSON`, and so must the values inside them.
+ * Converts the values that JSON has no form for to text: a bigint, an error, and an object of the application that JSON
+ * cannot show, such as the reason of an abort.
  */
 export function jsonOf(record: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, jsonOfValue(value)]));
@@ -35,6 +37,20 @@ export function jsonOf(record: object): Record<string, unknown> {
 export function jsonOfValue(value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
   // A LockError has its own `toJSON`, also if it comes from another copy of this package.
-  if (!(value instanceof Error) || 'toJSON' in value) return value;
-  return { name: value.name, message: value.message };
+  if (value instanceof Error && !('toJSON' in value)) return { name: value.name, message: value.message };
+  return typeof value !== 'object' || isJson(value) ? value : inspect(value);
+}
+
+function isJson(value: object | null): boolean {
+  try {
+    JSON.stringify(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Gives a plain object the `toJSON` of {@link jsonOf}. Otherwise it stays the same, also for `console.log`. */
+export function withJson<T extends object>(record: T): T {
+  return Object.defineProperty(record, 'toJSON', { value: () => jsonOf(record) });
 }

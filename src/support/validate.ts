@@ -69,7 +69,7 @@ function isSignal(value: unknown): boolean {
 export function expectOptions<T>(what: string, options: T, known: readonly string[]): T {
   if (!isPlainObject(options))
     throw new TypeError(
-      `${expected(`${what} options`, `a plain object with ${known.join(', ')}`, options)}${adviceOn(options, known)}`,
+      `${expectedKind(`${what} options`, `a plain object with ${known.join(', ')}`, options)}${adviceOn(options, known)}`,
     );
   const unknown = Object.keys(options).find((key) => !known.includes(key));
   if (unknown !== undefined) {
@@ -105,6 +105,13 @@ function adviceOn(options: unknown, known: readonly string[]): string {
 
 export function expected(option: string, accepted: string, value: unknown): string {
   return `Expected \`${option}\` to be ${accepted}, got ${shown(value)}`;
+}
+
+/** As `expected`, for a value that may be a password by mistake: shows only the kind of a text. */
+export function expectedKind(option: string, accepted: string, value: unknown): string {
+  return typeof value === 'string'
+    ? `Expected \`${option}\` to be ${accepted}, got a string`
+    : expected(option, accepted, value);
 }
 
 function shown(value: unknown): string {

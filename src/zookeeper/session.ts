@@ -45,6 +45,10 @@ export class Session implements ConnectionListener {
   /** The time when the newest answered request was sent, including ConnectRequests. */
   #answeredSentAt = -Infinity;
   #cancelTick: CancelTimer = () => {};
+  /** The time when the next tick should run; monotonic milliseconds. */
+  #tickAt = Infinity;
+  /** The last tick that ran much too late, because this process was stopped or its event loop was blocked. */
+  #stall: { readonly forMs: number; readonly endedAt: number } | undefined;
   /** The number of connections that this session has had. An answer on one connection says nothing about another. */
   epoch = 0;
   /**
@@ -138,6 +142,23 @@ export class Session implements ConnectionListener {
   /** The holds of this session now. */
   get holdings(): ReadonlySet<Holding> {
     return this.#holdings;
+  }
+
+  /** The number of locks that the application holds by this session. */
+  get lockCount(): number {
+    let count = 0;
+    for (const { isInner } of this.#holdings) if (!isInner) count += 1;
+    return count;
+  }
+
+  /**
+   * How long this process did not run just now, because it was stopped or its event loop was blocked; in milliseconds.
+   * Undefined if it ran.
+   */
+  get stalledMs(): number | undefined {
+    const now = this.#clock.now();
+    this.#noteStall(now);
+    return this.#stall && now - this.#stall.endedAt < this.timeoutMs / 4 ? this.#stall.forMs : undefined;
   }
 
   /** True if every host was tried since the session was presumed to be over, and none answered. */
@@ -429,19 +450,29 @@ export class Session implements ConnectionListener {
 
   #scheduleTick(): void {
     this.#cancelTick();
-    if (this.#state.at === 'ended' || this.epoch === 0) return;
     const now = this.#clock.now();
+    this.#noteStall(now);
+    this.#tickAt = Infinity;
+    if (this.#state.at === 'ended' || this.epoch === 0) return;
     const silentAt = (this.#connection.unansweredSince ?? now) + this.#silenceLimitMs();
     const deadline = this.#canBeOverdue ? this.deadline : Infinity;
     let dueAt = deadline;
     if (this.#state.at === 'connected') dueAt = Math.min(silentAt, deadline, this.#state.heartbeatAt);
     if (this.#state.at === 'closing') dueAt = this.#connection.isConnected ? silentAt : Infinity;
     if (dueAt === Infinity) return;
+    this.#tickAt = Math.max(dueAt, now);
     this.#cancelTick = this.#clock.after(Math.max(0, dueAt - now), () => this.#tick());
+  }
+
+  /** Must be called before the time of the next tick is changed. */
+  #noteStall(now: number): void {
+    if (now - this.#tickAt >= this.timeoutMs / 4) this.#stall = { forMs: now - this.#tickAt, endedAt: now };
   }
 
   #tick(): void {
     const now = this.#clock.now();
+    this.#noteStall(now);
+    this.#tickAt = Infinity;
     if (this.#state.at === 'connected' && now >= this.#state.heartbeatAt) {
       void this.#heartbeat().catch(ignore);
     } else if (this.#isSilent(now) || this.#isPastDeadline(now)) {
@@ -535,7 +566,7 @@ export class Session implements ConnectionListener {
     if (this.#state.at === 'ended') return;
     this.#cancelTick();
     this.#state = { at: 'ended', why };
-    const held = this.#holdings.size;
+    const held = this.lockCount;
     loseAll([...this.#holdings], why === 'expired' ? 'session-expired' : 'session-deadline');
     this.#connection.abandon();
     this.#changes.tell();
@@ -572,6 +603,8 @@ export interface Holding {
   readonly path: string;
   /** The time of the grant, by the wall clock of this process. */
   readonly heldSince: number;
+  /** True for a hold that the application does not have: the turn and the first leases of a call that still waits. */
+  readonly isInner: boolean;
   /** Marks the hold as lost. Calls no listener. */
   markLost(reason: SessionLoss): void;
   /** Tells the listeners that the hold is lost. */
@@ -589,7 +622,7 @@ export interface SessionOwner {
    * attempt.
    */
   unanswered(session: Session): void;
-  /** @param lost the number of holds that were lost with the session */
+  /** @param lost the number of the application's locks that were lost with the session */
   ended(session: Session, why: SessionEnd, lost: number): void;
   /**
    * The session was given up while the servers may still know it, and every job that lost its hold with it has

@@ -42,7 +42,7 @@ describe('the log of a client', () => {
   }
 
   async function acquiresAgain(mutex: InterProcessMutex): Promise<Hold> {
-    return mutex.acquire({ timeoutMs: 10_000 });
+    return mutex.acquire();
   }
 
   describe('about a wait for its own process', () => {
@@ -79,6 +79,31 @@ describe('the log of a client', () => {
       expect(log[0]).not.to.contain('/src/');
       await hold.release();
       await (await waiting).release();
+    });
+
+    it('names the call that waits, and not one of the other lock of a pair', async () => {
+      const { readLock, writeLock } = new InterProcessReadWriteLock(await connect(true), lab.path);
+      const hold = await writeLock.acquire();
+      const reading = readLock.acquire({ timeoutMs: 10_000 });
+      const writing = acquiresAgain(writeLock);
+      await until('the wait is logged', () => log.length > 0);
+      expect(log[0]).to.contain('the acquire() that waits was called at acquiresAgain (');
+      await hold.release();
+      await (await reading).release();
+      await (await writing).release();
+      expect(log).to.have.length(1);
+    });
+
+    it('has no line for calls with a timeout or a signal, however often they are repeated', async () => {
+      const mutex = await locksOf();
+      const hold = await mutex.acquire();
+      const controller = new AbortController();
+      const waiting = [mutex.acquire({ timeoutMs: 10_000 }), mutex.acquire({ signal: controller.signal })];
+      const since = performance.now();
+      while (performance.now() - since < 2_300) expect(await mutex.tryAcquire(100)).to.equal(undefined);
+      expect(log).to.deep.equal([]);
+      await hold.release();
+      for (const next of waiting) await (await next).release();
     });
 
     it('also has a line for two objects, and for a reader behind a writer', async () => {

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { inspect } from 'node:util';
 import {
+  type BackgroundEvent,
   InterProcessMultiLock,
   InterProcessMutex,
   InterProcessReadWriteLock,
@@ -182,6 +183,40 @@ describe('the output of console.log and JSON', () => {
     expect(emitted.map(json)).to.deep.equal([
       { hold: json(hold) },
       { hold: json(hold), error: json(hold.signal.reason) },
+    ]);
+    await hold.release();
+  });
+
+  it('of background events are their errors, too', async () => {
+    const events: BackgroundEvent[] = [];
+    lab.client.on('background', (event) => events.push(event));
+    lab.client.report({ type: 'disconnected', sessionId: '0x1', error: new TypeError('for this reason') });
+    lab.client.report({ type: 'delete-retried', path: '/a', error: undefined });
+    expect(json(events)).to.deep.equal([
+      { type: 'disconnected', sessionId: '0x1', error: { name: 'TypeError', message: 'for this reason' } },
+      { type: 'delete-retried', path: '/a' },
+    ]);
+    expect(inspect(events[0])).to.contain('for this reason').and.not.to.contain('toJSON');
+  });
+
+  it('of an aborted acquire are the reason of the abort, whatever it is', async () => {
+    const { client, mutex, theirs } = lab;
+    const events: LockEvent[] = [];
+    client.on('lock', (event) => event.type === 'aborted' && events.push(event));
+    const hold = await theirs.acquire();
+    const circle: Record<string, unknown> = { name: 'circle' };
+    circle['circle'] = circle;
+    for (const reason of [{ amount: 1n }, circle, { why: 'late' }, 'a text']) {
+      const controller = new AbortController();
+      const acquiring = rejection(mutex.acquire({ signal: controller.signal }));
+      controller.abort(reason);
+      await acquiring;
+    }
+    expect(events.map((event) => json(event)['error'])).to.deep.equal([
+      '{ amount: 1n }',
+      inspect(circle),
+      { why: 'late' },
+      'a text',
     ]);
     await hold.release();
   });

@@ -11,6 +11,7 @@ import {
 import { sessionName } from '../../src/zookeeper/session.ts';
 import { queueReaches } from '../../harness/queue.ts';
 import { labOfEachTest } from '../../harness/lab.ts';
+import { returnAll, semaphoreOf, setCount } from '../../harness/semaphores.ts';
 import { reached } from '../../harness/reached.ts';
 import { rejection, until } from '../../harness/until.ts';
 
@@ -145,12 +146,12 @@ describe('a timeout error', () => {
     }
   });
 
-  it('reports an outage that has just begun, with the earlier position', async () => {
+  it('reports an outage of more than a second, with the earlier position', async () => {
     const { mutex, theirs } = lab;
     const hold = await theirs.acquire();
     const waiting = late(mutex.acquire({ timeoutMs: 6_000 }));
-    // The wait is so long that the outage is short: less than a second, and a small part of the wait.
-    const almost = late(mutex.acquire({ timeoutMs: 5_200 }));
+    // The wait is so long that the outage is only a small part of it.
+    const almost = late(mutex.acquire({ timeoutMs: 4_500 }));
     await queueReaches(theirs, 3);
     await almost;
     // The servers answer shortly before the outage.
@@ -194,6 +195,60 @@ describe('a timeout error', () => {
     lab.proxy.speak();
     expect(error).to.include({ reason: 'contention', position: 1 });
     await hold.release();
+  });
+
+  it('has the reason contention if the connection is lost right before the timeout', async () => {
+    const { mutex, theirs } = lab;
+    const hold = await theirs.acquire();
+    const waiting = late(mutex.acquire({ timeoutMs: 1_000 }));
+    await late(mutex.acquire({ timeoutMs: 650 }));
+    await lab.client.session.prove();
+    await lab.proxy.refuse();
+    lab.proxy.cut();
+    expect(await waiting).to.include({ reason: 'contention', position: 1, connectionState: 'suspended' });
+    await lab.proxy.accept();
+    await hold.release();
+  });
+
+  describe('of a semaphore names the leases of this process', () => {
+    it('of those that are taken, and that others have the rest', async () => {
+      const own = semaphoreOf(lab.client, lab.path, 3);
+      const theirs = semaphoreOf(lab.other, lab.path, 3);
+      const leases = [await own.acquire(), ...(await theirs.acquireMany(2))];
+      const error = await late(own.acquire({ timeoutMs: 200 }));
+      expect(error).to.include({ reason: 'contention' });
+      expect(error.message)
+        .to.match(/: this process has 1 of 3 leases; others hold the lock, or are ahead in the queue\. Wait longer/)
+        .and.not.to.contain('forgotten');
+      await returnAll(leases);
+    });
+
+    it('if it can have no more itself', async () => {
+      const semaphore = semaphoreOf(lab.client, lab.path, 3);
+      const lease = await semaphore.acquire();
+      const error = await late(semaphore.acquireMany(3, { timeoutMs: 200 }));
+      expect(error).to.include({ reason: 'held-by-this-process' });
+      expect(error.message).to.match(
+        /: this process has 1 of 3 leases since \S+ with \S+, and wants 3 more\. Was `release\(\)` forgotten\?/,
+      );
+      await lease.release();
+    });
+
+    it('or that the shared count is too low for anyone', async () => {
+      const count = `${lab.path}-count`;
+      await lab.observer.create(lab.path.slice(0, lab.path.lastIndexOf('/')));
+      await lab.observer.create(count);
+      await setCount(lab.other, count, 0);
+      const semaphore = new InterProcessSemaphore(lab.client, lab.path, { sharedCount: count });
+      const none = await late(semaphore.acquire({ timeoutMs: 200 }));
+      expect(none).to.include({ reason: 'contention', holder: undefined });
+      expect(none.message).to.contain(
+        `: the shared count ${count} is 0, so the semaphore grants no lease. Raise the shared count`,
+      );
+      await setCount(lab.other, count, 2);
+      const few = await late(semaphore.acquireMany(3, { timeoutMs: 200 }));
+      expect(few.message).to.contain(`${count} is 2, so the semaphore never grants 3 leases to one call`);
+    });
   });
 
   it('says since when this process has held the lock, and with which znode', async () => {

@@ -23,6 +23,16 @@ describe('the package', () => {
     ]);
   });
 
+  it('lists the modules with side effects in the package.json of dist too, because bundlers may read only that one', () => {
+    const listedIn = (folder: string): string[] => {
+      const file = readFileSync(join(root, folder, 'package.json'), 'utf8');
+      const { sideEffects } = JSON.parse(file) as { sideEffects: string[] };
+      return sideEffects.map((name) => join(root, folder, name));
+    };
+    expect(listedIn('dist')).to.deep.equal(listedIn('.'));
+    for (const module of listedIn('dist')) expect(existsSync(module), module).to.equal(true);
+  });
+
   it('declares nothing that the sources mark @internal', () => {
     expect(sources.filter((file) => readFileSync(join(root, 'src', file), 'utf8').includes('@internal'))).not.to.be
       .empty;

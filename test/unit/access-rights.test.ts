@@ -96,7 +96,28 @@ describe('an ACL', () => {
     ])
       expect(check([entry('digest', id)])).to.throw(TypeError, /^(?!.*hunter2).*scheme 'digest'/);
     for (const id of ['10.0.0.1/33', '::1/129', 'localhost', '10.0.0.0/8/8', '10.0.0.0/', ''])
-      expect(check([entry('ip', id)])).to.throw(TypeError, `got ${JSON.stringify(id)}`);
+      expect(check([entry('ip', id)])).to.throw(TypeError, "the id of scheme 'ip'");
+  });
+
+  it('of a lock that writes must let this client write', () => {
+    const usual = [anyone(permission.read | permission.create | permission.delete)];
+    for (const [acl, name] of [
+      [usual, '`acl`'],
+      [() => usual, '`acl("/a")`'],
+    ] as const) {
+      const { requireWrite } = checkedAcl(acl, []);
+      expect(() => requireWrite('/a', 'a lock with weights')).to.throw(
+        TypeError,
+        `Expected ${name} to let this client use a lock with weights, got an ACL that does not give write (2) to a client without`,
+      );
+      expect(() => requireWrite('/a', 'a sticky lock')).to.throw(TypeError, 'a sticky lock');
+    }
+    const notMine = [...usual, { permissions: permission.all, scheme: 'digest', id: digestId('bob:secret') }];
+    expect(() => checkedAcl(notMine, [alice]).requireWrite('/a', 'a sticky lock')).to.throw(
+      TypeError,
+      'digest "alice"',
+    );
+    expect(() => checkedAcl([anyone(15)], []).requireWrite('/a', 'a sticky lock')).not.to.throw();
   });
 
   it('of a function is checked at each call, for the permissions that this client needs on that path', () => {

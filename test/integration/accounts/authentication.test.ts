@@ -135,11 +135,13 @@ describe('digest authentication', () => {
     lab.proxy.cut();
     await loss;
     await refused;
+    expect(warnings.filter((text) => text.includes('refused the credentials'))).to.have.length(1);
     // There is no pause after a session that was once accepted, then pauses of at least 25, 50, 100, 200 and 400 ms.
     expect(performance.now() - refusedAt).to.be.at.least(775);
     expect(warnings.find((text) => text.includes('refused the credentials of scheme "digest"'))).to.contain(
       lab.proxy.connectString,
     );
+    expect(warnings.filter((text) => text.includes('Connected to'))).to.have.length(1);
     accept();
     await new InterProcessMutex(mine.client, testPath('accepted')).withLock((again) =>
       expect(again.isValid).to.equal(true),

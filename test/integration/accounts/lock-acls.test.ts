@@ -98,6 +98,26 @@ describe('a lock’s ACLs', () => {
     await hold.release();
   });
 
+  for (const [kind, options] of [
+    ['a lock with weights', { weights: {} }],
+    ['a sticky lock', { sticky: { idleMs: 1_000 } }],
+  ] as const) {
+    it(`without the permission to write are an error for ${kind}, and nothing is created`, async () => {
+      const path = testPath('no-write');
+      const acl = [anyone(permission.read | permission.create | permission.delete)];
+      await using mine = await account(connectString, { acl });
+      for (const acquire of ['acquire', 'tryAcquire'] as const) {
+        const error = await rejection(new InterProcessMutex(mine.client, path, options)[acquire]());
+        expect(error)
+          .to.be.instanceOf(TypeError)
+          .with.property('message')
+          .that.contains(`let this client use ${kind}, got an ACL that does not give write (2)`);
+      }
+      expect(await rejection(outside.children(parentOf(path)))).to.have.property('code', 'NO_NODE');
+      await (await new InterProcessMutex(mine.client, path).acquire()).release();
+    });
+  }
+
   for (const [fault, broken, message] of [
     [
       'throws',

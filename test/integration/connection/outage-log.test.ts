@@ -3,11 +3,11 @@ import { Writable } from 'node:stream';
 import { expect } from 'chai';
 import { pino } from 'pino';
 import winston from 'winston';
-import { InterProcessMutex, LockClient, type Logger } from '../../../src/index.ts';
+import { InterProcessMutex, InterProcessSemaphore, LockClient, type Logger } from '../../../src/index.ts';
 import { sessionName } from '../../../src/zookeeper/session.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { reached } from '../../../harness/reached.ts';
-import { aborted, until } from '../../../harness/until.ts';
+import { aborted, rejection, until } from '../../../harness/until.ts';
 
 type Level = 'info' | 'warn' | 'error';
 
@@ -161,6 +161,54 @@ describe('the log of an outage', () => {
       .to.contain(`${lab.proxy.connectString}: connect ECONNREFUSED`)
       .and.to.contain('127.0.0.1:1: connect ECONNREFUSED');
     await client.close();
+  });
+
+  for (const [when, isAsked] of [
+    ['the next timer runs', false],
+    ['the application asks the hold', true],
+  ] as const) {
+    it(`asks whether this process was blocked, if it was, when ${when}`, async () => {
+      const client = await connect(1_000);
+      const hold = await new InterProcessMutex(client, lab.path).acquire();
+      const told = aborted(hold.signal);
+      const reconnected = reached(client, 'reconnected');
+      const blockedUntil = performance.now() + 2_000;
+      while (performance.now() < blockedUntil);
+      if (isAsked) expect(hold.isValid).to.equal(false);
+      await told;
+      await reconnected;
+      expect(book.lines.filter(([level]) => level === 'error').map(([, text]) => text))
+        .to.have.property('0')
+        .that.matches(
+          / is lost: its deadline has passed, and this process read nothing for [12]\.\d s \(was it stopped, or its event loop blocked\?\)\. The lock that it held is lost$/,
+        );
+      const texts = book.lines.map(([, text]) => text).join('\n');
+      expect(texts)
+        .to.match(/ again after [12]\.\d s, in the new session/)
+        .and.not.to.contain('no server has answered');
+    });
+  }
+
+  it('does not count the turn of a semaphore that waits', async () => {
+    const other = await lab.connect({}, lab.connectString);
+    const lease = await new InterProcessSemaphore(other, lab.path, { maxLeases: 1 }).acquire();
+    const client = await connect(1_000);
+    const controller = new AbortController();
+    const waiting = rejection(
+      new InterProcessSemaphore(client, lab.path, { maxLeases: 1 }).acquire({ signal: controller.signal }),
+    );
+    await until('the semaphore has its turn', () => client.session.holdings.size === 1);
+    const lost = reached(client, 'lost');
+    lab.proxy.silence();
+    await lost;
+    expect(book.levels).to.deep.equal(['warn', 'warn']);
+    const [suspended, ended] = book.lines.map(([, text]) => text);
+    expect(suspended).to.match(/ is suspended; it holds no lock$/);
+    expect(ended).to.match(/\. It held no lock$/);
+    lab.proxy.speak();
+    controller.abort();
+    await waiting;
+    await lease.release();
   });
 
   it('counts all lost locks', async () => {

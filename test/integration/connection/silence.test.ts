@@ -73,7 +73,7 @@ describe('silence', () => {
   it('is noticed after a quarter of the session timeout while a lock is held', async () => {
     client = await connectInOrder([lab.proxy, lab.server], { sessionTimeoutMs: 4_000 });
     const { session } = client;
-    const holding = { path: '/', heldSince: 0, markLost: () => undefined, tellLost: () => undefined };
+    const holding = { path: '/', heldSince: 0, isInner: false, markLost: () => undefined, tellLost: () => undefined };
     session.hold(holding);
     lab.proxy.silence();
     const askedAt = performance.now();

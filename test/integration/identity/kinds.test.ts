@@ -101,6 +101,16 @@ describe('objects with different options', () => {
     await (await waiting).release();
   });
 
+  it('by two drivers without a class, which look alike, are refused with advice about drivers', async () => {
+    const hold = await of({ driver: plain() }).acquire();
+    const error = await rejection(of({ driver: plain() }).acquire());
+    expect(error).to.be.instanceOf(RangeError);
+    expect(error.message).to.match(
+      /got { driver: one of "lock-" } with another driver object\. .*: create the driver once, or give it a class$/,
+    );
+    await hold.release();
+  });
+
   it('are one lock if they agree: same driver class, other bound on overtakes', async () => {
     const pairs: [InterProcessMutexOptions, InterProcessMutexOptions][] = [
       [{ driver: new LastLetter() }, { driver: new LastLetter() }],

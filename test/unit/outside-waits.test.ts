@@ -1,0 +1,38 @@
+import { expect } from 'chai';
+import type { LockClient } from '../../src/client/lock-client.ts';
+import type { Hold } from '../../src/mutex/hold.ts';
+import { OutsideWaits } from '../../src/mutex/outside-waits.ts';
+import type { Deadline } from '../../src/support/deadline.ts';
+import { ManualClock } from '../../harness/manual-clock.ts';
+
+describe('the warning about an acquire that waits for its own process', () => {
+  it('comes only when one acquire has waited for a second, and not several acquires together', () => {
+    const clock = new ManualClock();
+    const warnings: string[] = [];
+    const client = {
+      clock,
+      isClosing: false,
+      options: {},
+      onChange: () => undefined,
+      warn: (text: string) => warnings.push(text),
+    };
+    const waits = new OutsideWaits(client as unknown as LockClient, new Map());
+    const outsiders = new Set<Deadline>();
+    const lock = { path: '/a', outsiders, blockingOutsiders: {} as unknown as Hold };
+    const begin = (): Deadline => {
+      const deadline = { startedAt: clock.now() } as unknown as Deadline;
+      outsiders.add(deadline);
+      waits.look(lock);
+      return deadline;
+    };
+    const first = begin();
+    clock.advance(600);
+    begin();
+    outsiders.delete(first);
+    waits.look(lock);
+    clock.advance(900);
+    expect(warnings).to.deep.equal([]);
+    clock.advance(500);
+    expect(warnings).to.have.length(1);
+  });
+});
