@@ -113,7 +113,7 @@ describe('mutex.release()', () => {
       await held.opened;
       const mine = await readLock.acquire();
       const releasing = opened.then(async () => {
-        for (let passed = 0; passed < microtasks; passed += 1) await undefined;
+        for (let passed = 0; passed < microtasks; passed += 1) await Promise.resolve();
         return readLock.release();
       });
       open();

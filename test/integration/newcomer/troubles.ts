@@ -639,7 +639,7 @@ export const others: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...notOwned,
       thing: `Not acquired: ${path}`,
-      value: 'that was acquired by this object, and there is no such hold',
+      value: 'that was acquired by this object and is not held by withLock, and there is no such hold',
       todo: 'Prefer hold.release()',
     }),
   },
