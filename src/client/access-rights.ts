@@ -115,23 +115,21 @@ const neededAboveLock = { create: 4 };
 function checkAcl(option: string, acl: unknown, auth: readonly Credential[]): readonly AclEntry[] {
   const accepted = 'a non-empty array of { permissions: 1 to 31, scheme: string, id: string }';
   if (!Array.isArray(acl) || acl.length === 0) throw new TypeError(expectedKind(option, accepted, acl));
-  return Array.from(acl as unknown[], (entry) => {
+  return Array.from(acl as unknown[], (entry, index) => {
     const { permissions, scheme, id }: Partial<AclEntry> = isPlainObject(entry) ? entry : {};
-    if (
-      !Number.isInteger(permissions) ||
-      Number(permissions) < 1 ||
-      Number(permissions) > 31 ||
-      typeof scheme !== 'string' ||
-      typeof id !== 'string'
-    ) {
+    if (typeof scheme !== 'string' || typeof id !== 'string')
       throw new TypeError(expectedKind(option, accepted, entry));
-    }
+    if (!Number.isInteger(permissions) || Number(permissions) < 1 || Number(permissions) > 31)
+      throw new TypeError(expected(`${option}[${index}].permissions`, permissionsText, permissions));
     const fault = faultOf(scheme, id, auth);
     if (fault !== undefined)
       throw new TypeError(`Expected each entry of \`${option}\` to be one that the servers accept: ${fault}`);
     return { permissions: Number(permissions), scheme, id };
   });
 }
+
+const permissionsText =
+  'a whole number from 1 to 31, the sum of read (1), write (2), create (4), delete (8) and admin (16)';
 
 /**
  * The reason why the servers would answer INVALID_ACL, or would store an account that cannot exist. The message does

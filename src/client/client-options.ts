@@ -4,14 +4,7 @@ import { openAcl } from '../zookeeper/operations.js';
 import { checkAuth, checkedAcl, type AclProvider, type CheckedAcl } from './access-rights.js';
 import { checkedLog, type ClientLog, type Logger } from './logger.js';
 import { defaultRetryPolicy, type RetryDecision, type RetryPolicy } from './retry-policy.js';
-import {
-  expected,
-  expectDuration,
-  expectMethod,
-  expectOptions,
-  expectPositive,
-  expectSignal,
-} from '../support/validate.js';
+import { expected, expectDuration, expectMethod, expectOptions, expectSignal } from '../support/validate.js';
 
 /**
  * Options of {@link LockClient.connect}: a plain object, which is read once, at the call. A bad option is a TypeError
@@ -37,7 +30,7 @@ export interface LockClientOptions {
   readonly retryPolicy?: RetryPolicy | undefined;
   /**
    * The servers' `tickTime` in milliseconds, if known. The shorter it is, the sooner a session counts as proven, and
-   * the later its deadline is.
+   * the later its deadline is. At least 50.
    * @default a third of the session timeout is assumed to be long enough
    */
   readonly tickTimeMs?: number | undefined;
@@ -100,7 +93,7 @@ export function checkClientOptions(options: LockClientOptions = {}): CheckedClie
   checkSessionTimeout(sessionTimeoutMs);
   expectDuration('connectionTimeoutMs', connectionTimeoutMs);
   expectMethod('retryPolicy', retryPolicy, 'allowRetry');
-  if (tickTimeMs !== undefined) expectPositive('tickTimeMs', tickTimeMs);
+  if (tickTimeMs !== undefined) checkTickTime(tickTimeMs);
   if (signal !== undefined) expectSignal('signal', signal);
   const accounts = checkAuth(auth);
   if (typeof debug !== 'boolean') throw new TypeError(expected('debug', 'true or false', debug));
@@ -116,6 +109,19 @@ export function checkClientOptions(options: LockClientOptions = {}): CheckedClie
     debug,
   };
 }
+
+/**
+ * A value that is shorter than the servers' real tick lets a hold live too long. No server has so short a tick: the
+ * value is most likely in seconds. A value that is too long does no harm, because a third of the session timeout is the
+ * longest that counts.
+ */
+function checkTickTime(value: unknown): asserts value is number {
+  const accepted = `the servers' tickTime in milliseconds, at least ${shortestTickMs}`;
+  if (typeof value !== 'number') throw new TypeError(expected('tickTimeMs', accepted, value));
+  if (!Number.isFinite(value) || value < shortestTickMs) throw new RangeError(expected('tickTimeMs', accepted, value));
+}
+
+const shortestTickMs = 50;
 
 function checkSessionTimeout(value: unknown): asserts value is number {
   const accepted = `a number of milliseconds > 0 and at most ${longestTimeoutMs}; servers grant from 2 to 20 times their tickTime, by default 4000 to 40000`;

@@ -21,7 +21,7 @@ import { showByJson, withJson } from '../support/shown.js';
 import { shuffled } from '../support/shuffled.js';
 import { Successor } from './successor.js';
 import { untilAnswered, type Question } from '../zookeeper/until-answered.js';
-import { expectDuration, expectOptions } from '../support/validate.js';
+import { expected, expectDuration, expectOptions } from '../support/validate.js';
 
 /**
  * A connection to ZooKeeper for any number of locks. It keeps one session after another, and opens a new session by
@@ -487,8 +487,11 @@ export interface LockClientEvents {
 
 /** @internal */
 export function requireClient(client: unknown): asserts client is LockClient {
-  if (!(client instanceof LockClient))
-    throw new TypeError('Expected `client` to be a LockClient, from LockClient.connect()');
+  if (client instanceof LockClient) return;
+  const isPromise = typeof client === 'object' && client !== null && 'then' in client;
+  throw new TypeError(
+    `${expected('client', 'a LockClient, from LockClient.connect()', client)}${isPromise ? ': await it' : ''}`,
+  );
 }
 
 /** @internal */

@@ -115,7 +115,7 @@ const lossTexts: Record<LossReason, string> = {
   'node-deleted': 'another client deleted its znode',
   forced: 'another client released it by force',
   'lease-expired': 'its lease ended without a renewal',
-  'client-closed': 'its client was closed',
+  'client-closed': 'its client was closed. Let the jobs end before client.close()',
 };
 
 /** `release()` was called by a caller that does not hold the lock. The message is Curator's. */

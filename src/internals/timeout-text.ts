@@ -120,7 +120,7 @@ function contentionText({ holder, position, ownHolds = 0, leases }: KnownAtTimeo
   const parts = [position === undefined ? 'others hold the lock, or are ahead in the queue' : before(position)];
   if (leases && ownHolds > 0) parts.unshift(`this process has ${ownHolds} of ${leases.limit} leases`);
   if (holder) parts.push(`the lock is held by ${holderText(holder)}`);
-  return `${parts.join('; ')}. Wait longer, or find the holder with holder() and participants()`;
+  return `${parts.join('; ')}. Wait longer, or find the holder with participants()`;
 }
 
 function holderText({ host, pid, sessionId, queuedSince }: KnownHolder): string {

@@ -148,7 +148,9 @@ const bytesOrOwner = `${bytes}, or 'owner'`;
 export function checkLeaseMs(option: string, value: unknown): asserts value is number {
   if (typeof value !== 'number') throw new TypeError(expected(option, 'a number of milliseconds ≥ 1', value));
   if (!Number.isFinite(value) || value < 1)
-    throw new RangeError(expected(option, 'a finite number of milliseconds ≥ 1', value));
+    throw new RangeError(
+      `${expected(option, 'a finite number of milliseconds ≥ 1', value)}${value === Infinity && option === 'leaseMs' ? ': leave it out to have no lease' : ''}`,
+    );
 }
 
 function withoutLimit(what: string): string {

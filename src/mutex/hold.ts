@@ -4,6 +4,7 @@ import type { Clock } from '../support/clock.js';
 import { abort } from '../support/no-context.js';
 import { LockLostError, NotOwnedError } from '../internals/lock-errors.js';
 import { showByJson } from '../support/shown.js';
+import { expectThis } from '../support/validate.js';
 import { sessionName } from '../zookeeper/session.js';
 import type { Grant, ReleaseOutcome } from '../internals/grant.js';
 import { thisOwner, type LockOwner } from '../internals/lock-owner.js';
@@ -237,6 +238,7 @@ export class Hold implements AsyncDisposable {
    * if ((await hold.release()) === 'lost') await checkWhatWasWritten();
    */
   release(): Promise<ReleaseOutcome> {
+    expectThis(this instanceof Hold, 'hold.release()');
     // Judged while the hold is open, so that a loss which is noticed only now still aborts the signal. A listener of
     // that signal may release the hold as well.
     this.#judge();

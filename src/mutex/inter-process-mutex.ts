@@ -4,7 +4,7 @@ import { Events } from '../support/events.js';
 import { showByJson } from '../support/shown.js';
 import { requireClient, type LockClient } from '../client/lock-client.js';
 import { lockPath } from '../zookeeper/path.js';
-import { expectFunction } from '../support/validate.js';
+import { expectFunction, expectThis } from '../support/validate.js';
 import { localAddress } from '../internals/local-address.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
 import type { Participant } from '../internals/participants.js';
@@ -134,6 +134,7 @@ export class InterProcessMutex {
    * const total = await mutex.withLock(async (hold) => addUp(hold.signal), { timeoutMs: 5_000 });
    */
   async withLock<T>(job: (hold: Hold) => T | PromiseLike<T>, options?: MutexAcquireOptions): Promise<T> {
+    expectThis(this instanceof InterProcessMutex, 'mutex.withLock(job)');
     expectFunction('job', job);
     const context = new LockContext('lock', innermostContext());
     const hold = await this.#acquirer.acquire(context, 'withLock', options);

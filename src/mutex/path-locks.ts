@@ -1,4 +1,5 @@
 import { LockClient } from '../client/lock-client.js';
+import { expectThis } from '../support/validate.js';
 import type { AcquireOptions } from './acquire-options.js';
 import type { Hold } from './hold.js';
 import { InterProcessMutex } from './inter-process-mutex.js';
@@ -27,5 +28,6 @@ declare module '../client/lock-client.js' {
 // The method is added here because `src/client` knows no locks. package.json lists this module in `sideEffects`, so
 // that bundlers keep it.
 LockClient.prototype.withLock = async function withLock(path, job, options) {
+  expectThis(this instanceof LockClient, 'client.withLock(path, job)');
   return new InterProcessMutex(this, path).withLock(job, options);
 };

@@ -33,8 +33,15 @@ export class InterProcessSemaphoreMutex {
    * @example
    * const lock = new InterProcessSemaphoreMutex(client, '/locks/conveyor');
    */
-  constructor(client: LockClient, path: string) {
+  constructor(client: LockClient, path: string);
+  /** @internal */ // eslint-disable-next-line @typescript-eslint/unified-signatures -- one signature would make the options public
+  constructor(client: LockClient, path: string, options?: object);
+  constructor(client: LockClient, path: string, options?: object) {
     requireClient(client);
+    if (options !== undefined)
+      throw new TypeError(
+        'Expected no options of InterProcessSemaphoreMutex, because it has one lease. For several leases use InterProcessSemaphore',
+      );
     this.#client = client;
     this.#path = lockPath(path);
     this.#leases = new Leases(client, this.#path, 'semaphore-mutex', { is: 'fixed', maxLeases: 1 });

@@ -35,6 +35,14 @@ export function expectFunction(option: string, value: unknown): void {
   if (typeof value !== 'function') throw new TypeError(expected(option, 'a function', value));
 }
 
+/** For a method that an application may take from its object, as in `const { release } = hold`. */
+export function expectThis(isThis: boolean, call: string): void {
+  if (!isThis)
+    throw new TypeError(
+      `Expected ${call} to be called on its object, got a call of the method alone. Write ${call}, or pass () => ${call}`,
+    );
+}
+
 export function expectMethod(option: string, value: unknown, method: string): void {
   const owner = (value ?? {}) as Record<string, unknown>;
   if (typeof owner[method] !== 'function')

@@ -49,6 +49,11 @@ export class EmbeddedZooKeeper implements AsyncDisposable {
   }
 
   private constructor(listener: Server, options: CheckedOptions) {
+    // In JavaScript, a private constructor can be called.
+    if ((listener as unknown) === undefined || (options as unknown) === undefined)
+      throw new TypeError(
+        'EmbeddedZooKeeper cannot be constructed: use `await EmbeddedZooKeeper.start(options)`, which resolves with a running server',
+      );
     this.#listener = listener;
     this.#clock = options.clock;
     this.#server = new SessionServer({

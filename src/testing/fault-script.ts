@@ -10,7 +10,8 @@ export class FaultScript {
 
   /** @throws TypeError or RangeError that names the step's option */
   constructor(steps: readonly FaultStep[]) {
-    this.#steps = steps.map(checkedStep);
+    if (!Array.isArray(steps)) throw new TypeError(expected('steps', 'an array of { op, path, fault, … }', steps));
+    this.#steps = steps.map((step: FaultStep) => checkedStep(step));
   }
 
   /** True once all steps have happened. */

@@ -12,7 +12,8 @@ import { InvalidPathError } from './invalid-path-error.js';
  * validatePath('/locks/');       // InvalidPathError: Path must not end with / character
  */
 export function validatePath(path: unknown): string {
-  if (typeof path !== 'string') throw new InvalidPathError(path, `Path must be a string, got ${kindOf(path)}`);
+  if (typeof path !== 'string')
+    throw new InvalidPathError(path, `Path must be a string, got ${kindOf(path)}${adviceOn(path)}`);
   const fault = faultOf(path);
   if (fault !== undefined) throw new InvalidPathError(path, fault);
   return path;
@@ -92,6 +93,12 @@ function faultOfName(name: string, start: number): string | undefined {
 // UTF-16 code units, not code points: the server sees both halves of a surrogate pair, and refuses each.
 function isRefused(unit: number): boolean {
   return unit <= 0x1f || (unit >= 0x7f && unit <= 0x9f) || (unit >= 0xd800 && unit <= 0xf8ff) || unit >= 0xfff0;
+}
+
+/** A hold, a lock and a participant have a path, and are often passed instead of it. */
+function adviceOn(value: unknown): string {
+  const hasPath = typeof value === 'object' && value !== null && 'path' in value && typeof value.path === 'string';
+  return hasPath ? '. Pass its `path`, such as hold.path or mutex.path' : '';
 }
 
 function kindOf(value: unknown): string {

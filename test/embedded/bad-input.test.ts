@@ -121,6 +121,18 @@ describe('EmbeddedZooKeeper.start', () => {
     lazy.destroy();
   });
 
+  it('is the only way to make a server, which plays only an array of steps', async () => {
+    await using zk = await EmbeddedZooKeeper.start();
+    expect(() => Reflect.construct(EmbeddedZooKeeper, []) as unknown).to.throw(
+      TypeError,
+      'use `await EmbeddedZooKeeper.start(',
+    );
+    expect(() => zk.play({ op: 'create2', fault: 'ignore' } as never)).to.throw(
+      TypeError,
+      'Expected `steps` to be an array of { op, path, fault, … }, got an object with "op", "fault"',
+    );
+  });
+
   for (const [options, message] of [
     [{ port: 65_536 }, /`port` to be a whole number from 0 to 65535, got 65536/],
     [{ port: '2181' }, /`port` to be a whole number from 0 to 65535, got "2181"/],

@@ -196,7 +196,7 @@ export const connecting: readonly Mistake[] = [
     'RangeError',
     '`tickTimeMs`',
     'got 0',
-    'a finite number of milliseconds > 0',
+    "the servers' tickTime in milliseconds, at least 50",
   ),
   refused(
     'a number as retryPolicy',
@@ -316,9 +316,9 @@ export const rights: readonly Mistake[] = [
     'an acl with named permissions',
     acl({ permissions: 'all', scheme: 'world', id: 'anyone' }),
     'TypeError',
-    '`acl`',
-    'got an object with "permissions", "scheme", "id"',
-    aclRule,
+    '`acl[0].permissions`',
+    'got "all"',
+    'the sum of read (1), write (2), create (4), delete (8) and admin (16)',
   ),
   refused(
     'an acl that is a text',
@@ -366,17 +366,16 @@ export const making: readonly Mistake[] = [
     ({ path }) => new InterProcessMutex('host:2181' as never, path),
     'TypeError',
     '`client`',
-    'to be a LockClient',
-    'from LockClient.connect()',
+    'got "host:2181"',
+    'a LockClient, from LockClient.connect()',
   ),
   refused(
     'a mutex of a promise of a client',
     ({ path, client }) => new InterProcessMutex(Promise.resolve(client) as never, path),
     'TypeError',
     '`client`',
-    'to be a LockClient',
-    'from LockClient.connect()',
-    { trouble: 'a mutex of a connect string' },
+    'got a Promise: await it',
+    'a LockClient, from LockClient.connect()',
   ),
   refused(
     'a path without a leading slash',
@@ -425,6 +424,22 @@ export const making: readonly Mistake[] = [
     'Invalid path',
     'got number',
     'Path must be a string',
+  ),
+  refused(
+    'a mutex as path',
+    ({ client, path }) => client.withLock(new InterProcessMutex(client, path) as never, () => undefined),
+    'InvalidPathError',
+    'Invalid path',
+    'got object',
+    'Pass its `path`, such as hold.path or mutex.path',
+  ),
+  refused(
+    'a semaphore mutex with options',
+    ({ client, path }) => Reflect.construct(InterProcessSemaphoreMutex, [client, path, { maxLeases: 3 }]) as unknown,
+    'TypeError',
+    'InterProcessSemaphoreMutex',
+    'no options',
+    'For several leases use InterProcessSemaphore',
   ),
   refused(
     'a misspelt mutex option',
@@ -778,6 +793,47 @@ export const acquiring: readonly Mistake[] = [
     /Expected the semaphore \S+ to have/,
     'got { maxLeases: 3 }',
     '{ maxLeases: 2 }, as another object of this client uses it',
+  ),
+  refused(
+    'a release without its hold',
+    async (at) => {
+      const hold = await mutexOf(at).acquire();
+      at.defer(() => hold.release());
+
+      const { release } = hold;
+      return Reflect.apply(release, undefined, []);
+    },
+    'TypeError',
+    'hold.release()',
+    'got a call of the method alone',
+    'pass () => hold.release()',
+  ),
+  refused(
+    'a withLock without its mutex',
+
+    (at) => Reflect.apply(mutexOf(at).withLock, undefined, [() => undefined]),
+    'TypeError',
+    'mutex.withLock(job)',
+    'got a call of the method alone',
+    'pass () => mutex.withLock(job)',
+  ),
+  refused(
+    'a withLock without its client',
+
+    ({ client, path }) => Reflect.apply(client.withLock, undefined, [path, () => undefined]),
+    'TypeError',
+    'client.withLock(path, job)',
+    'got a call of the method alone',
+    'pass () => client.withLock(path, job)',
+  ),
+  refused(
+    'an endless lease',
+    (at) => mutexOf(at).acquire({ leaseMs: Infinity }),
+    'RangeError',
+    '`leaseMs`',
+    'got Infinity',
+    'leave it out to have no lease',
+    { trouble: 'a lease of 0 ms' },
   ),
   refused(
     'a renewal for 0 ms',
