@@ -1,0 +1,46 @@
+import type { PeerName } from './results.ts';
+
+/** What the documentation of a lock promises. */
+export interface Promises {
+  /** The order in which waiters are served. */
+  readonly order: string;
+  /** How the holder learns that it lost the lock. */
+  readonly loss: string;
+  /** What a crash of servers may cost. */
+  readonly crash: string;
+  /** Whether each grant has a number that grows, so that storage can refuse an older holder. */
+  readonly token: string;
+}
+
+export const promises: Readonly<Partial<Record<PeerName, Promises>>> = {
+  ours: {
+    order: 'first come, first served',
+    loss: 'an event and an `AbortSignal`, before another client gets the lock',
+    crash: 'nothing while a majority lives',
+    token: 'yes',
+  },
+  curator: {
+    order: 'first come, first served among processes',
+    loss: 'a state of the connection, if the program listens for it',
+    crash: 'nothing while a majority lives',
+    token: 'no, but the program can read the number of the znode',
+  },
+  'redlock always': {
+    order: 'none: a waiter asks again after a random pause',
+    loss: 'not: the program compares the expiry with its own clock',
+    crash: 'with one server: the lock cannot be taken while the server is down',
+    token: 'no',
+  },
+  'redlock everysec': {
+    order: 'none: a waiter asks again after a random pause',
+    loss: 'not: the program compares the expiry with its own clock',
+    crash: 'the locks of the last second: two clients may hold one lock',
+    token: 'no',
+  },
+  etcd3: {
+    order: 'none: `acquire` does not wait, so the program asks again',
+    loss: 'not by the lock: its lease is private',
+    crash: 'nothing while a majority lives',
+    token: 'no, but the program can read the revision of the key',
+  },
+};
