@@ -78,7 +78,7 @@ async function warmUp(): Promise<void> {
 /** Round by round and peer by peer, so that a disturbance of the machine hits all peers alike. */
 async function contest(): Promise<Results['scenarios']> {
   const runs = new Map<string, Map<PeerName, Run[]>>();
-  for (let round = 0; round <= options.rounds; round += 1) {
+  for (let round = isBrief ? 1 : 0; round <= options.rounds; round += 1) {
     for (const scenario of chosen) {
       for (const { name, peer, service } of contestants.all) {
         if (!takesPart(name, scenario)) continue;
@@ -115,9 +115,10 @@ async function measureMore(): Promise<MoreResults> {
 
 async function grow(points: readonly Scenario[]): Promise<MoreResults['growth']['waiters']> {
   const ours = new Ours(zooKeeper.addresses);
-  const runs = new Map<string, Run[]>(points.map(({ name }) => [name, []]));
+  const measured = points.filter((point) => !isBrief || isBriefScenario(point));
+  const runs = new Map<string, Run[]>(measured.map(({ name }) => [name, []]));
   for (let round = 0; round < options.rounds; round += 1) {
-    for (const point of points) runs.get(point.name)?.push(await measure(ours, point, options.durationMs, zooKeeper));
+    for (const point of measured) runs.get(point.name)?.push(await measure(ours, point, options.durationMs, zooKeeper));
   }
   await ours.close();
   return [...runs].map(([name, all]) => ({ name, ours: summary(all) }));

@@ -33,9 +33,9 @@ export function takesPart(peer: PeerName, { name, kind = 'mutex', owners, locks 
  */
 export const rawOf: Readonly<Record<string, string>> = { 'threads 64': 'spread 64', 'threads 512': 'spread 64' };
 
-/** `--brief` leaves out the ensemble and one of the two delays. */
-export function isBriefScenario({ place = 'loopback' }: Scenario): boolean {
-  return place === 'loopback' || place === '5 ms links';
+/** `--brief` leaves out what takes long, and what differs from another scenario only by the delay. */
+export function isBriefScenario({ name, place = 'loopback', owners }: Scenario): boolean {
+  return (place === 'loopback' && name !== 'hand-off 8' && owners <= 512) || place === '5 ms links';
 }
 
 export const growth: Readonly<Record<'waiters' | 'sessions', readonly Scenario[]>> = {
