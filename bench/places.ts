@@ -1,7 +1,7 @@
 /** How far the servers are from the clients, and how many servers there are. */
 export type Place = 'loopback' | '1 ms links' | '5 ms links' | 'ensemble';
 
-/** Of each place, `host:port` of the servers: session number `i` connects to the server number `i` modulo their count. */
+/** The `host:port` of the servers of each place: session number `i` connects to the server number `i` modulo their count. */
 export type Addresses = Partial<Readonly<Record<Place, readonly string[]>>>;
 
 /** The delay of each direction. */

@@ -1,14 +1,14 @@
 import type { PeerName } from './results.ts';
 
-/** What the documentation of a lock promises. */
+/** The promises in the documentation of a lock. */
 export interface Promises {
   /** The order in which waiters are served. */
   readonly order: string;
   /** How the holder learns that it lost the lock. */
   readonly loss: string;
-  /** What a crash of servers may cost. */
+  /** The cost of a crash of servers. */
   readonly crash: string;
-  /** Whether each grant has a number that grows, so that storage can refuse an older holder. */
+  /** A number that grows with each grant, so that storage can refuse an older holder. */
   readonly token: string;
 }
 

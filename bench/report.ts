@@ -56,7 +56,7 @@ function verdicts(results: Results): string {
     limit.toFixed(2),
     isMet ? 'yes' : 'no',
   ]);
-  return table(['goal', 'ratio of', 'against', 'goal', 'this library', 'raw requests', 'met'], rows);
+  return table(['scenario', 'ratio of', 'against', 'goal', 'this library', 'raw requests', 'met'], rows);
 }
 
 function ratios(results: Results): string {

@@ -19,7 +19,7 @@ export interface Results {
   readonly more?: MoreResults;
 }
 
-/** What only this library is measured by. */
+/** The figures that only this library has. */
 export interface MoreResults {
   readonly growth: Readonly<
     Record<'waiters' | 'sessions', readonly { readonly name: string; readonly ours: Summary }[]>

@@ -96,7 +96,7 @@ async function leaderLast(ports: readonly number[]): Promise<number[]> {
   return [...ports].sort((a, b) => Number(leads[ports.indexOf(a)]) - Number(leads[ports.indexOf(b)]));
 }
 
-/** What etcd counts, in the text format of Prometheus. */
+/** The counters of one member, in the text format of Prometheus. */
 export async function etcdMetrics(port: number): Promise<string> {
   return (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
 }

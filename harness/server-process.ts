@@ -59,7 +59,7 @@ export class ServerProcess {
     this.#child.kill('SIGCONT');
   }
 
-  /** What this run has logged, the end of it. */
+  /** The last lines that this run has logged. */
   logTail(lines = 30): string {
     if (!existsSync(this.#logFile)) return '';
     const text = readFileSync(this.#logFile).subarray(this.#logStart).toString('utf8');

@@ -1,4 +1,4 @@
-// A process of its own, so that it takes no time of the clients. Carries bytes to ports of 127.0.0.1, later.
+// Carries bytes to ports of 127.0.0.1 after a delay. Runs as a process of its own, so that the clients lose no CPU time.
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { Alarm } from './alarm.ts';
 import { DelayQueue } from './delay-queue.ts';
@@ -23,7 +23,7 @@ function open({ target, delayMs }: LinkRequest): void {
   });
 }
 
-/** What arrives is kept in memory without a limit, so that the link delays, and does not throttle. */
+/** Bytes on their way are kept in memory without a limit, so that the link delays, and does not throttle. */
 function carry(from: Socket, to: Socket, delayMs: number): void {
   from.on('data', (bytes) => later(() => void to.write(bytes), delayMs));
   from.on('end', () => later(() => to.end(), delayMs));
