@@ -1,6 +1,5 @@
 // npm run bench [-- --rounds 5 --seconds 3 --warm-up 12 --only 'solo, 5 ms links' | --brief]
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { startContestants } from './contestants.ts';
@@ -11,22 +10,13 @@ import { Ours } from './peers/ours.ts';
 import type { Scenario } from './peers/peer.ts';
 import { Raw } from './peers/raw.ts';
 import type { Addresses } from './places.ts';
-import { bars, lines } from './plot.ts';
+import { publish } from './publish.ts';
 import { tables } from './report.ts';
-import { peerNames, speedOf, titles, type MoreResults, type PeerName, type Results } from './results.ts';
+import type { MoreResults, PeerName, Results } from './results.ts';
 import { growth, isBriefScenario, scenarios, takesPart } from './scenarios.ts';
 import { startZooKeeper } from './services/zookeeper.ts';
 import { measureSticky } from './sticky.ts';
 import { otherVersions } from './versions.ts';
-
-const colours: Readonly<Record<PeerName, string>> = {
-  ours: '#2b6cb0',
-  curator: '#c05621',
-  raw: '#718096',
-  'redlock always': '#9b2c2c',
-  'redlock everysec': '#fc8181',
-  etcd3: '#2f855a',
-};
 
 const options = readOptions(process.argv.slice(2));
 const { isBrief, only } = options;
@@ -61,7 +51,10 @@ const results: Results = {
   ...(only === undefined && { more: await measureMore() }),
 };
 console.log(tables(results));
-if (!isBrief && only === undefined) write();
+if (!isBrief && only === undefined) {
+  publish(results, here('..'));
+  execFileSync('git', ['--no-pager', 'diff', '--stat', '--', here('../docs')], { stdio: 'inherit' });
+}
 
 /** A server's Java code becomes fast after some seconds of work. The raw requests are the work. */
 async function warmUp(): Promise<void> {
@@ -132,45 +125,4 @@ function heap(waiters: number): number {
   );
   if (child.status !== 0) throw new Error(`bench/heap.ts failed: ${child.stderr}`);
   return Number(child.stdout);
-}
-
-function isNear(name: string): boolean {
-  return !name.includes(',');
-}
-
-function write(): void {
-  mkdirSync(here('results'), { recursive: true });
-  mkdirSync(here('../docs/plots'), { recursive: true });
-  writeFileSync(here(`results/${results.date.slice(0, 10)}.json`), `${JSON.stringify(results, null, 2)}\n`);
-  const drawn = { scenarios: isNear, links: (name: string) => !isNear(name) };
-  for (const [file, isDrawn] of Object.entries(drawn)) {
-    const names = Object.keys(results.scenarios).filter(isDrawn);
-    const series = peerNames
-      .map((peer) => ({
-        name: titles[peer].replace('appendfsync ', ''),
-        colour: colours[peer],
-        values: names.map((name) => speedOf(results, name, peer)),
-      }))
-      .filter(({ values }) => values.some((value) => value !== undefined));
-    writeFileSync(here(`../docs/plots/${file}.svg`), bars('Cycles of acquire and release a second', names, series));
-  }
-  for (const [kind, points] of Object.entries(results.more?.growth ?? {})) {
-    const values = points.map(({ ours }) => ours.cyclesPerSecond);
-    const title = `Cycles a second of one lock, by ${kind}`;
-    writeFileSync(
-      here(`../docs/plots/${kind}.svg`),
-      lines(
-        title,
-        points.map(({ name }) => name),
-        [{ name: 'zookeeper-fair-lock', colour: '#2b6cb0', values }],
-      ),
-    );
-  }
-  const page = here('../docs/performance.md');
-  const [before = '', , after = ''] = readFileSync(page, 'utf8').split(/<!-- (?:results|end of results) -->/);
-  writeFileSync(
-    page,
-    `${before}<!-- results -->\n\n${tables(results)}\n\n![Cycles a second over links and on an ensemble](plots/links.svg)\n\n<!-- end of results -->${after}`,
-  );
-  execFileSync('git', ['--no-pager', 'diff', '--stat', '--', page], { stdio: 'inherit' });
 }

@@ -14,7 +14,9 @@ export function tables(results: Results): string {
     promised(results),
     costs(results),
     ...(more === undefined ? [] : [stickiness(more, results), growths(more)]),
-  ].join('\n\n');
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
 }
 
 function heading(results: Results): string {
@@ -56,6 +58,7 @@ function verdicts(results: Results): string {
     limit.toFixed(2),
     isMet ? 'yes' : 'no',
   ]);
+  if (rows.length === 0) return '';
   return table(['scenario', 'ratio of', 'against', 'goal', 'this library', 'raw requests', 'met'], rows);
 }
 
