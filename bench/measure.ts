@@ -1,5 +1,5 @@
-import type { ZooKeeperServer } from '../harness/zookeeper-server.ts';
 import type { Outcome, Peer, Scenario } from './peers/peer.ts';
+import type { Service } from './services/service.ts';
 import { median, quantile } from './statistics.ts';
 
 /** One run of one peer. */
@@ -16,20 +16,16 @@ export interface Run {
   readonly writerWaitMs?: number;
 }
 
-export async function measure(
-  peer: Peer,
-  scenario: Scenario,
-  durationMs: number,
-  server: ZooKeeperServer,
-): Promise<Run> {
-  const before = await traffic(server);
+export async function measure(peer: Peer, scenario: Scenario, durationMs: number, service: Service): Promise<Run> {
+  const { place = 'loopback' } = scenario;
+  const before = await service.traffic(place);
   const outcome = await peer.run(scenario, durationMs);
-  const after = await traffic(server);
+  const after = await service.traffic(place);
   const { cyclesInAll = outcome.cycles } = outcome;
   return {
     cyclesPerSecond: (outcome.cycles / outcome.tookMs) * 1_000,
     cpuMicrosPerCycle: (outcome.cpuMs * 1_000) / outcome.cycles,
-    requestsPerCycle: (after.packets - before.packets) / cyclesInAll,
+    requestsPerCycle: (after.requests - before.requests) / cyclesInAll,
     bytesPerCycle: (after.bytes - before.bytes) / cyclesInAll,
     ...fairness(outcome),
     ...handOvers(outcome),
@@ -67,11 +63,4 @@ function handOvers({ handOversMs = [] }: Outcome): Pick<Run, 'handOverP50Ms' | '
 
 function writerWait({ writerWaitsMs = [] }: Outcome): Pick<Run, 'writerWaitMs'> {
   return writerWaitsMs.length === 0 ? {} : { writerWaitMs: median(writerWaitsMs) };
-}
-
-/** Counted by the server. The few requests that ask for the count are included. */
-async function traffic(server: ZooKeeperServer): Promise<{ packets: number; bytes: number }> {
-  const answer = await server.command('mntr');
-  const figure = (name: string): number => Number(new RegExp(`^zk_${name}\\s+([\\d.]+)`, 'm').exec(answer)?.[1] ?? NaN);
-  return { packets: figure('packets_received'), bytes: figure('bytes_received_count') };
 }

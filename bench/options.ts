@@ -5,6 +5,10 @@ export interface BenchOptions {
   readonly durationMs: number;
   /** Runs one round of half a second each: shows that the benchmark works, not how fast the library is. */
   readonly isBrief: boolean;
+  /** Measures only the scenarios with one of these names, and writes no file. */
+  readonly only: readonly string[] | undefined;
+  /** How long the servers work before the first round. */
+  readonly warmUpMs: number;
 }
 
 /** @throws RangeError that names the option, the value and what is accepted */
@@ -15,13 +19,18 @@ export function readOptions(args: readonly string[]): BenchOptions {
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '3' },
       brief: { type: 'boolean', default: false },
+      only: { type: 'string', multiple: true },
+      'warm-up': { type: 'string', default: '12' },
     },
   });
-  if (values.brief) return { rounds: 1, durationMs: 300, isBrief: true };
+  const { only } = values;
+  if (values.brief) return { rounds: 1, durationMs: 300, isBrief: true, only, warmUpMs: 0 };
   return {
     rounds: positive('rounds', values.rounds),
     durationMs: positive('seconds', values.seconds) * 1_000,
     isBrief: false,
+    only,
+    warmUpMs: positive('warm-up', values['warm-up']) * 1_000,
   };
 }
 

@@ -53,9 +53,10 @@ function drawing(
     (place, index) =>
       `<text x="${(left + (index + 0.5) * step).toFixed(1)}" y="${height - bottom + 18}" font-size="11" text-anchor="middle">${place}</text>`,
   );
+  const share = Math.min(190, (width - left) / series.length);
   const legend = series.map(
     ({ name, colour }, index) =>
-      `<rect x="${left + index * 190}" y="28" width="10" height="10" fill="${colour}"/><text x="${left + 16 + index * 190}" y="37" font-size="11">${name}</text>`,
+      `<rect x="${left + index * share}" y="28" width="10" height="10" fill="${colour}"/><text x="${left + 16 + index * share}" y="37" font-size="11">${name}</text>`,
   );
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif">`,

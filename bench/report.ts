@@ -1,32 +1,42 @@
-import { goals, rawOf } from './scenarios.ts';
-import { speedOf, type PeerName, type Results } from './results.ts';
+import { judge } from './goals.ts';
+import { promises } from './promises.ts';
+import { peerNames, speedOf, titles, type MoreResults, type PeerName, type Results } from './results.ts';
+import { rawOf } from './scenarios.ts';
 
 /** The tables of `docs/performance.md`. */
 export function tables(results: Results): string {
+  const { more } = results;
   return [
     heading(results),
     speeds(results),
+    verdicts(results),
     ratios(results),
+    promised(results),
     costs(results),
-    stickiness(results),
-    growths(results),
-  ].join('\n\n');
+    ...(more === undefined ? [] : [stickiness(more, results), growths(more)]),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
 }
 
 function heading(results: Results): string {
   const versions = Object.entries(results.versions).map(([name, version]) => `${name} ${version}`);
-  const skipped = Object.entries(results.skipped).map(([peer, why]) => `${peer} was skipped: ${why}`);
+  const skipped = Object.entries(results.skipped).map(([peer, why]) => `${peer} was skipped: ${why} is missing.`);
+  const { more } = results;
   return [
-    `Measured on ${results.date.slice(0, 10)}: ${results.machine}; ${versions.join(', ')}; ${results.rounds} rounds of ${results.secondsOfRun} s, interleaved in one run on one server; load of the machine before it: ${results.loadBefore.toFixed(2)}.`,
-    `Heap per waiter at 10,000 in one process: ${(results.heapBytesPerWaiter / 1_024).toFixed(2)} KB.`,
+    `Measured on ${results.date.slice(0, 10)}: ${results.machine}; ${versions.join(', ')}; ${results.rounds} rounds of ${results.secondsOfRun} s, interleaved in one run; load of the machine before it: ${results.loadBefore.toFixed(2)}.`,
+    ...(more === undefined
+      ? []
+      : [`Heap per waiter at 10,000 in one process: ${(more.heapBytesPerWaiter / 1_024).toFixed(2)} KB.`]),
     ...skipped,
   ].join(' ');
 }
 
 function speeds(results: Results): string {
+  const peers = measured(results);
   const row = (scenario: string): string[] => [scenario, ...peers.map((peer) => speed(results, scenario, peer))];
   return table(
-    ['cycles a second: median (slowest–fastest)', ...peers.map(titleOf)],
+    ['cycles a second: median (slowest–fastest)', ...peers.map((peer) => titles[peer])],
     Object.keys(results.scenarios).map(row),
   );
 }
@@ -38,23 +48,66 @@ function speed(results: Results, scenario: string, peer: PeerName): string {
     : `${whole(summary.cyclesPerSecond)} (${whole(summary.slowest)}–${whole(summary.fastest)})`;
 }
 
-function ratios(results: Results): string {
-  const rows = goals.map(({ scenario, againstCurator, againstRaw }) => [
+function verdicts(results: Results): string {
+  const rows = judge(results).map(({ scenario, figure, against, bound, reached, limit, isMet }) => [
     scenario,
-    ratio(speedOf(results, scenario, 'ours'), speedOf(results, scenario, 'curator'), againstCurator),
-    ratio(speedOf(results, scenario, 'ours'), speedOf(results, rawOf[scenario] ?? scenario, 'raw'), againstRaw),
+    figure === 'speed' ? 'cycles a second' : 'CPU a cycle',
+    titles[against],
+    `${figure === 'speed' ? '≥' : '≤'} ${bound}`,
+    reached.toFixed(2),
+    limit.toFixed(2),
+    isMet ? 'yes' : 'no',
   ]);
-  return table(['ratio of medians (goal)', 'against Java Curator', 'against raw requests'], rows);
+  if (rows.length === 0) return '';
+  return table(['scenario', 'ratio of', 'against', 'goal', 'this library', 'raw requests', 'met'], rows);
 }
 
-function ratio(ours: number | undefined, theirs: number | undefined, goal: number | undefined): string {
-  if (ours === undefined || theirs === undefined) return '–';
-  return `${(ours / theirs).toFixed(2)}${goal === undefined ? '' : ` (≥ ${goal})`}`;
+function ratios(results: Results): string {
+  const others = measured(results).filter((peer) => peer !== 'ours');
+  const rows = Object.keys(results.scenarios).map((scenario) => [
+    scenario,
+    ...others.map((peer) => {
+      const name = peer === 'raw' ? (rawOf[scenario] ?? scenario) : scenario;
+      return ratio(speedOf(results, scenario, 'ours'), speedOf(results, name, peer));
+    }),
+  ]);
+  return table(['cycles a second of this library divided by', ...others.map((peer) => titles[peer])], rows);
+}
+
+function ratio(ours: number | undefined, theirs: number | undefined): string {
+  return ours === undefined || theirs === undefined ? '–' : (ours / theirs).toFixed(2);
+}
+
+/** A figure is worth what the lock promises, so both stand in one table. */
+function promised(results: Results): string {
+  const shown = ['hand-off 8', 'hand-off 8, 5 ms links'].filter((scenario) => scenario in results.scenarios);
+  const rows = measured(results).flatMap((peer) => {
+    const promise = promises[peer];
+    if (promise === undefined) return [];
+    const { order, loss, crash, token } = promise;
+    const figures = shown.map((scenario) => speed(results, scenario, peer));
+    return [[titles[peer], ...figures, order, loss, crash, token]];
+  });
+  return table(
+    [
+      'what each lock promises',
+      ...shown.map((scenario) => `${scenario}, cycles a second`),
+      'order of the waiters',
+      'the holder learns of a loss by',
+      'a crash of servers costs',
+      'fencing token',
+    ],
+    rows,
+  );
+}
+
+function measured(results: Results): readonly PeerName[] {
+  return peerNames.filter((peer) => Object.values(results.scenarios).some((byPeer) => byPeer[peer] !== undefined));
 }
 
 function costs(results: Results): string {
   const rows = Object.entries(results.scenarios).flatMap(([scenario, byPeer]) =>
-    peers.flatMap((peer) => {
+    peerNames.flatMap((peer) => {
       const summary = byPeer[peer];
       if (summary === undefined) return [];
       const {
@@ -69,7 +122,7 @@ function costs(results: Results): string {
       return [
         [
           scenario,
-          titleOf(peer),
+          titles[peer],
           requestsPerCycle.toFixed(1),
           whole(bytesPerCycle),
           whole(cpuMicrosPerCycle),
@@ -97,7 +150,7 @@ function costs(results: Results): string {
   );
 }
 
-function stickiness({ sticky, scenarios }: Results): string {
+function stickiness({ sticky }: MoreResults, { scenarios }: Results): string {
   const { solo, threads64, contended } = sticky;
   const row = (
     name: string,
@@ -129,8 +182,8 @@ function stickiness({ sticky, scenarios }: Results): string {
   ].join('\n\n');
 }
 
-function growths({ growth }: Results): string {
-  const part = (title: string, points: Results['growth']['waiters']): string =>
+function growths({ growth }: MoreResults): string {
+  const part = (title: string, points: MoreResults['growth']['waiters']): string =>
     table(
       [title, 'cycles a second', 'CPU a cycle, µs', 'hand-over p50, ms', 'p99, ms'],
       points.map(({ name, ours }) => [
@@ -145,12 +198,6 @@ function growths({ growth }: Results): string {
     part('waiters in one process, one lock', growth.waiters),
     part('sessions, one waiter each, one lock', growth.sessions),
   ].join('\n\n');
-}
-
-const peers: readonly PeerName[] = ['ours', 'curator', 'raw'];
-
-function titleOf(peer: PeerName): string {
-  return { ours: 'zookeeper-fair-lock', curator: 'Java Curator', raw: 'raw requests' }[peer];
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -5,7 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { giveUpPort, keepPort, PortTakenError } from './free-port.ts';
 import { fourLetterWord, serverMode } from './four-letter-word.ts';
 import { whenProcessEnds } from './process-end.ts';
-import { ZooKeeperProcess, type mainClass } from './zookeeper-process.ts';
+import { ServerProcess } from './server-process.ts';
+import { zooKeeperCommandLine, type Jvm, type mainClass } from './zookeeper-process.ts';
 
 type Config = Readonly<Record<string, string | number>>;
 
@@ -14,6 +15,8 @@ export interface ServerOptions {
   tickTimeMs?: number;
   /** The interval at which the server looks for empty containers. @default ZooKeeper's, one minute */
   containerCheckMs?: number;
+  /** @default 'small' */
+  jvm?: Jvm;
   /** Extra arguments of `java`, for example `-Dzookeeper.extendedTypesEnabled=true`. */
   javaOptions?: string[];
   /** Lines of `zoo.cfg`, which override the defaults. */
@@ -50,7 +53,7 @@ export interface Place {
   readonly id?: number;
 }
 
-type State = { at: 'new' } | { at: 'started'; process: ZooKeeperProcess } | { at: 'removed' };
+type State = { at: 'new' } | { at: 'started'; process: ServerProcess } | { at: 'removed' };
 
 const startLimitMs = 30_000;
 const pollMs = 25;
@@ -61,6 +64,7 @@ export class LocalZooKeeper implements ZooKeeperServer {
   readonly connectString: string;
   readonly #directory: string;
   readonly #main: Place['main'];
+  readonly #jvm: Jvm;
   readonly #javaOptions: readonly string[];
   readonly #forget: () => void;
   #state: State = { at: 'new' };
@@ -69,6 +73,7 @@ export class LocalZooKeeper implements ZooKeeperServer {
     this.port = place.port;
     this.connectString = `127.0.0.1:${place.port}`;
     this.#main = place.main;
+    this.#jvm = options.jvm ?? 'small';
     this.#javaOptions = javaOptions(options);
     this.#directory = mkdtempSync(join(tmpdir(), 'zookeeper-'));
     const dataDirectory = this.#dataDirectory;
@@ -90,11 +95,15 @@ export class LocalZooKeeper implements ZooKeeperServer {
     if (this.#state.at === 'removed') throw new Error(`${this.connectString} was stopped, and its data removed`);
     if (this.#state.at === 'started' && !this.#state.process.hasEnded)
       throw new Error(`${this.connectString} is running already`);
-    const process = await ZooKeeperProcess.spawn({
-      directory: this.#directory,
-      main: this.#main,
-      javaOptions: this.#javaOptions,
-    });
+    const process = await ServerProcess.spawn(
+      this.#directory,
+      zooKeeperCommandLine({
+        directory: this.#directory,
+        main: this.#main,
+        jvm: this.#jvm,
+        javaOptions: this.#javaOptions,
+      }),
+    );
     this.#state = { at: 'started', process };
     try {
       await this.#serving(process);
@@ -145,7 +154,7 @@ export class LocalZooKeeper implements ZooKeeperServer {
     return this.stop();
   }
 
-  async #serving(process: ZooKeeperProcess): Promise<void> {
+  async #serving(process: ServerProcess): Promise<void> {
     const deadline = performance.now() + startLimitMs;
     while (performance.now() < deadline) {
       const serves = await Promise.race([this.#serves(), process.ended]);
@@ -183,14 +192,14 @@ export class LocalZooKeeper implements ZooKeeperServer {
       throw new Error(`${this.connectString} ${problem}: it is running`);
   }
 
-  #running(problem: string): ZooKeeperProcess {
+  #running(problem: string): ServerProcess {
     if (this.#state.at !== 'started' || this.#state.process.hasEnded)
       throw new Error(`${this.connectString} ${problem}: it is not running`);
     return this.#state.process;
   }
 }
 
-async function startFailure(name: string, process: ZooKeeperProcess): Promise<Error> {
+async function startFailure(name: string, process: ServerProcess): Promise<Error> {
   const log = process.logTail();
   const message = `ZooKeeper at ${name} ended while starting (${await process.ended}):\n${log}`;
   return /BindException|Address already in use/.test(log) ? new PortTakenError(message) : new Error(message);

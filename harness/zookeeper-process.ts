@@ -1,93 +1,31 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isCommand, zooKeeperJars } from './debian-zookeeper.ts';
+import { zooKeeperJars } from './debian-zookeeper.ts';
 
 export const mainClass = {
   standalone: 'org.apache.zookeeper.server.ZooKeeperServerMain',
   quorum: 'org.apache.zookeeper.server.quorum.QuorumPeerMain',
 } as const;
 
-export interface ProcessOptions {
-  /** The folder of `zoo.cfg` and of the log. */
+/** The settings of the Java virtual machine. `small` starts sooner. `usual` is the JVM that Debian's service starts. */
+export type Jvm = 'small' | 'usual';
+
+export interface ZooKeeperProcessOptions {
+  /** Holds `zoo.cfg`. */
   readonly directory: string;
   readonly main: keyof typeof mainClass;
+  readonly jvm: Jvm;
   readonly javaOptions: readonly string[];
 }
 
-/** One run of the Java server, from spawn to exit. */
-export class ZooKeeperProcess {
-  readonly pid: number;
-  /** Resolves with the exit code or the signal. */
-  readonly ended: Promise<string>;
-  hasEnded = false;
-  readonly #child: ChildProcess;
-  readonly #logFile: string;
-  readonly #logStart: number;
+const jvmOptions: Readonly<Record<Jvm, readonly string[]>> = {
+  small: ['-Xmx128m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-Xshare:auto'],
+  usual: [], // JAVA_OPTS is empty in Debian's /etc/zookeeper/conf/environment
+};
 
-  static async spawn(options: ProcessOptions): Promise<ZooKeeperProcess> {
-    const logFile = join(options.directory, 'server.log');
-    const logStart = existsSync(logFile) ? readFileSync(logFile).length : 0;
-    // A file instead of a pipe, because the test cannot read a pipe while its event loop is blocked.
-    const log = openSync(logFile, 'a');
-    const [command = 'java', ...args] = commandLine(options);
-    const child = spawn(command, args, { stdio: ['ignore', log, log] });
-    closeSync(log);
-    await new Promise<void>((resolve, reject) => {
-      child.once('spawn', resolve);
-      child.once('error', reject);
-    });
-    return new ZooKeeperProcess(child, logFile, logStart);
-  }
-
-  private constructor(child: ChildProcess, logFile: string, logStart: number) {
-    if (child.pid === undefined) throw new Error('java was spawned without a process id');
-    this.pid = child.pid;
-    this.#child = child;
-    this.#logFile = logFile;
-    this.#logStart = logStart;
-    this.ended = new Promise((resolve) => {
-      child.once('exit', (code, signal) => {
-        this.hasEnded = true;
-        resolve(signal === null ? `exit code ${code ?? '?'}` : `signal ${signal}`);
-      });
-    });
-  }
-
-  /** Resolves when the process has ended. */
-  async kill(): Promise<void> {
-    this.#child.kill('SIGKILL');
-    await this.ended;
-  }
-
-  pause(): void {
-    this.#child.kill('SIGSTOP');
-    // The signal does not work at once: threads on other cores still answer for a moment.
-    for (let look = 0; look < 10_000 && !isStopped(this.pid); look++);
-  }
-
-  resume(): void {
-    this.#child.kill('SIGCONT');
-  }
-
-  /** The end of the log of this run. */
-  logTail(lines = 30): string {
-    if (!existsSync(this.#logFile)) return '';
-    const text = readFileSync(this.#logFile).subarray(this.#logStart).toString('utf8');
-    return text.trimEnd().split('\n').slice(-lines).join('\n');
-  }
-}
-
-function commandLine({ directory, main, javaOptions }: ProcessOptions): string[] {
-  // The kernel ends the server if the test process is killed with SIGKILL: nothing else could end it.
-  const diesWithParent = isCommand('setpriv') ? ['setpriv', '--pdeathsig', 'KILL'] : [];
+export function zooKeeperCommandLine({ directory, main, jvm, javaOptions }: ZooKeeperProcessOptions): string[] {
   return [
-    ...diesWithParent,
     'java',
-    '-Xmx128m',
-    '-XX:TieredStopAtLevel=1',
-    '-XX:+UseSerialGC',
-    '-Xshare:auto',
+    ...jvmOptions[jvm],
     '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn',
     ...javaOptions,
     '-cp',
@@ -95,19 +33,4 @@ function commandLine({ directory, main, javaOptions }: ProcessOptions): string[]
     mainClass[main],
     join(directory, 'zoo.cfg'),
   ];
-}
-
-/** True if all threads are stopped according to /proc. Without /proc the signal must be enough. */
-function isStopped(pid: number): boolean {
-  const tasks = `/proc/${pid}/task`;
-  if (!existsSync(tasks)) return true;
-  return readdirSync(tasks).every((task) => /\) [TZX] |^$/.test(textOf(`${tasks}/${task}/stat`)));
-}
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return ''; // the thread has ended meanwhile
-  }
 }

@@ -6,9 +6,9 @@ import org.apache.curator.framework.*;
 import org.apache.curator.framework.recipes.locks.*;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
-/** Apache Curator, measured like the other peers. Reads lines of `name kind owners sessions locks durationMs maxLeases writerPauseMs`, and prints a line of JSON for each. */
+/** Apache Curator, measured like the other peers. Reads lines of `addresses name kind owners sessions locks durationMs maxLeases writerPauseMs`, and prints a line of JSON for each. */
 public class CuratorPeer {
-  static final List<CuratorFramework> clients = new ArrayList<>();
+  static final Map<String, List<CuratorFramework>> clientsOf = new HashMap<>();
 
   interface Lock {
     Hold acquire() throws Exception;
@@ -22,14 +22,17 @@ public class CuratorPeer {
     Scanner in = new Scanner(System.in);
     System.out.println("ready");
     while (in.hasNext()) {
-      System.out.println(run(args[0], in.next(), in.next(), in.nextInt(), in.nextInt(), in.nextInt(), in.nextLong(), in.nextInt(), in.nextLong()));
+      System.out.println(run(in.next(), in.next(), in.next(), in.nextInt(), in.nextInt(), in.nextInt(), in.nextLong(), in.nextInt(), in.nextLong()));
     }
-    for (CuratorFramework client : clients) client.close();
+    for (List<CuratorFramework> clients : clientsOf.values()) for (CuratorFramework client : clients) client.close();
     System.exit(0);
   }
 
-  static String run(String connectString, String name, String kind, int owners, int sessions, int paths, long durationMs, int maxLeases, long writerPauseMs) throws Exception {
+  static String run(String addresses, String name, String kind, int owners, int sessions, int paths, long durationMs, int maxLeases, long writerPauseMs) throws Exception {
+    List<CuratorFramework> clients = clientsOf.computeIfAbsent(addresses, ignored -> new ArrayList<>());
+    String[] servers = addresses.split(",");
     while (clients.size() < sessions) {
+      String connectString = servers[clients.size() % servers.length];
       CuratorFramework client = CuratorFrameworkFactory.newClient(connectString, 30_000, 15_000, new ExponentialBackoffRetry(100, 3));
       client.start();
       client.blockUntilConnected();

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { createInterface, type Interface } from 'node:readline';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { addressesOf, type Addresses } from '../places.ts';
 import { maxLeases, writerPauseMs, type Outcome, type Peer, type Scenario } from './peer.ts';
 
 const names = [
@@ -23,6 +24,7 @@ const source = fileURLToPath(new URL('CuratorPeer.java', import.meta.url));
 
 /** Java Curator, run from source with Debian's jars, in a process of its own. */
 export class Curator implements Peer {
+  readonly #addresses: Addresses;
   readonly #java: ChildProcess;
   readonly #lines: Interface;
 
@@ -32,27 +34,26 @@ export class Curator implements Peer {
     return absent.length === 0 ? undefined : `${absent.join(', ')} (apt-get install libcurator-recipes-java)`;
   }
 
-  static async start(connectString: string): Promise<Curator> {
-    const java = spawn(
-      'java',
-      ['-Dorg.slf4j.simpleLogger.defaultLogLevel=error', '-cp', jars.join(':'), source, connectString],
-      { stdio: ['pipe', 'pipe', 'inherit'] },
-    );
-    const curator = new Curator(java);
+  static async start(addresses: Addresses): Promise<Curator> {
+    const java = spawn('java', ['-Dorg.slf4j.simpleLogger.defaultLogLevel=error', '-cp', jars.join(':'), source], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const curator = new Curator(addresses, java);
     await curator.#line();
     return curator;
   }
 
-  private constructor(java: ChildProcess) {
+  private constructor(addresses: Addresses, java: ChildProcess) {
+    this.#addresses = addresses;
     this.#java = java;
     if (java.stdout === null) throw new Error('java has no output');
     this.#lines = createInterface({ input: java.stdout });
   }
 
-  async run({ name, kind = 'mutex', owners, sessions, locks }: Scenario, durationMs: number): Promise<Outcome> {
+  async run({ name, kind = 'mutex', owners, sessions, locks, place }: Scenario, durationMs: number): Promise<Outcome> {
     const answered = this.#line();
     this.#java.stdin?.write(
-      `${name.replaceAll(' ', '-')} ${kind} ${owners} ${sessions} ${locks} ${durationMs} ${maxLeases} ${writerPauseMs}\n`,
+      `${addressesOf(this.#addresses, place).join(',')} ${name.replaceAll(' ', '-')} ${kind} ${owners} ${sessions} ${locks} ${durationMs} ${maxLeases} ${writerPauseMs}\n`,
     );
     return JSON.parse(await answered) as Outcome;
   }

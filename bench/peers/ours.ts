@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type * as lib from '../../src/index.ts';
 import { InterProcessMutex, InterProcessReadWriteLock, InterProcessSemaphore, LockClient } from '../library.ts';
-import { maxLeases, timed, writerPauseMs, type Outcome, type Peer, type Scenario } from './peer.ts';
+import { addressOf, type Addresses, type Place } from '../places.ts';
+import { handOverTimer, maxLeases, timed, writerPauseMs, type Outcome, type Peer, type Scenario } from './peer.ts';
 
 interface Lock {
   acquire(): Promise<lib.Hold>;
@@ -9,60 +10,58 @@ interface Lock {
 
 /** This library. Each owner acquires outside of every lock context, and is therefore a separate owner. */
 export class Ours implements Peer {
-  readonly #connectString: string;
-  readonly #clients: lib.LockClient[] = [];
+  readonly #addresses: Addresses;
+  readonly #clients = new Map<Place, lib.LockClient[]>();
 
-  constructor(connectString: string) {
-    this.#connectString = connectString;
+  constructor(addresses: Addresses) {
+    this.#addresses = addresses;
   }
 
   async run(scenario: Scenario, durationMs: number): Promise<Outcome> {
     const { kind = 'mutex', name, sessions, locks: paths } = scenario;
-    while (this.#clients.length < sessions) this.#clients.push(await LockClient.connect(this.#connectString));
+    const clients = await this.#open(scenario);
     const path = (lock: number): string => `/bench/ours-${name}-${lock}`;
     const locks = Array.from({ length: Math.max(sessions, paths) }, (_, index) =>
-      open(kind, this.#client(index % sessions), path(index % paths)),
+      open(kind, nth(clients, index % sessions), path(index % paths)),
     );
     await Promise.all(locks.map(async (lock) => (await lock.acquire()).release()));
-    const handsOver = kind === 'mutex' && paths === 1;
-    const handOversMs: number[] = [];
-    let releasedAt: number | undefined;
-    const writing = kind === 'readers' ? this.#write(path(0), durationMs) : undefined;
+    const handOver = handOverTimer(scenario);
+    const writing = kind === 'readers' ? write(nth(clients, 0), path(0), durationMs) : undefined;
     const outcome = await timed(scenario, durationMs, async (owner) => {
-      const hold = await lockOf(locks, owner).acquire();
-      if (handsOver) {
-        if (releasedAt !== undefined) handOversMs.push(performance.now() - releasedAt);
-        releasedAt = performance.now();
-      }
+      const hold = await nth(locks, owner % locks.length).acquire();
+      handOver.granted();
       await hold.release();
     });
-    return { ...outcome, ...(handsOver && { handOversMs }), ...(writing && { writerWaitsMs: await writing }) };
+    return { ...outcome, ...handOver.result, ...(writing && { writerWaitsMs: await writing }) };
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#clients.map((client) => client.close()));
+    await Promise.all([...this.#clients.values()].flat().map((client) => client.close()));
   }
 
-  /** The waits of the writer. */
-  async #write(path: string, durationMs: number): Promise<number[]> {
-    const { writeLock } = new InterProcessReadWriteLock(this.#client(0), path);
-    const until = performance.now() + durationMs;
-    const waitsMs: number[] = [];
-    while (performance.now() + writerPauseMs < until) {
-      await delay(writerPauseMs);
-      const askedAt = performance.now();
-      const hold = await writeLock.acquire();
-      waitsMs.push(performance.now() - askedAt);
-      await hold.release();
+  async #open({ place = 'loopback', sessions }: Scenario): Promise<readonly lib.LockClient[]> {
+    const open = this.#clients.get(place) ?? [];
+    this.#clients.set(place, open);
+    while (open.length < sessions) {
+      open.push(await LockClient.connect(addressOf(this.#addresses, place, open.length)));
     }
-    return waitsMs;
+    return open;
   }
+}
 
-  #client(index: number): lib.LockClient {
-    const client = this.#clients[index];
-    if (client === undefined) throw new Error('no client');
-    return client;
+/** The waits of the writer. */
+async function write(client: lib.LockClient, path: string, durationMs: number): Promise<number[]> {
+  const { writeLock } = new InterProcessReadWriteLock(client, path);
+  const until = performance.now() + durationMs;
+  const waitsMs: number[] = [];
+  while (performance.now() + writerPauseMs < until) {
+    await delay(writerPauseMs);
+    const askedAt = performance.now();
+    const hold = await writeLock.acquire();
+    waitsMs.push(performance.now() - askedAt);
+    await hold.release();
   }
+  return waitsMs;
 }
 
 function open(kind: 'mutex' | 'readers' | 'leases', client: lib.LockClient, path: string): Lock {
@@ -72,8 +71,8 @@ function open(kind: 'mutex' | 'readers' | 'leases', client: lib.LockClient, path
     : new InterProcessMutex(client, path);
 }
 
-function lockOf(locks: readonly Lock[], owner: number): Lock {
-  const lock = locks[owner % locks.length];
-  if (lock === undefined) throw new Error('no lock');
-  return lock;
+function nth<T>(items: readonly T[], index: number): T {
+  const item = items[index];
+  if (item === undefined) throw new Error(`no item ${index}`);
+  return item;
 }

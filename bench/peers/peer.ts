@@ -1,3 +1,5 @@
+import type { Place } from '../places.ts';
+
 /** The result of one run of a scenario. */
 export interface Outcome {
   readonly cycles: number;
@@ -25,6 +27,8 @@ export interface Scenario {
   readonly owners: number;
   readonly sessions: number;
   readonly locks: number;
+  /** @default 'loopback' */
+  readonly place?: Place;
 }
 
 export interface Peer {
@@ -38,6 +42,9 @@ export interface Peer {
 
 export const writerPauseMs = 50;
 export const maxLeases = 3;
+
+/** The measured time begins after this time even if an owner was not served yet: not every peer is fair. */
+const startLimitMs = 10_000;
 
 /**
  * Runs one loop of cycles per owner. The measured time begins when each owner has been served once, and ends after
@@ -65,7 +72,9 @@ export async function timed(
       }
     }),
   );
-  await Promise.race([allServed, loops]);
+  let limit: NodeJS.Timeout | undefined;
+  await Promise.race([allServed, loops, new Promise((resolve) => (limit = setTimeout(resolve, startLimitMs)))]);
+  clearTimeout(limit);
   phase = 'counted';
   const cpu = process.cpuUsage();
   const startedAt = performance.now();
@@ -75,4 +84,22 @@ export async function timed(
   const { user, system } = process.cpuUsage(cpu);
   await loops;
   return { cycles: perOwner.reduce((a, b) => a + b, 0), cyclesInAll, tookMs, cpuMs: (user + system) / 1_000, perOwner };
+}
+
+/** Measures the hand-overs of a scenario with one lock. `granted` is called right before the release. */
+export function handOverTimer({ kind = 'mutex', locks }: Scenario): {
+  granted(): void;
+  readonly result: Pick<Outcome, 'handOversMs'>;
+} {
+  const handsOver = kind === 'mutex' && locks === 1;
+  const handOversMs: number[] = [];
+  let releasedAt: number | undefined;
+  return {
+    granted() {
+      if (!handsOver) return;
+      if (releasedAt !== undefined) handOversMs.push(performance.now() - releasedAt);
+      releasedAt = performance.now();
+    },
+    result: handsOver ? { handOversMs } : {},
+  };
 }

@@ -1,4 +1,5 @@
 import zookeeper from 'node-zookeeper-client';
+import { addressOf, delaysMs, type Addresses, type Place } from '../places.ts';
 import { timed, type Outcome, type Peer, type Scenario } from './peer.ts';
 
 type Done<T> = (error: (Error & { getCode?: () => number }) | null, value: T) => void;
@@ -23,67 +24,84 @@ const { createClient, CreateMode } = zookeeper as unknown as {
  * Only the requests that every lock has to send, on plain node-zookeeper-client. This is the limit that the server and
  * the client library set.
  * With one lock per owner, or with many owners in one process, these requests are create and delete. With one session
- * per owner of one lock, they are the chain of delete, event, list and the next delete.
+ * per owner of one lock, they are the chain of delete, event, list and the next delete. Over delayed links the list is
+ * left out, because a waiter can list before its turn comes: the limit is the chain of delete, event and the next delete.
  */
 export class Raw implements Peer {
-  readonly #connectString: string;
-  readonly #clients: Client[] = [];
+  readonly #addresses: Addresses;
+  readonly #clients = new Map<Place, Client[]>();
 
-  constructor(connectString: string) {
-    this.#connectString = connectString;
+  constructor(addresses: Addresses) {
+    this.#addresses = addresses;
   }
 
   async run(scenario: Scenario, durationMs: number): Promise<Outcome> {
-    while (this.#clients.length < scenario.sessions) this.#clients.push(await connected(this.#connectString));
+    const clients = await this.#open(scenario);
     const parent = `/bench/raw-${scenario.name}`;
-    await made(this.#client(0), '/bench');
-    await made(this.#client(0), parent);
+    await made(nth(clients, 0), '/bench');
+    await made(nth(clients, 0), parent);
     return scenario.sessions > 1
-      ? this.#chain(scenario, parent, durationMs)
-      : this.#pairs(scenario, parent, durationMs);
+      ? chain(clients, scenario, parent, durationMs)
+      : pairs(nth(clients, 0), scenario, parent, durationMs);
   }
 
   close(): Promise<void> {
-    for (const client of this.#clients) client.close();
+    for (const client of [...this.#clients.values()].flat()) client.close();
     return Promise.resolve();
   }
 
-  #pairs(scenario: Scenario, parent: string, durationMs: number): Promise<Outcome> {
-    return timed(scenario, durationMs, async (owner) => {
-      const path = await create(this.#client(0), `${parent}/${owner}-lock-`);
-      await remove(this.#client(0), path);
-    });
+  async #open({ place = 'loopback', sessions }: Scenario): Promise<readonly Client[]> {
+    const open = this.#clients.get(place) ?? [];
+    this.#clients.set(place, open);
+    while (open.length < sessions) open.push(await connected(addressOf(this.#addresses, place, open.length)));
+    return open;
   }
+}
 
-  /** The znodes exist before the clock starts, each with a watch on the one before it. Every hop lists once. */
-  async #chain(scenario: Scenario, parent: string, durationMs: number): Promise<Outcome> {
-    const hops: Hop[] = [];
-    for (const owner of Array.from({ length: Math.ceil((durationMs / 1_000) * hopsPerSecond) }, (_, index) => index)) {
-      const client = this.#client(owner % scenario.sessions);
-      const path = await create(client, `${parent}/lock-`);
-      const before = hops.at(-1);
-      hops.push({ client, path, ready: before && gone(client, before.path) });
-    }
-    // One connection answers in order, so every watch is planted after this.
-    await Promise.all(this.#clients.map((client) => children(client, parent)));
-    const cpu = process.cpuUsage();
-    const startedAt = performance.now();
-    for (const { client, path, ready } of hops) {
-      await ready;
-      await children(client, parent);
-      const removed = remove(client, path);
-      // The next client learns of the deletion by its watch event, as a waiter in another process does.
-      removed.catch(() => undefined);
-    }
-    const { user, system } = process.cpuUsage(cpu);
-    return { cycles: hops.length, tookMs: performance.now() - startedAt, cpuMs: (user + system) / 1_000 };
-  }
+function pairs(client: Client, scenario: Scenario, parent: string, durationMs: number): Promise<Outcome> {
+  return timed(scenario, durationMs, async (owner) => {
+    const path = await create(client, `${parent}/${owner}-lock-`);
+    await remove(client, path);
+  });
+}
 
-  #client(index: number): Client {
-    const client = this.#clients[index];
-    if (client === undefined) throw new Error('no client');
-    return client;
+/** The znodes exist before the clock starts, each with a watch on the one before it. */
+async function chain(
+  clients: readonly Client[],
+  { sessions, place = 'loopback' }: Scenario,
+  parent: string,
+  durationMs: number,
+): Promise<Outcome> {
+  const delayMs = place in delaysMs ? delaysMs[place as keyof typeof delaysMs] : 0;
+  const count = Math.max(2, Math.ceil((durationMs / 1_000) * hopsPerSecond(delayMs)));
+  const hops: Hop[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const client = nth(clients, index % sessions);
+    const path = await create(client, `${parent}/lock-`);
+    const before = hops.at(-1);
+    hops.push({ client, path, ready: before && gone(client, before.path) });
   }
+  // One connection answers in order, so every watch is planted after this.
+  await Promise.all(clients.map((client) => children(client, parent)));
+  const cpu = process.cpuUsage();
+  const startedAt = performance.now();
+  for (const { client, path, ready } of hops) {
+    await ready;
+    if (delayMs === 0) await children(client, parent);
+    const removed = remove(client, path);
+    // The next client learns of the deletion by its watch event, as a waiter in another process does.
+    removed.catch(() => undefined);
+  }
+  const { user, system } = process.cpuUsage(cpu);
+  const tookMs = performance.now() - startedAt;
+  await children(nth(clients, (count - 1) % sessions), parent); // the last deletion is done when the list arrives
+  return { cycles: hops.length, tookMs, cpuMs: (user + system) / 1_000 };
+}
+
+function nth<T>(items: readonly T[], index: number): T {
+  const item = items[index];
+  if (item === undefined) throw new Error(`no item ${index}`);
+  return item;
 }
 
 interface Hop {
@@ -94,7 +112,9 @@ interface Hop {
 }
 
 /** The number of znodes is chosen so that the chain lasts about as long as the other runs. */
-const hopsPerSecond = 500;
+function hopsPerSecond(delayMs: number): number {
+  return 1_000 / (2 + 2 * delayMs);
+}
 
 const data = Buffer.from('127.0.0.1');
 

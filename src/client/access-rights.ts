@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isIP, isIPv4 } from 'node:net';
 import { askApplication } from '../support/no-context.js';
-import { expectedKind, isPlainObject } from '../support/validate.js';
+import { expected, expectedKind, isPlainObject } from '../support/validate.js';
 import type { Credential } from '../zookeeper/connection.js';
 import type { AclEntry } from '../zookeeper/operations.js';
 import { validatePath } from '../zookeeper/path.js';
