@@ -86,11 +86,14 @@ function headingOf({ content }) {
 }
 
 /** README.md tells a reader on GitHub or npm how to write the API reference. A reader of the site gets a link to it. */
-function linkApiReference({ readme }) {
-  const said = /the API\s+reference, which `npm run docs` writes in a clone of the repository/;
-  const part = readme?.find(({ text }) => said.test(text));
-  if (!part) throw new Error('README.md does not say where the API reference is');
-  part.text = part.text.replace(said, 'the [API reference](modules.html)');
+function linkApiReference({ readme = [] }) {
+  const before = /the\s+API\s+reference, which $/;
+  const after = /^ writes in a clone of the repository/;
+  const at = readme.findIndex(({ text }, index) => before.test(text) && after.test(readme[index + 2]?.text));
+  if (at === -1) throw new Error('README.md does not say where the API reference is');
+  readme[at].text = readme[at].text.replace(before, 'the [API reference](modules.html)');
+  readme[at + 1].text = ''; // the command, as code
+  readme[at + 2].text = readme[at + 2].text.replace(after, '');
 }
 
 function loadMarkdownIt(parser) {
