@@ -21,6 +21,7 @@ export function load(app) {
     ({ project }) => {
       const place = (child) => guide.findIndex(({ file }) => file === fileOf(app, child));
       const sorted = (children) => children?.sort((a, b) => place(a) - place(b));
+      linkApiReference(project);
       sorted(project.documents);
       for (const group of project.groups ?? [])
         if (group.children.every((child) => child.isDocument())) sorted(group.children);
@@ -28,7 +29,7 @@ export function load(app) {
     -1_000,
   );
 
-  app.on(Application.EVENT_BOOTSTRAP_END, () => app.options.setValue('markdownItLoader', countCodeOfHeadings));
+  app.on(Application.EVENT_BOOTSTRAP_END, () => app.options.setValue('markdownItLoader', loadMarkdownIt));
 
   app.renderer.on(RendererEvent.BEGIN, ({ project }) => {
     for (const document of documentsOf(project))
@@ -82,6 +83,23 @@ function fileOf(app, reflection) {
 function headingOf({ content }) {
   const text = content.map((part) => part.text).join('');
   return /^# (.*)/m.exec(text)[1];
+}
+
+/** README.md tells a reader on GitHub or npm how to write the API reference. A reader of the site gets a link to it. */
+function linkApiReference({ readme = [] }) {
+  const before = /the\s+API\s+reference, which $/;
+  const after = /^ writes in a clone of the repository/;
+  const at = readme.findIndex(({ text }, index) => before.test(text) && after.test(readme[index + 2]?.text));
+  if (at === -1) throw new Error('README.md does not say where the API reference is');
+  readme[at].text = readme[at].text.replace(before, 'the [API reference](modules.html)');
+  readme[at + 1].text = ''; // the command, as code
+  readme[at + 2].text = readme[at + 2].text.replace(after, '');
+}
+
+function loadMarkdownIt(parser) {
+  countCodeOfHeadings(parser);
+  // Otherwise a name such as README.md becomes a link to a host, because md is a top-level domain.
+  parser.linkify.set({ fuzzyLink: false });
 }
 
 /** TypeDoc makes the anchor of a heading without its code in backticks; GitHub makes it with them. */

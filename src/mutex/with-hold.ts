@@ -29,11 +29,19 @@ export async function untilReleased<T>(hold: Releasable, path: string, job: () =
   } catch (error) {
     // If the release fails too, its error must not hide the error of the job.
     await hold.release().catch(() => undefined);
-    throw error;
+    throw isAbortedBy(hold.loss, error) ? hold.loss : error;
   }
   if ((await hold.release()) === 'lost') throw hold.loss ?? new NotOwnedError(path);
   refuseOutliving(result);
   return result;
+}
+
+/**
+ * True for the AbortError by which Node's timers and file calls report that `hold.signal` aborted: the loss is its
+ * cause. `fetch` and `throwIfAborted` throw the loss itself.
+ */
+function isAbortedBy(loss: LockLostError | undefined, error: unknown): loss is LockLostError {
+  return loss !== undefined && error instanceof Error && error.name === 'AbortError' && error.cause === loss;
 }
 
 function refuseOutliving(result: unknown): void {

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
-import { getEventListeners } from 'node:events';
+import { getEventListeners, once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { PassThrough, Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { LockLostError, LockTimeoutError, type AcquireOptions, type Hold, type LockClient } from '../../src/index.ts';
 import { labOfEachTest } from '../../harness/lab.ts';
 import { rejection } from '../../harness/until.ts';
@@ -102,6 +104,43 @@ describe('withLock', () => {
     const error = await rejection(running);
     expect(error).to.be.instanceOf(LockLostError).and.to.include({ reason: 'node-deleted', path: given?.path });
     expect(given?.signal.reason).to.equal(error);
+  });
+
+  for (const [what, wait] of Object.entries<(signal: AbortSignal) => Promise<unknown>>({
+    'a timer of Node': (signal) => delay(60_000, undefined, { signal }),
+    'a file call of Node': async (signal) => {
+      await once(signal, 'abort');
+      await readFile(new URL(import.meta.url), { signal });
+    },
+    throwIfAborted: async (signal) => {
+      await once(signal, 'abort');
+      signal.throwIfAborted();
+    },
+  })) {
+    it(`rejects with the LockLostError of the hold if its signal ends the job through ${what}`, async () => {
+      const { mutex, observer } = lab;
+      let loss: unknown;
+      const error = await rejection(
+        mutex.withLock(async (hold) => {
+          hold.signal.addEventListener('abort', () => (loss = hold.signal.reason));
+          const waiting = wait(hold.signal);
+          await takeAway(hold, observer);
+          await waiting;
+        }),
+      );
+      expect(error).to.be.instanceOf(LockLostError).and.equal(loss);
+    });
+  }
+
+  it('rejects with the AbortError of its job if another signal aborted, even if the hold was lost', async () => {
+    const { mutex, observer } = lab;
+    const error = await rejection(
+      mutex.withLock(async (hold) => {
+        await takeAway(hold, observer);
+        await delay(60_000, undefined, { signal: AbortSignal.abort(failure) });
+      }),
+    );
+    expect(error).to.include({ name: 'AbortError', cause: failure });
   });
 
   it('rejects with LockLostError when the job fulfils after the client was closed', async () => {
