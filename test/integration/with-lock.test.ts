@@ -122,7 +122,7 @@ describe('withLock', () => {
       let loss: unknown;
       const error = await rejection(
         mutex.withLock(async (hold) => {
-          hold.signal.addEventListener('abort', () => (loss = hold.signal.reason));
+          hold.signal.addEventListener('abort', () => void (loss = hold.signal.reason));
           const waiting = wait(hold.signal);
           await takeAway(hold, observer);
           await waiting;
