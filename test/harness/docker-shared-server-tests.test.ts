@@ -6,7 +6,7 @@ describe('the tests that run against containers', () => {
   const names = sharedServerTests().map((file) => basename(file));
 
   it('include those that use the shared server themselves', () => {
-    expect(names).to.include.members(['mutex.test.ts', 'readme.test.ts']);
+    expect(names).to.include.members(['mutex.test.ts', 'with-lock.test.ts']);
   });
 
   it('include those that use it by a helper', () => {

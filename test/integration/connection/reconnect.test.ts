@@ -224,7 +224,9 @@ describe('a reconnect', () => {
       await client.session.request(exists('/'));
       await client.close();
       expect(states).to.deep.equal(['suspended', 'reconnected', 'closed']);
-      expect(warnings).to.deep.equal([broken, broken, broken]);
+      expect(warnings.map((warning) => (warning as Error).cause)).to.deep.equal([broken, broken, broken]);
+      for (const { message } of warnings as Error[])
+        expect(message).to.contain("a listener of 'state' failed: a broken");
     } finally {
       process.emitWarning = emitWarning;
     }

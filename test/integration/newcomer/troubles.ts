@@ -322,7 +322,7 @@ export const waits: readonly Mistake[] = [
       value: new RegExp(
         `: 1 participant is ahead in the queue; the lock is held by host [\\d.]+ \\(session 0x[0-9a-f]+\\), in the queue since ${isoTime}`,
       ),
-      todo: 'Wait longer, or find the holder with holder()',
+      todo: 'Wait longer, or find the holder with participants()',
     }),
   },
   {
@@ -335,7 +335,7 @@ export const waits: readonly Mistake[] = [
       ...timedOut,
       thing: `The lock ${path} was not acquired within 200 ms`,
       value: new RegExp(`held by host \\S+, pid ${process.pid} \\(session`),
-      todo: 'Wait longer, or find the holder with holder()',
+      todo: 'Wait longer, or find the holder with participants()',
     }),
   },
   {
