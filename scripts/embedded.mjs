@@ -17,5 +17,4 @@ for (const [option, variable] of Object.entries(variables)) {
 }
 
 bootstrap();
-const named = args.some((argument) => argument.endsWith('.ts'));
-process.exitCode = await runMocha(process.execPath, named ? args : ['test/embedded/**/*.test.ts', ...args]);
+process.exitCode = await runMocha(process.execPath, args, ['test/embedded/**/*.test.ts']);

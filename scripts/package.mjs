@@ -34,12 +34,9 @@ function pack() {
 
 /** Continues after a failure, so that one run reports all of them. */
 async function runTests(args) {
-  if (args.length > 0)
-    return runMocha(
-      process.execPath,
-      args.some((argument) => argument.endsWith('.ts')) ? args : ['test/package/*.test.ts', ...args],
-    );
-  const codes = [await runMocha(process.execPath, ['test/package/*.test.ts'])];
+  const suites = ['test/package/*.test.ts'];
+  if (args.length > 0) return runMocha(process.execPath, args, suites);
+  const codes = [await runMocha(process.execPath, args, suites)];
   for (const node of nodes) {
     codes.push(
       await run(process.execPath, ['scripts/node-versions.mjs', node, 'test/package/consumer.test.ts'], { cwd: root }),

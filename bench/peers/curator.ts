@@ -1,25 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { createInterface, type Interface } from 'node:readline';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { curatorJars, missingOfCurator } from '../../harness/interop/curator.ts';
 import { addressesOf, type Addresses } from '../places.ts';
 import { maxLeases, writerPauseMs, type Outcome, type Peer, type Scenario } from './peer.ts';
 
-const names = [
-  'curator-client',
-  'curator-framework',
-  'curator-recipes',
-  'zookeeper',
-  'zookeeper-jute',
-  'guava',
-  'slf4j-api',
-  'slf4j-simple',
-  'snappy-java',
-  'metrics-core',
-  'netty-all',
-];
-const jars = names.map((name) => `/usr/share/java/${name}.jar`);
 const source = fileURLToPath(new URL('CuratorPeer.java', import.meta.url));
 
 /** Java Curator, run from source with Debian's jars, in a process of its own. */
@@ -30,14 +16,18 @@ export class Curator implements Peer {
 
   /** The names of the missing parts if Curator cannot run here. */
   static missing(): string | undefined {
-    const absent = jars.filter((jar) => !existsSync(jar));
+    const absent = missingOfCurator();
     return absent.length === 0 ? undefined : `${absent.join(', ')} (apt-get install libcurator-recipes-java)`;
   }
 
   static async start(addresses: Addresses): Promise<Curator> {
-    const java = spawn('java', ['-Dorg.slf4j.simpleLogger.defaultLogLevel=error', '-cp', jars.join(':'), source], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
+    const java = spawn(
+      'java',
+      ['-Dorg.slf4j.simpleLogger.defaultLogLevel=error', '-cp', curatorJars.join(':'), source],
+      {
+        stdio: ['pipe', 'pipe', 'inherit'],
+      },
+    );
     const curator = new Curator(addresses, java);
     await curator.#line();
     return curator;

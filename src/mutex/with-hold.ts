@@ -41,7 +41,9 @@ export async function untilReleased<T>(hold: Releasable, path: string, job: () =
  * cause. `fetch` and `throwIfAborted` throw the loss itself.
  */
 function isAbortedBy(loss: LockLostError | undefined, error: unknown): loss is LockLostError {
-  return loss !== undefined && error instanceof Error && error.name === 'AbortError' && error.cause === loss;
+  // Not by `instanceof`: under Jest, errors of Node are of another realm than this file.
+  const { name, cause } = (error ?? {}) as { name?: unknown; cause?: unknown };
+  return loss !== undefined && name === 'AbortError' && cause === loss;
 }
 
 function refuseOutliving(result: unknown): void {

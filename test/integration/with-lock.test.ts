@@ -3,6 +3,7 @@ import { getEventListeners, once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { PassThrough, Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import { runInNewContext } from 'node:vm';
 import { LockLostError, LockTimeoutError, type AcquireOptions, type Hold, type LockClient } from '../../src/index.ts';
 import { labOfEachTest } from '../../harness/lab.ts';
 import { rejection } from '../../harness/until.ts';
@@ -115,6 +116,11 @@ describe('withLock', () => {
     throwIfAborted: async (signal) => {
       await once(signal, 'abort');
       signal.throwIfAborted();
+    },
+    'an AbortError of another realm': async (signal) => {
+      await once(signal, 'abort');
+      const error = runInNewContext('new Error()') as Error;
+      throw Object.assign(error, { name: 'AbortError', cause: signal.reason as unknown });
     },
   })) {
     it(`rejects with the LockLostError of the hold if its signal ends the job through ${what}`, async () => {

@@ -2,11 +2,6 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { JuteReader, JuteWriter } from '../../../src/testing/jute.ts';
 
-export interface ReceivedFrame {
-  readonly xid: number;
-  readonly body: Buffer;
-}
-
 export interface Ticket {
   readonly sessionId: bigint;
   readonly password: Buffer;
