@@ -13,7 +13,7 @@ import type { Operation } from '../src/zookeeper/operations.ts';
 
 export type ProbeOptions = Partial<Omit<ConnectionOptions, 'hosts'>> & { readonly attemptMs?: number };
 
-type ProbeEvent = 'connected' | 'disconnected' | 'expired' | 'authFailed' | 'answered' | 'watch';
+type ProbeEvent = 'connected' | 'disconnected' | 'expired' | 'authFailed' | 'answered' | 'pinged' | 'watch';
 
 /** A Connection to servers of this machine without a session on top: it sends only what a test sends. */
 export class ConnectionProbe implements ConnectionListener, Disposable {
@@ -99,6 +99,10 @@ export class ConnectionProbe implements ConnectionListener, Disposable {
 
   answered(): void {
     this.#events.emit('answered');
+  }
+
+  pinged(): void {
+    this.#events.emit('pinged');
   }
 
   watchFired(path: string, event: WatchEventType): void {

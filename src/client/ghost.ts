@@ -115,8 +115,8 @@ export interface GhostAttempt {
 export interface ServerHealth {
   /** The time when the present connection was made. */
   readonly connectedAt: number;
-  /** The time of the last answer on it. */
-  readonly heardAt: number;
+  /** The time of the last answer to a request on it. A ping proves nothing: a server that has no leader answers it. */
+  readonly answeredAt: number;
 }
 
 export interface GhostOptions {
@@ -142,8 +142,8 @@ const firstPauseMs = 250;
  * has led for the session's timeout, rounded up to a tick, which is at most half of the timeout. A new leader starts
  * that time again, so only the present connection counts.
  */
-export function isForgotten({ connectedAt, heardAt }: ServerHealth, touchedAt: number, timeoutMs: number): boolean {
-  return heardAt - Math.max(connectedAt, touchedAt) >= timeoutMs * 1.5;
+export function isForgotten({ connectedAt, answeredAt }: ServerHealth, touchedAt: number, timeoutMs: number): boolean {
+  return answeredAt - Math.max(connectedAt, touchedAt) >= timeoutMs * 1.5;
 }
 
 /** The pause after this number of rounds without an answer, in milliseconds. */

@@ -11,7 +11,7 @@ import { AuthFailedError, ClientClosedError, ConnectionTimeoutError } from './cl
 import { Companions } from '../support/companions.js';
 import type { Deadline } from '../support/deadline.js';
 import { Events } from '../support/events.js';
-import { Ghost } from './ghost.js';
+import { Ghost, type ServerHealth } from './ghost.js';
 import { Listeners } from '../support/listeners.js';
 import { errorText } from '../support/error-text.js';
 import { OutageLog, type Silence } from './outage-log.js';
@@ -448,7 +448,7 @@ export class LockClient implements AsyncDisposable {
       random: Math.random,
       open: (attempt, owner) =>
         new Session({ ...this.#sessionOptions(), ...attempt, auth: [], connectBy: -Infinity }, owner),
-      health: () => (this.#session.isConnected ? this.#session : undefined),
+      health: () => this.#health(),
       closed: () => {
         if (this.isClosing) return;
         this.report({ type: 'lost-session-closed', sessionId: sessionName(lost.id) });
@@ -460,6 +460,13 @@ export class LockClient implements AsyncDisposable {
     this.#ghosts.add(ghost);
     // The ghost must not keep the context of the job that released the last lost hold.
     inNoContext(() => ghost.look());
+  }
+
+  /** A quiet session sends only pings. So a sync is sent too: its answer comes from the leader. */
+  #health(): ServerHealth | undefined {
+    if (!this.#session.isConnected) return undefined;
+    this.#session.catchUp('/');
+    return this.#session;
   }
 
   #change(change: ConnectionChange): void {

@@ -50,7 +50,7 @@ export class Attempt {
    * Resolves when the predecessor is gone, or when the waiter must look at the queue again because its own znode, its
    * session or the lock's own znode has changed. Rejects as soon as the deadline expires.
    */
-  waitForPredecessor({ predecessor, isAdjacent, position, lockData }: Waiting): Promise<WakeReason> {
+  waitForPredecessor({ predecessor, isAdjacent, isNext, position, lockData }: Waiting): Promise<WakeReason> {
     const node = this.#node;
     const local = nodesOf(node.session).get(predecessor);
     node.hasWaited = local === undefined;
@@ -73,7 +73,11 @@ export class Attempt {
             told: (event) => waiter.wake(event === 'deleted' ? 'predecessor-deleted' : 'recheck'),
             failed: (error) => waiter.fail(error),
           });
-      return this.#waitBy(stop, lockData === undefined ? undefined : this.#watchLockData(lockData, waiter));
+      return this.#waitBy(
+        stop,
+        isNext && !local ? node.session.keepProven() : undefined,
+        lockData === undefined ? undefined : this.#watchLockData(lockData, waiter),
+      );
     });
   }
 
@@ -94,6 +98,13 @@ export class Attempt {
 
   /** Takes the next step after the waiter was woken. */
   goOn(waiting: Waiting, reason: WakeReason): Promise<Step> {
+    // The znode may be first or next now. In both cases the session must be proven, and the list may be read behind
+    // that proof.
+    const { session } = this.#node;
+    if (reason !== 'recheck' && session.isStale) {
+      void session.attach(this.#node);
+      this.#node.watch.plant();
+    }
     return this.#stepped(this.#isFirst(waiting, reason) ? this.#grant() : this.#place(undefined, { wasQueued: true }));
   }
 
@@ -205,7 +216,7 @@ export class Attempt {
     // If the predecessor held the lock and has released it, no znode is before this one.
     if (before.isGone) return before.wasGranted ? this.#grant() : this.#place(undefined, { wasQueued: false });
     this.#tellQueued(undefined, undefined);
-    return { is: 'waiting', predecessor: before.path, isAdjacent: true, position: undefined };
+    return { is: 'waiting', predecessor: before.path, isAdjacent: true, isNext: false, position: undefined };
   }
 
   #tellQueued(position: number | undefined, view: QueueView | undefined): void {
@@ -257,7 +268,7 @@ export class Attempt {
     }
   }
 
-  #waiting({ position, watch, isAdjacent, lockData, children }: Queued): Waiting {
+  #waiting({ position, watch, isNext, isAdjacent, lockData, children }: Queued): Waiting {
     const path = join(this.#queue.path, watch);
     // Reuses the string that the predecessor's node holds, because ten thousand waiters would otherwise hold ten
     // thousand copies.
@@ -266,6 +277,7 @@ export class Attempt {
       is: 'waiting',
       predecessor,
       isAdjacent: isAdjacent && this.#queue.isAppendOnly(this.#node),
+      isNext,
       position,
     } as const;
     return lockData === undefined && children === undefined ? waiting : { ...waiting, lockData, children };
@@ -279,7 +291,7 @@ export class Attempt {
     if (this.#needsProof()) this.#node.watch.plant();
     while (!session.isEnded && this.#needsProof()) {
       if (!this.#deadline.mayWait && !session.isConnected) return { is: 'taken' };
-      if (await session.whenConnected(this.#deadline)) await session.prove().catch(ignore);
+      if (await session.whenConnected(this.#deadline)) await session.prove(this.#node).catch(ignore);
       if (this.#needsProof()) await this.#deadline.sleep(session.proofPauseMs);
     }
     this.#deadline.check();
@@ -326,6 +338,8 @@ export interface Waiting {
   readonly predecessor: string;
   /** True if the znode stands right behind its predecessor, and no znode can be inserted between them. */
   readonly isAdjacent: boolean;
+  /** True if the znode may be granted as soon as its predecessor is gone. */
+  readonly isNext: boolean;
   /**
    * The number of znodes before this one when the queue was read; undefined if unknown. 1: the predecessor is the
    * first.

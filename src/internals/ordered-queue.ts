@@ -114,10 +114,17 @@ class OrderedView implements QueueView {
     const decision = driver.decide(sorted, name);
     if (decision.held) return holder;
     const { watch } = decision;
-    if (this.#queue.watchesChildren) return { is: 'waiting', position, watch, isAdjacent: false, children: sorted };
+    if (this.#queue.watchesChildren)
+      return { is: 'waiting', position, watch, isNext: true, isAdjacent: false, children: sorted };
     const isAdjacent = watch === sorted[position - 1];
     if (!isAdjacent) refuseWatch(sorted.slice(0, position), watch);
-    return { is: 'waiting', position, watch, isAdjacent };
+    const isNext = this.#queue.isFirstComeFirstServed
+      ? position === 1
+      : driver.decide(
+          sorted.filter((other) => other !== watch),
+          name,
+        ).held;
+    return { is: 'waiting', position, watch, isNext, isAdjacent };
   }
 
   get isFree(): boolean {

@@ -87,6 +87,8 @@ export interface Queued {
   readonly position: number | undefined;
   /** The name of the child that the znode waits for. */
   readonly watch: string;
+  /** True if the znode may be granted as soon as that child is gone. */
+  readonly isNext: boolean;
   /** True if that child stands right before the znode. */
   readonly isAdjacent: boolean;
   /** The zxid of the last write to the lock's own znode, if the next write there may let the waiter be granted too. */

@@ -46,6 +46,8 @@ export class ZnodeQueue {
     let parents = { errors: Promise.resolve<unknown[]>([]) };
     let retries: Retries | undefined;
     let ownSteps = 0;
+    // The requests below are sent as soon as the session has attached, because the znode may be first at once.
+    if (session.isStale) void session.attach();
     const gates = this.client.companions.of(CreateGates);
     let gate = gates.closedAt(this.path);
     if (gate) await gate.wait(deadline);

@@ -74,6 +74,8 @@ export class StickyTenure {
     this.#stopListening = [
       session.onChange(() => (session.isEnded ? this.#end() : this.#goOn())),
       session.onChange(() => flag.catchUp()),
+      // An idle lock may be granted at any time, without a request.
+      session.keepProven(),
       node.onGone(() => this.#end()),
       node.watch.onMark((mark) => (mark === 'force' ? this.#taken() : this.#contended())),
     ];

@@ -78,7 +78,8 @@ class WeightedView implements QueueView {
         return { is: 'next', claim: (session, path) => this.#claim(session, path, name) };
       case 'waiting': {
         const { watch, watchesClaim } = standing;
-        const queued = { is: 'waiting', position: undefined, watch, isAdjacent: false } as const;
+        const isNext = watch === this.#queue.holder;
+        const queued = { is: 'waiting', position: undefined, watch, isNext, isAdjacent: false } as const;
         return watchesClaim ? { ...queued, lockData: this.#look.mzxid } : queued;
       }
     }

@@ -6,7 +6,7 @@ import { longestConnectResponse, readConnectResponse } from './connect-response.
 import { describeHosts, type Host } from './connect-string.js';
 import { FrameSplitter, longestFrame } from './frames.js';
 import { lookupShuffled } from './lookup.js';
-import { setWatches, type Operation, type WatchKind } from './operations.js';
+import { ping, setWatches, type Operation, type WatchKind } from './operations.js';
 import { Reader, Writer } from './wire.js';
 import { ZooKeeperError } from './zookeeper-error.js';
 
@@ -32,9 +32,12 @@ export class Connection {
   #hasRunOut = false;
   #cancelAttempt: CancelTimer = () => {};
   #corked = false;
+  /** The ping that the server has not answered yet. */
+  #ping: WireRequest | undefined;
+  #reattach: Reattach | undefined;
   /** `host:port` of the last connection or attempt. */
   server = '';
-  /** The time of the last answer to a request. */
+  /** The time of the last answer to a request or a ping. */
   heardAt = 0;
   /** The reason why the last connection or attempt ended, for the error that a user sees. */
   lastError: unknown;
@@ -93,7 +96,7 @@ export class Connection {
    * nothing about the link.
    */
   get unansweredSince(): number | undefined {
-    const request = this.#manager.pendingQueue[0]?.request;
+    const request = this.#manager.pendingQueue[0]?.request ?? this.#ping;
     return request instanceof WireRequest && request.sentAt !== undefined
       ? Math.max(request.sentAt, this.heardAt)
       : undefined;
@@ -101,44 +104,79 @@ export class Connection {
 
   /**
    * Sends a request now, or fails it now. No request is kept for a later connection, because there it would overtake
-   * the authentication, and could be executed long after its caller gave up.
+   * the authentication, and could be executed long after its caller gave up. The only exception are the requests that
+   * are made while `reattach` runs: they are sent, in their order, as soon as it has ended.
    */
   send<T>(operation: Operation<T>): Promise<Reply<T>> {
     return new Promise((resolve, reject) => {
-      if (!this.isConnected) {
+      if (this.#reattach) this.#reattach.heldBack.push(() => this.#sendNow(operation, resolve, reject));
+      else this.#sendNow(operation, resolve, reject);
+    });
+  }
+
+  #sendNow<T>(operation: Operation<T>, resolve: (reply: Reply<T>) => void, reject: (error: unknown) => void): void {
+    if (!this.isConnected) {
+      reject(
+        new ZooKeeperError(ZooKeeperError.connectionLoss, operation.name, operation.path, { cause: this.lastError }),
+      );
+      return;
+    }
+    this.#cork();
+    const chroot = operation.isAbsolute ? noChroot : this.#chroot;
+    const request = new WireRequest(operation, chroot, this.#options.clock);
+    this.#manager.queue(request, (error, frame) => {
+      if (frame === undefined) {
         reject(
-          new ZooKeeperError(ZooKeeperError.connectionLoss, operation.name, operation.path, { cause: this.lastError }),
+          new ZooKeeperError(error?.code ?? ZooKeeperError.connectionLoss, operation.name, operation.path, {
+            cause: this.lastError,
+          }),
         );
         return;
       }
-      this.#cork();
-      const chroot = operation.isAbsolute ? noChroot : this.#chroot;
-      const request = new WireRequest(operation, chroot, this.#options.clock);
-      this.#manager.queue(request, (error, frame) => {
-        if (frame === undefined) {
-          reject(
-            new ZooKeeperError(error?.code ?? ZooKeeperError.connectionLoss, operation.name, operation.path, {
-              cause: this.lastError,
-            }),
-          );
-          return;
-        }
-        const header = readReplyHeader(frame);
-        this.#listener.answered(operation, request.sentAt ?? 0, header.error);
-        if (header.error !== 0) {
-          reject(new ZooKeeperError(header.error, operation.name, operation.path));
-          return;
-        }
-        try {
-          resolve({ value: operation.read(new Reader(frame, replyBodyAt, chroot)), zxid: header.zxid });
-        } catch (unreadable) {
-          reject(
-            new ZooKeeperError(ZooKeeperError.connectionLoss, operation.name, operation.path, { cause: unreadable }),
-          );
-          throw unreadable;
-        }
-      });
+      const header = readReplyHeader(frame);
+      this.#listener.answered(operation, request.sentAt ?? 0, header.error);
+      if (header.error !== 0) {
+        reject(new ZooKeeperError(header.error, operation.name, operation.path));
+        return;
+      }
+      try {
+        resolve({ value: operation.read(new Reader(frame, replyBodyAt, chroot)), zxid: header.zxid });
+      } catch (unreadable) {
+        reject(
+          new ZooKeeperError(ZooKeeperError.connectionLoss, operation.name, operation.path, { cause: unreadable }),
+        );
+        throw unreadable;
+      }
     });
+  }
+
+  /** Sends a ping, unless the server still owes the answer to the last one. It writes no transaction. */
+  ping(): void {
+    if (!this.isConnected || this.#reattach || this.#ping) return;
+    this.#cork();
+    this.#ping = new WireRequest(ping, noChroot, this.#options.clock);
+    this.#ping.header.xid = pingXid;
+    this.#manager.queue(this.#ping, ignore);
+  }
+
+  /**
+   * Attaches to the session anew: ends this TCP connection, and connects to the same server. The requests in flight are
+   * answered first, for at most `drainMs`. The listener hears of a disconnection only if that server cannot be reached.
+   */
+  reattach(drainMs: number): void {
+    if (this.#reattach || !this.isConnected) return;
+    this.#reattach = {
+      heldBack: [],
+      isDialling: false,
+      cancelDrain: this.#options.clock.after(drainMs, () => this.#redial()),
+    };
+    // Not at once, because the caller may be the callback of an answer, with more answers in the same chunk.
+    inNoContext(() => process.nextTick(() => this.#redialIfDrained()));
+  }
+
+  /** True from the call of `reattach` until the new connection is made, or the old server cannot be reached. */
+  get isReattaching(): boolean {
+    return this.#reattach !== undefined;
   }
 
   /** Ends this TCP connection. The next server is tried at once. */
@@ -184,7 +222,7 @@ export class Connection {
   }
 
   #tryNextHost(): void {
-    const { hosts, clock, random } = this.#options;
+    const { hosts, clock } = this.#options;
     const manager = this.#manager;
     const index = this.#nextHost % hosts.length;
     const host = hosts[index];
@@ -196,29 +234,52 @@ export class Connection {
     manager.setState(states.connecting);
 
     const delayMs = index === 0 ? this.#beginRound() : 0;
-    this.#cancelAttempt = clock.after(delayMs, () => {
-      const attempt = { startedAt: clock.now(), wasAccepted: false };
-      const socket = net.connect({ host: host.host, port: host.port, lookup: lookupShuffled(random) });
-      manager.socket = socket;
-      socket.setNoDelay();
-      socket.on('connect', () => {
-        attempt.wasAccepted = true;
-        this.#guard('The request for a session could not be sent', () => manager.onSocketConnected());
-      });
-      socket.on('data', (chunk) => manager.onSocketData(chunk));
-      socket.on('drain', () => this.#guard('A request could not be written', () => manager.onSocketDrain()));
-      socket.on('close', () => this.#socketClosed(socket, name, attempt));
-      socket.on('error', () => {
-        // The event 'close' follows, and `socket.errored` keeps the error.
-      });
-      // This time limit covers the ConnectResponse too, because otherwise a server that accepts the connection and
-      // never answers would block the client forever.
-      const attemptMs = this.#listener.attemptMs(this.#unansweredRounds);
-      this.#cancelAttempt = clock.after(attemptMs, () => {
-        this.#hasRunOut = true;
-        this.drop(new Error(`${name} did not answer within ${Math.round(attemptMs)} ms, the time of one attempt`));
-      });
+    this.#cancelAttempt = clock.after(delayMs, () => this.#dial(host, name));
+  }
+
+  #dial(host: Host, name: string): void {
+    const { clock, random } = this.#options;
+    const manager = this.#manager;
+    const attempt = { startedAt: clock.now(), wasAccepted: false };
+    const socket = net.connect({ host: host.host, port: host.port, lookup: lookupShuffled(random) });
+    manager.socket = socket;
+    socket.setNoDelay();
+    socket.on('connect', () => {
+      attempt.wasAccepted = true;
+      this.#guard('The request for a session could not be sent', () => manager.onSocketConnected());
     });
+    socket.on('data', (chunk) => manager.onSocketData(chunk));
+    socket.on('drain', () => this.#guard('A request could not be written', () => manager.onSocketDrain()));
+    socket.on('close', () => this.#socketClosed(socket, name, attempt));
+    socket.on('error', () => {
+      // The event 'close' follows, and `socket.errored` keeps the error.
+    });
+    // This time limit covers the ConnectResponse too, because otherwise a server that accepts the connection and
+    // never answers would block the client forever.
+    const attemptMs = this.#listener.attemptMs(this.#unansweredRounds);
+    this.#cancelAttempt = clock.after(attemptMs, () => {
+      this.#hasRunOut = true;
+      this.drop(new Error(`${name} did not answer within ${Math.round(attemptMs)} ms, the time of one attempt`));
+    });
+  }
+
+  #redialIfDrained(): void {
+    if (this.#manager.pendingQueue.length === 0) this.#redial();
+  }
+
+  #redial(): void {
+    const { hosts } = this.#options;
+    const manager = this.#manager;
+    const host = hosts[(this.#nextHost + hosts.length - 1) % hosts.length];
+    if (!this.#reattach || this.#reattach.isDialling || !this.isConnected || host === undefined) return;
+    this.#reattach.isDialling = true;
+    this.#reattach.cancelDrain();
+    const old = manager.socket;
+    manager.setState(states.connecting);
+    this.#failSent();
+    // The new socket takes the old one's place first, so that the end of the old one is not taken for an outage.
+    inNoContext(() => this.#dial(host, this.server));
+    old?.destroy();
   }
 
   /** Begins a round over the hosts. Returns the pause before it, in milliseconds. */
@@ -230,8 +291,8 @@ export class Connection {
 
   #socketClosed(socket: net.Socket, name: string, attempt: UnansweredAttempt): void {
     const manager = this.#manager;
-    this.#cancelAttempt();
     if (manager.socket !== socket || manager.state === states.closed) return;
+    this.#cancelAttempt();
     this.lastError = socket.errored ?? new Error(`${name} closed the connection`);
     this.failures.set(name, this.lastError);
     if (manager.state === states.connecting)
@@ -251,6 +312,7 @@ export class Connection {
         this.#tellWatches('data');
         this.#tellWatches('children');
         this.#listener.connected(this.#connectSentAt);
+        this.#endReattach();
         return;
       case states.disconnected:
         this.#failUnanswered();
@@ -281,6 +343,7 @@ export class Connection {
         if (manager.state === states.connecting) this.#granted(frame);
         else this.#dispatch(frame);
       }
+      if (this.#reattach) this.#redialIfDrained();
     });
   }
 
@@ -305,7 +368,14 @@ export class Connection {
   #dispatch(frame: Buffer): void {
     const manager = this.#manager;
     const header = readReplyHeader(frame);
-    if (header.xid === pingXid) return;
+    if (header.xid === pingXid) {
+      const sentAt = this.#ping?.sentAt;
+      this.#ping = undefined;
+      this.#failedRounds = 0;
+      this.heardAt = this.#options.clock.now();
+      if (sentAt !== undefined) this.#listener.pinged(sentAt);
+      return;
+    }
     if (header.xid === authXid) {
       if (header.error === authFailedError) manager.setState(states.authFailed);
       return;
@@ -352,16 +422,31 @@ export class Connection {
     if (zxid > this.lastZxid) this.#manager.zxid.writeBigInt64BE(zxid);
   }
 
+  #failUnanswered(): void {
+    this.#failSent();
+    this.#endReattach();
+  }
+
   /**
    * The library fails only the requests that were written. Requests that still wait to be written, such as the
    * authentication, would pile up from server to server.
    */
-  #failUnanswered(): void {
+  #failSent(): void {
     const manager = this.#manager;
+    this.#ping = undefined;
     manager.cleanupPendingQueue(ZooKeeperError.connectionLoss);
     for (const packet of manager.packetQueue.queue.splice(0)) {
       packet.callback({ code: ZooKeeperError.connectionLoss });
     }
+  }
+
+  /** Sends the requests that were held back, or fails them if there is no connection. */
+  #endReattach(): void {
+    const reattach = this.#reattach;
+    if (reattach === undefined) return;
+    this.#reattach = undefined;
+    reattach.cancelDrain();
+    for (const send of reattach.heldBack) send();
   }
 
   /**
@@ -463,12 +548,15 @@ export interface ConnectionListener {
   attemptMs(unansweredRounds: number): number;
   /** Called before `disconnected`. */
   unanswered(attempt: UnansweredAttempt): void;
+  /** Also called after `reattach`, without `disconnected` before it. */
   connected(connectSentAt: number): void;
   /** Every outstanding request has been failed. The connection tries the next server by itself. */
   disconnected(): void;
   /** The server said that the session has ended. */
   expired(): void;
   authFailed(): void;
+  /** The server answered a ping. */
+  pinged(sentAt: number): void;
   /** `error` is 0, or ZooKeeper's error number. */
   answered(operation: Operation<unknown>, sentAt: number, error: number): void;
   watchFired(path: string, event: WatchEventType): void;
@@ -483,6 +571,15 @@ export interface Reply<T> {
   readonly value: T;
   /** The server's newest transaction when it answered. */
   readonly zxid: bigint;
+}
+
+/** The client is about to attach to its session anew. */
+interface Reattach {
+  /** Sends each request that was made meanwhile. */
+  readonly heldBack: (() => void)[];
+  /** False while the answers to the requests in flight are awaited. */
+  isDialling: boolean;
+  readonly cancelDrain: CancelTimer;
 }
 
 /** The library's own state numbers. */
@@ -541,4 +638,8 @@ function readReplyHeader(frame: Buffer): { xid: number; zxid: bigint; error: num
 export function roundDelayMs(failedRounds: number, random: number): number {
   if (failedRounds === 0) return 0;
   return Math.min(1_000, 50 * 2 ** Math.min(failedRounds - 1, 10)) * (0.5 + random / 2);
+}
+
+function ignore(): void {
+  // The server answers a ping by its xid alone.
 }

@@ -200,6 +200,16 @@ export function setWatches(zxid: bigint, kind: WatchKind, paths: readonly string
   );
 }
 
+/** Keeps the session alive without a transaction. The server answers it by its xid alone. */
+export const ping: Operation<void> = {
+  name: 'ping',
+  opcode: 11,
+  kind: 'read',
+  path: '/',
+  write: nothing,
+  read: nothing,
+};
+
 /** The server ends the session, deletes its znodes, answers, and closes the connection. */
 export function closeSession(): Operation<void> {
   return operation('closeSession', 'write', '/', nothing, nothing);

@@ -95,6 +95,12 @@ export function deadlineOf(proof: SessionProof): number {
   return proof.provenAt === -Infinity ? -Infinity : proof.provenAt + proof.timeoutMs * (1 - marginOfTimeout);
 }
 
+/** The deadline if a quorum write on the present connection were answered now. */
+export function deadlineAfterWrite(proof: SessionProof): number {
+  const { connectSentAt = -Infinity } = proof;
+  return deadlineOf({ ...proof, provenAt: Math.max(proof.provenAt, connectSentAt) });
+}
+
 /**
  * The longest time for which a leader that still commits may leave a follower without a ping. This is an assumption,
  * and far longer than the leader's half tick.

@@ -24,6 +24,7 @@ import {
   type WatchKind,
 } from './operations.js';
 import { deadlineOf, learn, unproven } from './session-clock.js';
+import { ProofSchedule, silentAt } from './proof-schedule.js';
 import { UnansweredRound } from './unanswered-round.js';
 import { untilAnswered, type Question } from './until-answered.js';
 import { watchKindOf, watchQuestions, Watches, type Watched, type WatchListener } from './watches.js';
@@ -38,11 +39,15 @@ export class Session implements ConnectionListener {
   readonly #connection: Connection;
   readonly #watches: Readonly<Record<WatchKind, Watches>> = { data: new Watches(), children: new Watches() };
   readonly #holdings = new Set<Holding>();
+  readonly #schedule = new ProofSchedule();
+  /** The waiters' znodes that the next heartbeat checks. */
+  readonly #toCheck = new Set<Checked>();
+  #attaching: Attaching | undefined;
   readonly #changes = new Listeners<void>();
   #state: SessionState = { at: 'connecting' };
   #proof = unproven;
   #checkedUpTo = 0;
-  /** The time when the newest answered request was sent, including ConnectRequests. */
+  /** The time when the newest answered request was sent, including pings and ConnectRequests. */
   #answeredSentAt = -Infinity;
   #cancelTick: CancelTimer = () => {};
   /** The time when the next tick should run; monotonic milliseconds. */
@@ -63,6 +68,8 @@ export class Session implements ConnectionListener {
   znodes = 0;
   /** The time when the last connection was made; monotonic milliseconds. */
   connectedAt = -Infinity;
+  /** The time of the last answer to a request; monotonic milliseconds. A ping is no request. */
+  answeredAt = -Infinity;
   /** The objects that locks keep for this session. */
   readonly companions = new Companions<Session>(this);
 
@@ -120,7 +127,7 @@ export class Session implements ConnectionListener {
     return this.#connection.server;
   }
 
-  /** The time of the servers' last answer; monotonic milliseconds. */
+  /** The time of the servers' last answer to a request or a ping; monotonic milliseconds. */
   get heardAt(): number {
     return this.#connection.heardAt;
   }
@@ -191,7 +198,7 @@ export class Session implements ConnectionListener {
   isAlive(): boolean {
     if (this.isEnded) return false;
     const now = this.#clock.now();
-    if (this.#isPastDeadline(now)) this.#passDeadline();
+    if (now >= this.#overdueAt) this.#passDeadline();
     return now < this.deadline;
   }
 
@@ -252,14 +259,27 @@ export class Session implements ConnectionListener {
   }
 
   hold(holding: Holding): void {
+    if (this.#holdings.has(holding)) return;
     this.#holdings.add(holding);
-    // From now on, a silent connection is given up sooner.
-    if (this.#holdings.size === 1) this.#scheduleTick();
+    this.#schedule.need();
+    // From now on, a silent connection is given up sooner, and heartbeats go on.
+    if (this.#holdings.size === 1) this.#activate();
+  }
+
+  /** Sends heartbeats until the returned function is called, because the next event may let a waiter be granted. */
+  keepProven(): () => void {
+    let isKept = true;
+    this.#schedule.need();
+    this.#activate();
+    return () => {
+      if (isKept) this.#schedule.needNoMore(this.#clock.now());
+      isKept = false;
+    };
   }
 
   /** The hold was released, or the job that it belonged to has noticed its loss. */
   settle(holding: Holding): void {
-    this.#holdings.delete(holding);
+    if (this.#holdings.delete(holding)) this.#schedule.needNoMore(this.#clock.now());
     if (this.#holdings.size === 0 && this.#state.at === 'ended' && mayLiveOn(this.#state.why))
       this.#owner.settled(this);
   }
@@ -276,9 +296,14 @@ export class Session implements ConnectionListener {
     void inNoContext(() => this.request(sync(path)).catch(ignore));
   }
 
-  /** True if a hold that began now would not be lost as soon as it is granted. */
+  /** True if a hold that began now would be proven again before its deadline. */
   get hasTimeToGrant(): boolean {
-    return this.deadline - this.#clock.now() >= this.timeoutMs / 4;
+    return this.#schedule.beforeGrant(this.#proof, this.#clock.now()) === 'nothing';
+  }
+
+  /** True if a grant needs that the session attaches anew first, because the session was quiet. */
+  get isStale(): boolean {
+    return this.#schedule.beforeGrant(this.#proof, this.#clock.now()) === 'attach';
   }
 
   /**
@@ -289,9 +314,37 @@ export class Session implements ConnectionListener {
     return this.timeoutMs / 24;
   }
 
-  /** Sends a quorum write, and a sync behind it. They keep the session alive, and prove that it is. */
-  prove(): Promise<void> {
-    return inNoContext(() => this.#heartbeat());
+  /**
+   * Sends a quorum write, and a sync behind it. They keep the session alive, and prove that it is. A stale session
+   * attaches anew first.
+   *
+   * @param znode a waiter's znode. The write is a transaction that checks whether it exists
+   */
+  prove(znode?: Checked): Promise<void> {
+    if (this.isStale && this.isConnected) return this.attach(znode);
+    if (znode) this.#toCheck.add(znode);
+    // Between two heartbeats, the pause until the next one stays as it is. Otherwise each further proof would postpone
+    // the heartbeat that carries the write before it past a ping of the leader.
+    const isBetween = this.#schedule.isActive(this.#clock.now(), this.timeoutMs);
+    return inNoContext(() => (isBetween ? this.#checkAndSync(nothing) : this.#heartbeat()));
+  }
+
+  /**
+   * Attaches anew: connects to the same server, with a ConnectRequest for this session. That touches the leader, and
+   * writes no transaction. The first quorum write on the new connection is the proof, and is sent at once. Requests
+   * that are made meanwhile are sent behind it. Resolves when that write is answered, or the connection is lost.
+   *
+   * @param znode a waiter's znode, which that write checks too
+   */
+  attach(znode?: Checked): Promise<void> {
+    if (znode) this.#toCheck.add(znode);
+    if (this.#attaching) return this.#attaching.ended;
+    if (!this.isConnected) return Promise.resolve();
+    let end = nothing;
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    this.#attaching = { ended, end };
+    this.#connection.reattach(this.timeoutMs / 4);
+    return ended;
   }
 
   /**
@@ -334,7 +387,8 @@ export class Session implements ConnectionListener {
   // The methods of ConnectionListener.
 
   attemptMs(unansweredRounds: number): number {
-    const until = this.epoch === 0 ? this.#options.connectBy : this.deadline;
+    const bound = this.#holdings.size > 0 ? this.deadline : this.#presumedUntil;
+    const until = this.epoch === 0 ? this.#options.connectBy : bound;
     return attemptMs({
       sessionTimeoutMs: this.#options.sessionTimeoutMs,
       unansweredRounds,
@@ -355,16 +409,28 @@ export class Session implements ConnectionListener {
     this.#round.reset();
     this.#proof = learn(this.#proof, { is: 'granted', sentAt: connectSentAt, timeoutMs: this.#connection.timeoutMs });
     if (this.#state.at === 'closing') {
+      this.#attached();
       this.#askToClose();
       return;
     }
-    this.#become({ at: 'connected', heartbeatAt: Infinity });
-    this.#owner.connected(this);
-    void this.#heartbeat().catch(ignore);
+    const isAttach = this.#attaching !== undefined;
+    const now = this.#clock.now();
+    this.#become({ at: 'connected', pulseAt: this.#schedule.pulseAfter(now, this.timeoutMs) });
+    if (!isAttach) this.#owner.connected(this);
+    // A quiet session that reconnects writes nothing. Otherwise the restart of a server would cost one transaction for
+    // each client.
+    if (!isAttach && this.epoch > 1 && !this.#schedule.isActive(now, this.timeoutMs)) this.#scheduleTick();
+    else
+      void this.#heartbeat()
+        .catch(ignore)
+        .then(() => this.#attached());
   }
 
   disconnected(): void {
     this.#proof = learn(this.#proof, { is: 'disconnected' });
+    // The waiters prove the session again on the next connection.
+    this.#toCheck.clear();
+    this.#attached();
     if (this.#state.at === 'closing') this.#abandonIfEmpty();
     if (this.#state.at !== 'connected') return;
     this.#become({ at: 'suspended' });
@@ -380,6 +446,10 @@ export class Session implements ConnectionListener {
     this.#end('auth-failed');
   }
 
+  pinged(sentAt: number): void {
+    this.#answeredSentAt = Math.max(this.#answeredSentAt, sentAt);
+  }
+
   answered(operation: Operation<unknown>, sentAt: number, error: number): void {
     if (error !== 0) {
       // The error is about the session or the server, not about the request. Only the next ConnectResponse can show the
@@ -388,12 +458,14 @@ export class Session implements ConnectionListener {
         this.#connection.drop(new Error(`the server answered ${operation.name} with error ${error}`));
       return;
     }
+    const now = this.#clock.now();
     this.#answeredSentAt = Math.max(this.#answeredSentAt, sentAt);
+    this.answeredAt = now;
     if (operation.kind === 'write' && !makesParents.has(operation.name)) this.writesAnswered += 1;
     const before = this.#proof;
     this.#proof = learn(
       this.#proof,
-      { is: 'answered', kind: operation.kind, sentAt, answeredAt: this.#clock.now() },
+      { is: 'answered', kind: operation.kind, sentAt, answeredAt: now },
       this.#options.tickTimeMs,
     );
     if (before.provenAt === -Infinity && this.#proof.provenAt !== -Infinity) this.#changes.tell();
@@ -413,21 +485,25 @@ export class Session implements ConnectionListener {
     this.#owner.warn(message, error);
   }
 
-  async #heartbeat(): Promise<void> {
-    this.#heartbeatIn(Infinity);
-    const holdings = this.#nextToCheck();
-    const checked = this.request(holdings.length > 0 ? check(holdings.map((holding) => holding.path)) : checkServers());
+  #heartbeat(): Promise<void> {
+    this.#pulseAt(Infinity);
+    this.#schedule.beat(this.#clock.now());
+    return this.#checkAndSync(() => {
+      const now = this.#clock.now();
+      this.#schedule.beat(now);
+      this.#pulseAt(this.#schedule.pulseAfter(now, this.timeoutMs));
+    });
+  }
+
+  /** Checks the holds and the waiters' znodes in quorum writes, and sends a sync behind them. */
+  async #checkAndSync(written: () => void): Promise<void> {
+    const checks = this.#sendChecks();
     this.#scheduleTick();
     try {
-      const { value } = await checked;
-      if (value.is === 'refused')
-        loseAll(
-          holdings.filter((_, index) => value.errors[index]?.is('NO_NODE')),
-          'node-deleted',
-        );
+      await Promise.all(checks);
     } finally {
       // Also after an error, because an error that leaves the connection open must not stop the heartbeats.
-      this.#heartbeatIn(this.timeoutMs / heartbeatsPerTimeout);
+      written();
       this.#scheduleTick();
     }
     const synced = this.request(absolute(sync('/')));
@@ -435,8 +511,59 @@ export class Session implements ConnectionListener {
     await synced;
   }
 
-  #heartbeatIn(delayMs: number): void {
-    if (this.#state.at === 'connected') this.#state = { at: 'connected', heartbeatAt: this.#clock.now() + delayMs };
+  /** At least one quorum write. Each waiter's znode has a transaction of its own, so that no other znode refuses it. */
+  #sendChecks(): Promise<void>[] {
+    const checks = [...this.#toCheck].map((znode) =>
+      this.#check([znode.path], (errors) => {
+        if (errors[0]?.is('NO_NODE')) znode.markDeleted();
+      }),
+    );
+    this.#toCheck.clear();
+    const holdings = this.#nextToCheck();
+    if (holdings.length === 0) return checks.length > 0 ? checks : [this.request(checkServers()).then(nothing)];
+    const ofHolds = this.#check(
+      holdings.map((holding) => holding.path),
+      (errors) =>
+        loseAll(
+          holdings.filter((_, index) => errors[index]?.is('NO_NODE')),
+          'node-deleted',
+        ),
+    );
+    return [ofHolds, ...checks];
+  }
+
+  async #check(
+    paths: readonly string[],
+    refused: (errors: readonly (ZooKeeperError | undefined)[]) => void,
+  ): Promise<void> {
+    const { value } = await this.request(check(paths));
+    if (value.is === 'refused') refused(value.errors);
+  }
+
+  /** A sync shows that the server still reaches its leader. A server that does not answers pings for a while. */
+  #pulseQuietly(now: number): void {
+    this.#pulseAt(this.#schedule.pulseAfter(now, this.timeoutMs));
+    if (this.znodes > 0) void this.request(absolute(sync('/'))).catch(ignore);
+    else this.#connection.ping();
+    this.#scheduleTick();
+  }
+
+  #pulseAt(pulseAt: number): void {
+    if (this.#state.at === 'connected') this.#state = { at: 'connected', pulseAt };
+  }
+
+  /** The session may just have become active: the first heartbeat may be due earlier than the next quiet pulse. */
+  #activate(): void {
+    if (this.#state.at === 'connected' && this.#state.pulseAt < Infinity) {
+      const firstAt = this.#schedule.firstBeatAt(this.#clock.now(), this.timeoutMs);
+      if (firstAt < this.#state.pulseAt) this.#pulseAt(firstAt);
+    }
+    this.#scheduleTick();
+  }
+
+  #attached(): void {
+    this.#attaching?.end();
+    this.#attaching = undefined;
   }
 
   /** At most a hundred holds. The next heartbeat checks the next hundred. */
@@ -448,20 +575,25 @@ export class Session implements ConnectionListener {
     return some;
   }
 
+  /** Sets the timer to an earlier time if necessary. A timer that fires too early sets itself again. */
   #scheduleTick(): void {
-    this.#cancelTick();
+    if (this.#state.at === 'ended' || this.epoch === 0) return;
     const now = this.#clock.now();
     this.#noteStall(now);
-    this.#tickAt = Infinity;
-    if (this.#state.at === 'ended' || this.epoch === 0) return;
-    const silentAt = (this.#connection.unansweredSince ?? now) + this.#silenceLimitMs();
-    const deadline = this.#canBeOverdue ? this.deadline : Infinity;
-    let dueAt = deadline;
-    if (this.#state.at === 'connected') dueAt = Math.min(silentAt, deadline, this.#state.heartbeatAt);
+    const silentAt = this.#silentAt(now);
+    const overdueAt = this.#overdueAt;
+    let dueAt = overdueAt;
+    if (this.#state.at === 'connected') dueAt = Math.min(silentAt, overdueAt, this.#state.pulseAt);
     if (this.#state.at === 'closing') dueAt = this.#connection.isConnected ? silentAt : Infinity;
-    if (dueAt === Infinity) return;
+    if (dueAt >= this.#tickAt || dueAt === Infinity) return;
+    this.#cancelTick();
     this.#tickAt = Math.max(dueAt, now);
     this.#cancelTick = this.#clock.after(Math.max(0, dueAt - now), () => this.#tick());
+  }
+
+  #stopTicks(): void {
+    this.#cancelTick();
+    this.#tickAt = Infinity;
   }
 
   /** Must be called before the time of the next tick is changed. */
@@ -473,9 +605,10 @@ export class Session implements ConnectionListener {
     const now = this.#clock.now();
     this.#noteStall(now);
     this.#tickAt = Infinity;
-    if (this.#state.at === 'connected' && now >= this.#state.heartbeatAt) {
-      void this.#heartbeat().catch(ignore);
-    } else if (this.#isSilent(now) || this.#isPastDeadline(now)) {
+    if (this.#state.at === 'connected' && now >= this.#state.pulseAt) {
+      if (this.#schedule.isActive(now, this.timeoutMs)) void this.#heartbeat().catch(ignore);
+      else this.#pulseQuietly(now);
+    } else if (this.#isSilent(now) || now >= this.#overdueAt) {
       // After a stall, the answers may lie unread in the socket. So they are read before the session is judged.
       this.#clock.afterPoll(() => this.#judge());
     } else {
@@ -485,11 +618,10 @@ export class Session implements ConnectionListener {
 
   #judge(): void {
     const now = this.#clock.now();
-    if (!this.isEnded && this.#isPastDeadline(now)) this.#passDeadline();
+    if (!this.isEnded && now >= this.#overdueAt) this.#passDeadline();
     if (this.#state.at !== 'ended' && this.#isSilent(now)) {
-      this.#connection.drop(
-        new Error(`the server has not answered for ${Math.round(this.#silenceLimitMs())} ms or more`),
-      );
+      const forMs = Math.round(this.#silentAt(now) - (this.#connection.unansweredSince ?? now));
+      this.#connection.drop(new Error(`the server has not answered for ${forMs} ms or more`));
     }
     this.#scheduleTick();
   }
@@ -505,25 +637,23 @@ export class Session implements ConnectionListener {
   }
 
   #isSilent(now: number): boolean {
-    const since = this.#connection.unansweredSince;
-    return since !== undefined && now - since >= this.#silenceLimitMs();
+    return this.#connection.unansweredSince !== undefined && now >= this.#silentAt(now);
   }
 
-  #silenceLimitMs(): number {
+  #silentAt(now: number): number {
+    const unansweredSince = this.#connection.unansweredSince ?? now;
     const isUrgent = this.#holdings.size > 0 || this.#state.at === 'closing';
-    return isUrgent ? this.timeoutMs / 4 : (this.timeoutMs * 2) / 3;
-  }
-
-  #isPastDeadline(now: number): boolean {
-    return this.#canBeOverdue && now >= this.deadline;
+    return silentAt({ unansweredSince, answeredSentAt: this.#answeredSentAt, isUrgent }, this.timeoutMs);
   }
 
   /**
-   * A session that was never proven has no deadline. A session without holds has nothing to lose while it is connected:
-   * if its server stops answering, the connection is given up and reported first.
+   * The time at which the holds are lost. For a session without holds, which has nothing to lose while it is connected:
+   * the time at which it is presumed to be over. A session that was never proven has no such time.
    */
-  get #canBeOverdue(): boolean {
-    return this.isProven && this.#state.at !== 'overdue' && (this.#holdings.size > 0 || !this.isConnected);
+  get #overdueAt(): number {
+    if (!this.isProven || this.#state.at === 'overdue') return Infinity;
+    if (this.#holdings.size > 0) return this.deadline;
+    return this.isConnected ? Infinity : this.#presumedUntil;
   }
 
   #passDeadline(): void {
@@ -538,10 +668,10 @@ export class Session implements ConnectionListener {
   #beginToClose(): void {
     loseAll([...this.#holdings], 'client-closed');
     const wasConnected = this.isConnected;
-    this.#cancelTick();
+    this.#stopTicks();
     this.#become({ at: 'closing' });
-    if (wasConnected) this.#askToClose();
-    else this.#abandonIfEmpty();
+    if (!wasConnected) this.#abandonIfEmpty();
+    else if (!this.#attaching) this.#askToClose();
   }
 
   /**
@@ -564,11 +694,12 @@ export class Session implements ConnectionListener {
 
   #end(why: SessionEnd): void {
     if (this.#state.at === 'ended') return;
-    this.#cancelTick();
+    this.#stopTicks();
     this.#state = { at: 'ended', why };
     const held = this.lockCount;
     loseAll([...this.#holdings], why === 'expired' ? 'session-expired' : 'session-deadline');
     this.#connection.abandon();
+    this.#attached();
     this.#changes.tell();
     this.#owner.ended(this, why, held);
     if (mayLiveOn(why) && this.#holdings.size === 0) this.#owner.settled(this);
@@ -584,8 +715,11 @@ export type SessionEnd = 'expired' | 'lost' | 'replaced' | 'closed' | 'auth-fail
 
 export type SessionState =
   | { readonly at: 'connecting' }
-  /** `heartbeatAt`: the time of the next heartbeat; Infinity while a heartbeat is outstanding. */
-  | { readonly at: 'connected'; readonly heartbeatAt: number }
+  /**
+   * `pulseAt`: the time of the next heartbeat, or of the next sync or ping if the session is quiet. Infinity while a
+   * heartbeat is outstanding.
+   */
+  | { readonly at: 'connected'; readonly pulseAt: number }
   | { readonly at: 'suspended' }
   /** Suspended beyond its deadline, without holds. No server has said yet whether the session is alive. */
   | { readonly at: 'overdue' }
@@ -609,6 +743,18 @@ export interface Holding {
   markLost(reason: SessionLoss): void;
   /** Tells the listeners that the hold is lost. */
   tellLost(): void;
+}
+
+/** The znode of a waiter, which a quorum write checks before the waiter's grant. */
+export interface Checked {
+  readonly path: string;
+  markDeleted(): void;
+}
+
+/** The session attaches anew. `ended` resolves when its first write was answered, or the connection was lost. */
+interface Attaching {
+  readonly ended: Promise<void>;
+  readonly end: () => void;
 }
 
 /** The object that keeps one session after another. */
@@ -639,8 +785,6 @@ export interface SessionOptions extends ConnectionOptions {
   readonly tickTimeMs: number | undefined;
 }
 
-const heartbeatsPerTimeout = 6;
-
 const mostChecks = 100;
 
 const makesParents: ReadonlySet<string> = new Set(['create', 'createContainer']);
@@ -663,4 +807,8 @@ function mayLiveOn(why: SessionEnd): boolean {
 
 function ignore(): void {
   // The failure also shows as a change of the session's state.
+}
+
+function nothing(): void {
+  // Only the time of the answer counts.
 }

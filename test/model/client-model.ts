@@ -1,4 +1,5 @@
-import type { ClockEvent } from '../../src/zookeeper/session-clock.ts';
+import { ProofSchedule, silentAt } from '../../src/zookeeper/proof-schedule.ts';
+import { deadlineOf, learn, unproven, type ClockEvent } from '../../src/zookeeper/session-clock.ts';
 import type { Agenda, Due } from './agenda.ts';
 import type { EnsembleModel } from './ensemble-model.ts';
 import type { Kind, Request, ToClient } from './messages.ts';
@@ -20,7 +21,15 @@ interface Pending {
 
 const heartbeatsPerTimeout = 6;
 
-/** The session, kept alive as src/client/session.ts does it, and an application that uses it. */
+type Use =
+  | 'none'
+  /** The create was sent, and its answer is outstanding or was lost. */
+  | 'asks'
+  /** The lock is free, and the session must be proven first. */
+  | 'proves'
+  | 'holds';
+
+/** The session, kept alive as src/zookeeper/session.ts does it, and an application that uses it. */
 export class ClientModel {
   readonly #agenda: Agenda;
   readonly #random: Random;
@@ -37,14 +46,27 @@ export class ClientModel {
   #state: State = { at: 'apart' };
   #connection = 0;
   #serverId: number;
+  readonly #schedule = new ProofSchedule();
+  #proof = unproven;
+  #answeredSentAt = -Infinity;
+  #lock: Use = 'none';
+  /** The client attaches anew: it waits for the answers first, and then connects to the same server. */
+  #isAttaching = false;
+  /** How many grants there were, how many of them needed an attach, and how many holds passed their deadline. */
+  readonly holds = { granted: 0, afterAttach: 0, died: 0 };
+  /** The parts of the timeout that were left at a grant without an attach. */
+  readonly leftAtGrant: number[] = [];
 
   constructor(agenda: Agenda, random: Random, scenario: Scenario, tell: (event: ClockEvent) => void) {
     this.#agenda = agenda;
     this.#random = random;
     this.#scenario = scenario;
-    this.#tell = tell;
+    this.#tell = (event) => {
+      this.#proof = learn(this.#proof, event, scenario.tickTimeMs);
+      tell(event);
+    };
     this.#serverId = scenario.client.startsAt;
-    this.#beat = agenda.add(() => this.#heartbeat());
+    this.#beat = agenda.add(() => this.#pulse());
     this.#use = agenda.add(() => this.#useIt());
     this.#turn = agenda.add(() => this.#takeTurn());
   }
@@ -95,6 +117,7 @@ export class ClientModel {
     this.#tell({ is: 'disconnected' });
     this.#ensemble?.toServer[this.#serverId]?.send({ is: 'end', connection: this.#connection });
     this.#rest({ at: 'apart' });
+    this.#isAttaching = false;
     this.#serverId = this.#random.whole(3);
     this.#turn.at = this.#agenda.now + this.#random.between(0, this.#scenario.timeoutMs / 20);
   }
@@ -127,7 +150,19 @@ export class ClientModel {
     this.#turn.at = Infinity;
     this.#tell({ is: 'granted', sentAt, timeoutMs });
     this.#ensemble?.moment('connected');
-    this.#heartbeat();
+    this.#answeredSentAt = sentAt;
+    const isQuiet = this.#isScheduled && this.#connection > 0 && !this.#isAttaching && !this.#isActive;
+    this.#isAttaching = false;
+    if (isQuiet) this.#pulseAfter();
+    else this.#heartbeat();
+  }
+
+  get #isScheduled(): boolean {
+    return this.#scenario.client.heartbeat === 'scheduled';
+  }
+
+  get #isActive(): boolean {
+    return this.#schedule.isActive(this.time, this.#proof.timeoutMs);
   }
 
   #answered(): void {
@@ -135,7 +170,18 @@ export class ClientModel {
     if (!answer) throw new Error('The model got an answer without a request');
     const { kind, sentAt, isHeartbeat } = answer;
     this.#tell({ is: 'answered', kind, sentAt, answeredAt: this.time });
+    this.#answeredSentAt = Math.max(this.#answeredSentAt, sentAt);
     this.#watchSilence();
+    if (this.#isScheduled) {
+      if (isHeartbeat) {
+        this.#schedule.beat(this.time);
+        this.#pulseAfter();
+        this.#send('sync');
+      }
+      this.#lookAtLock();
+      if (this.#isAttaching && this.#pending.length === 0) this.#attach();
+      return;
+    }
     if (isHeartbeat) {
       this.#beat.at = this.#agenda.now + this.#scenario.timeoutMs / heartbeatsPerTimeout / this.#scenario.client.rate;
       if (this.#scenario.client.heartbeat === 'session') this.#send('sync');
@@ -146,11 +192,95 @@ export class ClientModel {
 
   #heartbeat(): void {
     const { heartbeat } = this.#scenario.client;
+    if (this.#isScheduled) {
+      this.#schedule.beat(this.time);
+      this.#beat.at = Infinity;
+    }
     if (heartbeat !== 'none' && this.#state.at === 'connected')
       this.#send(heartbeat === 'sync' ? 'sync' : 'write', true);
   }
 
+  #pulse(): void {
+    if (this.#state.at !== 'connected') return;
+    if (!this.#isScheduled || this.#isActive) {
+      this.#heartbeat();
+    } else {
+      this.#pulseAfter();
+      this.#send(this.#random.pick(['read', 'sync']));
+    }
+  }
+
+  #pulseAfter(): void {
+    this.#beat.at = this.#schedule.pulseAfter(this.time, this.#proof.timeoutMs) / this.#scenario.client.rate;
+  }
+
+  /** As src/internals/attempt.ts and znode-queue.ts do it, for a lock that nobody else uses. */
+  #useLock(): void {
+    const { timeoutMs, client } = this.#scenario;
+    this.#use.at = this.#agenda.now + timeoutMs / 24;
+    if (this.#lock === 'holds') {
+      this.#checkHold();
+      this.#lock = 'none';
+      this.#schedule.needNoMore(this.time);
+      this.#use.at = this.#agenda.now + this.#random.between(0, 2) * client.pauseMs;
+    } else if (this.#state.at !== 'connected' || this.#isAttaching) {
+      // Tries again, as after a lost answer.
+    } else if (this.#lock === 'none' || this.#lock === 'asks') {
+      this.#lock = 'asks';
+      if (this.#needed === 'attach') this.#startAttach();
+      else this.#send('write');
+    } else {
+      this.#lookAtLock();
+    }
+  }
+
+  get #needed(): ReturnType<ProofSchedule['beforeGrant']> {
+    return this.#schedule.beforeGrant(this.#proof, this.time);
+  }
+
+  #checkHold(): void {
+    if (this.#lock !== 'holds' || this.time < deadlineOf(this.#proof)) return;
+    this.holds.died += 1;
+    this.#lock = 'none';
+    this.#schedule.needNoMore(this.time);
+  }
+
+  #lookAtLock(): void {
+    this.#checkHold();
+    if (this.#state.at !== 'connected' || this.#isAttaching) return;
+    if (this.#lock === 'asks' && this.#pending.length === 0) this.#lock = 'proves';
+    if (this.#lock !== 'proves') return;
+    const needed = this.#needed;
+    if (needed === 'attach') this.#startAttach();
+    if (needed === 'write' && this.#beat.at < Infinity) this.#send('write');
+    if (needed !== 'nothing') return;
+    const { timeoutMs, client } = this.#scenario;
+    this.#lock = 'holds';
+    this.holds.granted += 1;
+    this.leftAtGrant.push((deadlineOf(this.#proof) - this.time) / timeoutMs);
+    this.#schedule.need();
+    this.#beat.at = Math.min(this.#beat.at, this.#schedule.firstBeatAt(this.time, this.#proof.timeoutMs) / client.rate);
+    this.#use.at = this.#agenda.now + this.#random.between(0, 2.5) * timeoutMs;
+  }
+
+  #startAttach(): void {
+    this.holds.afterAttach += 1;
+    this.#isAttaching = true;
+    if (this.#pending.length === 0) this.#attach();
+  }
+
+  #attach(): void {
+    this.#tell({ is: 'disconnected' });
+    this.#ensemble?.toServer[this.#serverId]?.send({ is: 'end', connection: this.#connection });
+    this.#rest({ at: 'apart' });
+    this.#connect();
+  }
+
   #useIt(): void {
+    if (this.#isScheduled) {
+      this.#useLock();
+      return;
+    }
     if (this.#state.at === 'connected') this.#sendAny();
     this.#use.at = this.#agenda.now + this.#random.between(0, 2) * this.#scenario.client.pauseMs;
   }
@@ -176,6 +306,14 @@ export class ClientModel {
   #watchSilence(): void {
     const oldest = this.#pending[0];
     const { rate, silenceMs } = this.#scenario.client;
-    this.#turn.at = oldest ? Math.max(this.#agenda.now, (oldest.sentAt + silenceMs) / rate) : Infinity;
+    if (!oldest) {
+      this.#turn.at = Infinity;
+      return;
+    }
+    const silence = { unansweredSince: oldest.sentAt, answeredSentAt: this.#answeredSentAt };
+    const until = this.#isScheduled
+      ? silentAt({ ...silence, isUrgent: this.#lock === 'holds' }, this.#proof.timeoutMs)
+      : oldest.sentAt + silenceMs;
+    this.#turn.at = Math.max(this.#agenda.now, until / rate);
   }
 }

@@ -9,6 +9,7 @@ import type { Scenario } from './scenario.ts';
 
 export interface History {
   readonly scenario: Scenario;
+  readonly client: ClientModel;
   readonly judge: Judge;
   /** The number of leaders. */
   readonly leaders: number;
@@ -28,5 +29,5 @@ export function runHistory(random: Random, scenario: Scenario, rules: readonly C
   while (agenda.step(scenario.endsAt) && !client.isEnded && !(judge.isClosed && !judge.isAwaited())) {
     // Each step is one message, or one action that is due.
   }
-  return { scenario, judge, leaders: ensemble.epoch, syncsOfDeposed: ensemble.syncsOfDeposed };
+  return { scenario, client, judge, leaders: ensemble.epoch, syncsOfDeposed: ensemble.syncsOfDeposed };
 }

@@ -72,9 +72,10 @@ export interface Scenario {
     readonly startsAt: number;
     /**
      * The requests that the client sends a sixth of the timeout after the previous answer of this kind. `session` is as
-     * in session.ts: a write, and a sync on its answer.
+     * in session.ts while the session is active: a write, and a sync on its answer. `scheduled` is as in session.ts: the
+     * client becomes quiet between its holds, and attaches anew before a grant.
      */
-    readonly heartbeat: 'session' | 'write' | 'sync' | 'none';
+    readonly heartbeat: 'session' | 'scheduled' | 'write' | 'sync' | 'none';
     readonly silenceMs: number;
     /** The mean time between the application's own requests. */
     readonly pauseMs: number;
@@ -94,7 +95,7 @@ export interface Scenario {
   readonly delayMs: () => number;
 }
 
-/** A history without faults: the client sends heartbeats, and answers take up to 30 ms. */
+/** A history without faults: the client sends heartbeats, and answers take a few milliseconds. */
 export function quietScenario(random: Random, timeoutMs: number): Scenario {
   return {
     tickMs: 2_000,
@@ -118,6 +119,18 @@ export function quietScenario(random: Random, timeoutMs: number): Scenario {
     pingGap: () => 1,
     electionMs: () => 200,
     delayMs: () => random.between(0.1, 0.6),
+  };
+}
+
+/** A history without faults, in which the client holds a lock now and then. */
+export function idleScenario(random: Random, timeoutMs: number, slowestMs: number): Scenario {
+  const quiet = quietScenario(random, timeoutMs);
+  return {
+    ...quiet,
+    client: { ...quiet.client, heartbeat: 'scheduled', pauseMs: timeoutMs * random.pick([0.1, 0.5, 1.5]) },
+    expiryIntervalMs: 0,
+    endsAt: timeoutMs * 40,
+    delayMs: () => slowestMs * random.between(0.05, 1),
   };
 }
 
@@ -154,7 +167,10 @@ export function drawScenario(random: Random): Scenario {
     client: {
       rate: rate(),
       startsAt,
-      heartbeat: random.pick(['session', 'session', 'session', 'session', 'session', 'write', 'sync', 'none']),
+      heartbeat: random.pick([
+        ...(['session', 'session', 'session', 'session', 'session'] as const),
+        ...(['scheduled', 'scheduled', 'scheduled', 'write', 'sync', 'none'] as const),
+      ]),
       silenceMs: random.chance(isRace ? 0.2 : 0.5) ? timeoutMs / 4 : (timeoutMs * 2) / 3,
       pauseMs:
         timeoutMs * (isRace ? random.pick([Infinity, 0.3, 0.2, 0.1]) : random.pick([Infinity, 1, 0.3, 0.3, 0.1, 0.03])),

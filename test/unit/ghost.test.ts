@@ -7,12 +7,12 @@ describe('a session that was given up', () => {
   const timeoutMs = 10_000;
 
   it('is forgotten once the servers have answered for one and a half session timeouts since its last contact', () => {
-    const at = (heardAt: number): boolean => isForgotten({ connectedAt: 0, heardAt }, 1_000, timeoutMs);
+    const at = (answeredAt: number): boolean => isForgotten({ connectedAt: 0, answeredAt }, 1_000, timeoutMs);
     expect([1_000, 15_999, 16_000].map(at)).to.deep.equal([false, false, true]);
   });
 
   it('is not forgotten by servers that were away, because a new leader starts its timeout again', () => {
-    const at = (heardAt: number): boolean => isForgotten({ connectedAt: 50_000, heardAt }, 1_000, timeoutMs);
+    const at = (answeredAt: number): boolean => isForgotten({ connectedAt: 50_000, answeredAt }, 1_000, timeoutMs);
     expect([49_000, 64_999, 65_000].map(at)).to.deep.equal([false, false, true]);
   });
 
