@@ -592,6 +592,7 @@ export class Session implements ConnectionListener {
   }
 
   #stopTicks(): void {
+    this.#noteStall(this.#clock.now());
     this.#cancelTick();
     this.#tickAt = Infinity;
   }

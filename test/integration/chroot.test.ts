@@ -22,7 +22,9 @@ describe('a client with a chroot', () => {
     const states: string[] = [];
     chrooted.on('state', (state) => states.push(state));
     lab.proxy.clear();
+    const stop = chrooted.session.keepProven();
     await lab.proxy.seen(answered('sync'), 3);
+    stop();
     expect(new Set(lab.proxy.frames.filter(sent('multi')).map(({ path }) => path))).to.deep.equal(new Set(['/']));
     expect(new Set(lab.proxy.frames.filter(sent('sync')).map(({ path }) => path))).to.deep.equal(new Set(['/']));
     expect(states).to.deep.equal([]);

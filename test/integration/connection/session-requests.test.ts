@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Deadline } from '../../../src/support/deadline.ts';
-import { createPersistent, getChildren, getData, openAcl } from '../../../src/zookeeper/operations.ts';
+import { createPersistent, exists, getChildren, getData, openAcl } from '../../../src/zookeeper/operations.ts';
 import { watchZnode } from '../../../src/zookeeper/watch-znode.ts';
 import type { WatchEventType } from '../../../src/zookeeper/connection.ts';
 import { answered, once, sent } from '../../../harness/frame-matches.ts';
@@ -81,7 +81,8 @@ describe('a session', () => {
       expect(await session.watch(path, 'children', () => undefined)).to.equal(undefined);
       lab.proxy.clear();
       lab.proxy.cut();
-      await lab.proxy.seen(answered('multi'));
+      await lab.proxy.seen(answered('connect'));
+      await session.ask(exists('/'));
       expect(lab.proxy.frames.filter(sent('setWatches'))).to.deep.equal([]);
       expect(session.isConnected).to.equal(true);
     });

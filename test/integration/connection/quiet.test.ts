@@ -1,0 +1,109 @@
+import { expect } from 'chai';
+import { InterProcessMutex, type LockClient } from '../../../src/index.ts';
+import { labOfEachTest } from '../../../harness/lab.ts';
+import { connectInOrder, nextState } from '../../../harness/lock-clients.ts';
+import { answered, sent } from '../../../harness/frame-matches.ts';
+import { rejection, until } from '../../../harness/until.ts';
+import type { Frame } from '../../../harness/zk-proxy.ts';
+
+const sessionTimeoutMs = 1_500;
+
+/** The delay that a busy machine may add to a timer. */
+const slackMs = 400;
+
+describe('a session', () => {
+  const lab = labOfEachTest('quiet', { server: 'own', proxy: true, client: { sessionTimeoutMs } });
+  /** Clients that do not use the proxy, and whose sessions outlive each test. */
+  const rivals = (count: number): Promise<LockClient[]> =>
+    Promise.all(Array.from({ length: count }, () => lab.connect({ sessionTimeoutMs: 30_000 }, lab.connectString)));
+
+  /** The requests that the client sends until it has sent `count` more of these. */
+  const sentUntil = async (op: Frame['op'], count: number): Promise<Set<Frame['op']>> => {
+    lab.proxy.clear();
+    await lab.proxy.seen(sent(op), count);
+    return new Set(lab.proxy.frames.filter(({ from }) => from === 'client').map((frame) => frame.op));
+  };
+
+  const isQueued = async (path: string, count: number): Promise<void> => {
+    const queue = new InterProcessMutex(lab.other, path);
+    await until(`${count} are queued`, async () => (await queue.participants()).length === count);
+  };
+
+  it('without holds and waiters sends nothing but a ping per third of the timeout', async () => {
+    await lab.proxy.seen(sent('ping'));
+    const startedAt = performance.now();
+    expect(await sentUntil('ping', 6)).to.deep.equal(new Set(['ping']));
+    // The first of them may be due at once.
+    expect(performance.now() - startedAt).to.be.at.least(5 * (sessionTimeoutMs / 3) - 1);
+  });
+
+  it('whose waiter is not next sends nothing but a sync per third of the timeout', async () => {
+    const [holder, next] = await rivals(2);
+    if (!holder || !next) throw new Error('no rivals');
+    await using _ = await new InterProcessMutex(holder, lab.path).acquire();
+    const stop = new AbortController();
+    const second = rejection(new InterProcessMutex(next, lab.path).acquire({ signal: stop.signal }));
+    await isQueued(lab.path, 2);
+    const third = rejection(lab.mutex.acquire({ signal: stop.signal }));
+    await isQueued(lab.path, 3);
+    // The attach of this wait has sent its proof before, and the own watch is planted.
+    await lab.proxy.seen(answered('getData'), 2);
+    const stopsBeatingAt = performance.now() + sessionTimeoutMs / 2;
+    await until('the proof of the wait is complete', () => performance.now() > stopsBeatingAt);
+    expect(await sentUntil('sync', 5)).to.deep.equal(new Set(['sync']));
+    stop.abort();
+    await Promise.all([second, third]);
+  });
+
+  it('whose waiter is next sends heartbeats', async () => {
+    const [holder] = await rivals(1);
+    if (!holder) throw new Error('no rival');
+    await using held = await new InterProcessMutex(holder, lab.path).acquire();
+    const waiting = lab.mutex.acquire();
+    await isQueued(lab.path, 2);
+    expect(await sentUntil('multi', 8)).to.include('multi');
+    await held.release();
+    await (await waiting).release();
+  });
+
+  it('sends heartbeats for one timeout after its last hold, and then pings', async () => {
+    await lab.mutex.withLock(() => undefined);
+    const releasedAt = performance.now();
+    await lab.proxy.seen(sent('ping'));
+    expect(performance.now() - releasedAt).to.be.at.least(sessionTimeoutMs);
+    expect(lab.proxy.frames.filter(sent('multi'))).to.have.length.within(5, 8);
+    expect(await sentUntil('ping', 3)).to.deep.equal(new Set(['ping']));
+  });
+
+  it('that is quiet writes nothing when it reconnects', async () => {
+    await lab.proxy.seen(sent('ping'));
+    lab.proxy.cut();
+    expect(await nextState(lab.client)).to.equal('suspended');
+    expect(await nextState(lab.client)).to.equal('reconnected');
+    expect(await sentUntil('ping', 4)).to.deep.equal(new Set(['ping']));
+  });
+
+  it('with a waiter that is not next keeps its place under a half-open link', async () => {
+    const [holder, next] = await rivals(2);
+    if (!holder || !next) throw new Error('no rivals');
+    const held = await new InterProcessMutex(holder, lab.path).acquire();
+    const second = new InterProcessMutex(next, lab.path).acquire();
+    await isQueued(lab.path, 2);
+    const client = await connectInOrder([lab.proxy, lab.server], { sessionTimeoutMs });
+    const third = new InterProcessMutex(client, lab.path).acquire();
+    await isQueued(lab.path, 3);
+    const { id } = client.session;
+    await sentUntil('sync', 2);
+    lab.proxy.silence();
+    const silentAt = performance.now();
+    expect(await nextState(client)).to.equal('suspended');
+    // The newest answered sync was sent at most a third of the timeout before.
+    expect(performance.now() - silentAt).to.be.within(sessionTimeoutMs / 3 - 50, (sessionTimeoutMs * 2) / 3 + slackMs);
+    expect(await nextState(client)).to.equal('reconnected');
+    expect(client.session.id).to.equal(id);
+    await held.release();
+    await (await second).release();
+    await (await third).release();
+    await client.close();
+  });
+});
