@@ -15,7 +15,10 @@ describe('a session that was quiet attaches anew', () => {
   const lab = labOfEachTest('attach', { server: 'own', proxy: true, client: { sessionTimeoutMs } });
   let states: ConnectionState[];
 
-  /** Waits until the session needs a new proof. Its parents exist, so that an acquire needs no request for them. */
+  const createParents = async (path: string): Promise<void> => {
+    await (await new InterProcessMutex(lab.other, path).acquire()).release();
+  };
+  /** Waits until the session needs a new proof. */
   const becomeStale = async (client: LockClient): Promise<void> => {
     await until('the session is stale', () => client.session.isStale);
     lab.proxy.clear();
@@ -27,7 +30,7 @@ describe('a session that was quiet attaches anew', () => {
   beforeEach(async () => {
     states = [];
     lab.client.on('state', (state) => states.push(state));
-    await lab.observer.create(lab.path);
+    await createParents(lab.path);
     await becomeStale(lab.client);
   });
 
@@ -45,7 +48,7 @@ describe('a session that was quiet attaches anew', () => {
 
   it('once, for all acquires and tries that come meanwhile, and sends their requests in call order', async () => {
     const paths = Array.from({ length: 5 }, (_, index) => `${testPath('several')}${index}`);
-    await Promise.all(paths.map((path) => lab.observer.create(path)));
+    await Promise.all(paths.map(createParents));
     const holds = await Promise.all(
       paths.map((path, index) => {
         const mutex = new InterProcessMutex(lab.client, path);
