@@ -117,7 +117,7 @@ class OrderedView implements QueueView {
     if (this.#queue.watchesChildren) return { is: 'waiting', position, watch, isAdjacent: false, children: sorted };
     const isAdjacent = watch === sorted[position - 1];
     if (!isAdjacent) refuseWatch(sorted.slice(0, position), watch);
-    return { is: 'waiting', position, watch, isAdjacent };
+    return { is: 'waiting', position, watch, isAdjacent, before: isAdjacent ? this.#beforeAt(position) : undefined };
   }
 
   get isFree(): boolean {
@@ -153,6 +153,15 @@ class OrderedView implements QueueView {
 
   without(name: string): QueueView {
     return new OrderedView(this.#queue, this.#listing.without(name));
+  }
+
+  /**
+   * The name of the second child before this position. Undefined if other clients have created children here, because
+   * the next child that they create may sort before the waiter.
+   */
+  #beforeAt(position: number): string | undefined {
+    const { sorted, foreign } = this.#listing.queue(this.#queue.driver);
+    return foreign.length === 0 ? sorted[position - 2] : undefined;
   }
 
   #sorted(): readonly string[] {

@@ -34,10 +34,17 @@ export class SelfWatch {
     this.#plantIn(waiterWatchMs, 'waiter');
   }
 
-  /** Plants the watch now. */
+  /** Plants the watch now. After a reconnect, reads the znode again, because the server has not promised the event yet. */
   plant(): void {
     this.cancel();
-    if (this.#state.at === 'planted' || !this.#watched.isThere) return;
+    if (!this.#watched.isThere) return;
+    if (this.#state.at === 'planted') {
+      const { listener, promisedOn } = this.#state;
+      if (promisedOn === undefined || promisedOn === this.#watched.session.epoch) return;
+      this.#state = { at: 'planted', listener, promisedOn: undefined };
+      void inNoContext(() => this.#look(listener));
+      return;
+    }
     const listener: WatchListener = (event) => {
       this.#state = off;
       if (event === 'deleted') this.#watched.markDeleted();
