@@ -116,6 +116,19 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
       await hold.release();
     });
 
+  it('at index 3 waits for the holder when both znodes before it are deleted in one transaction', async () => {
+    const [first = '', second = '', third = ''] = await queueOfCurators(3);
+    // The watch on its own znode is planted after a second. Without that watch, the waiter lists in any case.
+    const waiter = await waiterBehind([second, third], { watchesItself: true });
+    await lab.other.session.request(multi(remove(second), remove(third)));
+    await lab.proxy.seen(eventOf(third));
+    await settled();
+    await settled();
+    expect(waiter.isGranted()).to.equal(false);
+    await lab.observer.remove(first);
+    await (await waiter.granted).release();
+  });
+
   it('at index 3 looks one place further ahead when a waiter in the middle gives up', async () => {
     const [first = '', second = '', third = '', fourth = ''] = await queueOfCurators(4);
     const waiter = await waiterBehind([third, fourth]);
