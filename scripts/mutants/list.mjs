@@ -210,7 +210,7 @@ export const mutants = [
     file: 'src/internals/predecessors.ts',
     find: 'left.length === 0 && this.#areAll',
     replace: 'left.length === 0',
-    tests: tests('integration/look-ahead', 'at index 3 waits for the holder when both znodes before it'),
+    tests: tests('integration/look-ahead', 'at index 3 lists again if the list shows znodes'),
   },
   {
     name: 'look-ahead that takes the watched znodes for all znodes before the waiter',

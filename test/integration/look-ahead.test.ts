@@ -129,6 +129,27 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
     await (await waiter.granted).release();
   });
 
+  it('at index 3 lists again if the list shows znodes that it knows to be deleted', async () => {
+    const [first = '', second = '', third = ''] = await queueOfCurators(3);
+    const waiter = await waiterBehind([second, third], { watchesItself: true });
+    // A server that lags behind the last one may answer a client with the queue of that moment.
+    let lagging: Buffer | undefined;
+    once(lab.proxy, answered('getChildren2'), ({ body }) => ((lagging = Buffer.from(body)), 'pass'));
+    await lab.mutex.participants();
+    once(lab.proxy, answered('getChildren2'), ({ xid }) => {
+      lagging?.writeInt32BE(xid, 0);
+      return { replaceWith: framed(lagging ?? Buffer.alloc(0)) };
+    });
+    lab.proxy.clear();
+    await lab.other.session.request(multi(remove(second), remove(third)));
+    await lab.proxy.seen((frame) => answered('getData')(frame) && frame.path === first);
+    await settled();
+    expect(lists()).to.equal(2);
+    expect(waiter.isGranted()).to.equal(false);
+    await lab.observer.remove(first);
+    await (await waiter.granted).release();
+  });
+
   it('at index 3 looks one place further ahead when a waiter in the middle gives up', async () => {
     const [first = '', second = '', third = '', fourth = ''] = await queueOfCurators(4);
     const waiter = await waiterBehind([third, fourth]);
