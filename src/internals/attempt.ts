@@ -3,9 +3,10 @@ import { watchZnode } from '../zookeeper/watch-znode.js';
 import type { Session } from '../zookeeper/session.js';
 import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { Grant } from './grant.js';
-import { rememberHolder } from './known-holder.js';
+import { rememberHolder, seenIn } from './known-holder.js';
 import { LockTimeoutError } from './lock-errors.js';
 import { nodesOf, type LockNode, type WakeReason } from './lock-node.js';
+import { Predecessors, type WaiterToWake, type ZnodesBefore } from './predecessors.js';
 import type { Queued, QueueView } from './queue-view.js';
 import type { Behind, ZnodeQueue } from './znode-queue.js';
 import type { Deadline, Wait } from '../support/deadline.js';
@@ -18,6 +19,8 @@ export class Attempt {
   readonly #queue: ZnodeQueue;
   readonly #node: LockNode;
   readonly #deadline: Deadline;
+  /** Undefined while the znode waits for no znode of another process. */
+  #predecessors: Predecessors | undefined;
 
   constructor(queue: ZnodeQueue, session: Session, deadline: Deadline) {
     this.#queue = queue;
@@ -50,34 +53,37 @@ export class Attempt {
    * Resolves when the predecessor is gone, or when the waiter must look at the queue again because its own znode, its
    * session or the lock's own znode has changed. Rejects as soon as the deadline expires.
    */
-  waitForPredecessor({ predecessor, isAdjacent, isNext, position, lockData }: Waiting): Promise<WakeReason> {
+  waitForPredecessor(waiting: Waiting): Promise<WakeReason> {
+    const { predecessor, before, isAdjacent, isNext, position, lockData } = waiting;
     const node = this.#node;
     const local = nodesOf(node.session).get(predecessor);
     node.hasWaited = local === undefined;
     // A waiter that needs another list before its grant learns from that list whether its znode still exists. Its watch
     // can wait.
-    if (lockData === undefined && (local || (position !== undefined && position > 1))) node.watch.plantForWaiter();
+    const needsList = local !== undefined || (position !== undefined && position > (before === undefined ? 1 : 2));
+    if (lockData === undefined && needsList) node.watch.plantForWaiter();
     else node.watch.plant();
+    if (local) this.#endLookAhead();
     return this.#deadline.waitAs<WakeReason>((waiter) => {
       node.wait(waiter);
       if (local && isAdjacent && local.isOfOneKindWith(node)) {
         node.follow(local);
         return node;
       }
-      const stop = local
-        ? local.onGone(() =>
+      if (local)
+        return this.#waitBy(
+          local.onGone(() =>
             waiter.wake(local.wasGranted && local.isOfOneKindWith(node) ? 'holder-deleted' : 'predecessor-deleted'),
-          )
-        : watchZnode(node.session, predecessor, 'data', {
-            found: position === 1 ? (znode) => rememberHolder(node.session, predecessor, znode) : undefined,
-            told: (event) => waiter.wake(event === 'deleted' ? 'predecessor-deleted' : 'recheck'),
-            failed: (error) => waiter.fail(error),
-          });
-      return this.#waitBy(
-        stop,
-        isNext && !local ? node.session.keepProven() : undefined,
-        lockData === undefined ? undefined : this.#watchLockData(lockData, waiter),
-      );
+          ),
+          this.#watchLockData(lockData, waiter),
+        );
+      if (isAdjacent) return this.#waitBy(this.#lookAhead(waiting, waiter), this.#watchOwnAfterReconnect());
+      const stop = watchZnode(node.session, predecessor, 'data', {
+        found: position === 1 ? (znode) => rememberHolder(node.session, seenIn(predecessor, znode)) : undefined,
+        told: (event) => waiter.wake(event === 'deleted' ? 'predecessor-deleted' : 'recheck'),
+        failed: (error) => waiter.fail(error),
+      });
+      return this.#waitBy(stop, isNext ? node.session.keepProven() : undefined, this.#watchLockData(lockData, waiter));
     });
   }
 
@@ -98,14 +104,13 @@ export class Attempt {
 
   /** Takes the next step after the waiter was woken. */
   goOn(waiting: Waiting, reason: WakeReason): Promise<Step> {
-    // The znode may be first or next now. In both cases the session must be proven, and the list may be read behind
-    // that proof.
-    const { session } = this.#node;
-    if (reason !== 'recheck' && session.isStale) {
-      void session.attach(this.#node);
-      this.#node.watch.plant();
-    }
-    return this.#stepped(this.#isFirst(waiting, reason) ? this.#grant() : this.#place(undefined, { wasQueued: true }));
+    // The znode may be first or second now. In both cases the session must be proven, and the queue is read behind that
+    // proof.
+    if (reason !== 'recheck' || this.#predecessors?.isAnyGone) this.#freshen();
+    if (this.#isFirst(waiting, reason)) return this.#stepped(this.#grant());
+    // Sent in one flush with the list, because a second waiter is granted without another list.
+    if (this.#predecessors?.isNextSecond) this.#node.watch.plant();
+    return this.#stepped(this.#place(undefined, { wasQueued: true }));
   }
 
   /** Deletes the znode. @returns the error in the words of the lock */
@@ -123,6 +128,8 @@ export class Attempt {
    * provided that the first of them holds the lock. Undefined if znodes of other processes may stand between.
    */
   #positionAt(step: Step | undefined): number | undefined {
+    const { count } = this.#predecessors ?? {};
+    if (count !== undefined) return count;
     if (step?.is === 'waiting' && step.position !== undefined) return step.position;
     for (const holding of this.#node.session.holdings) {
       const position = holding instanceof Grant ? holding.node.stepsTo(this.#node) : undefined;
@@ -133,6 +140,7 @@ export class Attempt {
 
   /** Deletes the znode in the background. Resolves when the znode is gone, or when its session has ended. */
   delete(): Promise<void> {
+    this.#endLookAhead();
     return this.#node.delete();
   }
 
@@ -151,8 +159,39 @@ export class Attempt {
     };
   }
 
+  /** Watches the predecessor, which belongs to another process, and the znode before it. */
+  #lookAhead(before: ZnodesBefore, waiter: WaiterToWake): () => void {
+    this.#predecessors ??= new Predecessors(this.#node);
+    return this.#predecessors.wait(before, waiter);
+  }
+
+  #endLookAhead(): void {
+    this.#predecessors?.close();
+    this.#predecessors = undefined;
+  }
+
+  /**
+   * A waiter that may be granted without a list reads its own znode again after each reconnect. The servers report the
+   * deletions from before a reconnect in no order.
+   */
+  #watchOwnAfterReconnect(): () => void {
+    const { session, watch } = this.#node;
+    return session.onChange(() => {
+      if (session.isConnected && this.#predecessors?.areAll) watch.plant();
+    });
+  }
+
+  /** Attaches a session that was quiet anew, with a proof that the znode exists, and watches the znode there. */
+  #freshen(): void {
+    const { session, watch } = this.#node;
+    if (!session.isStale) return;
+    void session.attach(this.#node);
+    watch.plantAgain();
+  }
+
   /** Wakes the waiter when a transaction after `mzxid` has written the lock's data, or may have written it. */
-  #watchLockData(mzxid: bigint, waiter: { wake(reason: WakeReason): void; fail(error: unknown): void }): () => void {
+  #watchLockData(mzxid: bigint | undefined, waiter: WaiterToWake): (() => void) | undefined {
+    if (mzxid === undefined) return undefined;
     const recheck = (): void => waiter.wake('recheck');
     return watchZnode(this.#node.session, this.#queue.path, 'data', {
       found: ({ stat }) => {
@@ -166,8 +205,9 @@ export class Attempt {
 
   /**
    * The wake reason alone, without a list, proves that the waiter is first in two cases, because no znode can have been
-   * inserted before the waiter. In the first case the predecessor was the first of the list. In the second case the
-   * predecessor was a holder in this process: it was first when it was granted, whenever the list was read.
+   * inserted before the waiter. In the first case every znode that one list showed before the waiter is gone. In the
+   * second case the predecessor was a holder in this process: it was first when it was granted, whenever the list was
+   * read.
    *
    * In both cases the waiter's own znode must still exist. The hand-over checks that. Without a hand-over, a watch on
    * the znode must have been planted on this connection, because after a reconnect the server replays the events in no
@@ -176,9 +216,9 @@ export class Attempt {
   #isFirst({ isAdjacent, position }: Waiting, reason: WakeReason): boolean {
     if (!isAdjacent || reason === 'recheck') return false;
     if (reason === 'handed-over') return true;
+    if (!this.#node.isDeletionWatched) return false;
     return (
-      this.#node.isDeletionWatched &&
-      (reason === 'holder-deleted' || (position === 1 && this.#node.session.isConnected))
+      reason === 'holder-deleted' || ((reason === 'all-deleted' || position === 1) && this.#node.session.isConnected)
     );
   }
 
@@ -268,18 +308,20 @@ export class Attempt {
     }
   }
 
-  #waiting({ position, watch, isNext, isAdjacent, lockData, children }: Queued): Waiting {
+  #waiting({ position, watch, isNext, isAdjacent, before, lockData, children }: Queued): Waiting {
     const path = join(this.#queue.path, watch);
     // Reuses the string that the predecessor's node holds, because ten thousand waiters would otherwise hold ten
     // thousand copies.
-    const predecessor = nodesOf(this.#node.session).get(path)?.path ?? path;
+    const local = nodesOf(this.#node.session).get(path);
     const waiting = {
       is: 'waiting',
-      predecessor,
+      predecessor: local?.path ?? path,
       isAdjacent: isAdjacent && this.#queue.isAppendOnly(this.#node),
       isNext,
       position,
     } as const;
+    if (before !== undefined && !local && waiting.isAdjacent)
+      return { ...waiting, before: join(this.#queue.path, before) };
     return lockData === undefined && children === undefined ? waiting : { ...waiting, lockData, children };
   }
 
@@ -300,6 +342,7 @@ export class Attempt {
   }
 
   #granted(fencingToken = this.#node.czxid): Outcome {
+    this.#endLookAhead();
     return { is: 'granted', grant: new Grant(this.#node, { fencingToken, isInner: this.#queue.options.isInner }) };
   }
 
@@ -332,19 +375,12 @@ export type Outcome =
   /** The session ended, or the create was never executed. Starting over loses nothing. */
   | { readonly is: 'over' };
 
-export interface Waiting {
+export interface Waiting extends ZnodesBefore {
   readonly is: 'waiting';
-  /** The path of the znode that the waiter waits for. */
-  readonly predecessor: string;
   /** True if the znode stands right behind its predecessor, and no znode can be inserted between them. */
   readonly isAdjacent: boolean;
   /** True if the znode may be granted as soon as its predecessor is gone. */
   readonly isNext: boolean;
-  /**
-   * The number of znodes before this one when the queue was read; undefined if unknown. 1: the predecessor is the
-   * first.
-   */
-  readonly position: number | undefined;
   /** See {@link Queued}. */
   readonly lockData?: bigint | undefined;
   readonly children?: readonly string[] | undefined;

@@ -5,13 +5,18 @@ import { withoutMark } from './idle-mark.js';
 import { ownerIn } from './lock-owner.js';
 import type { KnownHolder } from './timeout-text.js';
 
-/** Remembers the holder of a lock. Called when the next waiter has read the holder's znode in order to watch it. */
-export function rememberHolder(session: Session, path: string, { data, stat }: Watched['data']): void {
+/** The owner of a znode, as a waiter read it in order to watch the znode. */
+export function seenIn(path: string, { data, stat }: Watched['data']): SeenHolder {
+  return { path, said: whoSays(data), sessionId: stat.ephemeralOwner, createdAtMs: stat.createdAtMs };
+}
+
+/** Remembers the holder of a lock. Called when a waiter that watches the znode knows that the znode is the first. */
+export function rememberHolder(session: Session, seen: SeenHolder): void {
   const { byLock } = session.companions.of(SeenHolders);
-  const lock = path.slice(0, path.lastIndexOf('/'));
+  const lock = seen.path.slice(0, seen.path.lastIndexOf('/'));
   // Deleted first, so that the newest entry is the last of the map.
   byLock.delete(lock);
-  byLock.set(lock, { path, said: whoSays(data), sessionId: stat.ephemeralOwner, createdAtMs: stat.createdAtMs });
+  byLock.set(lock, seen);
   const [oldest] = byLock.keys();
   if (byLock.size > mostHolders && oldest !== undefined) byLock.delete(oldest);
 }
@@ -44,7 +49,7 @@ export function ownHolder(session: Session, { path, heldSince }: Holding): Known
   };
 }
 
-interface SeenHolder {
+export interface SeenHolder {
   readonly path: string;
   readonly said: { readonly host: string | undefined; readonly pid: number | undefined };
   readonly sessionId: bigint;

@@ -408,10 +408,11 @@ export interface NodeTools {
 
 /**
  * The reason why a waiter is woken. `recheck`: the waiter must read the queue again. `predecessor-deleted`: its
- * predecessor is gone. `holder-deleted`: its predecessor is gone and held the lock. `handed-over`: the waiter has the
- * lock, by a transaction that checks that its znode exists.
+ * predecessor is gone. `holder-deleted`: its predecessor is gone and held the lock. `all-deleted`: every znode that a
+ * list showed before the waiter is gone. `handed-over`: the waiter has the lock, by a transaction that checks that its
+ * znode exists.
  */
-export type WakeReason = 'recheck' | 'predecessor-deleted' | 'holder-deleted' | 'handed-over';
+export type WakeReason = 'recheck' | 'predecessor-deleted' | 'holder-deleted' | 'all-deleted' | 'handed-over';
 
 /** The properties that all znodes of one lock in one client share. */
 export interface NodePlace {

@@ -124,7 +124,14 @@ class OrderedView implements QueueView {
           sorted.filter((other) => other !== watch),
           name,
         ).held;
-    return { is: 'waiting', position, watch, isNext, isAdjacent };
+    return {
+      is: 'waiting',
+      position,
+      watch,
+      isNext,
+      isAdjacent,
+      before: isAdjacent ? this.#beforeAt(position) : undefined,
+    };
   }
 
   get isFree(): boolean {
@@ -160,6 +167,15 @@ class OrderedView implements QueueView {
 
   without(name: string): QueueView {
     return new OrderedView(this.#queue, this.#listing.without(name));
+  }
+
+  /**
+   * The name of the second child before this position. Undefined if other clients have created children here, because
+   * the next child that they create may sort before the waiter.
+   */
+  #beforeAt(position: number): string | undefined {
+    const { sorted, foreign } = this.#listing.queue(this.#queue.driver);
+    return foreign.length === 0 ? sorted[position - 2] : undefined;
   }
 
   #sorted(): readonly string[] {

@@ -91,6 +91,8 @@ export interface Queued {
   readonly isNext: boolean;
   /** True if that child stands right before the znode. */
   readonly isAdjacent: boolean;
+  /** The name of the child right before the watched one. Undefined if there is none, or if look-ahead is impossible. */
+  readonly before?: string | undefined;
   /** The zxid of the last write to the lock's own znode, if the next write there may let the waiter be granted too. */
   readonly lockData?: bigint;
   /** All children in order, if the deletion of any of them may let the waiter be granted. */

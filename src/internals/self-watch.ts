@@ -34,15 +34,31 @@ export class SelfWatch {
     this.#plantIn(waiterWatchMs, 'waiter');
   }
 
-  /** Plants the watch now. */
+  /** Plants the watch now. After a reconnect, reads the znode again, because the server has not promised the event yet. */
   plant(): void {
     this.cancel();
-    if (this.#state.at === 'planted' || !this.#watched.isThere) return;
+    if (!this.#watched.isThere) return;
+    if (this.#state.at === 'planted') {
+      const { promisedOn } = this.#state;
+      if (promisedOn !== undefined && promisedOn !== this.#watched.session.epoch) this.plantAgain();
+      return;
+    }
     const listener: WatchListener = (event) => {
       this.#state = off;
       if (event === 'deleted') this.#watched.markDeleted();
       else this.plant();
     };
+    this.#state = { at: 'planted', listener, promisedOn: undefined };
+    void inNoContext(() => this.#look(listener));
+  }
+
+  /** Plants the watch, and reads the znode also if the watch is planted: the session is about to reconnect. */
+  plantAgain(): void {
+    if (this.#state.at !== 'planted') {
+      this.plant();
+      return;
+    }
+    const { listener } = this.#state;
     this.#state = { at: 'planted', listener, promisedOn: undefined };
     void inNoContext(() => this.#look(listener));
   }

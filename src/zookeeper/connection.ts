@@ -309,10 +309,7 @@ export class Connection {
         this.#cancelAttempt();
         this.lastError = undefined;
         this.failures.clear();
-        this.#tellWatches('data');
-        this.#tellWatches('children');
-        this.#listener.connected(this.#connectSentAt);
-        this.#endReattach();
+        this.#connected();
         return;
       case states.disconnected:
         this.#failUnanswered();
@@ -327,6 +324,16 @@ export class Connection {
         this.#listener.authFailed();
         return;
     }
+  }
+
+  /** The watches and the requests of the listener go out before the requests that were held back. */
+  #connected(): void {
+    const reattach = this.#reattach;
+    this.#reattach = undefined;
+    this.#tellWatches('data');
+    this.#tellWatches('children');
+    this.#listener.connected(this.#connectSentAt);
+    for (const send of reattach?.heldBack ?? []) send();
   }
 
   #receive(chunk: Buffer): void {
@@ -424,7 +431,12 @@ export class Connection {
 
   #failUnanswered(): void {
     this.#failSent();
-    this.#endReattach();
+    const reattach = this.#reattach;
+    if (reattach === undefined) return;
+    this.#reattach = undefined;
+    reattach.cancelDrain();
+    // Without a connection, each of them fails.
+    for (const send of reattach.heldBack) send();
   }
 
   /**
@@ -438,15 +450,6 @@ export class Connection {
     for (const packet of manager.packetQueue.queue.splice(0)) {
       packet.callback({ code: ZooKeeperError.connectionLoss });
     }
-  }
-
-  /** Sends the requests that were held back, or fails them if there is no connection. */
-  #endReattach(): void {
-    const reattach = this.#reattach;
-    if (reattach === undefined) return;
-    this.#reattach = undefined;
-    reattach.cancelDrain();
-    for (const send of reattach.heldBack) send();
   }
 
   /**

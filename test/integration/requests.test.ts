@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
+import { exists } from '../../src/zookeeper/operations.ts';
 import { labOfEachTest } from '../../harness/lab.ts';
 import { testPath } from '../../harness/test-path.ts';
 import { rejection } from '../../harness/until.ts';
@@ -122,18 +123,22 @@ describe('the requests of a client', () => {
     expect(requests().filter((op) => op === 'getChildren2')).to.have.length(1);
   });
 
-  it('after one deletion come from one of five waiters in five sessions', async () => {
+  it('after one deletion are none: two of five waiters in five sessions get an event', async () => {
     const mutex = await ready('no-herd');
     const gate = await new InterProcessMutex(lab.other, mutex.path).acquire();
     const clients = await Promise.all(Array.from({ length: 5 }, () => LockClient.connect(lab.proxy.connectString)));
     lab.proxy.clear();
     const waiting = clients.map((one) => new InterProcessMutex(one, mutex.path).acquire());
-    await answered('getData', 10);
+    // The first waiter watches its own znode and the holder's, the second one its own and two more, the others only two.
+    await answered('getData', 11);
     lab.proxy.clear();
     await gate.release();
     const first = await Promise.race(waiting);
-    expect(lab.proxy.frames.filter((frame) => frame.op === 'watch')).to.have.length(1);
-    expect(requests()).to.deep.equal([]);
+    await answered('watch', 2);
+    // One connection answers in order: no waiter has sent anything since the event.
+    for (const one of clients) await one.session.request(exists('/'));
+    expect(lab.proxy.frames.filter((frame) => frame.op === 'watch')).to.have.length(2);
+    expect(requests()).to.deep.equal(clients.map(() => 'exists'));
     await first.release();
     await Promise.all(waiting.map((one) => one.then((hold) => hold.release())));
     await Promise.all(clients.map((one) => one.close()));

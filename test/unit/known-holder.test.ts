@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { knownHolder, rememberHolder } from '../../src/internals/known-holder.ts';
+import { knownHolder, rememberHolder, seenIn } from '../../src/internals/known-holder.ts';
 import { ownerData } from '../../src/internals/lock-owner.ts';
 import { markIdle } from '../../src/internals/idle-mark.ts';
 import { Companions } from '../../src/support/companions.ts';
@@ -19,9 +19,9 @@ describe('the holder that a waiter has seen', () => {
   });
 
   it('is the newest one of its lock', () => {
-    rememberHolder(session, '/a/b/first', { data: Buffer.from('10.0.0.1'), stat });
-    rememberHolder(session, '/a/b/second', { data: Buffer.from('10.0.0.2'), stat });
-    rememberHolder(session, '/a/other', { data: ownerData(), stat });
+    rememberHolder(session, seenIn('/a/b/first', { data: Buffer.from('10.0.0.1'), stat }));
+    rememberHolder(session, seenIn('/a/b/second', { data: Buffer.from('10.0.0.2'), stat }));
+    rememberHolder(session, seenIn('/a/other', { data: ownerData(), stat }));
     expect(knownHolder(session, '/a/b')).to.deep.equal({
       path: '/a/b/second',
       sessionId: '0x1234',
@@ -36,23 +36,23 @@ describe('the holder that a waiter has seen', () => {
   });
 
   it('has a host even if its sticky lock is idle', () => {
-    rememberHolder(session, '/a/b', { data: markIdle(Buffer.from('10.0.0.1')), stat });
+    rememberHolder(session, seenIn('/a/b', { data: markIdle(Buffer.from('10.0.0.1')), stat }));
     expect(knownHolder(session, '/a')).to.have.property('host', '10.0.0.1');
   });
 
   it('has no time where the server has sent an invalid one: its text would throw in the timer that ends the wait', () => {
-    rememberHolder(session, '/a/b', { data: Buffer.alloc(0), stat: { ...stat, createdAtMs: 2 ** 60 } });
+    rememberHolder(session, seenIn('/a/b', { data: Buffer.alloc(0), stat: { ...stat, createdAtMs: 2 ** 60 } }));
     expect(knownHolder(session, '/a')).to.have.property('queuedSince', undefined);
   });
 
   it('is forgotten after a thousand newer ones', () => {
     for (let lock = 0; lock <= 1_000; lock += 1)
-      rememberHolder(session, `/${lock}/holder`, { data: Buffer.alloc(0), stat });
+      rememberHolder(session, seenIn(`/${lock}/holder`, { data: Buffer.alloc(0), stat }));
     expect(knownHolder(session, '/0')).to.equal(undefined);
     expect(knownHolder(session, '/1')).not.to.equal(undefined);
     // Seen again, it is the newest.
-    rememberHolder(session, '/1/holder', { data: Buffer.alloc(0), stat });
-    rememberHolder(session, '/one-more/holder', { data: Buffer.alloc(0), stat });
+    rememberHolder(session, seenIn('/1/holder', { data: Buffer.alloc(0), stat }));
+    rememberHolder(session, seenIn('/one-more/holder', { data: Buffer.alloc(0), stat }));
     expect(knownHolder(session, '/1')).not.to.equal(undefined);
     expect(knownHolder(session, '/2')).to.equal(undefined);
   });

@@ -115,11 +115,12 @@ describe('a session that was quiet attaches anew', () => {
 
   it('and finds that it has expired: the acquire goes on in the next session', async () => {
     const { id, identity } = lab.client.session;
-    once(lab.proxy, sent('connect'), 'hold');
-    const acquiring = lab.mutex.acquire();
-    await lab.proxy.seen(sent('connect'));
+    // The client does not hear that the server closes its connection.
+    lab.proxy.silence();
     using twin = await ConnectionProbe.connect([lab.server.port], { resume: identity, sessionTimeoutMs });
     await twin.send(closeSession());
+    const acquiring = lab.mutex.acquire();
+    await lab.proxy.seen(sent('connect'));
     lab.proxy.speak();
     const hold = await acquiring;
     expect(lab.client.session.id).to.not.equal(id);
@@ -155,30 +156,43 @@ describe('a session that was quiet attaches anew', () => {
     expect(await lab.observer.children(lab.path)).to.deep.equal([]);
   });
 
-  it('when its waiter may be next, with a proof that its znode exists, its watch and the list in one flush', async () => {
-    const [holder, second] = await Promise.all(
-      [1, 2].map(() => lab.connect({ sessionTimeoutMs: 30_000 }, lab.connectString)),
-    );
-    if (!holder || !second) throw new Error('no rivals');
-    const held = await new InterProcessMutex(holder, lab.path).acquire();
-    const stop = new AbortController();
-    const between = rejection(new InterProcessMutex(second, lab.path).acquire({ signal: stop.signal }));
-    await until('two are queued', async () => (await lab.observer.children(lab.path)).length === 2);
-    const acquiring = lab.mutex.acquire();
-    await until('three are queued', async () => (await lab.observer.children(lab.path)).length === 3);
-    const own = (await lab.mutex.participants())[2]?.path;
-    await becomeStale(lab.client);
-    stop.abort();
-    await between;
-    await lab.proxy.seen(answered('getChildren2'));
-    const sentOps = lab.proxy.frames.filter(({ from, op }) => from === 'client' && op !== 'sync');
-    expect(sentOps.slice(0, 5).map(({ op }) => op)).to.deep.equal([
-      ...['connect', 'setWatches', 'multi', 'getData', 'getChildren2'],
-    ]);
-    expect(sentOps[2]?.path).to.equal(own);
-    expect(sentOps[3]?.path).to.equal(own);
-    await held.release();
-    await (await acquiring).release();
-    expect(states).to.deep.equal([]);
-  });
+  for (const [index, list] of [
+    [2, []],
+    [3, ['getChildren2']],
+  ] as const) {
+    it(`when its waiter at index ${index} moves up, with a proof that its znode exists, its watch${list.length > 0 ? ' and the list' : ''} in one flush`, async () => {
+      const [holder, ...others] = await Promise.all(
+        Array.from({ length: index }, () => lab.connect({ sessionTimeoutMs: 30_000 }, lab.connectString)),
+      );
+      if (!holder) throw new Error('no rivals');
+      const held = await new InterProcessMutex(holder, lab.path).acquire();
+      const stop = new AbortController();
+      const waits: Promise<unknown>[] = [];
+      for (const other of others) {
+        const count = waits.length + 2;
+        const signal = other === others.at(-1) ? stop.signal : undefined;
+        waits.push(new InterProcessMutex(other, lab.path).acquire({ signal }).then((hold) => hold.release(), ignore));
+        await until('another is queued', async () => (await lab.observer.children(lab.path)).length === count);
+      }
+      const acquiring = lab.mutex.acquire();
+      await until('all are queued', async () => (await lab.observer.children(lab.path)).length === index + 1);
+      const own = (await lab.mutex.participants())[index]?.path;
+      await lab.proxy.seen((frame) => answered('getData')(frame) && frame.path === own);
+      await becomeStale(lab.client);
+      stop.abort();
+      await lab.proxy.seen(answered(list.length > 0 ? 'getChildren2' : 'getData'));
+      const sentFrames = lab.proxy.frames.filter(({ from, op }) => from === 'client' && op !== 'sync');
+      const expected = ['connect', 'setWatches', 'multi', 'getData', ...list];
+      expect(sentFrames.slice(0, expected.length).map(({ op }) => op)).to.deep.equal(expected);
+      expect(sentFrames.slice(2, 4).map(({ path }) => path)).to.deep.equal([own, own]);
+      await held.release();
+      await (await acquiring).release();
+      await Promise.all(waits);
+      expect(states).to.deep.equal([]);
+    });
+  }
 });
+
+function ignore(): void {
+  // The waiter has given up.
+}

@@ -70,7 +70,8 @@ describe('a session', () => {
     await lab.mutex.withLock(() => undefined);
     const releasedAt = performance.now();
     await lab.proxy.seen(sent('ping'));
-    expect(performance.now() - releasedAt).to.be.at.least(sessionTimeoutMs);
+    // The time runs from the call of the release, before its answer.
+    expect(performance.now() - releasedAt).to.be.at.least(sessionTimeoutMs - 100);
     expect(lab.proxy.frames.filter(sent('multi'))).to.have.length.within(5, 8);
     expect(await sentUntil('ping', 3)).to.deep.equal(new Set(['ping']));
   });
