@@ -343,6 +343,8 @@ export class Session implements ConnectionListener {
     let end = nothing;
     const ended = new Promise<void>((resolve) => (end = resolve));
     this.#attaching = { ended, end };
+    // The next heartbeat is the one that follows the attach.
+    this.#pulseAt(Infinity);
     this.#connection.reattach(this.timeoutMs / 4);
     return ended;
   }

@@ -7,39 +7,71 @@ import { labOfEachTest } from '../../../harness/lab.ts';
 import { connectInOrder } from '../../../harness/lock-clients.ts';
 import { testPath } from '../../../harness/test-path.ts';
 import { rejection, until } from '../../../harness/until.ts';
-import type { Frame } from '../../../harness/zk-proxy.ts';
+import { startProxy, type Frame, type ZkProxy } from '../../../harness/zk-proxy.ts';
 
-const sessionTimeoutMs = 2_000;
+/** An attempt to connect may take a twenty-fourth of it, also on a busy machine. */
+const sessionTimeoutMs = 12_000;
 
-describe('a session that was quiet attaches anew', () => {
-  const lab = labOfEachTest('attach', { server: 'own', proxy: true, client: { sessionTimeoutMs } });
+/** Clients that no test has used yet. Their sessions become stale together, because that takes several seconds. */
+const mostTests = 12;
+
+describe('a session that was quiet attaches anew', function () {
+  this.timeout(60_000);
+  const lab = labOfEachTest('attach', { server: 'own', client: 'none' });
+  const fresh: { readonly proxy: ZkProxy; readonly client: LockClient }[] = [];
+  let proxy: ZkProxy;
+  let client: LockClient;
+  let other: LockClient;
+  let mutex: InterProcessMutex;
   let states: ConnectionState[];
 
+  /** Creates the parents, so that an acquire needs no request for them. */
   const createParents = async (path: string): Promise<void> => {
-    await (await new InterProcessMutex(lab.other, path).acquire()).release();
+    await (await new InterProcessMutex(other, path).acquire()).release();
   };
   /** Waits until the session needs a new proof. */
-  const becomeStale = async (client: LockClient): Promise<void> => {
-    await until('the session is stale', () => client.session.isStale);
-    lab.proxy.clear();
+  const becomeStale = async (quiet: LockClient): Promise<void> => {
+    await until('the session is stale', () => quiet.session.isStale);
+    proxy.clear();
   };
   const clientFrames = (): Frame['op'][] =>
-    lab.proxy.frames.filter(({ from }) => from === 'client').map(({ op }) => op);
-  const connects = (): number => lab.proxy.frames.filter(sent('connect')).length;
+    proxy.frames.filter(({ from, op }) => from === 'client' && op !== 'ping').map(({ op }) => op);
+  const connects = (): number => proxy.frames.filter(sent('connect')).length;
 
+  before(async () => {
+    for (let left = mostTests; left > 0; left -= 1) {
+      const ownProxy = await startProxy(lab.server.port);
+      fresh.push({ proxy: ownProxy, client: await connectInOrder([ownProxy, lab.server], { sessionTimeoutMs }) });
+    }
+  });
   beforeEach(async () => {
+    const next = fresh.pop();
+    if (!next) throw new Error('there are more tests than clients: set mostTests');
+    ({ proxy, client } = next);
+    other = await lab.connect({ sessionTimeoutMs: 30_000 });
+    mutex = new InterProcessMutex(client, lab.path);
     states = [];
-    lab.client.on('state', (state) => states.push(state));
+    client.on('state', (state) => states.push(state));
     await createParents(lab.path);
-    await becomeStale(lab.client);
+    await becomeStale(client);
+  });
+  afterEach(async () => {
+    proxy.speak();
+    await client.close();
+    await proxy.close();
+  });
+  after(async () => {
+    for (const { proxy: unused, client: idle } of fresh) {
+      await idle.close();
+      await unused.close();
+    }
   });
 
   it('before a create, and sends the proof, the create and the list in one flush behind it', async () => {
-    const hold = await lab.mutex.acquire();
+    const hold = await mutex.acquire();
     expect(clientFrames().slice(0, 4)).to.deep.equal(['connect', 'multi', 'create2', 'getChildren2']);
-    const isAnswer = ({ from, op }: Frame): boolean => from === 'server' && op !== 'connect';
-    const firstAnswer = lab.proxy.frames.findIndex(isAnswer);
-    expect(lab.proxy.frames.slice(0, firstAnswer).filter(({ from }) => from === 'client')).to.have.length(4);
+    const list = proxy.frames.findIndex(sent('getChildren2'));
+    expect(proxy.frames.findIndex(answered('multi'))).to.be.above(list);
     expect(hold.isValid).to.equal(true);
     expect(hold.remainingMs).to.be.above(sessionTimeoutMs / 2);
     expect(states).to.deep.equal([]);
@@ -51,36 +83,36 @@ describe('a session that was quiet attaches anew', () => {
     await Promise.all(paths.map(createParents));
     const holds = await Promise.all(
       paths.map((path, index) => {
-        const mutex = new InterProcessMutex(lab.client, path);
+        const mutex = new InterProcessMutex(client, path);
         return index === 3 ? mutex.tryAcquire() : mutex.acquire();
       }),
     );
     expect(connects()).to.equal(1);
     expect(states).to.deep.equal([]);
-    const created = lab.proxy.frames.filter(sent('create2')).map(({ path }) => path?.slice(0, path.lastIndexOf('/')));
+    const created = proxy.frames.filter(sent('create2')).map(({ path }) => path?.slice(0, path.lastIndexOf('/')));
     expect(created.slice(0, 4)).to.deep.equal([0, 1, 2, 4].map((index) => paths[index]));
     for (const hold of holds) expect(hold?.isValid).to.equal(true);
-    await Promise.all(holds.map((hold) => hold?.release()));
+    for (const hold of holds) await hold?.release();
   });
 
   it('for a try only if the lock is free', async () => {
-    const held = await lab.theirs.acquire();
-    expect(await lab.mutex.tryAcquire()).to.equal(undefined);
+    const held = await new InterProcessMutex(other, lab.path).acquire();
+    expect(await mutex.tryAcquire()).to.equal(undefined);
     expect(clientFrames()).to.deep.equal(['sync', 'getChildren2']);
     await held.release();
-    await using hold = await lab.mutex.tryAcquire();
+    await using hold = await mutex.tryAcquire();
     expect(hold?.isValid).to.equal(true);
     expect(clientFrames().slice(2, 6)).to.deep.equal(['sync', 'getChildren2', 'connect', 'multi']);
   });
 
   it('after the requests in flight are answered', async () => {
-    once(lab.proxy, answered('exists'), 'hold');
-    const asked = lab.client.session.request(exists('/'));
-    await lab.proxy.seen(answered('exists'));
-    const acquiring = lab.mutex.acquire();
+    once(proxy, answered('exists'), 'hold');
+    const asked = client.session.request(exists('/'));
+    await proxy.seen(answered('exists'));
+    const acquiring = mutex.acquire();
     await new Promise((resolve) => setImmediate(resolve));
     expect(connects()).to.equal(0);
-    lab.proxy.speak();
+    proxy.speak();
     expect((await asked).value).to.have.property('version');
     await (await acquiring).release();
     expect(connects()).to.equal(1);
@@ -88,10 +120,10 @@ describe('a session that was quiet attaches anew', () => {
   });
 
   it('without an answer to the requests in flight after a quarter of the timeout', async () => {
-    once(lab.proxy, answered('exists'), 'drop');
-    const asked = rejection(lab.client.session.request(exists('/')));
+    once(proxy, answered('exists'), 'drop');
+    const asked = rejection(client.session.request(exists('/')));
     const startedAt = performance.now();
-    const hold = await lab.mutex.acquire();
+    const hold = await mutex.acquire();
     expect(performance.now() - startedAt).to.be.at.least(sessionTimeoutMs / 4 - 1);
     expect(await asked).to.have.property('code', 'CONNECTION_LOSS');
     expect(states).to.deep.equal([]);
@@ -99,31 +131,26 @@ describe('a session that was quiet attaches anew', () => {
   });
 
   it('to another server if the present one does not answer in time', async () => {
-    const client = await connectInOrder([lab.proxy, lab.server], { sessionTimeoutMs });
     const { id } = client.session;
-    await becomeStale(client);
-    const seen: ConnectionState[] = [];
-    client.on('state', (state) => seen.push(state));
-    lab.proxy.on((frame) => (answered('connect')(frame) ? 'drop' : undefined));
-    const hold = await new InterProcessMutex(client, lab.path).acquire();
+    proxy.on((frame) => (answered('connect')(frame) ? 'drop' : undefined));
+    const hold = await mutex.acquire();
     expect(hold.isValid).to.equal(true);
-    expect(seen).to.deep.equal(['suspended', 'reconnected']);
+    expect(states).to.deep.equal(['suspended', 'reconnected']);
     expect(client.session.id).to.equal(id);
     await hold.release();
-    await client.close();
   });
 
   it('and finds that it has expired: the acquire goes on in the next session', async () => {
-    const { id, identity } = lab.client.session;
+    const { id, identity } = client.session;
     // The client does not hear that the server closes its connection.
-    lab.proxy.silence();
+    proxy.silence();
     using twin = await ConnectionProbe.connect([lab.server.port], { resume: identity, sessionTimeoutMs });
     await twin.send(closeSession());
-    const acquiring = lab.mutex.acquire();
-    await lab.proxy.seen(sent('connect'));
-    lab.proxy.speak();
+    const acquiring = mutex.acquire();
+    await proxy.seen(sent('connect'));
+    proxy.speak();
     const hold = await acquiring;
-    expect(lab.client.session.id).to.not.equal(id);
+    expect(client.session.id).to.not.equal(id);
     expect(states).to.deep.equal(['lost', 'reconnected']);
     expect(hold.isValid).to.equal(true);
     expect(await lab.observer.children(lab.path)).to.have.length(1);
@@ -131,28 +158,28 @@ describe('a session that was quiet attaches anew', () => {
   });
 
   it('and sends its proof also if the caller has given up, and leaves no znode', async () => {
-    once(lab.proxy, sent('connect'), 'hold');
+    once(proxy, sent('connect'), 'hold');
     const stop = new AbortController();
-    const acquiring = rejection(lab.mutex.acquire({ signal: stop.signal }));
-    await lab.proxy.seen(sent('connect'));
+    const acquiring = rejection(mutex.acquire({ signal: stop.signal }));
+    await proxy.seen(sent('connect'));
     stop.abort(new Error('enough'));
     expect(await acquiring).to.have.property('message', 'enough');
-    lab.proxy.speak();
-    await lab.proxy.seen(answered('multi'));
-    await lab.proxy.seen(answered('sync'));
+    proxy.speak();
+    await proxy.seen(answered('multi'));
+    await proxy.seen(answered('sync'));
     await until('no znode is left', async () => (await lab.observer.children(lab.path)).length === 0);
     expect(states).to.deep.equal([]);
   });
 
   it('and is closed by close() meanwhile', async () => {
-    once(lab.proxy, sent('connect'), 'hold');
-    const acquiring = rejection(lab.mutex.acquire());
-    await lab.proxy.seen(sent('connect'));
-    const closing = lab.client.close({ timeoutMs: 20_000 });
+    once(proxy, sent('connect'), 'hold');
+    const acquiring = rejection(mutex.acquire());
+    await proxy.seen(sent('connect'));
+    const closing = client.close({ timeoutMs: 20_000 });
     expect(await acquiring).to.have.property('code', 'ERR_LOCK_CLIENT_CLOSED');
-    lab.proxy.speak();
+    proxy.speak();
     await closing;
-    expect(lab.proxy.frames.filter(sent('closeSession'))).to.have.length(1);
+    expect(proxy.frames.filter(sent('closeSession'))).to.have.length(1);
     expect(await lab.observer.children(lab.path)).to.deep.equal([]);
   });
 
@@ -162,7 +189,7 @@ describe('a session that was quiet attaches anew', () => {
   ] as const) {
     it(`when its waiter at index ${index} moves up, with a proof that its znode exists, its watch${list.length > 0 ? ' and the list' : ''} in one flush`, async () => {
       const [holder, ...others] = await Promise.all(
-        Array.from({ length: index }, () => lab.connect({ sessionTimeoutMs: 30_000 }, lab.connectString)),
+        Array.from({ length: index }, () => lab.connect({ sessionTimeoutMs: 30_000 })),
       );
       if (!holder) throw new Error('no rivals');
       const held = await new InterProcessMutex(holder, lab.path).acquire();
@@ -174,17 +201,20 @@ describe('a session that was quiet attaches anew', () => {
         waits.push(new InterProcessMutex(other, lab.path).acquire({ signal }).then((hold) => hold.release(), ignore));
         await until('another is queued', async () => (await lab.observer.children(lab.path)).length === count);
       }
-      const acquiring = lab.mutex.acquire();
+      const acquiring = mutex.acquire();
       await until('all are queued', async () => (await lab.observer.children(lab.path)).length === index + 1);
-      const own = (await lab.mutex.participants())[index]?.path;
-      await lab.proxy.seen((frame) => answered('getData')(frame) && frame.path === own);
-      await becomeStale(lab.client);
+      const own = (await mutex.participants())[index]?.path;
+      await proxy.seen((frame) => answered('getData')(frame) && frame.path === own);
+      await becomeStale(client);
       stop.abort();
-      await lab.proxy.seen(answered(list.length > 0 ? 'getChildren2' : 'getData'));
-      const sentFrames = lab.proxy.frames.filter(({ from, op }) => from === 'client' && op !== 'sync');
+      await proxy.seen(answered(list.length > 0 ? 'getChildren2' : 'getData'));
+      const sentFrames = proxy.frames.filter(({ from, op }) => from === 'client' && op !== 'sync' && op !== 'ping');
       const expected = ['connect', 'setWatches', 'multi', 'getData', ...list];
-      expect(sentFrames.slice(0, expected.length).map(({ op }) => op)).to.deep.equal(expected);
+      expect(sentFrames.slice(0, expected.length).map(({ op }) => op)).to.have.members(expected);
       expect(sentFrames.slice(2, 4).map(({ path }) => path)).to.deep.equal([own, own]);
+      // One flush: all of it is sent before the first answer.
+      const last = proxy.frames.indexOf(sentFrames[expected.length - 1] as Frame);
+      expect(proxy.frames.findIndex(answered('multi'))).to.be.above(last);
       await held.release();
       await (await acquiring).release();
       await Promise.all(waits);
