@@ -15,7 +15,7 @@ import { startProxy, type Frame, type ZkProxy } from '../../../harness/zk-proxy.
 import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
 import { ConnectionProbe } from '../../../harness/connection-probe.ts';
 
-const sessionTimeoutMs = 2_000;
+const sessionTimeoutMs = 3_000;
 
 /** The states and events that a client has emitted. */
 class Emitted {
@@ -135,7 +135,7 @@ describe('servers with older data', function () {
     expect(await aborted(held.signal)).to.have.property('reason', 'session-deadline');
     await held.release();
     const hold = await waiting;
-    expect(hold.isValid).to.equal(true);
+    hold.assertValid();
     expect(emitted.ends()).to.have.length(1).and.to.have.nested.property('[0].why', 'replaced');
     await until('the servers have closed the old session', () =>
       emitted.events.some(({ type }) => type === 'lost-session-closed'),

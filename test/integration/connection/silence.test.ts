@@ -49,9 +49,9 @@ describe('silence', () => {
     expect(performance.now() - startedAt, 'milliseconds for twelve').to.be.at.least(11 * (client.sessionTimeoutMs / 6));
     const sent = (op: Frame['op']): number =>
       lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === op).length;
-    // The first sync may belong to an earlier transaction.
-    expect(sent('sync')).to.equal(12);
-    expect(sent('multi')).to.be.within(11, 12);
+    // The first sync may belong to an earlier transaction. On a busy machine, the next heartbeat may be sent already.
+    expect(sent('sync')).to.be.within(12, 13);
+    expect(sent('multi')).to.be.within(11, 13);
     expect(lab.proxy.frames.filter(isHeartbeat).every(({ body }) => body.length < 200)).to.equal(true);
   });
 
