@@ -101,6 +101,7 @@ export class Predecessors {
     } else {
       this.#areAll = false;
       this.#znodes = this.#znodes.filter((other) => other !== znode);
+      this.#judge();
     }
   }
 
