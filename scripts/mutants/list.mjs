@@ -255,6 +255,13 @@ export const mutants = [
     tests: tests('integration/look-ahead', 'that cannot read the znode before its predecessor'),
   },
   {
+    name: 'look-ahead that waits for no znode, because it cannot read the last one',
+    file: 'src/internals/predecessors.ts',
+    find: 'this.#znodes = this.#znodes.filter((other) => other !== znode);\n      this.#judge();',
+    replace: 'this.#znodes = this.#znodes.filter((other) => other !== znode);',
+    tests: tests('integration/look-ahead', 'lists if its predecessor is deleted first'),
+  },
+  {
     name: 'look-ahead beside the znodes of other clients, which may sort before the waiter',
     file: 'src/internals/ordered-queue.ts',
     find: 'return foreign.length === 0 ? sorted[position - 2] : undefined;',

@@ -113,6 +113,7 @@ export class Predecessors {
     } else {
       this.#areAll = false;
       this.#znodes = this.#znodes.filter((other) => other !== znode);
+      this.#judge();
     }
   }
 

@@ -12,6 +12,8 @@ export interface Fixture extends AsyncDisposable {
   readonly observer: Observer;
   /** A client that holds, waits and takes over, on a good connection. */
   readonly bystander: LockClient;
+  /** More clients that wait, on good connections. */
+  readonly neighbours: readonly LockClient[];
   /** A client that comes after the case and must get the lock. */
   readonly fresh: LockClient;
 }
@@ -19,18 +21,23 @@ export interface Fixture extends AsyncDisposable {
 export async function openFixture(): Promise<Fixture> {
   // No test cuts the power, so thousands of cases need not wait for the disk.
   const server = await startServer({ tickTimeMs, javaOptions: ['-Dzookeeper.forceSync=no'] });
-  const [observer, bystander, fresh] = await Promise.all([
+  const waiting = { sessionTimeoutMs: 20_000, retryPolicy: retryForever(20) };
+  const [observer, fresh, bystander, ...neighbours] = await Promise.all([
     connectObserver(server.connectString),
-    LockClient.connect(server.connectString, { sessionTimeoutMs: 20_000, retryPolicy: retryForever(20) }),
     LockClient.connect(server.connectString, { sessionTimeoutMs: 20_000 }),
+    LockClient.connect(server.connectString, waiting),
+    LockClient.connect(server.connectString, waiting),
+    LockClient.connect(server.connectString, waiting),
   ]);
   return {
     server,
     observer,
     bystander,
+    neighbours,
     fresh,
     [Symbol.asyncDispose]: async () => {
-      await Promise.all([bystander.close(), fresh.close(), observer[Symbol.asyncDispose]()]);
+      const clients = [bystander, fresh, ...neighbours];
+      await Promise.all([...clients.map((client) => client.close()), observer[Symbol.asyncDispose]()]);
       await server.stop();
     },
   };

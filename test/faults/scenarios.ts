@@ -1,5 +1,6 @@
 import { LockError, type Hold } from '../../src/index.ts';
 import { leaseScenarios } from './lease-scenarios.ts';
+import { lookAheadScenarios } from './look-ahead-scenarios.ts';
 import { readWriteScenarios } from './read-write-scenarios.ts';
 import { recoveries } from './recoveries.ts';
 import type { Scenario } from './scenario.ts';
@@ -66,7 +67,7 @@ const plays: readonly Scenario[] = [
   },
   {
     name: 'acquire behind a waiter that gives up',
-    frames: 17,
+    frames: 15,
     begin: async (run) => {
       await ready(run);
       const gate = await run.held(run.bystander);
@@ -226,6 +227,7 @@ const plays: readonly Scenario[] = [
 
 export const scenarios: readonly Scenario[] = [
   ...plays,
+  ...lookAheadScenarios,
   ...stickyScenarios,
   ...leaseScenarios,
   ...recoveries,

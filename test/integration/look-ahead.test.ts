@@ -279,6 +279,23 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
     expect(lists()).to.equal(1);
   });
 
+  it('that cannot read the znode before its predecessor lists if its predecessor is deleted first', async () => {
+    const [first = '', second = '', third = ''] = await queueOfCurators(3);
+    const waiter = await waiterBehind([second, third]);
+    const ofFirst = (side: Frame['from']) => (frame: Frame) =>
+      frame.from === side && frame.op === 'getData' && frame.path === first;
+    once(lab.proxy, ofFirst('client'), () => ({
+      delayUntil: lab.observer.remove(third).then(() => lab.proxy.seen(eventOf(third))),
+    }));
+    once(lab.proxy, ofFirst('server'), { replaceError: noAuth });
+    await lab.observer.remove(second);
+    await lab.proxy.seen(ofFirst('server'), 2);
+    await settled();
+    expect(waiter.isGranted()).to.equal(false);
+    await lab.observer.remove(first);
+    await (await waiter.granted).release();
+  });
+
   it('keeps its watches when the data of the watched znodes change, without a list', async () => {
     const [first = '', second = ''] = await queueOfCurators(2);
     const waiter = await waiterBehind([first, second], { watchesItself: true });
