@@ -253,8 +253,8 @@ export const mutants = [
   {
     name: 'a session is proven before a ping of the leader can have passed (relayMs)',
     file: 'src/zookeeper/session-clock.ts',
-    find: 'sentAt >= write.answeredAt + relay)',
-    replace: 'sentAt >= write.answeredAt)',
+    find: 'sentAt >= write.answeredAt + relay;',
+    replace: 'sentAt >= write.answeredAt;',
     tests: tests('unit/session-clock', 'too early for a ping to have passed'),
   },
   {
