@@ -239,8 +239,8 @@ export const mutants = [
   {
     name: 'the zxid that the next server gets can fall',
     file: 'src/zookeeper/connection.ts',
-    find: 'if (zxid > this.lastZxid) this.#manager',
-    replace: 'this.#manager',
+    find: 'if (zxid > this.#lastZxid) this.#lastZxid = zxid;',
+    replace: 'this.#lastZxid = zxid;',
     tests: tests('integration/connection/replies', 'with a zxid of -1'),
   },
   {
@@ -609,8 +609,8 @@ export const mutants = [
   {
     name: 'a request that waits to be written outlives its connection',
     file: 'src/zookeeper/connection.ts',
-    find: 'for (const packet of manager.packetQueue.queue.splice(0)) {',
-    replace: 'for (const packet of []) {',
+    find: 'this.#manager.packetQueue.queue.splice(0);',
+    replace: '',
     tests: tests('integration/connection/reconnect', 'to a server that accepts and drops keeps no request'),
   },
   {
