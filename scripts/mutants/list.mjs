@@ -1173,6 +1173,13 @@ export const mutants = [
     tests: tests('unit/wire', 'refuse a list of more texts'),
   },
   {
+    name: 'the list of an acquire leaves in a packet of its own',
+    file: 'src/zookeeper/connection.ts',
+    find: 'void Promise.resolve().then(write);',
+    replace: 'write();',
+    tests: tests('integration/connection/one-packet', 'leave in one write'),
+  },
+  {
     name: 'an error thrown by a socket handler reaches the process',
     file: 'src/zookeeper/connection.ts',
     find: 'this.drop(error instanceof Error ? error : new Error(String(error)));',

@@ -395,9 +395,11 @@ export class Connection {
       this.#isWriteDue = false;
       this.#guard('A request could not be written', () => this.#write());
     };
+    // The second tick and the promise let a list that is shared by all callers of this tick leave in the same packet.
+    const whenTickEnds = (): void => void Promise.resolve().then(write);
     // Outside of every context, because a request that cannot be written to a stalled link must not keep its caller's
     // context alive.
-    inNoContext(() => process.nextTick(() => process.nextTick(write)));
+    inNoContext(() => process.nextTick(() => process.nextTick(whenTickEnds)));
   }
 
   /** Without room in the socket, the requests wait for the event 'drain'. */
