@@ -334,8 +334,8 @@ export const mutants = [
   {
     name: 'the zxid that the next server gets can fall',
     file: 'src/zookeeper/connection.ts',
-    find: 'if (zxid > this.lastZxid) this.#manager',
-    replace: 'this.#manager',
+    find: 'if (zxid > this.#lastZxid) this.#lastZxid = zxid;',
+    replace: 'this.#lastZxid = zxid;',
     tests: tests('integration/connection/replies', 'with a zxid of -1'),
   },
   {
@@ -348,8 +348,8 @@ export const mutants = [
   {
     name: 'a session is proven before a ping of the leader can have passed (relayMs)',
     file: 'src/zookeeper/session-clock.ts',
-    find: 'sentAt >= write.answeredAt + relay)',
-    replace: 'sentAt >= write.answeredAt)',
+    find: 'sentAt >= write.answeredAt + relay;',
+    replace: 'sentAt >= write.answeredAt;',
     tests: tests('unit/session-clock', 'too early for a ping to have passed'),
   },
   {
@@ -704,8 +704,8 @@ export const mutants = [
   {
     name: 'a request that waits to be written outlives its connection',
     file: 'src/zookeeper/connection.ts',
-    find: 'for (const packet of manager.packetQueue.queue.splice(0)) {',
-    replace: 'for (const packet of []) {',
+    find: 'this.#manager.packetQueue.queue.splice(0);',
+    replace: '',
     tests: tests('integration/connection/reconnect', 'to a server that accepts and drops keeps no request'),
   },
   {
@@ -1266,6 +1266,13 @@ export const mutants = [
     find: 'const count = this.#length(4);',
     replace: 'const count = Math.max(0, this.int());',
     tests: tests('unit/wire', 'refuse a list of more texts'),
+  },
+  {
+    name: 'the list of an acquire leaves in a packet of its own',
+    file: 'src/zookeeper/connection.ts',
+    find: 'void Promise.resolve().then(write);',
+    replace: 'write();',
+    tests: tests('integration/connection/one-packet', 'leave in one write'),
   },
   {
     name: 'an error thrown by a socket handler reaches the process',

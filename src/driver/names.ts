@@ -165,6 +165,9 @@ function isNative(name: string, lockName: string): boolean {
   return hasCommonForm(name, lockName) || isNativeByPattern(name, lockName);
 }
 
+const commonHead = /^_c_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-/;
+/** Numbers from 2,000,000,000 may be too large for the server. */
+const commonNumber = /[01][0-9]{9}/y;
 const headLength = '_c_'.length + 36 + '-'.length;
 const numberLength = 10;
 
@@ -173,24 +176,12 @@ const numberLength = 10;
  * nothing.
  */
 function hasCommonForm(name: string, lockName: string): boolean {
-  if (
-    name.length !== headLength + lockName.length + numberLength ||
-    !name.startsWith('_c_') ||
-    !name.startsWith(lockName, headLength)
-  )
+  if (name.length !== headLength + lockName.length + numberLength || !name.startsWith(lockName, headLength))
     return false;
   // If the lock's name ends in a digit, it may occur once more inside the number.
   if (isDigit(lockName.charCodeAt(lockName.length - 1))) return false;
-  for (let at = 3; at < headLength; at += 1) {
-    const code = name.charCodeAt(at);
-    const isDash = at === 11 || at === 16 || at === 21 || at === 26 || at === 39;
-    if (isDash ? code !== 45 : !isDigit(code) && !(code >= 97 && code <= 102)) return false;
-  }
-  const numberAt = headLength + lockName.length;
-  // Numbers from 2,000,000,000 may be too large for the server.
-  if (name.charCodeAt(numberAt) > 49) return false;
-  for (let at = numberAt; at < name.length; at += 1) if (!isDigit(name.charCodeAt(at))) return false;
-  return true;
+  commonNumber.lastIndex = headLength + lockName.length;
+  return commonHead.test(name) && commonNumber.test(name);
 }
 
 function isDigit(code: number): boolean {

@@ -1,5 +1,5 @@
 import net from 'node:net';
-import zookeeper, { type ConnectionManager, type Packet } from 'node-zookeeper-client';
+import zookeeper, { type ConnectionManager } from 'node-zookeeper-client';
 import { inNoContext } from '../support/no-context.js';
 import type { CancelTimer, Clock } from '../support/clock.js';
 import { longestConnectResponse, readConnectResponse } from './connect-response.js';
@@ -31,7 +31,12 @@ export class Connection {
   #unansweredRounds: number;
   #hasRunOut = false;
   #cancelAttempt: CancelTimer = () => {};
-  #corked = false;
+  /** The requests whose answers are due, the oldest first. */
+  readonly #unanswered: WireRequest[] = [];
+  /** The requests that are sent at the end of the tick, or when the socket has room again. */
+  readonly #unwritten = new Writer();
+  #isWriteDue = false;
+  #lastZxid = 0n;
   /** The ping that the server has not answered yet. */
   #ping: WireRequest | undefined;
   #reattach: Reattach | undefined;
@@ -57,7 +62,7 @@ export class Connection {
     });
     for (const { scheme, credentials } of options.auth) client.addAuthInfo(scheme, Buffer.from(credentials));
     this.#manager = client.connectionManager;
-    if (options.resume) this.#manager.zxid.writeBigInt64BE(options.resume.lastZxid);
+    if (options.resume) this.#lastZxid = options.resume.lastZxid;
     this.#harden();
   }
 
@@ -87,7 +92,7 @@ export class Connection {
   }
 
   get lastZxid(): bigint {
-    return this.#manager.zxid.readBigInt64BE();
+    return this.#lastZxid;
   }
 
   /**
@@ -96,10 +101,8 @@ export class Connection {
    * nothing about the link.
    */
   get unansweredSince(): number | undefined {
-    const request = this.#manager.pendingQueue[0]?.request ?? this.#ping;
-    return request instanceof WireRequest && request.sentAt !== undefined
-      ? Math.max(request.sentAt, this.heardAt)
-      : undefined;
+    const oldest = this.#unanswered[0] ?? this.#ping;
+    return oldest && Math.max(oldest.sentAt, this.heardAt);
   }
 
   /**
@@ -109,54 +112,29 @@ export class Connection {
    */
   send<T>(operation: Operation<T>): Promise<Reply<T>> {
     return new Promise((resolve, reject) => {
-      if (this.#reattach) this.#reattach.heldBack.push(() => this.#sendNow(operation, resolve, reject));
-      else this.#sendNow(operation, resolve, reject);
+      const caller = { resolve: resolve as (reply: Reply<unknown>) => void, reject };
+      if (this.#reattach) this.#reattach.heldBack.push({ operation, caller });
+      else this.#send(operation, caller);
     });
   }
 
-  #sendNow<T>(operation: Operation<T>, resolve: (reply: Reply<T>) => void, reject: (error: unknown) => void): void {
+  #send(operation: Operation<unknown>, caller: Caller): void {
     if (!this.isConnected) {
-      reject(
-        new ZooKeeperError(ZooKeeperError.connectionLoss, operation.name, operation.path, { cause: this.lastError }),
-      );
+      caller.reject(connectionLost(operation, this.lastError));
       return;
     }
-    this.#cork();
-    const chroot = operation.isAbsolute ? noChroot : this.#chroot;
-    const request = new WireRequest(operation, chroot, this.#options.clock);
-    this.#manager.queue(request, (error, frame) => {
-      if (frame === undefined) {
-        reject(
-          new ZooKeeperError(error?.code ?? ZooKeeperError.connectionLoss, operation.name, operation.path, {
-            cause: this.lastError,
-          }),
-        );
-        return;
-      }
-      const header = readReplyHeader(frame);
-      this.#listener.answered(operation, request.sentAt ?? 0, header.error);
-      if (header.error !== 0) {
-        reject(new ZooKeeperError(header.error, operation.name, operation.path));
-        return;
-      }
-      try {
-        resolve({ value: operation.read(new Reader(frame, replyBodyAt, chroot)), zxid: header.zxid });
-      } catch (unreadable) {
-        reject(
-          new ZooKeeperError(ZooKeeperError.connectionLoss, operation.name, operation.path, { cause: unreadable }),
-        );
-        throw unreadable;
-      }
-    });
+    const request = new WireRequest(operation, this.#nextXid(), this.#options.clock.now(), caller);
+    this.#unwritten.addFrame(request, this.#chrootOf(operation));
+    this.#unanswered.push(request);
+    this.#writeSoon();
   }
 
   /** Sends a ping, unless the server still owes the answer to the last one. It writes no transaction. */
   ping(): void {
     if (!this.isConnected || this.#reattach || this.#ping) return;
-    this.#cork();
-    this.#ping = new WireRequest(ping, noChroot, this.#options.clock);
-    this.#ping.header.xid = pingXid;
-    this.#manager.queue(this.#ping, ignore);
+    this.#ping = new WireRequest(ping, pingXid, this.#options.clock.now(), nobody);
+    this.#unwritten.addFrame(this.#ping, noChroot);
+    this.#writeSoon();
   }
 
   /**
@@ -172,11 +150,6 @@ export class Connection {
     };
     // Not at once, because the caller may be the callback of an answer, with more answers in the same chunk.
     inNoContext(() => process.nextTick(() => this.#redialIfDrained()));
-  }
-
-  /** True from the call of `reattach` until the new connection is made, or the old server cannot be reached. */
-  get isReattaching(): boolean {
-    return this.#reattach !== undefined;
   }
 
   /** Ends this TCP connection. The next server is tried at once. */
@@ -197,11 +170,13 @@ export class Connection {
   #harden(): void {
     const manager = this.#manager;
     const connected = manager.onSocketConnected.bind(manager);
+    const authenticate = manager.onSocketDrain.bind(manager);
 
     manager.connect = () => this.#tryNextHost();
     manager.onSocketConnected = () => {
       this.#frames = new FrameSplitter(longestConnectResponse);
       this.#connectSentAt = this.#options.clock.now();
+      manager.zxid.writeBigInt64BE(this.#lastZxid);
       connected();
     };
     // The library allocates memory for the announced length before the bytes have arrived, and its exceptions reach no
@@ -217,7 +192,12 @@ export class Connection {
     // A ping keeps the session alive, but the library does not check for its answer. The session sends its own
     // heartbeats instead.
     manager.onSocketTimeout = () => {};
-    this.#wrapXid();
+    // The library's queue of packets would write each request by itself, and emits an event for each.
+    manager.xid = 1;
+    manager.onSocketDrain = () => {
+      authenticate();
+      this.#write();
+    };
     manager.on('state', (state) => this.#stateChanged(state));
   }
 
@@ -264,7 +244,7 @@ export class Connection {
   }
 
   #redialIfDrained(): void {
-    if (this.#manager.pendingQueue.length === 0) this.#redial();
+    if (this.#unanswered.length === 0) this.#redial();
   }
 
   #redial(): void {
@@ -333,7 +313,7 @@ export class Connection {
     this.#tellWatches('data');
     this.#tellWatches('children');
     this.#listener.connected(this.#connectSentAt);
-    for (const send of reattach?.heldBack ?? []) send();
+    for (const { operation, caller } of reattach?.heldBack ?? []) this.#send(operation, caller);
   }
 
   #receive(chunk: Buffer): void {
@@ -376,11 +356,7 @@ export class Connection {
     const manager = this.#manager;
     const header = readReplyHeader(frame);
     if (header.xid === pingXid) {
-      const sentAt = this.#ping?.sentAt;
-      this.#ping = undefined;
-      this.#failedRounds = 0;
-      this.heardAt = this.#options.clock.now();
-      if (sentAt !== undefined) this.#listener.pinged(sentAt);
+      this.#pinged();
       return;
     }
     if (header.xid === authXid) {
@@ -394,18 +370,40 @@ export class Connection {
       if (type !== undefined) this.#listener.watchFired(event.path(), type);
       return;
     }
-    const packet = manager.pendingQueue.shift();
-    if (packet?.request.header?.xid !== header.xid) {
-      if (packet) manager.pendingQueue.unshift(packet);
-      const due = packet ? `the answer to request ${packet.request.header?.xid}` : 'no answer';
+    const [request] = this.#unanswered;
+    if (request?.xid !== header.xid) {
+      const due = request ? `the answer to request ${request.xid}` : 'no answer';
       throw new Error(`The server answered request ${header.xid}, but ${due} was due`);
     }
+    this.#unanswered.shift();
     // Reset here and not at the ConnectResponse, because a server that drops every session right after it would be
     // dialled without a pause.
     this.#failedRounds = 0;
     this.heardAt = this.#options.clock.now();
     this.#raiseZxid(header.zxid);
-    packet.callback(null, frame);
+    this.#answered(request, header, frame);
+  }
+
+  #pinged(): void {
+    const ping = this.#ping;
+    this.#ping = undefined;
+    this.#failedRounds = 0;
+    this.heardAt = this.#options.clock.now();
+    if (ping) this.#listener.pinged(ping.sentAt);
+  }
+
+  #answered({ operation, sentAt, caller }: WireRequest, { error, zxid }: ReplyHeader, frame: Buffer): void {
+    this.#listener.answered(operation, sentAt, error);
+    if (error !== 0) {
+      caller.reject(new ZooKeeperError(error, operation.name, operation.path));
+      return;
+    }
+    try {
+      caller.resolve({ value: operation.read(new Reader(frame, replyBodyAt, this.#chrootOf(operation))), zxid });
+    } catch (unreadable) {
+      caller.reject(connectionLost(operation, unreadable));
+      throw unreadable;
+    }
   }
 
   /**
@@ -426,7 +424,7 @@ export class Connection {
    * would accept the client.
    */
   #raiseZxid(zxid: bigint): void {
-    if (zxid > this.lastZxid) this.#manager.zxid.writeBigInt64BE(zxid);
+    if (zxid > this.#lastZxid) this.#lastZxid = zxid;
   }
 
   #failUnanswered(): void {
@@ -435,21 +433,16 @@ export class Connection {
     if (reattach === undefined) return;
     this.#reattach = undefined;
     reattach.cancelDrain();
-    // Without a connection, each of them fails.
-    for (const send of reattach.heldBack) send();
+    for (const { operation, caller } of reattach.heldBack) caller.reject(connectionLost(operation, this.lastError));
   }
 
-  /**
-   * The library fails only the requests that were written. Requests that still wait to be written, such as the
-   * authentication, would pile up from server to server.
-   */
+  /** Also drops the authentication that still waits to be written, because it would pile up from server to server. */
   #failSent(): void {
-    const manager = this.#manager;
     this.#ping = undefined;
-    manager.cleanupPendingQueue(ZooKeeperError.connectionLoss);
-    for (const packet of manager.packetQueue.queue.splice(0)) {
-      packet.callback({ code: ZooKeeperError.connectionLoss });
-    }
+    this.#unwritten.clear();
+    for (const { operation, caller } of this.#unanswered.splice(0))
+      caller.reject(connectionLost(operation, this.lastError));
+    this.#manager.packetQueue.queue.splice(0);
   }
 
   /**
@@ -478,29 +471,36 @@ export class Connection {
   }
 
   /** Sends all requests of one tick in one packet, including those that wait for the end of the tick. */
-  #cork(): void {
-    const socket = this.#manager.socket;
-    if (this.#corked || socket === undefined) return;
-    this.#corked = true;
-    socket.cork();
-    const uncork = (): void => {
-      this.#corked = false;
-      socket.uncork();
+  #writeSoon(): void {
+    if (this.#isWriteDue) return;
+    this.#isWriteDue = true;
+    const write = (): void => {
+      this.#isWriteDue = false;
+      this.#guard('A request could not be written', () => this.#write());
     };
+    // The second tick and the promise let a list that is shared by all callers of this tick leave in the same packet.
+    const whenTickEnds = (): void => void Promise.resolve().then(write);
     // Outside of every context, because a request that cannot be written to a stalled link must not keep its caller's
     // context alive.
-    inNoContext(() => process.nextTick(() => process.nextTick(uncork)));
+    inNoContext(() => process.nextTick(() => process.nextTick(whenTickEnds)));
   }
 
-  /** The library counts beyond an int32, and then throws when it writes the number. */
-  #wrapXid(): void {
-    let xid = 1;
-    Object.defineProperty(this.#manager, 'xid', {
-      get: () => xid,
-      set: (next: number) => {
-        xid = next > 0x7fffffff ? 1 : next;
-      },
-    });
+  /** Without room in the socket, the requests wait for the event 'drain'. */
+  #write(): void {
+    const { socket } = this.#manager;
+    if (this.isConnected && socket?.writableNeedDrain === false && !this.#unwritten.isEmpty)
+      socket.write(this.#unwritten.frames());
+  }
+
+  #chrootOf(operation: Operation<unknown>): Buffer {
+    return operation.isAbsolute ? noChroot : this.#chroot;
+  }
+
+  /** The library counts beyond an int32. */
+  #nextXid(): number {
+    const { xid } = this.#manager;
+    this.#manager.xid = xid < 0x7fffffff ? xid + 1 : 1;
+    return xid;
   }
 }
 
@@ -576,15 +576,6 @@ export interface Reply<T> {
   readonly zxid: bigint;
 }
 
-/** The client is about to attach to its session anew. */
-interface Reattach {
-  /** Sends each request that was made meanwhile. */
-  readonly heldBack: (() => void)[];
-  /** False while the answers to the requests in flight are awaited. */
-  isDialling: boolean;
-  readonly cancelDrain: CancelTimer;
-}
-
 /** The library's own state numbers. */
 const states = { disconnected: 0, connecting: 1, connected: 2, closing: -1, closed: -2, expired: -3, authFailed: -4 };
 
@@ -602,33 +593,57 @@ const longestSetWatches = 128 * 1024;
 
 const eventTypes: Partial<Record<number, WatchEventType>> = { 1: 'created', 2: 'deleted', 3: 'changed', 4: 'children' };
 
-class WireRequest implements NonNullable<Packet['request']> {
-  readonly header: { xid: number; type: number };
-  readonly payload = null;
-  sentAt: number | undefined;
-  readonly #operation: Operation<unknown>;
-  readonly #chroot: Buffer;
-  readonly #clock: Clock;
+/** A request that was sent, and whose answer is due. */
+class WireRequest {
+  readonly operation: Operation<unknown>;
+  readonly xid: number;
+  /** The time of the request's proof starts here. */
+  readonly sentAt: number;
+  readonly caller: Caller;
 
-  constructor(operation: Operation<unknown>, chroot: Buffer, clock: Clock) {
-    this.header = { xid: 0, type: operation.opcode };
-    this.#operation = operation;
-    this.#chroot = chroot;
-    this.#clock = clock;
+  constructor(operation: Operation<unknown>, xid: number, sentAt: number, caller: Caller) {
+    this.operation = operation;
+    this.xid = xid;
+    this.sentAt = sentAt;
+    this.caller = caller;
   }
 
-  /** Called by the library when it writes the request to the socket. The time of the request's proof starts here. */
-  toBuffer(): Buffer {
-    this.sentAt = this.#clock.now();
-    const writer = new Writer(this.#chroot).int(this.header.xid).int(this.header.type);
-    this.#operation.write(writer);
-    return writer.frame();
+  write(to: Writer): void {
+    this.operation.write(to.int(this.xid).int(this.operation.opcode));
   }
+}
+
+/** The functions that settle the promise of a request. */
+interface Caller {
+  resolve(reply: Reply<unknown>): void;
+  reject(error: ZooKeeperError): void;
+}
+
+/** The server answers a ping by its xid alone. */
+const nobody: Caller = { resolve: () => {}, reject: () => {} };
+
+/** The connection is about to attach to its session anew. */
+interface Reattach {
+  /** The requests that were made meanwhile. */
+  readonly heldBack: { readonly operation: Operation<unknown>; readonly caller: Caller }[];
+  /** False while the answers to the requests in flight are awaited. */
+  isDialling: boolean;
+  readonly cancelDrain: CancelTimer;
+}
+
+interface ReplyHeader {
+  readonly xid: number;
+  readonly zxid: bigint;
+  readonly error: number;
+}
+
+function connectionLost({ name, path }: Operation<unknown>, cause: unknown): ZooKeeperError {
+  return new ZooKeeperError(ZooKeeperError.connectionLoss, name, path, { cause });
 }
 
 const replyBodyAt = 4 + 16;
 
-function readReplyHeader(frame: Buffer): { xid: number; zxid: bigint; error: number } {
+function readReplyHeader(frame: Buffer): ReplyHeader {
   if (frame.length < replyBodyAt)
     throw new RangeError(`A frame of ${frame.length - 4} bytes is too short for an answer`);
   return { xid: frame.readInt32BE(4), zxid: frame.readBigInt64BE(8), error: frame.readInt32BE(16) };
@@ -641,8 +656,4 @@ function readReplyHeader(frame: Buffer): { xid: number; zxid: bigint; error: num
 export function roundDelayMs(failedRounds: number, random: number): number {
   if (failedRounds === 0) return 0;
   return Math.min(1_000, 50 * 2 ** Math.min(failedRounds - 1, 10)) * (0.5 + random / 2);
-}
-
-function ignore(): void {
-  // The server answers a ping by its xid alone.
 }

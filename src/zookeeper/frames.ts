@@ -31,14 +31,12 @@ export class FrameSplitter {
     let bytes = this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks, this.#length);
     this.#chunks = [];
     this.#length = 0;
-    while (bytes.length >= (wanted = this.#frameLength(bytes))) {
-      yield bytes.subarray(0, wanted);
-      bytes = bytes.subarray(wanted);
-    }
-    if (bytes.length > 0) {
-      this.#chunks = [bytes];
-      this.#length = bytes.length;
-    }
+    let at = 0;
+    while (bytes.length - at >= (wanted = this.#frameLength(bytes, at))) yield bytes.subarray(at, (at += wanted));
+    if (at === bytes.length) return;
+    bytes = bytes.subarray(at);
+    this.#chunks = [bytes];
+    this.#length = bytes.length;
   }
 
   #wanted(): number {
@@ -49,11 +47,11 @@ export class FrameSplitter {
     return this.#wanted();
   }
 
-  #frameLength(bytes: Buffer): number {
-    if (bytes.length < 4) return 4;
-    const length = bytes.readInt32BE(0);
+  #frameLength(bytes: Buffer, at = 0): number {
+    if (bytes.length - at < 4) return 4;
+    const length = bytes.readInt32BE(at);
     if (length < 0 || length > this.longest)
-      throw new RangeError(`A frame of ${length} bytes is not ZooKeeper's${guessedFrom(bytes)}`);
+      throw new RangeError(`A frame of ${length} bytes is not ZooKeeper's${guessedFrom(bytes.subarray(at))}`);
     return 4 + length;
   }
 }

@@ -2,11 +2,6 @@
 declare module 'node-zookeeper-client' {
   import type { Socket } from 'node:net';
 
-  export interface Packet {
-    request: { header: { xid: number; type: number } | null; payload: null; toBuffer(): Buffer };
-    callback(error: { code: number } | null, reply?: Buffer): void;
-  }
-
   export interface ConnectionManager {
     state: number;
     socket: Socket | undefined;
@@ -15,13 +10,10 @@ declare module 'node-zookeeper-client' {
     sessionId: Buffer;
     sessionPassword: Buffer;
     sessionTimeout: number;
-    pendingQueue: Packet[];
-    packetQueue: { queue: Packet[] };
+    packetQueue: { queue: unknown[] };
     connect(): void;
     close(): void;
     setState(state: number): void;
-    queue(request: Packet['request'], callback: Packet['callback']): void;
-    cleanupPendingQueue(code: number): void;
     onSocketConnected(): void;
     onSocketData(chunk: Buffer): void;
     onSocketDrain(): void;

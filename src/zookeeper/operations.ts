@@ -275,14 +275,11 @@ function readStat(from: Reader): Stat {
   const czxid = from.long();
   const mzxid = from.long();
   const createdAtMs = Number(from.long());
-  from.long(); // mtime
+  from.skip(8); // mtime
   const version = from.int();
-  from.int(); // cversion
-  from.int(); // aversion
+  from.skip(8); // cversion, aversion
   const ephemeralOwner = from.long();
-  from.int(); // dataLength
-  from.int(); // numChildren
-  from.long(); // pzxid
+  from.skip(16); // dataLength, numChildren, pzxid
   return { czxid, mzxid, createdAtMs, version, ephemeralOwner };
 }
 

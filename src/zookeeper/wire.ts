@@ -1,11 +1,13 @@
 /**
  * ZooKeeper's record encoding (jute): big-endian numbers; strings and buffers with an int32 length, which is -1 for
- * null.
+ * null. One writer may write many frames, one behind the other.
  */
 export class Writer {
-  readonly #chroot: Buffer;
-  #buffer = Buffer.allocUnsafe(256);
-  #at = 0;
+  #chroot: Buffer;
+  #buffer = Buffer.allocUnsafe(smallest);
+  /** The start of the frame that is being written. All frames before it are complete. */
+  #frameAt = 0;
+  #at = lengthBytes;
 
   constructor(chroot: Buffer = noChroot) {
     this.#chroot = chroot;
@@ -52,12 +54,46 @@ export class Writer {
     return this;
   }
 
-  /** The written bytes, with their int32 length in front: a frame. */
+  /** Writes a frame whose paths are below `chroot`. If `record` throws, nothing is written. */
+  addFrame(record: { write(to: Writer): unknown }, chroot: Buffer): void {
+    this.#chroot = chroot;
+    try {
+      record.write(this);
+      this.#endFrame();
+    } finally {
+      this.#at = this.#frameAt + lengthBytes;
+    }
+  }
+
+  /** The bytes that were written since the last call, with their int32 length in front: a frame. */
   frame(): Buffer {
-    const frame = Buffer.allocUnsafe(4 + this.#at);
-    frame.writeInt32BE(this.#at, 0);
-    this.#buffer.copy(frame, 4, 0, this.#at);
-    return frame;
+    this.#endFrame();
+    return this.frames();
+  }
+
+  /** The frames that were added since the last call. */
+  frames(): Buffer {
+    const frames = Buffer.allocUnsafe(this.#frameAt);
+    this.#buffer.copy(frames, 0, 0, this.#frameAt);
+    this.clear();
+    return frames;
+  }
+
+  clear(): void {
+    this.#frameAt = 0;
+    this.#at = lengthBytes;
+    if (this.#buffer.length > longestKept) this.#buffer = Buffer.allocUnsafe(smallest);
+  }
+
+  get isEmpty(): boolean {
+    return this.#frameAt === 0;
+  }
+
+  #endFrame(): void {
+    this.#buffer.writeInt32BE(this.#at - this.#frameAt - lengthBytes, this.#frameAt);
+    this.#frameAt = this.#at;
+    this.#reserve(lengthBytes);
+    this.#at += lengthBytes;
   }
 
   #text(value: string, prefix: Buffer): this {
@@ -101,6 +137,11 @@ export class Reader {
     return this.#buffer.readBigInt64BE(this.#next(8));
   }
 
+  /** Moves behind the next `bytes` bytes. */
+  skip(bytes: number): void {
+    this.#next(bytes);
+  }
+
   flag(): boolean {
     return this.#buffer.readUInt8(this.#next(1)) === 1;
   }
@@ -117,8 +158,9 @@ export class Reader {
   }
 
   text(): string {
-    const slice = this.#slice();
-    return slice.toString('utf8');
+    const length = this.#length(1);
+    const at = this.#next(length);
+    return this.#buffer.toString('utf8', at, at + length);
   }
 
   /**
@@ -179,5 +221,14 @@ export class Reader {
 }
 
 const noChroot = Buffer.alloc(0);
+
+/** The int32 in front of each frame. */
+const lengthBytes = 4;
+
+/** The first size of a writer's memory, in bytes. */
+const smallest = 256;
+
+/** A writer that had to write more at once gives its memory back. */
+const longestKept = 64 * 1024;
 
 const slash = 0x2f;

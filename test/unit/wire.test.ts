@@ -106,6 +106,30 @@ describe('Writer and Reader', () => {
     );
   });
 
+  it('put frames one behind the other, and forget a frame whose record throws', () => {
+    const writer = new Writer();
+    const chroot = Buffer.from('/app');
+    const add = (...record: readonly Field[]): void =>
+      writer.addFrame({ write: (to) => record.forEach((field) => write(to, field)) }, chroot);
+    fc.assert(
+      fc.property(fc.array(fc.array(fields, { maxLength: 6 }), { maxLength: 8 }), (records) => {
+        for (const record of records) {
+          add(...record);
+          const broken = {
+            write: (to: Writer) =>
+              void to
+                .int(1)
+                .path('/')
+                .text(undefined as never),
+          };
+          expect(() => writer.addFrame(broken, chroot)).to.throw(TypeError);
+        }
+        expect(writer.frames()).to.deep.equal(Buffer.concat(records.map(frameOf)));
+        expect(writer.isEmpty).to.equal(true);
+      }),
+    );
+  });
+
   it('measure a text in bytes, not in characters', () => {
     for (const text of ['/lock', '/замок', '/鍵', '/🔒', '/é']) {
       const frame = new Writer().text(text).frame();
