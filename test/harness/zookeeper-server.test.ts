@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { ensureDebianZooKeeper } from '../../harness/debian-zookeeper.ts';
 import { fourLetterWord } from '../../harness/four-letter-word.ts';
 import { PortTakenError } from '../../harness/free-port.ts';
 import { LocalZooKeeper } from '../../harness/local-zookeeper.ts';
@@ -12,7 +13,8 @@ import { RawClient } from './raw-client.ts';
 describe('ZooKeeperServer', () => {
   let listeners: number;
 
-  before(() => {
+  before(async () => {
+    await ensureDebianZooKeeper();
     listeners = process.listenerCount('exit');
   });
 
