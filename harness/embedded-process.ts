@@ -17,6 +17,7 @@ export async function startEmbeddedProcess(): Promise<FoundZooKeeper> {
   child.unref();
   child.channel?.unref();
   const stop = async () => {
+    child.ref();
     child.disconnect();
     await ended.catch(() => undefined);
   };
