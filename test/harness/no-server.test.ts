@@ -24,7 +24,7 @@ describe('a machine on which no ZooKeeper server can be started', () => {
     expect(stdout)
       .to.match(/read what was written/)
       .and.to.match(/✔ settles when the znode is deleted, and lets the next waiter in/)
-      .and.to.match(/\n {2}- does not follow a restart within the timeout/)
+      .and.to.match(/\n +- does not follow a restart within the timeout/)
       .and.to.match(/\n {2}[1-9]\d* passing .*\n {2}([1-9]\d*) pending\n\n {2}\1 skipped: No ZooKeeper server: /);
     expect(stdout).to.match(/\n\n {2}export ZOOKEEPER_CONNECT=127\.0\.0\.1:2181\n\n$/);
     expect(stdout, 'a stack').not.to.match(/^ +at /m);
