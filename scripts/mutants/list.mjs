@@ -1218,7 +1218,7 @@ export const mutants = [
     file: 'src/testing/session-server.ts',
     find: 'this.machine.tree.removeWatcher(connection);',
     replace: '',
-    tests: tests('embedded/promises', 'gets no event twice'),
+    tests: tests('embedded/promises', 'a watch ends with its connection'),
   },
   {
     name: 'an embedded server sends events about znodes that the client may not read',
