@@ -1,7 +1,6 @@
 // The process that embedded-process.ts starts
-import { EmbeddedZooKeeper } from '../src/testing/index.ts';
+import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../src/testing/index.ts';
 
-// The harness configures the real server with the same times.
-const zk = await EmbeddedZooKeeper.start({ tickTimeMs: 500, maxSessionTimeoutMs: 60_000 });
+const zk = await EmbeddedZooKeeper.start(JSON.parse(process.argv[2] ?? '{}') as EmbeddedZooKeeperOptions);
 process.once('disconnect', () => process.exit());
-process.send?.(zk.connectString);
+process.send?.(zk.port);

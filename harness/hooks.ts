@@ -1,7 +1,7 @@
 import type { Runner } from 'mocha';
 import { ensureDebianZooKeeper } from './debian-zookeeper.ts';
 import { AdviceError } from './docker/advice.ts';
-import { startEmbeddedProcess } from './embedded-process.ts';
+import { EmbeddedProcess } from './embedded-process.ts';
 import { findZooKeeper, type FoundZooKeeper } from './find-zookeeper.ts';
 import { skipWithoutServer } from './skip-without-server.ts';
 
@@ -25,8 +25,13 @@ async function realOrEmbedded(): Promise<FoundZooKeeper> {
   try {
     return await findZooKeeper();
   } catch (error) {
-    if (error instanceof AdviceError) return startEmbeddedProcess();
-    throw error;
+    if (!(error instanceof AdviceError)) throw error;
+    const server = await EmbeddedProcess.start({}, error);
+    return {
+      connectString: server.connectString,
+      how: `an embedded server, process ${server.pid}`,
+      stop: () => server.stop(),
+    };
   }
 }
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { setTimeout as delay } from 'node:timers/promises';
-import { startServer, type ZooKeeperServer } from '../../harness/zookeeper-server.ts';
+import { startRealServer, type ZooKeeperServer } from '../../harness/zookeeper-server.ts';
 import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
 import { PlainSession } from './support/plain-session.ts';
 
@@ -20,7 +20,7 @@ describe('the end of a session, on an embedded ZooKeeper and on the real one', f
   const scripts = new Map<string, Script>();
   const results = new Map<string, Promise<[ours: unknown, theirs: unknown]>>();
   before(async () => {
-    real = await startServer({ tickTimeMs: tickMs, config: { minSessionTimeout, maxSessionTimeout } });
+    real = await startRealServer({ tickTimeMs: tickMs, config: { minSessionTimeout, maxSessionTimeout } });
     zk = await EmbeddedZooKeeper.start({ tickTimeMs: tickMs });
     // All at once, because the clock of the real server cannot be driven. No two scripts use the same znodes.
     for (const [title, script] of scripts) {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { fourLetterWord } from '../../harness/four-letter-word.ts';
-import { startServer, type ZooKeeperServer } from '../../harness/zookeeper-server.ts';
+import { startRealServer, type ZooKeeperServer } from '../../harness/zookeeper-server.ts';
 import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
 import { PlainSession } from './support/plain-session.ts';
 
@@ -9,7 +9,7 @@ describe('the four-letter words of an embedded ZooKeeper', () => {
   let zk: EmbeddedZooKeeper;
   before(async function () {
     this.timeout(60_000);
-    real = await startServer();
+    real = await startRealServer();
     zk = await EmbeddedZooKeeper.start({ tickTimeMs: 500, maxSessionTimeoutMs: 60_000 });
   });
   after(() => Promise.all([real.stop(), zk.stop()]));
