@@ -16,18 +16,20 @@ function suitesOf(suite: Suite): Suite[] {
 }
 
 function skipIn(suite: Suite): void {
-  let isSkipped = false;
   for (const runnable of [...hooksOf(suite, 'before'), ...suite.tests])
     change(runnable, (error, skip) => {
       if (!(error instanceof AdviceError)) throw error;
-      isSkipped = true;
       skip();
     });
-  // What was never started cannot be stopped.
+  // A hook cannot stop what no hook has started.
   for (const hook of hooksOf(suite, 'after'))
     change(hook, (error) => {
-      if (!isSkipped) throw error;
+      if (!hasSkipped(suite)) throw error;
     });
+}
+
+function hasSkipped(suite: Suite): boolean {
+  return suite.tests.some((test) => test.pending) || suite.suites.some(hasSkipped);
 }
 
 /** Calls `onError` in place of a failure. Leaves functions with a callback alone. */

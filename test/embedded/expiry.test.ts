@@ -165,13 +165,13 @@ function seen(session: PlainSession): unknown {
   return { isRefused: session.isRefused, isClosed: session.isClosed, transcript: session.transcript };
 }
 
-/** What a session has seen when the server has closed its connection. */
+/** Returns all that a session has seen when the server has closed its connection. */
 async function ended(session: PlainSession): Promise<unknown> {
   await session.closed;
   return seen(session);
 }
 
-/** What a session has seen when it has the events of all changes until now. */
+/** Returns all that a session has seen when it has the events of all changes until now. */
 async function rest(session: PlainSession): Promise<unknown> {
   await session.request({ op: 'ping' });
   return seen(session);

@@ -4,7 +4,7 @@ import { embeddedOfEachTest } from './support/embedded.ts';
 import { PlainSession } from './support/plain-session.ts';
 import type { Item } from './support/request.ts';
 
-/** What tests of applications rely on. compare.test.ts finds any difference; these tests name each promise. */
+/** Tests of applications rely on these promises. compare.test.ts finds any difference, but does not name the promise. */
 describe('an embedded ZooKeeper promises that', () => {
   const lab = embeddedOfEachTest();
   let session: PlainSession;

@@ -45,6 +45,22 @@ describe('the four-letter words of an embedded ZooKeeper', () => {
       );
   });
 
+  it('print the sessions and their ephemeral znodes as the real ones do: dump', async () => {
+    for (const { port } of [zk, real]) await (await PlainSession.open(port, 10_000)).create('/ephemeral', 1);
+    const dumps = (await answersTo('dump')).map((answer) =>
+      answer
+        .replace(/Connections dump[^]*/, '')
+        .replace(/expire at .*:/g, 'expire')
+        .replace(/0x\w+/g, 'session'),
+    );
+    const [ours = '', theirs = ''] = dumps.map((answer) => answer.slice(answer.indexOf('ephemeral')));
+    expect(ours).to.equal(theirs).and.to.include('\t/ephemeral\n');
+    for (const answer of dumps)
+      expect(answer).to.match(
+        /^SessionTracker dump:\nSession Sets \(\d+\)\/\(\d+\):\n(\d+ expire\n(\tsession\n)+)+ephem/,
+      );
+  });
+
   it('are refused if the server knows them but has no answer', async () => {
     expect(await fourLetterWord('127.0.0.1', zk.port, 'hash')).to.equal(
       'hash is not executed because it is not in the whitelist.\n',
