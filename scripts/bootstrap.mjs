@@ -35,7 +35,12 @@ export function bootstrapDemo() {
   // npm keeps the versions of this file, and drops the packages that are not wanted.
   copyFileSync(join(root, 'package-lock.json'), join(folder, 'package-lock.json'));
   npm(['install'], folder);
-  renameSync(join(folder, 'node_modules'), installed);
+  try {
+    renameSync(join(folder, 'node_modules'), installed);
+  } catch (error) {
+    // Another `npm start` in this folder may have been faster.
+    if (!isInstalledInPart()) throw error;
+  }
 }
 
 function npm(args, cwd) {
