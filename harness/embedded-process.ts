@@ -74,6 +74,7 @@ export class EmbeddedProcess implements ZooKeeperServer {
   }
 
   pause(): void {
+    if (process.platform === 'win32') throw this.#advice; // it has no SIGSTOP
     pauseProcess(this.#child, this.pid);
   }
 
