@@ -7,8 +7,8 @@ export interface Size {
 
 const everyMs = 12;
 const jitterMs = 40;
-const shortestHoldMs = 20;
-const longestHoldMs = 60;
+const shortestHoldMs = 15;
+const longestHoldMs = 45;
 
 /**
  * Gives the jobs to the workers in turn, one list per worker. The jobs ask faster than they can be served, and random

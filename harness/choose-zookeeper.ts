@@ -36,16 +36,25 @@ export function chooseLocal({ jarsPresent, javaPresent, isDebian, isRoot }: Loca
   return { use: 'install', packages: javaPresent ? ['zookeeper'] : ['zookeeper', 'default-jre-headless'] };
 }
 
-/** The advice for a machine on which `chooseZooKeeper` finds nothing: what is missing, and the command that helps. */
+/**
+ * The advice for a machine on which no server can be started: what is missing, and the command that helps.
+ *
+ * @param facts.hasShared true if another ZooKeeper serves the tests that need no server of their own
+ */
 export function adviseServer({
   env,
   isDebian,
   dockerAnswers,
-}: Pick<Facts, 'env' | 'isDebian'> & { readonly dockerAnswers: boolean }): string {
+  hasShared,
+}: Pick<Facts, 'env' | 'isDebian'> & { readonly dockerAnswers: boolean; readonly hasShared: boolean }): string {
+  const packages = "Debian's packages zookeeper and default-jre-headless are not installed.";
   const image = zooKeeperImage(env);
-  const lack = `No ZooKeeper server can be had: ZOOKEEPER_CONNECT is not set, no Docker engine has the image ${image}, and Debian's packages zookeeper and default-jre-headless are not installed.`;
+  const lack = hasShared
+    ? `No ZooKeeper server that tests can stop and start: ${packages}`
+    : `No ZooKeeper server: ZOOKEEPER_CONNECT is not set, no Docker engine has the image ${image}, and ${packages}`;
   if (isDebian)
     return `${lack} Only root can install them:\n\n  sudo apt-get update && sudo apt-get install -y zookeeper default-jre-headless\n`;
+  if (hasShared) return `${lack} Run the tests as root on Debian or Ubuntu.\n`;
   if (dockerAnswers) return `${lack} The Docker engine can get the image:\n\n  docker pull ${image}\n`;
   return `${lack} Start a ZooKeeper 3.5 or later, and say where it is:\n\n  export ZOOKEEPER_CONNECT=127.0.0.1:2181\n`;
 }

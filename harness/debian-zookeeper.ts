@@ -23,7 +23,7 @@ export const zooKeeperJars: readonly string[] = names.map((name) => `/usr/share/
 
 let ensured: Promise<void> | undefined;
 
-/** Installs Debian's packages if they are missing. Throws if that is not possible. */
+/** Installs Debian's packages if they are missing. Throws an AdviceError if that is not possible. */
 export function ensureDebianZooKeeper(): Promise<void> {
   ensured ??= ensure();
   return ensured;
@@ -41,7 +41,7 @@ export function localFacts(): LocalFacts {
 async function ensure(): Promise<void> {
   const choice = chooseLocal(localFacts());
   if (choice.use === 'jars') return;
-  if (choice.use === 'nothing') throw await noServer();
+  if (choice.use === 'nothing') throw new AdviceError(await advice());
   await aptInstall(choice.packages);
   const { jarsPresent, javaPresent } = localFacts();
   if (!jarsPresent || !javaPresent)
@@ -50,25 +50,17 @@ async function ensure(): Promise<void> {
     );
 }
 
-/**
- * Gives advice only if no shared server is available either: otherwise only the tests that start their own server fail,
- * each by itself.
- */
-async function noServer(): Promise<Error> {
+async function advice(): Promise<string> {
   const { env } = process;
-  if (givenConnectString(env) === undefined && !(await dockerHasImage(zooKeeperImage(env)))) {
-    return new AdviceError(adviseServer({ env, ...localFacts(), dockerAnswers: await engineAnswers() }));
-  }
-  return new Error(
-    "A test that stops and starts its own ZooKeeper server needs Debian's packages zookeeper and default-jre-headless, which only root can install, with apt-get",
-  );
+  const hasShared = givenConnectString(env) !== undefined || (await dockerHasImage(zooKeeperImage(env)));
+  return adviseServer({ env, ...localFacts(), dockerAnswers: await engineAnswers(), hasShared });
 }
 
-/** Installs packages with apt-get. Throws if that is not possible. */
+/** Installs packages with apt-get. Throws an AdviceError if that is not possible. */
 export async function installDebianPackages(packages: readonly string[]): Promise<void> {
   const { isDebian, isRoot } = localFacts();
   if (!isDebian || !isRoot)
-    throw new Error(`Debian's ${packages.join(', ')} are missing, and only root can install them, with apt-get`);
+    throw new AdviceError(`Debian's ${packages.join(', ')} are missing, and only root can install them, with apt-get`);
   await aptInstall(packages);
 }
 
@@ -87,7 +79,12 @@ async function run(command: string, args: readonly string[]): Promise<void> {
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => (log += text));
   const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) throw new Error(`${command} ${args.join(' ')} failed with exit code ${code ?? 'none'}:\n${log}`);
+  if (code !== 0)
+    throw new AdviceError(`${command} ${args.join(' ')} failed with exit code ${code ?? 'none'}:\n${endOf(log)}`);
+}
+
+function endOf(log: string): string {
+  return log.trimEnd().split('\n').slice(-10).join('\n');
 }
 
 export function isCommand(name: string): boolean {

@@ -1,7 +1,7 @@
 import { chooseZooKeeper, givenConnectString, zooKeeperImage } from './choose-zookeeper.ts';
 import { localFacts } from './debian-zookeeper.ts';
 import { dockerHasImage, startContainer } from './docker-zookeeper.ts';
-import { startServer } from './zookeeper-server.ts';
+import { startRealServer } from './zookeeper-server.ts';
 
 export interface FoundZooKeeper {
   readonly connectString: string;
@@ -24,7 +24,7 @@ export async function findZooKeeper(): Promise<FoundZooKeeper> {
     case 'jars':
     case 'install':
     case 'nothing': {
-      const server = await startServer();
+      const server = await startRealServer();
       return {
         connectString: server.connectString,
         how: `a local server, process ${server.pid}`,

@@ -1,17 +1,38 @@
+import type { Runner } from 'mocha';
 import { ensureDebianZooKeeper } from './debian-zookeeper.ts';
+import { AdviceError } from './docker/advice.ts';
+import { EmbeddedProcess } from './embedded-process.ts';
 import { findZooKeeper, type FoundZooKeeper } from './find-zookeeper.ts';
+import { skipWithoutServer } from './skip-without-server.ts';
 
 type State =
   { at: 'unused' } | { at: 'starting'; found: Promise<FoundZooKeeper> } | { at: 'ready'; found: FoundZooKeeper };
 
 let state: State = { at: 'unused' };
 
-/** The ZooKeeper that the tests of a run share: started on the first call, stopped after the last test. */
+/**
+ * The ZooKeeper that the tests of a run share: started on the first call, stopped after the last test. It is an embedded
+ * one if there is no real one.
+ */
 export async function sharedZooKeeper(): Promise<FoundZooKeeper> {
-  if (state.at === 'unused') state = { at: 'starting', found: findZooKeeper() };
+  if (state.at === 'unused') state = { at: 'starting', found: realOrEmbedded() };
   const found = await state.found;
   state = { at: 'ready', found };
   return found;
+}
+
+async function realOrEmbedded(): Promise<FoundZooKeeper> {
+  try {
+    return await findZooKeeper();
+  } catch (error) {
+    if (!(error instanceof AdviceError)) throw error;
+    const server = await EmbeddedProcess.start({}, error);
+    return {
+      connectString: server.connectString,
+      how: `an embedded server, process ${server.pid}`,
+      stop: () => server.stop(),
+    };
+  }
 }
 
 /** Its connect string, once `await sharedZooKeeper()` has settled in a before hook. */
@@ -21,11 +42,16 @@ export function sharedConnectString(): string {
 }
 
 /**
- * Installs the packages of a bare machine here, outside of the tests' timeouts. The tests that need a server report a
- * failure.
+ * Installs the packages of a bare machine here, outside of the tests' timeouts. If that is not possible, the tests that
+ * need a server of their own are skipped.
  */
-export async function mochaGlobalSetup(): Promise<void> {
-  await ensureDebianZooKeeper().catch(() => undefined);
+export async function mochaGlobalSetup(this: Runner): Promise<void> {
+  try {
+    await ensureDebianZooKeeper();
+  } catch (error) {
+    // Otherwise the tests that need a server report the failure.
+    if (error instanceof AdviceError) skipWithoutServer(this, error.message);
+  }
 }
 
 export async function mochaGlobalTeardown(): Promise<void> {

@@ -50,9 +50,7 @@ export class ServerProcess {
   }
 
   pause(): void {
-    this.#child.kill('SIGSTOP');
-    // The signal does not work at once: threads on other cores still answer for a moment.
-    for (let look = 0; look < 10_000 && !isStopped(this.pid); look++);
+    pauseProcess(this.#child, this.pid);
   }
 
   resume(): void {
@@ -65,6 +63,12 @@ export class ServerProcess {
     const text = readFileSync(this.#logFile).subarray(this.#logStart).toString('utf8');
     return text.trimEnd().split('\n').slice(-lines).join('\n');
   }
+}
+
+export function pauseProcess(child: ChildProcess, pid: number): void {
+  child.kill('SIGSTOP');
+  // The signal does not work at once: threads on other cores still answer for a moment.
+  for (let look = 0; look < 10_000 && !isStopped(pid); look++);
 }
 
 /** By the kernel: if the parent is killed with SIGKILL, no other process can end the server. */

@@ -1,4 +1,6 @@
 import { ensureDebianZooKeeper } from './debian-zookeeper.ts';
+import { AdviceError } from './docker/advice.ts';
+import { EmbeddedProcess } from './embedded-process.ts';
 import { onFreshPorts } from './free-port.ts';
 import { LocalZooKeeper, type ServerOptions, type ZooKeeperServer } from './local-zookeeper.ts';
 
@@ -6,12 +8,25 @@ export { startEnsemble, type Ensemble } from './zookeeper-ensemble.ts';
 export type { ServerOptions, ZooKeeperServer };
 
 /**
+ * Starts a ZooKeeper for one suite or test, like `startRealServer`. On a machine that cannot have a real one, it is an
+ * embedded one.
+ */
+export async function startServer(options: ServerOptions = {}): Promise<ZooKeeperServer> {
+  try {
+    return await startRealServer(options);
+  } catch (error) {
+    if (error instanceof AdviceError) return EmbeddedProcess.start(options, error);
+    throw error;
+  }
+}
+
+/**
  * Starts a real ZooKeeper on a free port of 127.0.0.1, and resolves when it serves.
  *
  * @example
- * await using server = await startServer({ tickTimeMs: 200, containerCheckMs: 10 });
+ * await using server = await startRealServer({ tickTimeMs: 200, containerCheckMs: 10 });
  */
-export async function startServer(options: ServerOptions = {}): Promise<ZooKeeperServer> {
+export async function startRealServer(options: ServerOptions = {}): Promise<ZooKeeperServer> {
   await ensureDebianZooKeeper();
   return onFreshPorts(1, async ([port = 0]) => {
     const server = new LocalZooKeeper({ main: 'standalone', port }, options);

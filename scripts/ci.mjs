@@ -51,6 +51,8 @@ try {
 } catch (error) {
   count('the run itself', false, error.stack);
 }
+// Here every server can be had, so a skipped test is a test that did not run.
+if (sum.skipped > 0) count('no test is skipped', false, `${sum.skipped} were skipped`);
 process.exitCode = sum.failed === 0 ? 0 : 1;
 for (const failure of failures) console.log(`${failure}\n`);
 for (const { name, took } of minutes) console.log(`${took.toFixed(1).padStart(5)} min  ${name}`);

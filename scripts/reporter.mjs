@@ -2,19 +2,19 @@ import { appendFileSync } from 'node:fs';
 import Mocha from 'mocha';
 
 /**
- * Mocha's usual report. With TEST_TOTALS it also appends the totals and the failures to that file, as one JSON line per
- * run. An AdviceError ends the run, because every later test would repeat it, and the report then ends with its message
- * alone.
+ * Mocha's usual report. It ends with the number of tests that were skipped because the machine lacks something, and
+ * with what it lacks. With TEST_TOTALS it also appends the totals and the failures to that file, as one JSON line per
+ * run.
  */
 export default class Reporter extends Mocha.reporters.Spec {
+  #lack = '';
+
   constructor(runner, options) {
     super(runner, options);
     // Mocha sets the exit code when all tests have ended. A process that ends earlier, because a teardown never
     // settles, has not passed.
     process.exitCode = 1;
-    runner.on(Mocha.Runner.constants.EVENT_TEST_FAIL, (test, error) => {
-      if (isAdvice(error)) runner.abort();
-    });
+    runner.once('lack', (lack) => (this.#lack = lack));
     const file = process.env.TEST_TOTALS;
     if (!file) return;
     const problems = [];
@@ -31,15 +31,9 @@ export default class Reporter extends Mocha.reporters.Spec {
   }
 
   epilogue() {
-    const stop = this.failures.findIndex(({ err }) => isAdvice(err));
-    if (stop < 0) return super.epilogue();
-    const { consoleLog, list } = Mocha.reporters.Base;
-    consoleLog('\n  %d passing', this.stats.passes);
-    list(this.failures.slice(0, stop));
-    consoleLog('\n%s', this.failures[stop].err.message);
+    super.epilogue();
+    const { pending } = this.stats;
+    const { consoleLog } = Mocha.reporters.Base;
+    if (this.#lack && pending > 0) consoleLog('  %d skipped: %s', pending, this.#lack);
   }
-}
-
-function isAdvice(error) {
-  return error?.name === 'AdviceError';
 }

@@ -1,6 +1,6 @@
 import {
   startEnsemble,
-  startServer,
+  startRealServer,
   type Ensemble,
   type ServerOptions,
   type ZooKeeperServer,
@@ -23,7 +23,7 @@ function asUsersRunIt(isBrief: boolean): ServerOptions {
 }
 
 export async function startZooKeeper({ links, isBrief }: ServiceOptions): Promise<ZooKeeperService> {
-  const server = await startServer(asUsersRunIt(isBrief));
+  const server = await startRealServer(asUsersRunIt(isBrief));
   const ensemble = isBrief ? undefined : await startEnsemble(3, asUsersRunIt(isBrief));
   const members = ensemble === undefined ? [] : await leaderLast(ensemble);
   return {

@@ -1295,6 +1295,176 @@ export const mutants = [
     replace: 'lengthMs',
     tests: tests('unit/attempt-time', 'at most half of what is left'),
   },
+
+  // The embedded server promises too much or too little to the tests of an application
+  {
+    name: 'an embedded server answers a change before it sends the event of the change',
+    file: 'src/testing/session-server.ts',
+    find: `const { events, answer } = this.machine.answer(connection, xid, opcode, body, this.#time());
+      this.#deliver(events);
+      if (answer) connection.send(answer);`,
+    replace: `const { events, answer } = this.machine.answer(connection, xid, opcode, body, this.#time());
+      if (answer) connection.send(answer);
+      this.#deliver(events);`,
+    tests: tests('embedded/promises', 'before any answer that shows the change'),
+  },
+  {
+    name: 'an embedded server keeps a watch that has fired',
+    file: 'src/testing/watch-table.ts',
+    find: "if (mode === 'once') this.remove(place, watcher);",
+    replace: '',
+    tests: tests('embedded/promises', 'a watch fires once'),
+  },
+  {
+    name: 'an embedded server keeps the watches of a connection that has ended',
+    file: 'src/testing/session-server.ts',
+    find: 'this.machine.tree.removeWatcher(connection);',
+    replace: '',
+    tests: tests('embedded/promises', 'a watch ends with its connection'),
+  },
+  {
+    name: 'an embedded server sends events about znodes that the client may not read',
+    file: 'src/testing/data-tree.ts',
+    find: '!except?.has(watcher) && allows(acl, permissions.read, watcher.identities)',
+    replace: '!except?.has(watcher)',
+    tests: tests('embedded/promises', 'gets no event of it'),
+  },
+  {
+    name: 'an embedded server gives a sequence number twice',
+    file: 'src/testing/plan.ts',
+    find: "asked + String(parent.creates).padStart(10, '0')",
+    replace: "asked + String(parent.childCount).padStart(10, '0')",
+    tests: tests('embedded/promises', 'is never given twice'),
+  },
+  {
+    name: 'an embedded server does not check versions',
+    file: 'src/testing/plan.ts',
+    find: "if (expected !== -1 && expected !== current) throw Refusal.of('BAD_VERSION');",
+    replace: '',
+    tests: tests('embedded/promises', 'expects another version is refused'),
+  },
+  {
+    name: 'an embedded server carries out the first part of a refused multi',
+    file: 'src/testing/state-machine.ts',
+    find: 'else if (failedAt !== -1 || transaction === undefined)',
+    replace: 'else if ((failedAt !== -1 && index > failedAt) || transaction === undefined)',
+    tests: tests('embedded/promises', 'everything or nothing'),
+  },
+  {
+    name: 'an embedded server does not enforce ACLs',
+    file: 'src/testing/acl.ts',
+    find: "if (!allows(acl, wanted, identities)) throw Refusal.of('NO_AUTH');",
+    replace: '',
+    tests: tests('embedded/promises', 'without a permission is refused'),
+  },
+  {
+    name: 'an embedded server gives two transactions the same zxid',
+    file: 'src/testing/state-machine.ts',
+    find: `this.#zxid += 1;
+    this.#processed = this.#zxid;
+    return { zxid`,
+    replace: `this.#processed = this.#zxid;
+    return { zxid`,
+    tests: tests('embedded/promises', 'has a higher zxid than all before it'),
+  },
+  {
+    name: 'an embedded server accepts a child of an ephemeral znode',
+    file: 'src/testing/plan.ts',
+    find: "if (parent.life.is === 'ephemeral') throw Refusal.of('NO_CHILDREN_FOR_EPHEMERALS');",
+    replace: '',
+    tests: tests('embedded/promises', 'has no children'),
+  },
+  {
+    name: 'an embedded server accepts a client from its own future',
+    file: 'src/testing/session-server.ts',
+    find: 'request.lastZxid > this.machine.zxid',
+    replace: 'request.lastZxid < 0',
+    tests: tests('embedded/promises', 'seen a newer zxid gets no session'),
+  },
+  {
+    name: 'an embedded server keeps the ephemeral znodes of an expired session',
+    file: 'src/testing/data-tree.ts',
+    find: 'for (const path of paths) this.delete(path, zxid);',
+    replace: '',
+    tests: tests('embedded/sessions', 'deletes its ephemeral znodes when it expires'),
+  },
+  {
+    name: 'an embedded server expires a session one tick too early',
+    file: 'src/testing/session-table.ts',
+    find: '(Math.floor((now + timeoutMs) / this.#tickMs) + 1) * this.#tickMs',
+    replace: 'Math.floor((now + timeoutMs) / this.#tickMs) * this.#tickMs',
+    tests: tests('embedded/sessions', 'at the end of the tick in which its timeout ends'),
+  },
+  {
+    name: 'an embedded server grants every session timeout',
+    file: 'src/testing/session-server.ts',
+    find: 'Math.min(Math.max(request.timeoutMs, minSessionTimeoutMs), maxSessionTimeoutMs)',
+    replace: 'request.timeoutMs',
+    tests: tests('embedded/sessions', 'within the bounds of the server'),
+  },
+  {
+    name: 'an embedded server accepts any password',
+    file: 'src/testing/session-server.ts',
+    find: 'session?.password.equals(password) === true &&',
+    replace: '',
+    tests: tests('embedded/sessions', 'or if its password is wrong'),
+  },
+  {
+    name: 'an embedded server leaves a session on its old connection',
+    file: 'src/testing/session-server.ts',
+    find: 'this.#bySession.get(sessionId)?.close();',
+    replace: '',
+    tests: tests('embedded/sessions', 'which ends the old one'),
+  },
+  {
+    name: 'an embedded server serves a paused client',
+    file: 'src/testing/embedded-zookeeper.ts',
+    find: 'for (const connection of this.#server.connections) connection.hold();',
+    replace: '',
+    tests: tests('embedded/sessions', 'none during the pause'),
+  },
+  {
+    name: 'an embedded server reaps a container that never had a child',
+    file: 'src/testing/data-tree.ts',
+    find: 'znode.creates > 0;',
+    replace: 'true;',
+    tests: tests('embedded/sessions', 'not containers that never had one'),
+  },
+  {
+    name: 'an embedded server reaps a container with a child',
+    file: 'src/testing/data-tree.ts',
+    find: 'if (znode.childCount > 0) return false;',
+    replace: '',
+    tests: tests('embedded/sessions', 'are containers that have lost their last child'),
+  },
+  {
+    name: 'an embedded server accepts a frame that is longer than jute.maxbuffer',
+    file: 'src/testing/frame-reader.ts',
+    find: '|| length > this.#maxBytes',
+    replace: '',
+    tests: tests('embedded/bad-input', 'longer than jute.maxbuffer'),
+  },
+  {
+    name: 'an embedded server ends the process of the test when a clock throws',
+    file: 'src/testing/server-connection.ts',
+    find: 'warnOf(error);',
+    replace: 'throw error;',
+    tests: tests('embedded/bad-input', 'throws during its request'),
+  },
+  {
+    name: 'an embedded server sends the answer that a fault loses',
+    file: 'src/testing/session-server.ts',
+    find: 'connection.mute();',
+    replace: '',
+    tests: tests('embedded/faults', 'loses the answer to the end of a session'),
+  },
+  {
+    name: 'an embedded server leaves timers behind when it stops',
+    file: 'src/testing/embedded-zookeeper.ts',
+    find: 'for (const cancel of this.#cancel) cancel();',
+    replace: '',
+    tests: tests('embedded/sessions', 'leaves no timer behind'),
+  },
 ];
 
 function tests(file, ...named) {

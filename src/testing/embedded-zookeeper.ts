@@ -45,7 +45,12 @@ export class EmbeddedZooKeeper implements AsyncDisposable {
     const listener = createServer({ noDelay: true });
     listener.listen(checked.port, '127.0.0.1');
     await once(listener, 'listening');
-    return new EmbeddedZooKeeper(listener, checked);
+    try {
+      return new EmbeddedZooKeeper(listener, checked);
+    } catch (error) {
+      listener.close(); // the application's clock has thrown
+      throw error;
+    }
   }
 
   private constructor(listener: Server, options: CheckedOptions) {
@@ -238,6 +243,8 @@ function checkedOptions(given: EmbeddedZooKeeperOptions): CheckedOptions {
     throw new TypeError(expected('extendedTypesEnabled', 'true or false', extendedTypesEnabled));
   expectMethod('clock', clock, 'now');
   expectMethod('clock', clock, 'after');
+  if (!Number.isFinite(clock.now()))
+    throw new TypeError(expected('clock.now()', 'a finite number of milliseconds', clock.now()));
   expectFunction('random', random);
   return {
     port,
@@ -247,7 +254,14 @@ function checkedOptions(given: EmbeddedZooKeeperOptions): CheckedOptions {
     containerCheckIntervalMs,
     extendedTypesEnabled,
     juteMaxBufferBytes,
-    clock,
+    clock: { now: () => clock.now(), after: (delayMs, run) => cancelOf(clock.after(delayMs, run)) },
     random,
   };
+}
+
+/** A clock of setTimeout often returns the timer by mistake. */
+function cancelOf(cancel: unknown): () => void {
+  if (typeof cancel !== 'function')
+    throw new TypeError(expected('clock.after', 'a method that returns a function, which cancels the call', cancel));
+  return cancel as () => void;
 }

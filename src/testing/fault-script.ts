@@ -119,9 +119,10 @@ function isOpName(op: unknown): boolean {
 
 function checkFault(fault: unknown): void {
   if (words.includes(fault)) return;
-  const { refuse, delayMs } = (fault ?? {}) as Record<string, unknown>;
-  if (delayMs !== undefined) expectDuration('delayMs', delayMs);
-  else if (typeof refuse !== 'string' || !Object.hasOwn(errorNumbers, refuse)) {
+  const { refuse, delayMs, ...rest } = (fault ?? {}) as Record<string, unknown>;
+  const isOne = (refuse === undefined) !== (delayMs === undefined) && Object.keys(rest).length === 0;
+  if (isOne && delayMs !== undefined) expectDuration('delayMs', delayMs);
+  else if (!isOne || typeof refuse !== 'string' || !Object.hasOwn(errorNumbers, refuse)) {
     throw new TypeError(
       expected(
         'fault',

@@ -1,10 +1,12 @@
 import type { ServerConnection } from './server-connection.js';
+import { sessionName, type Session } from './session-table.js';
 import type { StateMachine } from './state-machine.js';
 
 /** The server's state that the four-letter words print. */
 export interface ServerFacts {
   readonly machine: StateMachine;
   readonly connections: ReadonlySet<ServerConnection>;
+  readonly sessions: readonly Session[];
   readonly received: number;
   readonly sent: number;
 }
@@ -18,6 +20,7 @@ const answered: Readonly<Record<string, (facts: ServerFacts) => string>> = {
   wchs,
   mntr,
   isro: () => 'rw',
+  dump,
 };
 
 /** All words that the Java server knows. Any other four letters are the length of a frame. */
@@ -26,7 +29,6 @@ export const fourLetterWords: ReadonlySet<string> = new Set([
   'conf',
   'crst',
   'dirs',
-  'dump',
   'envi',
   'gtmk',
   'stmk',
@@ -71,6 +73,24 @@ function traffic({ remoteAddress, received, sent }: ServerConnection): string {
 function wchs({ machine: { tree } }: ServerFacts): string {
   const { watcherCount, pathCount, size } = tree.dataWatches;
   return `${watcherCount} connections watching ${pathCount} paths\nTotal watches:${size}\n`;
+}
+
+/** The sessions and their ephemeral znodes, without the connections that the Java server lists, too. */
+function dump({ sessions, machine: { tree } }: ServerFacts): string {
+  const expiries = [...new Set(sessions.map(({ expiresAt }) => expiresAt))].sort((a, b) => a - b);
+  const sets = expiries.map((time) => {
+    const names = sessions.filter(({ expiresAt }) => expiresAt === time).map(({ id }) => `\t${sessionName(id)}\n`);
+    return `${names.length} expire at ${new Date(time).toISOString()}:\n${names.join('')}`;
+  });
+  const owners = sessions.filter(({ id }) => tree.ephemeralsOf(id).length > 0);
+  const znodes = owners.map(
+    ({ id }) =>
+      `${sessionName(id)}:\n${tree
+        .ephemeralsOf(id)
+        .map((path) => `\t${path}\n`)
+        .join('')}`,
+  );
+  return `SessionTracker dump:\nSession Sets (${sets.length})/(${sessions.length}):\n${sets.join('')}ephemeral nodes dump:\nSessions with Ephemerals (${owners.length}):\n${znodes.join('')}`;
 }
 
 function mntr({ machine: { tree }, connections, received, sent }: ServerFacts): string {

@@ -9,7 +9,7 @@ import { JuteWriter } from './jute.js';
 import { opcodes, xids } from './opcodes.js';
 import { errorNumbers, Refusal } from './refusal.js';
 import { ServerConnection, type ConnectionHost } from './server-connection.js';
-import { sessionName, SessionTable } from './session-table.js';
+import { sessionName, SessionTable, type Session } from './session-table.js';
 import { StateMachine, type StateMachineOptions } from './state-machine.js';
 import type { WatchEvent } from './watch-table.js';
 
@@ -42,8 +42,12 @@ export class SessionServer implements ConnectionHost {
     return this.#options.maxBufferBytes;
   }
 
+  get sessions(): readonly Session[] {
+    return this.#sessions.all;
+  }
+
   get sessionNames(): string[] {
-    return this.#sessions.ids.map(sessionName);
+    return this.sessions.map(({ id }) => sessionName(id));
   }
 
   incoming(connection: ServerConnection, incoming: Incoming): void {

@@ -15,8 +15,8 @@ export class SessionTable {
     this.#nextId = (BigInt.asUintN(64, BigInt(Math.floor(firstAt)) << 24n) >> 8n) | 1n;
   }
 
-  get ids(): bigint[] {
-    return [...this.#sessions.keys()];
+  get all(): Session[] {
+    return [...this.#sessions.values()];
   }
 
   open(timeoutMs: number, now: number): Session {

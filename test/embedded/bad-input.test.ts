@@ -153,6 +153,8 @@ describe('EmbeddedZooKeeper.start', () => {
     [{ extendedTypesEnabled: 'yes' }, /`extendedTypesEnabled` to be true or false, got "yes"/],
     [{ juteMaxBufferBytes: 1 }, /`juteMaxBufferBytes` to be a whole number from 64 to 1073741824, got 1/],
     [{ clock: {} }, /`clock` to be an object with a method `now`/],
+    [{ clock: { now: () => NaN, after: () => () => undefined } }, /`clock.now\(\)` to be a finite number .*got NaN/],
+    [{ clock: { now: () => 5, after: () => ({}) } }, /`clock.after` to be a method that returns a function/],
     [{ random: 4 }, /`random` to be a function, got 4/],
     [{ tickMs: 4 }, /Unknown option `tickMs` of EmbeddedZooKeeper.start/],
   ] as const) {

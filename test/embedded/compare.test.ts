@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { startServer, type ZooKeeperServer } from '../../harness/zookeeper-server.ts';
+import { startRealServer, type ZooKeeperServer } from '../../harness/zookeeper-server.ts';
 import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
 import { digestIdentity } from '../../src/testing/identity.ts';
 import { superUser } from './support/manager.ts';
@@ -22,7 +22,7 @@ describe('an embedded ZooKeeper and the real one', function () {
   this.timeout(0);
   let real: ZooKeeperServer;
   before(async () => {
-    real = await startServer({ tickTimeMs: 2_000, containerCheckMs: 86_400_000, javaOptions });
+    real = await startRealServer({ tickTimeMs: 2_000, containerCheckMs: 86_400_000, javaOptions });
   });
   after(() => real.stop());
 

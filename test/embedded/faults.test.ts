@@ -136,6 +136,8 @@ describe('the script of faults of an embedded ZooKeeper', () => {
     [{ path: 1, fault: 'ignore' }, /`path` to be a string or a RegExp, got 1/],
     [{ fault: 'forget' }, /`fault` to be one of 'lose-request'.*got "forget"/],
     [{ fault: { refuse: 'NO' } }, /`fault` to be one of/],
+    [{ fault: { refuse: 'NO_AUTH', delayMs: 5 } }, /`fault` to be one of .*got an object with "refuse", "delayMs"/],
+    [{ fault: { refuse: 'NO_AUTH', delay: 5 } }, /`fault` to be one of .*got an object with "refuse", "delay"/],
     [{ fault: { delayMs: -1 } }, /`delayMs` to be a finite number of milliseconds ≥ 0, got -1/],
     [{ after: 0.5, fault: 'ignore' }, /`after` to be an integer ≥ 0, got 0.5/],
     [{ times: 0, fault: 'ignore' }, /`times` to be an integer ≥ 1, got 0/],

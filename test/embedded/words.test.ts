@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { fourLetterWord } from '../../harness/four-letter-word.ts';
-import { startServer, type ZooKeeperServer } from '../../harness/zookeeper-server.ts';
+import { startRealServer, type ZooKeeperServer } from '../../harness/zookeeper-server.ts';
 import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
 import { PlainSession } from './support/plain-session.ts';
 
@@ -9,7 +9,7 @@ describe('the four-letter words of an embedded ZooKeeper', () => {
   let zk: EmbeddedZooKeeper;
   before(async function () {
     this.timeout(60_000);
-    real = await startServer();
+    real = await startRealServer();
     zk = await EmbeddedZooKeeper.start({ tickTimeMs: 500, maxSessionTimeoutMs: 60_000 });
   });
   after(() => Promise.all([real.stop(), zk.stop()]));
@@ -42,6 +42,22 @@ describe('the four-letter words of an embedded ZooKeeper', () => {
     for (const answer of await answersTo('cons'))
       expect(answer).to.match(
         /^ \/127\.0\.0\.1:\d+\[1\]\(queued=0,recved=\d+,sent=\d+,sid=0x[0-9a-f]+,.*to=10000,lcxid=0x[0-9a-f]+/m,
+      );
+  });
+
+  it('print the sessions and their ephemeral znodes as the real ones do: dump', async () => {
+    for (const { port } of [zk, real]) await (await PlainSession.open(port, 10_000)).create('/ephemeral', 1);
+    const dumps = (await answersTo('dump')).map((answer) =>
+      answer
+        .replace(/Connections dump[^]*/, '')
+        .replace(/expire at .*:/g, 'expire')
+        .replace(/0x\w+/g, 'session'),
+    );
+    const [ours = '', theirs = ''] = dumps.map((answer) => answer.slice(answer.indexOf('ephemeral')));
+    expect(ours).to.equal(theirs).and.to.include('\t/ephemeral\n');
+    for (const answer of dumps)
+      expect(answer).to.match(
+        /^SessionTracker dump:\nSession Sets \(\d+\)\/\(\d+\):\n(\d+ expire\n(\tsession\n)+)+ephem/,
       );
   });
 

@@ -68,13 +68,17 @@ describe('the ZooKeeper of the tests', () => {
   for (const [where, facts, command] of [
     [
       'a user of Debian',
-      { isDebian: true, dockerAnswers: true },
+      { isDebian: true, dockerAnswers: true, hasShared: false },
       'sudo apt-get update && sudo apt-get install -y zookeeper default-jre-headless',
     ],
-    ['another system with Docker', { isDebian: false, dockerAnswers: true }, 'docker pull zookeeper:3.9'],
+    [
+      'another system with Docker',
+      { isDebian: false, dockerAnswers: true, hasShared: false },
+      'docker pull zookeeper:3.9',
+    ],
     [
       'another system without Docker',
-      { isDebian: false, dockerAnswers: false },
+      { isDebian: false, dockerAnswers: false, hasShared: false },
       'export ZOOKEEPER_CONNECT=127.0.0.1:2181',
     ],
   ] as const) {
@@ -83,4 +87,9 @@ describe('the ZooKeeper of the tests', () => {
       expect(lines.filter((line) => line.startsWith('  '))).to.deep.equal([`  ${command}`]);
     });
   }
+
+  it('cannot be started for tests that need their own, which the advice says if another one serves the rest', () => {
+    const advice = adviseServer({ env: {}, isDebian: false, dockerAnswers: true, hasShared: true });
+    expect(advice).to.match(/^No ZooKeeper server that tests can stop and start: .*Debian or Ubuntu/);
+  });
 });

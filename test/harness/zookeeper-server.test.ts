@@ -2,22 +2,24 @@ import { expect } from 'chai';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { ensureDebianZooKeeper } from '../../harness/debian-zookeeper.ts';
 import { fourLetterWord } from '../../harness/four-letter-word.ts';
 import { PortTakenError } from '../../harness/free-port.ts';
 import { LocalZooKeeper } from '../../harness/local-zookeeper.ts';
 import { startSilentServer } from '../../harness/silent-server.ts';
-import { startServer, type ZooKeeperServer } from '../../harness/zookeeper-server.ts';
+import { startRealServer, type ZooKeeperServer } from '../../harness/zookeeper-server.ts';
 import { RawClient } from './raw-client.ts';
 
 describe('ZooKeeperServer', () => {
   let listeners: number;
 
-  before(() => {
+  before(async () => {
+    await ensureDebianZooKeeper();
     listeners = process.listenerCount('exit');
   });
 
   it('dies when killed, and comes back with its data on its port', async () => {
-    await using server = await startServer();
+    await using server = await startRealServer();
     const { port, pid } = server;
     using client = await RawClient.connect(port);
     await client.request('create', '/kept');
@@ -32,7 +34,7 @@ describe('ZooKeeperServer', () => {
   });
 
   it('answers nothing from the moment that it is paused, and continues afterwards', async () => {
-    await using server = await startServer();
+    await using server = await startRealServer();
     using client = await RawClient.connect(server.port);
     for (let round = 0; round < 20; round++) {
       server.pause();
@@ -49,7 +51,7 @@ describe('ZooKeeperServer', () => {
   });
 
   it('stops for good, paused or not, repeatedly, and deletes its data', async () => {
-    const server = await startServer();
+    const server = await startRealServer();
     const { pid } = server;
     const directory = await dataDirectory(server);
     expect(existsSync(directory)).to.equal(true);
@@ -62,12 +64,12 @@ describe('ZooKeeperServer', () => {
   });
 
   it('cannot be started twice', async () => {
-    await using server = await startServer();
+    await using server = await startRealServer();
     expect(await server.start().catch((error: unknown) => String(error))).to.match(/is running already/);
   });
 
   it('has the given tick, allows sessions of 30 s, and accepts lines of configuration', async () => {
-    await using server = await startServer({ tickTimeMs: 200, config: { minSessionTimeout: 300 } });
+    await using server = await startRealServer({ tickTimeMs: 200, config: { minSessionTimeout: 300 } });
     const configuration = await server.command('conf');
     expect(configuration).to.include('tickTime=200\n').and.include('minSessionTimeout=300\n');
     using client = await RawClient.connect(server.port, 30_000);
@@ -75,7 +77,7 @@ describe('ZooKeeperServer', () => {
   });
 
   it('reaps empty containers at the given interval', async () => {
-    await using server = await startServer({ containerCheckMs: 10 });
+    await using server = await startRealServer({ containerCheckMs: 10 });
     using client = await RawClient.connect(server.port);
     await client.request('createContainer', '/container');
     await client.request('create', '/container/child');
@@ -84,7 +86,7 @@ describe('ZooKeeperServer', () => {
   });
 
   it('reports the end of its log when it cannot start', async () => {
-    const failure = await startServer({ config: { tickTime: 'soon' } }).catch((error: unknown) => String(error));
+    const failure = await startRealServer({ config: { tickTime: 'soon' } }).catch((error: unknown) => String(error));
     expect(failure)
       .to.match(/ended while starting \(exit code 2\)/)
       .and.match(/NumberFormatException: For input string: "soon"/);
@@ -97,7 +99,7 @@ describe('ZooKeeperServer', () => {
   });
 
   it('does not mistake another server on its port for itself', async () => {
-    await using other = await startServer();
+    await using other = await startRealServer();
     await using server = new LocalZooKeeper({ main: 'standalone', port: other.port }, {});
     expect(await server.start().catch((error: unknown) => error)).to.be.instanceOf(PortTakenError);
   });
@@ -129,8 +131,8 @@ interface Started {
 
 async function startedBy(code: string): Promise<Started> {
   const program = `
-    import { startServer } from ${JSON.stringify(new URL('../../harness/zookeeper-server.ts', import.meta.url).href)};
-    const server = await startServer();
+    import { startRealServer } from ${JSON.stringify(new URL('../../harness/zookeeper-server.ts', import.meta.url).href)};
+    const server = await startRealServer();
     const directory = /^dataDir=(.*)\\/version-2$/m.exec(await server.command('conf'))[1];
     console.log(JSON.stringify({ port: server.port, directory }));
     ${code}`;

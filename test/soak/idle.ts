@@ -2,10 +2,10 @@
 // the session is still the same.
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
 import { testPath } from '../../harness/test-path.ts';
-import { startServer } from '../../harness/zookeeper-server.ts';
+import { startRealServer } from '../../harness/zookeeper-server.ts';
 
 const minutes = Number(process.argv[2] ?? 60);
-await using server = await startServer();
+await using server = await startRealServer();
 await using client = await LockClient.connect(server.connectString, { sessionTimeoutMs: 30_000 });
 const mutex = new InterProcessMutex(client, testPath('idle'));
 const sessionId = client.session.id;

@@ -35,8 +35,8 @@ export class PlainSession {
     this.#connection = connection;
   }
 
-  async opened(timeoutMs: number, ticket?: Ticket): Promise<this> {
-    const response = await this.#connection.handshake(timeoutMs, ticket);
+  async opened(timeoutMs: number, ticket?: Ticket, lastZxid?: bigint): Promise<this> {
+    const response = await this.#connection.handshake(timeoutMs, ticket, lastZxid);
     if (response) Object.assign(this, readConnectResponse(response));
     return this;
   }
@@ -59,6 +59,30 @@ export class PlainSession {
 
   get received(): number {
     return this.#connection.frames.length;
+  }
+
+  /** One line for each answer and each event, in the order of their arrival. */
+  get transcript(): string[] {
+    return this.#connection.frames.map((frame) => {
+      const reader = new JuteReader(frame, frame.length);
+      const xid = reader.int();
+      reader.long();
+      const error = reader.int();
+      return xid === -1 ? `event ${reader.int()} ${reader.int()} ${reader.text() ?? ''}` : `#${xid} ${error}`;
+    });
+  }
+
+  /** Sends the requests in one write, and resolves when the last one is answered. */
+  async requests(...requests: readonly Request[]): Promise<void> {
+    const frames = requests.map((request) => encode(++this.#xid, request, 0));
+    const last = this.#xid;
+    this.#connection.write(Buffer.concat(frames));
+    await this.#connection.until(() => this.#answersTo(last).length > 0);
+  }
+
+  /** Ends the connection, but not the session. */
+  disconnect(): Promise<void> {
+    return this.#connection.close();
   }
 
   /** Resolves when the server has accepted the connection. The server does that before it answers on a later one. */
