@@ -92,7 +92,7 @@ export class OutsideWaits {
 interface ContendedLock {
   readonly path: string;
   /** Such acquires in progress that have neither a timeout nor a signal, the oldest first. */
-  readonly outsiders: ReadonlySet<Deadline>;
+  readonly outsiders: readonly Deadline[];
   /** The hold of this process for which they may wait without end. */
   readonly blockingOutsiders: Hold | undefined;
 }

@@ -65,10 +65,7 @@ export class SharedLock {
   /** The holds that are not yet released, the oldest first. */
   readonly #holds = new Set<Hold>();
   #uses = 0;
-  /**
-   * The acquires in progress outside of every lock context that have neither a timeout nor a signal, the oldest first.
-   */
-  readonly outsiders = new Set<Deadline>();
+  readonly #outsiders: Deadline[] = [];
 
   constructor(
     locks: SharedLocks,
@@ -90,6 +87,25 @@ export class SharedLock {
   leave(): void {
     this.#uses -= 1;
     if (this.#isUnused) this.#locks.delete(this);
+  }
+
+  /**
+   * The acquires in progress outside of every lock context that have neither a timeout nor a signal, the oldest first.
+   * An array, because a set would take three times its memory for ten thousand waiters.
+   */
+  get outsiders(): readonly Deadline[] {
+    return this.#outsiders;
+  }
+
+  addOutsider(deadline: Deadline): void {
+    this.#outsiders.push(deadline);
+  }
+
+  deleteOutsider(deadline: Deadline): void {
+    // Most often the oldest ends first, because the lock is fair.
+    const at = this.#outsiders.indexOf(deadline);
+    if (at === 0) this.#outsiders.shift();
+    else if (at > 0) this.#outsiders.splice(at, 1);
   }
 
   /** Must be called between `use` and `leave`. */

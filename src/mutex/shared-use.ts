@@ -69,7 +69,7 @@ export class SharedUse {
     shared.use();
     if (this.#client.options.debug) this.#locks.calls.set(deadline, callSite());
     if (context !== undefined || !isEndless) return;
-    shared.outsiders.add(deadline);
+    shared.addOutsider(deadline);
     if (shared.mayBlock) this.#locks.outsideWaits.look(shared);
   }
 
@@ -78,8 +78,8 @@ export class SharedUse {
     const shared = this.#shared;
     if (this.#client.options.debug) this.#locks.calls.delete(deadline);
     if (shared === undefined) return;
-    shared.outsiders.delete(deadline);
-    if (shared.outsiders.size > 0) this.#locks.outsideWaits.look(shared);
+    shared.deleteOutsider(deadline);
+    if (shared.outsiders.length > 0) this.#locks.outsideWaits.look(shared);
     shared.leave();
   }
 
