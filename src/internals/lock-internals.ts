@@ -63,7 +63,9 @@ export class LockInternals {
     let retries: Retries | undefined;
     for (;;) {
       const { client } = this.#queue;
-      const session = await client.whenConnected(deadline);
+      deadline.check();
+      // Nearly always there is a connection. Then no promise is needed.
+      const session = client.session.isConnected ? client.session : await client.whenConnected(deadline);
       const downgradeOf = heldForWriting?.();
       const attempt = new Attempt(this.#queue, session, deadline);
       let step = await attempt.beginInTime(data || downgradeOf ? { data, downgradeOf } : noOptions);

@@ -43,7 +43,7 @@ export class ZnodeQueue {
    */
   async join(node: LockNode, deadline: Deadline, data?: Uint8Array): Promise<Joined> {
     const { session } = node;
-    let parents = { errors: Promise.resolve<unknown[]>([]) };
+    let parents: { errors: Promise<unknown[]> } | undefined;
     let retries: Retries | undefined;
     let ownSteps = 0;
     // The requests below are sent as soon as the session has attached, because the znode may be first at once.
@@ -70,7 +70,7 @@ export class ZnodeQueue {
           if (!isZooKeeperError(error, 'NO_NODE')) throw error;
           // A parent that the servers deleted between its creation and this create is not an error: the create is tried
           // again (CURATOR-180).
-          const [why] = await parents.errors;
+          const [why] = parents ? await parents.errors : [];
           if (why instanceof Error) throw why;
           if (ownSteps > 0) await (retries ??= new Retries(this.client)).pause(deadline, error, ownSteps - 1);
           deadline.check();

@@ -57,25 +57,25 @@ export function createSequential(
   data: Uint8Array,
   acl: readonly AclEntry[],
 ): Operation<{ path: string; stat: Stat }> {
-  return {
-    ...creation('create2', path, data, acl, createModes.ephemeralSequential),
-    read: (from) => ({ path: from.path(), stat: readStat(from) }),
-  };
+  return creation('create2', path, data, acl, createModes.ephemeralSequential, (from) => ({
+    path: from.path(),
+    stat: readStat(from),
+  }));
 }
 
 /** Creates an ephemeral znode with exactly this name. In a transaction, the answer has no Stat (3.8.0). */
 export function createEphemeral(path: string, data: Uint8Array, acl: readonly AclEntry[]): Operation<string> {
-  return { ...creation('create', path, data, acl, createModes.ephemeral), read: (from) => from.path() };
+  return creation('create', path, data, acl, createModes.ephemeral, readPath);
 }
 
 /** Creates a parent that the server removes once it is empty again. */
 export function createContainer(path: string, acl: readonly AclEntry[]): Operation<string> {
-  return { ...creation('createContainer', path, noData, acl, createModes.container), read: (from) => from.path() };
+  return creation('createContainer', path, noData, acl, createModes.container, readPath);
 }
 
 /** Creates a parent on a server that does not support containers (CURATOR-565). */
 export function createPersistent(path: string, acl: readonly AclEntry[]): Operation<string> {
-  return { ...creation('create', path, noData, acl, createModes.persistent), read: (from) => from.path() };
+  return creation('create', path, noData, acl, createModes.persistent, readPath);
 }
 
 export function remove(path: string): Operation<void> {
@@ -251,13 +251,14 @@ function operation<T>(
   return { name, opcode: opcodes[name], kind, path, write, read };
 }
 
-function creation(
+function creation<T>(
   name: 'create' | 'create2' | 'createContainer',
   path: string,
   data: Uint8Array,
   acl: readonly AclEntry[],
   mode: number,
-): Omit<Operation<void>, 'read'> {
+  read: (from: Reader) => T,
+): Operation<T> {
   return operation(
     name,
     'write',
@@ -267,8 +268,12 @@ function creation(
       for (const entry of acl) to.int(entry.permissions).text(entry.scheme).text(entry.id);
       return to.int(mode);
     },
-    nothing,
+    read,
   );
+}
+
+function readPath(from: Reader): string {
+  return from.path();
 }
 
 function readStat(from: Reader): Stat {

@@ -19,13 +19,12 @@ describe('the warning about an acquire that waits for its own process', () => {
     const waits = new OutsideWaits(client as unknown as LockClient, new Map());
     const outsiders: Deadline[] = [];
     const lock = { path: '/a', outsiders, blockingOutsiders: {} as unknown as Hold };
-    const begin = (): Deadline => {
+    const begin = (): void => {
       const deadline = { startedAt: clock.now() } as unknown as Deadline;
       outsiders.push(deadline);
       waits.look(lock);
-      return deadline;
     };
-    const first = begin();
+    begin();
     clock.advance(600);
     begin();
     outsiders.shift();
