@@ -278,8 +278,8 @@ export const mutants = [
   {
     name: 'a second waiter that does not read its own znode again after a reconnect',
     file: 'src/internals/self-watch.ts',
-    find: 'if (promisedOn === undefined || promisedOn === this.#watched.session.epoch) return;',
-    replace: 'if (promisedOn !== Infinity) return;',
+    find: 'if (promisedOn !== undefined && promisedOn !== this.#watched.session.epoch) this.plantAgain();',
+    replace: 'void promisedOn;',
     tests: tests('integration/look-ahead', 'reads its own znode again while it is second'),
   },
   {
@@ -383,7 +383,7 @@ export const mutants = [
   {
     name: 'isValid turns true again',
     file: 'src/zookeeper/session.ts',
-    find: 'if (this.#isPastDeadline(now)) this.#passDeadline();\n    return now',
+    find: 'if (now >= this.#overdueAt) this.#passDeadline();\n    return now',
     replace: 'return now',
     tests: tests('integration/hold', 'never become valid again'),
   },
@@ -501,8 +501,8 @@ export const mutants = [
   {
     name: "a heartbeat that finds a hold's znode deleted notifies nobody",
     file: 'src/zookeeper/session.ts',
-    find: "if (value.is === 'refused') loseAll(holdings.filter((_, index) => value.errors[index]?.is('NO_NODE')), 'node-deleted');",
-    replace: 'void [error, index];',
+    find: "holdings.filter((_, index) => errors[index]?.is('NO_NODE')),",
+    replace: "holdings.filter((_, index) => errors[index]?.is('NO_AUTH')),",
     tests: tests('integration/losses', 'told by the next heartbeat'),
   },
   {
@@ -522,15 +522,15 @@ export const mutants = [
   {
     name: 'the client waits for a silent server without a limit',
     file: 'src/zookeeper/session.ts',
-    find: 'return since !== undefined && now - since >= this.#silenceLimitMs();',
-    replace: 'return false;',
+    find: 'return this.#connection.unansweredSince !== undefined && now >= this.#silentAt(now);',
+    replace: 'return now < 0;',
     tests: tests('integration/connection/silence', 'of a half-open connection'),
   },
   {
     name: 'the heartbeats end with the first one that is refused',
     file: 'src/zookeeper/session.ts',
-    find: 'this.#heartbeatIn(this.timeoutMs / heartbeatsPerTimeout);',
-    replace: 'if (checked === undefined) this.#heartbeatIn(this.timeoutMs / heartbeatsPerTimeout);',
+    find: 'try {\n      await Promise.all(checks);\n    } finally {',
+    replace: 'await Promise.all(checks);\n    {',
     tests: tests('integration/races', 'one heartbeat that is answered with an error'),
   },
 
