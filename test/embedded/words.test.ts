@@ -55,9 +55,10 @@ describe('the four-letter words of an embedded ZooKeeper', () => {
     );
     const [ours = '', theirs = ''] = dumps.map((answer) => answer.slice(answer.indexOf('ephemeral')));
     expect(ours).to.equal(theirs).and.to.include('\t/ephemeral\n');
+    // The real one moves a session to a later expiry at each request: for a moment, an expiry may have no session.
     for (const answer of dumps)
       expect(answer).to.match(
-        /^SessionTracker dump:\nSession Sets \(\d+\)\/\(\d+\):\n(\d+ expire\n(\tsession\n)+)+ephem/,
+        /^SessionTracker dump:\nSession Sets \(\d+\)\/\(\d+\):\n(\d+ expire\n(\tsession\n)*)+ephem/,
       );
   });
 
