@@ -52,7 +52,7 @@ export const mutants = [
     file: 'src/internals/self-watch.ts',
     find: '=== this.#watched.session.epoch;',
     replace: '!== -1;',
-    tests: tests('integration/lost-replies', 'keeps its place across a cut connection, and needs a list'),
+    tests: tests('integration/look-ahead', 'its own znode was deleted as well'),
   },
   {
     name: 'a reader that downgrades behind a writer that queued up before',

@@ -19,8 +19,8 @@ export interface LockDriver {
   readonly lockNames?: readonly string[] | undefined;
 
   /**
-   * True if a new child never sorts before an existing child. Only then does "the predecessor at index 1 is gone" mean
-   * "held" without another list. Read/write locks and priority locks must return false.
+   * True if a new child never sorts before an existing child. Only then does "every child that a list showed before this
+   * one is gone" mean "held" without another list. Read/write locks and priority locks must return false.
    */
   readonly appendOnly: boolean;
 

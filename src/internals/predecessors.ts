@@ -17,7 +17,6 @@ export class Predecessors {
   #znodes: readonly WatchedZnode[] = [];
   #areAll = false;
   #waiter: WaiterToWake | undefined;
-  #failure: { readonly error: unknown } | undefined;
   #stopProving: (() => void) | undefined;
 
   constructor(node: LockNode) {
@@ -61,7 +60,8 @@ export class Predecessors {
     this.#znodes = paths.map((path) => known.find((znode) => znode.path === path) ?? new WatchedZnode(path));
     for (const znode of known) if (!this.#znodes.includes(znode)) znode.stop();
     for (const znode of this.#znodes) if (!known.includes(znode)) this.#watch(znode);
-    if (this.#failure) waiter.fail(this.#failure.error);
+    const { failure } = this.#znodes.at(-1) ?? {};
+    if (failure) waiter.fail(failure.error);
     else this.#judge();
     return () => {
       if (this.#waiter === waiter) this.#waiter = undefined;
@@ -108,7 +108,7 @@ export class Predecessors {
   #unwatchable(znode: WatchedZnode, error: unknown): void {
     if (!this.#znodes.includes(znode)) return;
     if (znode === this.#znodes.at(-1)) {
-      this.#failure = { error };
+      znode.failure = { error };
       this.#waiter?.fail(error);
     } else {
       this.#areAll = false;
@@ -162,6 +162,8 @@ class WatchedZnode {
   readonly path: string;
   isGone = false;
   seen: SeenHolder | undefined;
+  /** The reason why the server refused the watch. */
+  failure: { readonly error: unknown } | undefined;
   stop: () => void = () => {};
 
   constructor(path: string) {

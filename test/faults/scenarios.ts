@@ -211,7 +211,7 @@ const plays: readonly Scenario[] = [
   },
   {
     name: 'close while waiting',
-    frames: 5,
+    frames: 3,
     isPrompt: true,
     begin: async (run) => {
       await ready(run);
