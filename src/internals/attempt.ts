@@ -83,7 +83,11 @@ export class Attempt {
         told: (event) => waiter.wake(event === 'deleted' ? 'predecessor-deleted' : 'recheck'),
         failed: (error) => waiter.fail(error),
       });
-      return this.#waitBy(stop, isNext ? node.session.keepProven() : undefined, this.#watchLockData(lockData, waiter));
+      return this.#waitBy(
+        stop,
+        isNext ? node.session.keepProven(node) : undefined,
+        this.#watchLockData(lockData, waiter),
+      );
     });
   }
 
@@ -110,7 +114,8 @@ export class Attempt {
     if (this.#isFirst(waiting, reason)) return this.#stepped(this.#grant());
     // Sent in one flush with the list, because a second waiter is granted without another list.
     if (this.#predecessors?.isNextSecond) this.#node.watch.plant();
-    return this.#stepped(this.#place(undefined, { wasQueued: true }));
+    const behind = this.#predecessors?.wasListOld ? 'sync' : 'nothing';
+    return this.#stepped(this.#place(undefined, { wasQueued: true, behind }));
   }
 
   /** Deletes the znode. @returns the error in the words of the lock */
@@ -266,10 +271,12 @@ export class Attempt {
     queued.tell(position ?? (queued.wantsPosition ? view?.positionOf(name) : undefined), path);
   }
 
-  async #place(view: QueueView | undefined, { wasQueued }: { wasQueued: boolean }): Promise<Step> {
+  async #place(
+    view: QueueView | undefined,
+    { wasQueued, behind = 'nothing' }: { wasQueued: boolean; behind?: Behind },
+  ): Promise<Step> {
     const node = this.#node;
     const { session } = node;
-    let behind: Behind = 'nothing';
     for (;;) {
       this.#deadline.check();
       if (session.isEnded) return { is: 'over' };

@@ -18,6 +18,7 @@ export class Predecessors {
   #areAll = false;
   #waiter: WaiterToWake | undefined;
   #stopProving: (() => void) | undefined;
+  #wasListOld = false;
 
   constructor(node: LockNode) {
     this.#node = node;
@@ -35,6 +36,11 @@ export class Predecessors {
   /** The number of znodes before the waiter; undefined if unknown. */
   get count(): number | undefined {
     return this.#areAll ? this.#left.length : undefined;
+  }
+
+  /** True if the last list showed a znode that is deleted: the server lags, and has to catch up before the next list. */
+  get wasListOld(): boolean {
+    return this.#wasListOld;
   }
 
   /** True if the waiter may have become first or second. */
@@ -58,6 +64,7 @@ export class Predecessors {
     this.#waiter = waiter;
     this.#areAll = position === paths.length;
     this.#znodes = paths.map((path) => known.find((znode) => znode.path === path) ?? new WatchedZnode(path));
+    this.#wasListOld = this.#znodes.some(({ isGone }) => isGone);
     for (const znode of known) if (!this.#znodes.includes(znode)) znode.stop();
     for (const znode of this.#znodes) if (!known.includes(znode)) this.#watch(znode);
     const { failure } = this.#znodes.at(-1) ?? {};
@@ -129,8 +136,7 @@ export class Predecessors {
 
   /** The next event may let the waiter be granted. So its session proves itself from now on. */
   #becomeNext(): void {
-    this.#stopProving ??= this.#session.keepProven();
-    if (this.#session.isStale) void this.#session.attach(this.#node);
+    this.#stopProving ??= this.#session.keepProven(this.#node);
   }
 
   #rememberHolder(): void {

@@ -152,6 +152,11 @@ export class Connection {
     inNoContext(() => process.nextTick(() => this.#redialIfDrained()));
   }
 
+  /** True from the call of `reattach` until the new connection is made, or the old server cannot be reached. */
+  get isReattaching(): boolean {
+    return this.#reattach !== undefined;
+  }
+
   /** Ends this TCP connection. The next server is tried at once. */
   drop(why: Error): void {
     this.#manager.socket?.destroy(why);
@@ -310,10 +315,19 @@ export class Connection {
   #connected(): void {
     const reattach = this.#reattach;
     this.#reattach = undefined;
-    this.#tellWatches('data');
-    this.#tellWatches('children');
-    this.#listener.connected(this.#connectSentAt);
-    for (const { operation, caller } of reattach?.heldBack ?? []) this.#send(operation, caller);
+    try {
+      this.#tellWatches('data');
+      this.#tellWatches('children');
+      this.#listener.connected(this.#connectSentAt);
+    } finally {
+      for (const { operation, caller } of reattach?.heldBack ?? []) {
+        try {
+          this.#send(operation, caller);
+        } catch (error) {
+          caller.reject(error);
+        }
+      }
+    }
   }
 
   #receive(chunk: Buffer): void {
@@ -616,7 +630,7 @@ class WireRequest {
 /** The functions that settle the promise of a request. */
 interface Caller {
   resolve(reply: Reply<unknown>): void;
-  reject(error: ZooKeeperError): void;
+  reject(error: unknown): void;
 }
 
 /** The server answers a ping by its xid alone. */

@@ -266,9 +266,16 @@ export class Session implements ConnectionListener {
     if (this.#holdings.size === 1) this.#activate();
   }
 
-  /** Sends heartbeats until the returned function is called, because the next event may let a waiter be granted. */
-  keepProven(): () => void {
+  /**
+   * Sends heartbeats until the returned function is called, because the next event may let a waiter be granted. A stale
+   * session attaches anew first. Otherwise its heartbeats would go on without a proof until the leader has learned of
+   * the first one.
+   *
+   * @param znode the waiter's znode, which the proof checks too
+   */
+  keepProven(znode?: Checked): () => void {
     let isKept = true;
+    if (this.isStale) void this.attach(znode);
     this.#schedule.need();
     this.#activate();
     return () => {
@@ -337,9 +344,9 @@ export class Session implements ConnectionListener {
    * @param znode a waiter's znode, which that write checks too
    */
   attach(znode?: Checked): Promise<void> {
+    if (!this.isConnected) return Promise.resolve();
     if (znode) this.#toCheck.add(znode);
     if (this.#attaching) return this.#attaching.ended;
-    if (!this.isConnected) return Promise.resolve();
     let end = nothing;
     const ended = new Promise<void>((resolve) => (end = resolve));
     this.#attaching = { ended, end };
@@ -421,11 +428,12 @@ export class Session implements ConnectionListener {
     if (!isAttach) this.#owner.connected(this);
     // A quiet session that reconnects writes nothing. Otherwise the restart of a server would cost one transaction for
     // each client.
-    if (!isAttach && this.epoch > 1 && !this.#schedule.isActive(now, this.timeoutMs)) this.#scheduleTick();
-    else
-      void this.#heartbeat()
-        .catch(ignore)
-        .then(() => this.#attached());
+    if (!isAttach && this.isProven && !this.#schedule.isActive(now, this.timeoutMs)) {
+      this.#scheduleTick();
+      return;
+    }
+    const written = this.#heartbeat().catch(ignore);
+    if (isAttach) void written.then(() => this.#attached());
   }
 
   disconnected(): void {
@@ -490,22 +498,24 @@ export class Session implements ConnectionListener {
   #heartbeat(): Promise<void> {
     this.#pulseAt(Infinity);
     this.#schedule.beat(this.#clock.now());
-    return this.#checkAndSync(() => {
+    return this.#checkAndSync((isAnswered) => {
       const now = this.#clock.now();
-      this.#schedule.beat(now);
+      if (isAnswered) this.#schedule.beat(now);
       this.#pulseAt(this.#schedule.pulseAfter(now, this.timeoutMs));
     });
   }
 
   /** Checks the holds and the waiters' znodes in quorum writes, and sends a sync behind them. */
-  async #checkAndSync(written: () => void): Promise<void> {
+  async #checkAndSync(written: (isAnswered: boolean) => void): Promise<void> {
     const checks = this.#sendChecks();
     this.#scheduleTick();
+    let isAnswered = false;
     try {
       await Promise.all(checks);
+      isAnswered = true;
     } finally {
       // Also after an error, because an error that leaves the connection open must not stop the heartbeats.
-      written();
+      written(isAnswered);
       this.#scheduleTick();
     }
     const synced = this.request(absolute(sync('/')));
@@ -674,7 +684,8 @@ export class Session implements ConnectionListener {
     this.#stopTicks();
     this.#become({ at: 'closing' });
     if (!wasConnected) this.#abandonIfEmpty();
-    else if (!this.#attaching) this.#askToClose();
+    // A session that attaches asks when it has attached.
+    else if (!this.#connection.isReattaching) this.#askToClose();
   }
 
   /**

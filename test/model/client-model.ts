@@ -23,6 +23,8 @@ const heartbeatsPerTimeout = 6;
 
 type Use =
   | 'none'
+  /** The lock is held by another client, whose release is the next event. */
+  | 'waits'
   /** The create was sent, and its answer is outstanding or was lost. */
   | 'asks'
   /** The lock is free, and the session must be proven first. */
@@ -223,6 +225,12 @@ export class ClientModel {
       this.#lock = 'none';
       this.#schedule.needNoMore(this.time);
       this.#use.at = this.#agenda.now + this.#random.between(0, 2) * client.pauseMs;
+    } else if (this.#lock === 'none' && this.#random.chance(0.4)) {
+      this.#becomeNext();
+    } else if (this.#lock === 'waits') {
+      this.#schedule.needNoMore(this.time);
+      this.#lock = 'proves';
+      this.#lookAtLock();
     } else if (this.#state.at !== 'connected' || this.#isAttaching) {
       // Tries again, as after a lost answer.
     } else if (this.#lock === 'none' || this.#lock === 'asks') {
@@ -232,6 +240,22 @@ export class ClientModel {
     } else {
       this.#lookAtLock();
     }
+  }
+
+  /** A waiter of a quiet session moves up. As `keepProven` in session.ts. */
+  #becomeNext(): void {
+    this.#lock = 'waits';
+    if (this.#state.at === 'connected' && !this.#isAttaching && this.#needed === 'attach') this.#startAttach();
+    this.#schedule.need();
+    this.#beatSoon();
+    this.#use.at = this.#agenda.now + this.#random.between(0, 0.8) * this.#scenario.timeoutMs;
+  }
+
+  /** The first heartbeat of a session that becomes active. */
+  #beatSoon(): void {
+    const { rate } = this.#scenario.client;
+    if (this.#state.at === 'connected' && this.#beat.at < Infinity)
+      this.#beat.at = Math.min(this.#beat.at, this.#schedule.firstBeatAt(this.time, this.#proof.timeoutMs) / rate);
   }
 
   get #needed(): ReturnType<ProofSchedule['beforeGrant']> {
@@ -254,12 +278,12 @@ export class ClientModel {
     if (needed === 'attach') this.#startAttach();
     if (needed === 'write' && this.#beat.at < Infinity) this.#send('write');
     if (needed !== 'nothing') return;
-    const { timeoutMs, client } = this.#scenario;
+    const { timeoutMs } = this.#scenario;
     this.#lock = 'holds';
     this.holds.granted += 1;
     this.leftAtGrant.push((deadlineOf(this.#proof) - this.time) / timeoutMs);
     this.#schedule.need();
-    this.#beat.at = Math.min(this.#beat.at, this.#schedule.firstBeatAt(this.time, this.#proof.timeoutMs) / client.rate);
+    this.#beatSoon();
     this.#use.at = this.#agenda.now + this.#random.between(0, 2.5) * timeoutMs;
   }
 

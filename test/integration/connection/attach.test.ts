@@ -13,7 +13,7 @@ import { startProxy, type Frame, type ZkProxy } from '../../../harness/zk-proxy.
 const sessionTimeoutMs = 12_000;
 
 /** Clients that no test has used yet. Their sessions become stale together, because that takes several seconds. */
-const mostTests = 12;
+const mostTests = 14;
 
 describe('a session that was quiet attaches anew', function () {
   this.timeout(60_000);
@@ -181,6 +181,35 @@ describe('a session that was quiet attaches anew', function () {
     await closing;
     expect(proxy.frames.filter(sent('closeSession'))).to.have.length(1);
     expect(await lab.observer.children(lab.path)).to.deep.equal([]);
+  });
+
+  it('and is closed by close() also before the sync behind its proof is answered', async () => {
+    await mutex.acquire();
+    const startedAt = performance.now();
+    await client.close({ timeoutMs: 20_000 });
+    expect(performance.now() - startedAt).to.be.below(10_000);
+    expect(proxy.frames.filter(answered('closeSession'))).to.have.length(1);
+    expect(await lab.observer.children(lab.path)).to.deep.equal([]);
+  });
+
+  it('when its waiter with a weight becomes next, before the lock is released', async () => {
+    const weights = { overtakesPerWeight: 10 };
+    const path = testPath('weighted');
+    const first = await new InterProcessMutex(other, path, { weights }).acquire({ weight: 5 });
+    const heavier = await lab.connect({ sessionTimeoutMs: 30_000 });
+    const second = new InterProcessMutex(heavier, path, { weights }).acquire({ weight: 9 });
+    await until('two are queued', async () => (await lab.observer.children(path)).length === 2);
+    const third = new InterProcessMutex(client, path, { weights }).acquire({ weight: 1 });
+    await until('three are queued', async () => (await lab.observer.children(path)).length === 3);
+    await becomeStale(client);
+    await first.release();
+    const held = await second;
+    await proxy.seen(answered('connect'));
+    await proxy.seen(answered('multi'));
+    expect(client.session.hasTimeToGrant).to.equal(true);
+    await held.release();
+    await (await third).release();
+    expect(states).to.deep.equal([]);
   });
 
   for (const [index, list] of [

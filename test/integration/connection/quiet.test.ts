@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { InterProcessMutex, type LockClient } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { connectInOrder, nextState } from '../../../harness/lock-clients.ts';
-import { answered, sent } from '../../../harness/frame-matches.ts';
+import { answered, once, sent } from '../../../harness/frame-matches.ts';
 import { rejection, until } from '../../../harness/until.ts';
 import type { Frame } from '../../../harness/zk-proxy.ts';
 
@@ -74,6 +74,13 @@ describe('a session', () => {
     expect(performance.now() - releasedAt).to.be.at.least(sessionTimeoutMs - 100);
     expect(lab.proxy.frames.filter(sent('multi'))).to.have.length.within(5, 8);
     expect(await sentUntil('ping', 3)).to.deep.equal(new Set(['ping']));
+  });
+
+  it('proves itself on its second connection if the first one ends before an answer', async () => {
+    once(lab.proxy, answered('multi'), 'cut');
+    const client = await lab.connect({ sessionTimeoutMs: 30_000 });
+    expect(client.session.epoch).to.equal(2);
+    expect(client.session.isProven).to.equal(true);
   });
 
   it('that is quiet writes nothing when it reconnects', async () => {
