@@ -271,8 +271,8 @@ export const mutants = [
   {
     name: 'a second waiter that does not read its own znode again after a reconnect',
     file: 'src/internals/self-watch.ts',
-    find: 'if (promisedOn === undefined || promisedOn === this.#watched.session.epoch) return;',
-    replace: 'if (promisedOn !== Infinity) return;',
+    find: 'if (promisedOn !== undefined && promisedOn !== this.#watched.session.epoch) this.plantAgain();',
+    replace: '',
     tests: tests('integration/look-ahead', 'reads its own znode again while it is second'),
   },
   {
@@ -376,7 +376,7 @@ export const mutants = [
   {
     name: 'isValid turns true again',
     file: 'src/zookeeper/session.ts',
-    find: 'if (this.#isPastDeadline(now)) this.#passDeadline();\n    return now',
+    find: 'if (now >= this.#overdueAt) this.#passDeadline();\n    return now',
     replace: 'return now',
     tests: tests('integration/hold', 'never become valid again'),
   },
@@ -494,8 +494,8 @@ export const mutants = [
   {
     name: "a heartbeat that finds a hold's znode deleted notifies nobody",
     file: 'src/zookeeper/session.ts',
-    find: "if (value.is === 'refused') loseAll(holdings.filter((_, index) => value.errors[index]?.is('NO_NODE')), 'node-deleted');",
-    replace: 'void [error, index];',
+    find: "holdings.filter((_, index) => errors[index]?.is('NO_NODE'))",
+    replace: 'errors.length < 0 ? holdings : []',
     tests: tests('integration/losses', 'told by the next heartbeat'),
   },
   {
@@ -515,15 +515,15 @@ export const mutants = [
   {
     name: 'the client waits for a silent server without a limit',
     file: 'src/zookeeper/session.ts',
-    find: 'return since !== undefined && now - since >= this.#silenceLimitMs();',
-    replace: 'return false;',
+    find: 'return this.#connection.unansweredSince !== undefined && now >= this.#silentAt(now);',
+    replace: 'return this.epoch < 0 && now < 0;',
     tests: tests('integration/connection/silence', 'of a half-open connection'),
   },
   {
     name: 'the heartbeats end with the first one that is refused',
     file: 'src/zookeeper/session.ts',
-    find: 'this.#heartbeatIn(this.timeoutMs / heartbeatsPerTimeout);',
-    replace: 'if (checked === undefined) this.#heartbeatIn(this.timeoutMs / heartbeatsPerTimeout);',
+    find: 'written();\n      this.#scheduleTick();\n    }\n    const synced',
+    replace: 'this.#scheduleTick();\n    }\n    written();\n    const synced',
     tests: tests('integration/races', 'one heartbeat that is answered with an error'),
   },
 
@@ -1364,18 +1364,14 @@ export const mutants = [
     file: 'src/zookeeper/connection.ts',
     find: 'if (this.#reattach) this.#reattach.heldBack.push(',
     replace: 'if (this.#reattach?.isDialling) this.#reattach.heldBack.push(',
-    tests: tests('integration/connection/attach', 'once, for all acquires and tries'),
+    tests: tests('integration/connection/attach', 'before a create, and sends'),
   },
   {
     name: 'requests that never settle if the attach fails',
     file: 'src/zookeeper/connection.ts',
     find: 'for (const send of reattach.heldBack) send();',
     replace: '',
-    tests: tests(
-      'integration/connection/attach',
-      'is closed by close() meanwhile',
-      'to another server if the present one',
-    ),
+    tests: tests('integration/connection/attach', 'to another server if the present one'),
   },
   {
     name: 'an attach that loses the requests in flight',

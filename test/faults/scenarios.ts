@@ -1,5 +1,6 @@
 import { LockError, type Hold } from '../../src/index.ts';
 import { leaseScenarios } from './lease-scenarios.ts';
+import { quietScenarios } from './quiet-scenarios.ts';
 import { readWriteScenarios } from './read-write-scenarios.ts';
 import { recoveries } from './recoveries.ts';
 import type { Scenario } from './scenario.ts';
@@ -229,6 +230,7 @@ export const scenarios: readonly Scenario[] = [
   ...stickyScenarios,
   ...leaseScenarios,
   ...recoveries,
+  ...quietScenarios,
   ...readWriteScenarios,
   ...semaphoreScenarios,
   ...weightedScenarios,
