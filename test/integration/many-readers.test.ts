@@ -31,13 +31,16 @@ describe(`${sessions * readersPerSession} readers in ${sessions} sessions`, func
       const { readLock } = new InterProcessReadWriteLock(client, lab.path);
       return Array.from({ length: readersPerSession }, () => readLock.acquire());
     });
+  const provenAgain = (): Promise<void> => {
+    const deadlines = clients.map(({ session }) => session.deadline);
+    return until('each session is proven again', () =>
+      clients.every(({ session }, index) => session.deadline > (deadlines[index] ?? Infinity)),
+    );
+  };
   /** All readers hold the lock, no session was lost, and each is proven again before its deadline. */
   const allHold = async (reading: readonly Promise<Hold>[]): Promise<void> => {
     const holds = await Promise.all(reading);
-    const deadlines = clients.map(({ session }) => session.deadline);
-    await until('each session is proven again', () =>
-      clients.every(({ session }, index) => session.deadline > (deadlines[index] ?? Infinity)),
-    );
+    await provenAgain();
     expect(holds.filter(({ isValid }) => !isValid)).to.deep.equal([]);
     expect(states).to.deep.equal([]);
     expect(new Set(await Promise.all(holds.map((hold) => hold.release())))).to.deep.equal(new Set(['released']));
@@ -49,6 +52,7 @@ describe(`${sessions * readersPerSession} readers in ${sessions} sessions`, func
     const held = await writer?.writeLock.acquire();
     const reading = read();
     await queued(1 + reading.length);
+    await provenAgain();
     const before = connects();
     await held?.release();
     await allHold(reading);
