@@ -80,6 +80,8 @@ describe('the number of transactions', () => {
 describe('a server that restarts under 1,000 quiet clients', function () {
   this.timeout(60_000);
   const clients: LockClient[] = [];
+  after(() => Promise.all(clients.map((client) => client.close({ timeoutMs: 500 }))));
+
   const heardSince = (time: number): Promise<void> =>
     until('each client has an answer', () => clients.every(({ session }) => session.heardAt > time), 30_000);
 
