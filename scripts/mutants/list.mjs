@@ -1346,7 +1346,7 @@ export const mutants = [
     tests: tests('integration/connection/attach', 'when its waiter at index 3 moves up'),
   },
   {
-    name: 'a waiter that attaches without its own watch',
+    name: 'a waiter that attaches without the watch on its own znode',
     file: 'src/internals/attempt.ts',
     find: 'watch.plantAgain();',
     replace: '',
