@@ -13,6 +13,8 @@ export interface ClientSetup {
   readonly owners: number;
   /** The `idleMs` of its sticky mutexes; undefined for mutexes that are not sticky. */
   readonly stickyIdleMs: number | undefined;
+  /** True if its owners rest together at times, so that its session becomes quiet. */
+  readonly rests: boolean;
   /** For its locks with weights; undefined for the default. */
   readonly overtakesPerWeight: number | undefined;
   /** The file to which it writes its events. */

@@ -60,6 +60,7 @@ export async function run(options: ChaosOptions): Promise<string> {
   const common = { sessionTimeoutMs, registerPort: register.port };
   const programs = [
     ...ours.map((client, index) => {
+      // Every third client rests at times: its session becomes quiet, and attaches anew before its next grant.
       // Half of the clients know the servers' tick, which makes their deadlines later. Half have so low an overtaking
       // limit that they often hold back heavier waiters.
       const plan = {
@@ -71,6 +72,7 @@ export async function run(options: ChaosOptions): Promise<string> {
       return new NodeProgram({
         ...common,
         ...plan,
+        rests: index % 3 === 1,
         overtakesPerWeight: index < ours.length / 2 ? undefined : 1,
         locks: lockPlans,
         owners: ownersOfClient,

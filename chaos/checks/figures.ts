@@ -1,6 +1,6 @@
 import type { Role } from '../history.ts';
 import { claimOf, takenAt, toldAt, type Claim } from './claim.ts';
-import { grouped, type Granted, type History } from './folded-history.ts';
+import { grouped, type Granted, type History, type Incarnation } from './folded-history.ts';
 import { crowds } from './leases.ts';
 import { mayMeet } from './owner.ts';
 import { pairsInOrder } from './order.ts';
@@ -11,6 +11,8 @@ export interface Figures {
   readonly grants: number;
   readonly reEntries: number;
   readonly refusals: number;
+  /** The grants to a process of this library that had held nothing for 1.5 session timeouts. */
+  readonly afterRest: number;
   readonly grantsOfPeers: number;
   /** From a peer to this library, and back. */
   readonly handOversWithPeers: number;
@@ -56,6 +58,7 @@ export function figuresOf(history: History): Figures {
     grants: grants.length,
     reEntries: grants.length - new Set(grants.map(({ granted }) => granted.hold)).size,
     refusals: acquires.filter(({ refused }) => refused).length,
+    afterRest: afterRest(history),
     grantsOfPeers: grants.filter(isOfPeer).length,
     handOversWithPeers: [...history.grants.values()].flatMap((onPath) =>
       onPath.filter((grant, index) => isOfPeer(grant) !== isOfPeer(onPath[index - 1] ?? grant)),
@@ -75,6 +78,17 @@ export function figuresOf(history: History): Figures {
     slowestNewsMs: most(lost.flatMap((grant) => news(grant, history))),
     faults: count(faults, ({ kind }) => kind),
   };
+}
+
+function afterRest({ grants, run }: History): number {
+  const ours = [...grants.values()].flat().filter((grant) => !isOfPeer(grant));
+  ours.sort((a, b) => a.granted.t - b.granted.t);
+  const heldUntil = new Map<Incarnation, number>();
+  return ours.filter(({ incarnation, granted, lost, released }) => {
+    const before = heldUntil.get(incarnation);
+    heldUntil.set(incarnation, Math.max(before ?? 0, lost?.t ?? released?.t ?? Infinity));
+    return before !== undefined && granted.t >= before + 1.5 * run.sessionTimeoutMs;
+  }).length;
 }
 
 function isOfPeer({ incarnation }: Granted): boolean {

@@ -26,6 +26,7 @@ export function table({ faults, losses, ...figures }: Figures): string {
     ['grants', `${figures.grants}`],
     ['of them re-entries', `${figures.reEntries}`],
     ['refusals', `${figures.refusals}`],
+    ['grants after a rest', `${figures.afterRest}`],
     ['grants of peers', `${figures.grantsOfPeers}`],
     ['hand-overs with peers', `${figures.handOversWithPeers}`],
     ['writes accepted', `${figures.writesAccepted}`],

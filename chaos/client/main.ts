@@ -5,6 +5,7 @@ import type { ClientSetup, Order } from '../messages.ts';
 import { lockOf } from './lock.ts';
 import { Owner } from './owner.ts';
 import { Recorder } from './recorder.ts';
+import { Rests } from './rests.ts';
 import { RegisterClient } from './register-client.ts';
 
 const setup = JSON.parse(process.argv[2] ?? '') as ClientSetup;
@@ -36,6 +37,9 @@ process.on('message', (order: Order) => obey(order));
 const sticky = setup.stickyIdleMs === undefined ? undefined : { idleMs: setup.stickyIdleMs };
 const locks = setup.locks.map((plan) => lockOf(plan, client, { sticky, overtakesPerWeight: setup.overtakesPerWeight }));
 const nextId = (): string => `${setup.client}.${setup.incarnation}-${(ids += 1)}`;
+const rests = setup.rests
+  ? new Rests(new Random(setup.seed, 1_000 * setup.incarnation + 999), setup.sessionTimeoutMs)
+  : undefined;
 const run = async (index: number): Promise<void> => {
   const owner = new Owner({
     locks,
@@ -47,8 +51,11 @@ const run = async (index: number): Promise<void> => {
     random: new Random(setup.seed, 1_000 * setup.incarnation + index),
   });
   // One event-loop turn between calls, because a call may also fail at once.
-  while (!isDraining)
-    await owner.once().then(() => new Promise((resolve) => setTimeout(resolve, random.between(0, 10))));
+  while (!isDraining) {
+    await owner.once();
+    await new Promise((resolve) => setTimeout(resolve, random.between(0, 10)));
+    await rests?.sitOut(() => isDraining);
+  }
 };
 await Promise.all(Array.from({ length: setup.owners }, (_, index) => run(index)));
 

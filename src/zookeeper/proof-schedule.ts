@@ -48,7 +48,7 @@ export class ProofSchedule {
   }
 
   /**
-   * What a grant at this moment needs first.
+   * The step that a grant at this moment needs first.
    *
    * While heartbeats go on, a quarter of the timeout is enough, because the next proof is on its way. Otherwise the
    * first heartbeat is sent only with the grant, and its proof is known up to half of the timeout later: the leader

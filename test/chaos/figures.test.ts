@@ -25,6 +25,18 @@ describe('the figures of a history', () => {
     });
   });
 
+  it('count the grants to a process that has held nothing for 1.5 session timeouts', () => {
+    const script = calm();
+    const { sessionTimeoutMs } = script.history.run;
+    const hold = (id: string, granted: number, token: number): void =>
+      void script.hold('c1', id, { call: granted - 1, granted, until: granted + 10, token });
+    const released = 20_000;
+    hold('after a rest', released - 10, 10);
+    hold('too early', released + 1.5 * sessionTimeoutMs - 11, 11);
+    hold('after a second rest', released + 3 * sessionTimeoutMs, 12);
+    expect(figuresOf(script.history).afterRest).to.equal(2);
+  });
+
   it('count owners that hold a path together, and writers that downgrade to reading', () => {
     const script = calm({ '/b': 3 });
     for (const id of ['x', 'y', 'z'])

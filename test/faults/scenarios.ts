@@ -1,6 +1,7 @@
 import { LockError, type Hold } from '../../src/index.ts';
 import { leaseScenarios } from './lease-scenarios.ts';
 import { lookAheadScenarios } from './look-ahead-scenarios.ts';
+import { quietScenarios } from './quiet-scenarios.ts';
 import { readWriteScenarios } from './read-write-scenarios.ts';
 import { recoveries } from './recoveries.ts';
 import type { Scenario } from './scenario.ts';
@@ -231,6 +232,7 @@ export const scenarios: readonly Scenario[] = [
   ...stickyScenarios,
   ...leaseScenarios,
   ...recoveries,
+  ...quietScenarios,
   ...readWriteScenarios,
   ...semaphoreScenarios,
   ...weightedScenarios,

@@ -78,6 +78,17 @@ describe('a session that was quiet attaches anew', function () {
     await hold.release();
   });
 
+  it('which costs the first acquire two round trips more than the next one', async () => {
+    const first = await mutex.acquire();
+    // The new TCP connection is one of them.
+    const firstTrips = 1 + roundTrips(proxy.frames);
+    await first.release();
+    proxy.clear();
+    const second = await mutex.acquire();
+    expect([firstTrips, roundTrips(proxy.frames)]).to.deep.equal([3, 1]);
+    await second.release();
+  });
+
   it('once, for all acquires and tries that come meanwhile, and sends their requests in call order', async () => {
     const paths = Array.from({ length: 5 }, (_, index) => `${testPath('several')}${index}`);
     await Promise.all(paths.map(createParents));
@@ -133,7 +144,7 @@ describe('a session that was quiet attaches anew', function () {
   it('to another server if the present one does not answer in time', async () => {
     const { id } = client.session;
     proxy.on((frame) => (answered('connect')(frame) ? 'drop' : undefined));
-    const hold = await mutex.acquire();
+    const hold = await mutex.acquire({ timeoutMs: 10_000 });
     expect(hold.isValid).to.equal(true);
     expect(states).to.deep.equal(['suspended', 'reconnected']);
     expect(client.session.id).to.equal(id);
@@ -251,6 +262,21 @@ describe('a session that was quiet attaches anew', function () {
     });
   }
 });
+
+/**
+ * The number of round trips until the list that grants the lock: the longest chain of requests, each of which was sent
+ * after the answer to the one before it.
+ */
+function roundTrips(frames: readonly Frame[]): number {
+  let answeredTrips = 0;
+  const tripOf = new Map<string, number>();
+  for (const frame of frames.slice(0, frames.findIndex(answered('getChildren2')) + 1)) {
+    const key = `${frame.connection} ${frame.xid}`;
+    if (frame.from === 'client') tripOf.set(key, answeredTrips + 1);
+    else answeredTrips = Math.max(answeredTrips, tripOf.get(key) ?? 0);
+  }
+  return answeredTrips;
+}
 
 function ignore(): void {
   // The waiter has given up.

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { InterProcessMutex, type LockClient } from '../../../src/index.ts';
+import { InterProcessMutex, InterProcessReadWriteLock, type Hold, type LockClient } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { connectInOrder, nextState } from '../../../harness/lock-clients.ts';
 import { answered, once, sent } from '../../../harness/frame-matches.ts';
@@ -10,6 +10,29 @@ const sessionTimeoutMs = 1_500;
 
 /** The delay that a busy machine may add to a timer. */
 const slackMs = 400;
+
+interface Kind {
+  readonly name: string;
+  /** The lock of a holder, and of a waiter that stands before the quiet session's waiter. */
+  lockOf(client: LockClient, path: string): InterProcessMutex;
+  /** The lock of the quiet session. */
+  quietLockOf(client: LockClient, path: string): InterProcessMutex;
+  readonly weight?: number;
+}
+
+const mutexOf = (client: LockClient, path: string): InterProcessMutex => new InterProcessMutex(client, path);
+const weightedOf = (client: LockClient, path: string): InterProcessMutex =>
+  new InterProcessMutex(client, path, { weights: {} });
+
+const kinds: readonly Kind[] = [
+  { name: 'waiter', lockOf: mutexOf, quietLockOf: mutexOf },
+  {
+    name: 'reader',
+    lockOf: (client, path) => new InterProcessReadWriteLock(client, path).writeLock,
+    quietLockOf: (client, path) => new InterProcessReadWriteLock(client, path).readLock,
+  },
+  { name: 'waiter with a weight', lockOf: weightedOf, quietLockOf: weightedOf, weight: 5 },
+];
 
 describe('a session', () => {
   const lab = labOfEachTest('quiet', { server: 'own', proxy: true, client: { sessionTimeoutMs } });
@@ -24,10 +47,8 @@ describe('a session', () => {
     return new Set(lab.proxy.frames.filter(({ from }) => from === 'client').map((frame) => frame.op));
   };
 
-  const isQueued = async (path: string, count: number): Promise<void> => {
-    const queue = new InterProcessMutex(lab.other, path);
-    await until(`${count} are queued`, async () => (await queue.participants()).length === count);
-  };
+  const isQueued = (path: string, count: number): Promise<void> =>
+    until(`${count} are queued`, async () => (await lab.observer.children(path)).length === count);
 
   it('without holds and waiters sends nothing but a ping per third of the timeout', async () => {
     await lab.proxy.seen(sent('ping'));
@@ -37,33 +58,75 @@ describe('a session', () => {
     expect(performance.now() - startedAt).to.be.at.least(5 * (sessionTimeoutMs / 3) - 1);
   });
 
-  it('whose waiter is not next sends nothing but a sync per third of the timeout', async () => {
+  it('whose waiters are not next sends nothing but a sync per third of the timeout', async () => {
     const [holder, next] = await rivals(2);
     if (!holder || !next) throw new Error('no rivals');
-    await using _ = await new InterProcessMutex(holder, lab.path).acquire();
     const stop = new AbortController();
-    const second = rejection(new InterProcessMutex(next, lab.path).acquire({ signal: stop.signal }));
-    await isQueued(lab.path, 2);
-    const third = rejection(lab.mutex.acquire({ signal: stop.signal }));
-    await isQueued(lab.path, 3);
-    // The attach of this wait has sent its proof before, and the own watch is planted.
-    await lab.proxy.seen(answered('getData'), 2);
-    const stopsBeatingAt = performance.now() + sessionTimeoutMs / 2;
-    await until('the proof of the wait is complete', () => performance.now() > stopsBeatingAt);
+    const { signal } = stop;
+    const holds: Hold[] = [];
+    const waits: Promise<Error>[] = [];
+    for (const [index, { lockOf, quietLockOf, weight }] of kinds.entries()) {
+      const path = `${lab.path}-${index}`;
+      holds.push(await lockOf(holder, path).acquire());
+      waits.push(rejection(lockOf(next, path).acquire(weight === undefined ? { signal } : { signal, weight })));
+      await isQueued(path, 2);
+      waits.push(rejection(quietLockOf(lab.client, path).acquire({ signal })));
+      await isQueued(path, 3);
+    }
+    // The attach of these waits sends its proof, and the waiters' own watches are planted after a delay.
+    await sentUntil('sync', 4);
     expect(await sentUntil('sync', 5)).to.deep.equal(new Set(['sync']));
     stop.abort();
-    await Promise.all([second, third]);
+    await Promise.all(waits);
+    for (const hold of holds) await hold.release();
   });
 
-  it('whose waiter is next sends heartbeats', async () => {
+  for (const { name, lockOf, quietLockOf } of kinds) {
+    it(`whose ${name} is next sends heartbeats`, async () => {
+      const [holder] = await rivals(1);
+      if (!holder) throw new Error('no rival');
+      const held = await lockOf(holder, lab.path).acquire();
+      const waiting = quietLockOf(lab.client, lab.path).acquire();
+      await isQueued(lab.path, 2);
+      expect(await sentUntil('multi', 8)).to.include('multi');
+      lab.proxy.clear();
+      await held.release();
+      await (await waiting).release();
+      // The session is proven, so the grant needs no new connection.
+      expect(lab.proxy.frames.filter(sent('connect'))).to.deep.equal([]);
+    });
+  }
+
+  it('whose waiters were next and gave up sends pings after one timeout', async () => {
     const [holder] = await rivals(1);
     if (!holder) throw new Error('no rival');
-    await using held = await new InterProcessMutex(holder, lab.path).acquire();
-    const waiting = lab.mutex.acquire();
-    await isQueued(lab.path, 2);
+    const stop = new AbortController();
+    const holds: Hold[] = [];
+    const waits: Promise<Error>[] = [];
+    for (const [index, { lockOf, quietLockOf }] of kinds.entries()) {
+      const path = `${lab.path}-${index}`;
+      holds.push(await lockOf(holder, path).acquire());
+      waits.push(rejection(quietLockOf(lab.client, path).acquire({ signal: stop.signal })));
+      await isQueued(path, 2);
+    }
+    await lab.proxy.seen(sent('multi'));
+    stop.abort();
+    await Promise.all(waits);
+    await lab.proxy.seen(sent('ping'));
+    expect(await sentUntil('ping', 3)).to.deep.equal(new Set(['ping']));
+    for (const hold of holds) await hold.release();
+  });
+
+  it('with an idle sticky lock sends heartbeats, and the next acquire needs no request', async () => {
+    const sticky = new InterProcessMutex(lab.client, lab.path, { sticky: { idleMs: 60_000 } });
+    await sticky.withLock(() => undefined);
     expect(await sentUntil('multi', 8)).to.include('multi');
-    await held.release();
-    await (await waiting).release();
+    lab.proxy.clear();
+    const hold = await sticky.acquire();
+    expect(
+      lab.proxy.frames.filter(({ from, op }) => from === 'client' && op !== 'multi' && op !== 'sync'),
+    ).to.deep.equal([]);
+    await hold.release();
   });
 
   it('sends heartbeats for one timeout after its last hold, and then pings', async () => {
