@@ -1243,15 +1243,15 @@ export const mutants = [
   {
     name: 'a quiet session that writes when it reconnects',
     file: 'src/zookeeper/session.ts',
-    find: 'if (!isAttach && this.epoch > 1 && !this.#schedule.isActive(now, this.timeoutMs)) this.#scheduleTick();',
+    find: 'if (!isAttach && this.isProven && !this.#schedule.isActive(now, this.timeoutMs)) this.#scheduleTick();',
     replace: 'if (this.epoch < 0) this.#scheduleTick();',
     tests: tests('integration/connection/quiet', 'that is quiet writes nothing when it reconnects'),
   },
   {
     name: 'an attach without its own proof',
     file: 'src/zookeeper/session.ts',
-    find: 'if (!isAttach && this.epoch > 1 &&',
-    replace: 'if (this.epoch > 1 &&',
+    find: 'if (!isAttach && this.isProven &&',
+    replace: 'if (this.isProven &&',
     tests: tests('integration/connection/attach', 'sends its proof also if the caller has given up'),
   },
   {

@@ -421,7 +421,7 @@ export class Session implements ConnectionListener {
     if (!isAttach) this.#owner.connected(this);
     // A quiet session that reconnects writes nothing. Otherwise the restart of a server would cost one transaction for
     // each client.
-    if (!isAttach && this.epoch > 1 && !this.#schedule.isActive(now, this.timeoutMs)) this.#scheduleTick();
+    if (!isAttach && this.isProven && !this.#schedule.isActive(now, this.timeoutMs)) this.#scheduleTick();
     else
       void this.#heartbeat()
         .catch(ignore)

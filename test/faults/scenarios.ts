@@ -23,7 +23,7 @@ const plays: readonly Scenario[] = [
           run.warnings.push(`connect rejected: ${String(error)}`);
         return;
       }
-      await run.wait('a heartbeat', () => run.wire.saw('server', 'sync') > 0);
+      await run.wait('the proof of the connection', () => run.subject.session.isProven);
     },
   },
   {
@@ -67,7 +67,7 @@ const plays: readonly Scenario[] = [
   },
   {
     name: 'acquire behind a waiter that gives up',
-    frames: 17,
+    frames: 15,
     begin: async (run) => {
       await ready(run);
       const gate = await run.held(run.bystander);
@@ -211,7 +211,7 @@ const plays: readonly Scenario[] = [
   },
   {
     name: 'close while waiting',
-    frames: 5,
+    frames: 3,
     isPrompt: true,
     begin: async (run) => {
       await ready(run);
