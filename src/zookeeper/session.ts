@@ -619,7 +619,8 @@ export class Session implements ConnectionListener {
     this.#noteStall(now);
     this.#tickAt = Infinity;
     if (this.#state.at === 'connected' && now >= this.#state.pulseAt) {
-      if (this.#schedule.isActive(now, this.timeoutMs)) void this.#heartbeat().catch(ignore);
+      // A session whose first proof was refused tries again.
+      if (!this.isProven || this.#schedule.isActive(now, this.timeoutMs)) void this.#heartbeat().catch(ignore);
       else this.#pulseQuietly(now);
     } else if (this.#isSilent(now) || now >= this.#overdueAt) {
       // After a stall, the answers may lie unread in the socket. So they are read before the session is judged.

@@ -19,7 +19,7 @@ export const quietScenarios: readonly Scenario[] = [
   },
   {
     name: 'a deep waiter of a quiet session moves up',
-    frames: 16,
+    frames: 14,
     heartbeats: 1,
     isByClock: isPing,
     begin: async (run) => {
