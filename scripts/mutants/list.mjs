@@ -1218,14 +1218,14 @@ export const mutants = [
   {
     name: 'a quiet connection that is given up late, so that the waiters lose their places',
     file: 'src/zookeeper/proof-schedule.ts',
-    find: 'Math.max(answeredSentAt + (timeoutMs * 2) / 3, unansweredSince + timeoutMs / 6)',
+    find: 'Math.max(answeredSentAt + twoThirdsMs, unansweredSince + timeoutMs / 6)',
     replace: 'unansweredSince + (timeoutMs * 2) / 3',
     tests: tests('unit/proof-schedule', 'two thirds of the timeout after the newest answered request'),
   },
   {
     name: 'a process that was stopped gives up its connection before the answer',
     file: 'src/zookeeper/proof-schedule.ts',
-    find: 'Math.max(answeredSentAt + (timeoutMs * 2) / 3, unansweredSince + timeoutMs / 6)',
+    find: 'Math.max(answeredSentAt + twoThirdsMs, unansweredSince + timeoutMs / 6)',
     replace: 'answeredSentAt + (timeoutMs * 2) / 3',
     tests: tests('unit/proof-schedule', 'not before a request that was sent late'),
   },

@@ -39,6 +39,8 @@ export class Connection {
   #lastZxid = 0n;
   /** The ping that the server has not answered yet. */
   #ping: WireRequest | undefined;
+  /** The time of the last answer to a request. */
+  #answeredAt = 0;
   #reattach: Reattach | undefined;
   /** `host:port` of the last connection or attempt. */
   server = '';
@@ -98,11 +100,11 @@ export class Connection {
   /**
    * The time since which the server owes the next answer: the time of its last answer, or the time when the request was
    * sent, whichever is later. Answers arrive in order, so the age of a request that waits behind many others says
-   * nothing about the link.
+   * nothing about the link. The answer to a ping does not count: it says nothing about the requests.
    */
   get unansweredSince(): number | undefined {
-    const oldest = this.#unanswered[0] ?? this.#ping;
-    return oldest && Math.max(oldest.sentAt, this.heardAt);
+    const [oldest] = this.#unanswered;
+    return oldest ? Math.max(oldest.sentAt, this.#answeredAt) : this.#ping?.sentAt;
   }
 
   /**
@@ -393,7 +395,8 @@ export class Connection {
     // Reset here and not at the ConnectResponse, because a server that drops every session right after it would be
     // dialled without a pause.
     this.#failedRounds = 0;
-    this.heardAt = this.#options.clock.now();
+    this.#answeredAt = this.#options.clock.now();
+    this.heardAt = this.#answeredAt;
     this.#raiseZxid(header.zxid);
     this.#answered(request, header, frame);
   }

@@ -65,19 +65,24 @@ export class ProofSchedule {
 /**
  * The time at which a connection is given up unless the server answers.
  *
- * While a lock is held, the oldest request may be unanswered for a quarter of the timeout. Otherwise two thirds of the
- * timeout may pass since the newest answered request was sent: then the last third is left for the other servers, and
- * the waiters keep their places. A request that was sent late, because the process did not run, gets a sixth.
+ * While a lock is held, the oldest request may be unanswered for a quarter of the timeout, otherwise for two thirds. And
+ * while no lock is held, two thirds of the timeout may pass since the newest answered request or ping was sent: then the
+ * last third is left for the other servers, and the waiters keep their places. A request that was sent late, because the
+ * process did not run, gets a sixth.
  */
 export function silentAt({ unansweredSince, answeredSentAt, isUrgent }: Silence, timeoutMs: number): number {
   if (isUrgent) return unansweredSince + timeoutMs / 4;
-  return Math.max(answeredSentAt + (timeoutMs * 2) / 3, unansweredSince + timeoutMs / 6);
+  const twoThirdsMs = (timeoutMs * 2) / 3;
+  return Math.min(
+    unansweredSince + twoThirdsMs,
+    Math.max(answeredSentAt + twoThirdsMs, unansweredSince + timeoutMs / 6),
+  );
 }
 
 export interface Silence {
   /** The time since which the server owes an answer. */
   readonly unansweredSince: number;
-  /** The time when the newest answered request was sent. */
+  /** The time when the newest answered request or ping was sent. */
   readonly answeredSentAt: number;
   /** True if a lock is held, or the session is being closed. */
   readonly isUrgent: boolean;

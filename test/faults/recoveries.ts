@@ -1,7 +1,6 @@
 import { aborted } from '../../harness/until.ts';
 import type { Scenario } from './scenario.ts';
 import { acquireAndRelease, heldBeforeWaiter, ready, waitingBehindHolder } from './steps.ts';
-import { sessionTimeoutMs } from './fixture.ts';
 
 /** The first fault is part of the scenario; the second fault happens to the recovery from the first. */
 export const recoveries: readonly Scenario[] = [
@@ -118,17 +117,14 @@ export const recoveries: readonly Scenario[] = [
   },
   {
     name: 'a grant that has to be proven first',
-    frames: 12,
+    frames: 6,
     heartbeats: 2,
     begin: async (run) => {
       await ready(run, { knowsTick: false });
       const { gate, acquiring } = await waitingBehindHolder(run);
       const late = new Promise<void>((resolve) => {
         run.wire.once('server', 'multi', () => {
-          const proofIsOld = run.wait(
-            'the proof is old',
-            () => run.subject.session.deadline - run.subject.clock.now() < sessionTimeoutMs / 5,
-          );
+          const proofIsOld = run.wait('the proof is old', () => !run.subject.session.hasTimeToGrant);
           resolve();
           return { delayUntil: proofIsOld.then(() => run.release(gate)) };
         });

@@ -76,6 +76,10 @@ describe('a connection is given up', () => {
     expect(silentAt({ unansweredSince: 5_000, answeredSentAt, isUrgent: false }, timeoutMs)).to.equal(9_000);
   });
 
+  it('two thirds of the timeout after the oldest request, also if pings are answered meanwhile', () => {
+    expect(silentAt({ unansweredSince: 5_000, answeredSentAt: 12_000, isUrgent: false }, timeoutMs)).to.equal(13_000);
+  });
+
   it('not before a request that was sent late has been unanswered for a sixth of the timeout', () => {
     expect(silentAt({ unansweredSince: 30_000, answeredSentAt, isUrgent: false }, timeoutMs)).to.equal(32_000);
   });
