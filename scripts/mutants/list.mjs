@@ -27,10 +27,11 @@ export const mutants = [
     tests: tests('integration/races', 'deleted while its session proves itself'),
   },
   {
-    name: 'a grant whose znode is not watched while the session proves itself',
+    name: 'a grant whose znode is neither watched nor checked while the session proves itself',
     file: 'src/internals/attempt.ts',
-    find: 'if (this.#needsProof()) this.#node.watch.plant();',
-    replace: '',
+    find: "if (this.#needsProof()) this.#node.watch.plant();\n    while (!session.isEnded && this.#needsProof()) {\n      if (!this.#deadline.mayWait && !session.isConnected) return { is: 'taken' };\n      if (await session.whenConnected(this.#deadline)) await session.prove(this.#node).catch(ignore);",
+    replace:
+      'while (!session.isEnded && this.#needsProof()) {\n      if (await session.whenConnected(this.#deadline)) await session.prove().catch(ignore);',
     tests: tests('integration/races', 'deleted while its session proves itself'),
   },
   {

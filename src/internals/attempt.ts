@@ -335,8 +335,8 @@ export class Attempt {
   async #grant(fencingToken = this.#node.czxid): Promise<Step> {
     const { session } = this.#node;
     // A hold that is about to expire would be lost as soon as it is granted. So the session first proves that it is
-    // alive. The znode may be deleted meanwhile, and the lock granted to another client. The watch detects that: its
-    // answer, or its event, arrives before the proof.
+    // alive. The znode may be deleted meanwhile, and the lock granted to another client. The proof is a transaction that
+    // checks the znode, and the watch reports a deletion between two proofs.
     if (this.#needsProof()) this.#node.watch.plant();
     while (!session.isEnded && this.#needsProof()) {
       if (!this.#deadline.mayWait && !session.isConnected) return { is: 'taken' };
