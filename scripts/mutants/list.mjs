@@ -1291,6 +1291,13 @@ export const mutants = [
     tests: tests('integration/connection/quiet', 'whose waiters were next and gave up'),
   },
   {
+    name: 'a waiter that lists again before a lagging server has caught up',
+    file: 'src/internals/attempt.ts',
+    find: "const behind = this.#predecessors?.wasListOld ? 'sync' : 'nothing';",
+    replace: "const behind = 'nothing';",
+    tests: tests('integration/look-ahead', 'lists again if the list shows znodes'),
+  },
+  {
     name: 'a session without heartbeats while its waiter is next',
     file: 'src/internals/predecessors.ts',
     find: 'this.#stopProving ??= this.#session.keepProven(this.#node);',

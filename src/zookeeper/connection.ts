@@ -39,13 +39,13 @@ export class Connection {
   #lastZxid = 0n;
   /** The ping that the server has not answered yet. */
   #ping: WireRequest | undefined;
-  /** The time of the last answer to a request. */
-  #answeredAt = 0;
   #reattach: Reattach | undefined;
   /** `host:port` of the last connection or attempt. */
   server = '';
   /** The time of the last answer to a request or a ping. */
   heardAt = 0;
+  /** The time of the last answer to a request. */
+  answeredAt = 0;
   /** The reason why the last connection or attempt ended, for the error that a user sees. */
   lastError: unknown;
   /** The last error of each server that was tried since the last connection, by `host:port`. */
@@ -104,13 +104,13 @@ export class Connection {
    */
   get unansweredSince(): number | undefined {
     const [oldest] = this.#unanswered;
-    return oldest ? Math.max(oldest.sentAt, this.#answeredAt) : this.#ping?.sentAt;
+    return oldest ? Math.max(oldest.sentAt, this.answeredAt) : this.#ping?.sentAt;
   }
 
   /**
    * Sends a request now, or fails it now. No request is kept for a later connection, because there it would overtake
-   * the authentication, and could be executed long after its caller gave up. The only exception are the requests that
-   * are made while `reattach` runs: they are sent, in their order, as soon as it has ended.
+   * the authentication, and could be executed long after its caller gave up. The requests that are made while `reattach`
+   * runs are the only exception: they are sent, in their order, as soon as `reattach` has ended.
    */
   send<T>(operation: Operation<T>): Promise<Reply<T>> {
     return new Promise((resolve, reject) => {
@@ -141,7 +141,7 @@ export class Connection {
 
   /**
    * Attaches to the session anew: ends this TCP connection, and connects to the same server. The requests in flight are
-   * answered first, for at most `drainMs`. The listener hears of a disconnection only if that server cannot be reached.
+   * answered first, for at most `drainMs`. `disconnected` is called only if that server cannot be reached.
    */
   reattach(drainMs: number): void {
     if (this.#reattach || !this.isConnected) return;
@@ -395,8 +395,8 @@ export class Connection {
     // Reset here and not at the ConnectResponse, because a server that drops every session right after it would be
     // dialled without a pause.
     this.#failedRounds = 0;
-    this.#answeredAt = this.#options.clock.now();
-    this.heardAt = this.#answeredAt;
+    this.answeredAt = this.#options.clock.now();
+    this.heardAt = this.answeredAt;
     this.#raiseZxid(header.zxid);
     this.#answered(request, header, frame);
   }

@@ -68,8 +68,6 @@ export class Session implements ConnectionListener {
   znodes = 0;
   /** The time when the last connection was made; monotonic milliseconds. */
   connectedAt = -Infinity;
-  /** The time of the last answer to a request; monotonic milliseconds. A ping is no request. */
-  answeredAt = -Infinity;
   /** The objects that locks keep for this session. */
   readonly companions = new Companions<Session>(this);
 
@@ -130,6 +128,11 @@ export class Session implements ConnectionListener {
   /** The time of the servers' last answer to a request or a ping; monotonic milliseconds. */
   get heardAt(): number {
     return this.#connection.heardAt;
+  }
+
+  /** The time of the servers' last answer to a request; monotonic milliseconds. A ping is no request. */
+  get answeredAt(): number {
+    return this.#connection.answeredAt;
   }
 
   get lastError(): unknown {
@@ -468,14 +471,12 @@ export class Session implements ConnectionListener {
         this.#connection.drop(new Error(`the server answered ${operation.name} with error ${error}`));
       return;
     }
-    const now = this.#clock.now();
     this.#answeredSentAt = Math.max(this.#answeredSentAt, sentAt);
-    this.answeredAt = now;
     if (operation.kind === 'write' && !makesParents.has(operation.name)) this.writesAnswered += 1;
     const before = this.#proof;
     this.#proof = learn(
       this.#proof,
-      { is: 'answered', kind: operation.kind, sentAt, answeredAt: now },
+      { is: 'answered', kind: operation.kind, sentAt, answeredAt: this.answeredAt },
       this.#options.tickTimeMs,
     );
     if (before.provenAt === -Infinity && this.#proof.provenAt !== -Infinity) this.#changes.tell();
@@ -552,7 +553,7 @@ export class Session implements ConnectionListener {
     if (value.is === 'refused') refused(value.errors);
   }
 
-  /** A sync shows that the server still reaches its leader. A server that does not answers pings for a while. */
+  /** A sync shows that the server still reaches its leader. A server without a leader answers pings for a while. */
   #pulseQuietly(now: number): void {
     this.#pulseAt(this.#schedule.pulseAfter(now, this.timeoutMs));
     if (this.znodes > 0) void this.request(absolute(sync('/'))).catch(ignore);

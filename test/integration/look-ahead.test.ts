@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { InterProcessMutex, type Hold } from '../../src/index.ts';
 import { multi, remove } from '../../src/zookeeper/operations.ts';
-import { answered, once } from '../../harness/frame-matches.ts';
+import { answered, once, sent } from '../../harness/frame-matches.ts';
 import { labOfEachTest } from '../../harness/lab.ts';
 import { queueReaches } from '../../harness/queue.ts';
 import { rejection, until } from '../../harness/until.ts';
@@ -145,6 +145,8 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
     await lab.proxy.seen((frame) => answered('getData')(frame) && frame.path === first);
     await settled();
     expect(lists()).to.equal(2);
+    // The second list waits until the server has caught up. Otherwise the waiter would list without a pause.
+    expect(lab.proxy.frames.filter((frame) => sent('sync')(frame) && frame.path === lab.path)).to.have.length(1);
     expect(waiter.isGranted()).to.equal(false);
     await lab.observer.remove(first);
     await (await waiter.granted).release();
