@@ -1298,6 +1298,20 @@ export const mutants = [
     tests: tests('integration/look-ahead', 'lists again if the list shows znodes'),
   },
   {
+    name: 'a session that was never proven and reconnects without a proof',
+    file: 'src/zookeeper/session.ts',
+    find: 'if (!isAttach && this.isProven && !this.#schedule.isActive(now, this.timeoutMs)) {',
+    replace: 'if (!isAttach && this.epoch > 1 && !this.#schedule.isActive(now, this.timeoutMs)) {',
+    tests: tests('integration/connection/quiet', 'proves itself on its second connection'),
+  },
+  {
+    name: 'a close that waits for the sync behind an attach',
+    file: 'src/zookeeper/session.ts',
+    find: 'else if (!this.#connection.isReattaching) this.#askToClose();',
+    replace: 'else if (!this.#attaching) this.#askToClose();',
+    tests: tests('integration/connection/attach', 'before the sync behind its proof'),
+  },
+  {
     name: 'a session without heartbeats while its waiter is next',
     file: 'src/internals/predecessors.ts',
     find: 'this.#stopProving ??= this.#session.keepProven(this.#node);',

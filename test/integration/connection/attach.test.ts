@@ -195,6 +195,9 @@ describe('a session that was quiet attaches anew', function () {
   });
 
   it('and is closed by close() also before the sync behind its proof is answered', async () => {
+    const closeSent = proxy.seen(sent('closeSession'));
+    closeSent.catch(() => undefined);
+    once(proxy, answered('sync'), { delayUntil: closeSent });
     await mutex.acquire();
     const startedAt = performance.now();
     await client.close({ timeoutMs: 20_000 });

@@ -141,7 +141,8 @@ describe('a session', () => {
 
   it('proves itself on its second connection if the first one ends before an answer', async () => {
     once(lab.proxy, answered('multi'), 'cut');
-    const client = await lab.connect({ sessionTimeoutMs: 30_000 });
+    // The next pulse would come later.
+    const client = await lab.connect({ sessionTimeoutMs: 30_000, connectionTimeoutMs: 5_000 });
     expect(client.session.epoch).to.equal(2);
     expect(client.session.isProven).to.equal(true);
   });
