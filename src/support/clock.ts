@@ -13,15 +13,18 @@ export interface Clock {
   after(delayMs: number, run: () => void): CancelTimer;
   /** Calls `run` after one turn of the poll phase, when unread data in the sockets has been read. */
   afterPoll(run: () => void): void;
+  /** The time of day: milliseconds since 1970. Any program may set it, so it is only shown, and decides nothing. */
+  wall(): number;
 }
 
 export type CancelTimer = () => void;
 
 // Read when the module loads, so that a test library that replaces the globals later does not affect the lock.
 const { setTimeout, clearTimeout, setImmediate, performance } = globalThis;
+const wall = Date.now;
 const now = sleeplessTime({
   monotonic: performance.now.bind(performance),
-  wall: Date.now,
+  wall,
   uptime: () => uptime() * 1_000,
 });
 
@@ -47,4 +50,6 @@ export const systemClock: Clock = {
   afterPoll(run) {
     inNoContext(setImmediate, run);
   },
+
+  wall,
 };

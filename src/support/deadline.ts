@@ -2,6 +2,7 @@ import { abortHubs } from './abort-hubs.js';
 import { abortReason } from './abort-signal.js';
 import type { Clock } from './clock.js';
 import { Listeners } from './listeners.js';
+import type { TracedOperation, TracingMessage } from './traced-operation.js';
 
 /**
  * The end of one call's wait: its one absolute deadline, its AbortSignal, or the end of the client, whichever comes
@@ -16,6 +17,8 @@ export class Deadline<Of extends Caller = Caller> {
   readonly mayWait: boolean;
   /** The time when the call began; monotonic milliseconds. */
   readonly startedAt: number;
+  /** The call on its tracing channel; undefined if nobody subscribed to that when it began. */
+  traced: TracedOperation<TracingMessage> | undefined;
   #ends: Listeners<unknown> | undefined;
   #waiter: Waiter<never> | undefined;
   #stops: (() => void)[] | undefined;
@@ -50,6 +53,11 @@ export class Deadline<Of extends Caller = Caller> {
     if (!this.#end && this.#timeoutMs !== undefined && this.#caller.clock.now() - this.startedAt >= this.#timeoutMs)
       this.#expire(this.late());
     return this.#end !== undefined;
+  }
+
+  /** True for the deadline of an acquire: its caller waits for a lock. */
+  get isAcquire(): boolean {
+    return this.#errors.isAcquire === true;
   }
 
   check(): void {
@@ -183,6 +191,8 @@ export interface Caller {
 
 /** The errors that a call rejects with: when it is not settled in time, and when its caller closes. */
 export interface DeadlineErrors<Of extends Caller> {
+  /** True for the errors of an acquire. @default false */
+  readonly isAcquire?: boolean;
   late(call: LateCall<Of>): Error;
   closed(subject: string): Error;
 }

@@ -65,7 +65,9 @@ export type LockErrorCode =
   | 'ERR_LOCK_DEADLOCK'
   | 'ERR_LOCK_SEQUENCE_OVERFLOW'
   | 'ERR_LOCK_REQUEST_FAILED'
-  | 'ERR_LOCK_AUTH_FAILED';
+  | 'ERR_LOCK_OUTCOME_UNKNOWN'
+  | 'ERR_LOCK_AUTH_FAILED'
+  | 'ERR_LOCK_TLS';
 
 /** The organisation is a placeholder; a test keeps it equal to the `repository` of package.json. */
 const errorsPage = 'https://github.com/zookeeper-fair-lock/zookeeper-fair-lock/blob/main/docs/errors.md';

@@ -1,0 +1,14 @@
+import { randomUUID } from 'node:crypto';
+
+/** Chance as an argument: a simulation that passes its own can be replayed. */
+export interface Chance {
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  /** A new uuid, with hyphens. */
+  readonly uuid: () => string;
+}
+
+// Read when the module loads, so that a test library that replaces Math.random later does not affect the lock.
+const { random } = Math;
+
+export const systemChance: Chance = { random: () => random(), uuid: () => randomUUID() };
