@@ -3,22 +3,26 @@ import { isIP, isIPv4 } from 'node:net';
 import { askApplication } from '../support/no-context.js';
 import { expected, expectedKind, isPlainObject } from '../support/validate.js';
 import type { Credential } from '../zookeeper/connection.js';
-import type { AclEntry } from '../zookeeper/operations.js';
+import { openAcl, type AclEntry } from '../zookeeper/operations.js';
 import { validatePath } from '../zookeeper/path.js';
 
 /**
- * Access rights for the znodes that locks create: one list for all znodes, or a function of the path. The path is below
+ * Access rights for the znodes that locks create: one ACL for all znodes, or a function of the path. The path is below
  * the chroot, as every path of this library. The function is called with `/` if znodes of the chroot itself are
- * missing.
+ * missing. An ACL is a list, or a name: `open` lets everybody do everything, and `creator-only` lets only the accounts
+ * of this client (of the options `auth` and `sasl`, and of the certificate in `tls`).
  *
  * An ACL without the permissions that the lock itself needs is refused: this client must be allowed to create (4),
  * delete (8) and read (1) on the znode of a lock, and to create on the znodes above it. A lock with weights needs
  * write (2) on its own znode as well, and a sticky lock on the znodes below it: give 15.
  *
  * @example
- * const acl: AclProvider = (path) => (path.startsWith('/locks/payments') ? creatorOnly : readableByAll);
+ * const acl: AclProvider = (path) => (path.startsWith('/locks/payments') ? 'creator-only' : readableByAll);
  */
-export type AclProvider = readonly AclEntry[] | ((path: string) => readonly AclEntry[]);
+export type AclProvider = Acl | ((path: string) => Acl);
+
+/** A list of access rights, or its name: see {@link AclProvider}. */
+export type Acl = readonly AclEntry[] | 'open' | 'creator-only';
 
 /** The ACL of a new znode, by its path below the chroot. `/` stands for all znodes of the chroot itself. */
 export type AclFor = (path: string) => readonly AclEntry[];
@@ -44,6 +48,14 @@ export function checkAuth(auth: unknown): readonly Credential[] {
   });
 }
 
+/** The identities that a client has besides its credentials. */
+export interface OtherIdentities {
+  /** The user name of the option `sasl`. */
+  readonly saslUser?: string | undefined;
+  /** True if the client may show a certificate to the servers. */
+  readonly mayHaveCertificate?: boolean;
+}
+
 export interface CheckedAcl {
   readonly aclFor: AclFor;
   /** The same for the own znode of `lock`, and for the znodes above it. */
@@ -54,19 +66,28 @@ export interface CheckedAcl {
    * @throws TypeError if the ACL does not let this client write
    */
   readonly requireWrite: (path: string, what: WritingLock) => void;
+  /**
+   * The entries of the ACL of one znode that a lock does not need.
+   *
+   * @throws TypeError for a list that the servers would not accept
+   */
+  readonly entriesOf: (acl: Acl) => readonly AclEntry[];
   /** All schemes of the ACLs so far, for the text of an error. */
   readonly aclSchemes: ReadonlySet<string>;
 }
 
 /** Checks the option `acl` as soon as its entries are known: a list at once, the result of a function at each call. */
-export function checkedAcl(acl: AclProvider, auth: readonly Credential[]): CheckedAcl {
+export function checkedAcl(acl: AclProvider, auth: readonly Credential[], others: OtherIdentities = {}): CheckedAcl {
+  const own: Identities = { auth, ...others };
+  const entriesOf = (given: Acl): readonly AclEntry[] => checkAcl('acl', given, own);
   if (typeof acl !== 'function') {
-    const entries = checkAcl('acl', acl, auth);
-    refuseLockout('acl', entries, auth, neededBelowLock);
+    const entries = checkAcl('acl', acl, own);
+    refuseLockout('acl', entries, own, neededBelowLock);
     return {
+      entriesOf,
       aclFor: () => entries,
       aclForParents: () => entries,
-      requireWrite: (_path, what) => refuseWithoutWrite('acl', entries, auth, what),
+      requireWrite: (_path, what) => refuseWithoutWrite('acl', entries, own, what),
       aclSchemes: new Set(entries.map(({ scheme }) => scheme)),
     };
   }
@@ -74,21 +95,22 @@ export function checkedAcl(acl: AclProvider, auth: readonly Credential[]): Check
   const ask = (path: string): { option: string; entries: readonly AclEntry[] } => {
     const valid = validatePath(path);
     const option = `acl(${JSON.stringify(valid)})`;
-    const entries = checkAcl(option, askApplication(acl, valid), auth);
+    const entries = checkAcl(option, askApplication(acl, valid), own);
     for (const { scheme } of entries) aclSchemes.add(scheme);
     return { option, entries };
   };
   return {
     aclSchemes,
+    entriesOf,
     aclFor: (path) => ask(path).entries,
     aclForParents: (path, lock) => {
       const { option, entries } = ask(path);
-      refuseLockout(option, entries, auth, path === lock ? neededBelowLock : neededAboveLock);
+      refuseLockout(option, entries, own, path === lock ? neededBelowLock : neededAboveLock);
       return entries;
     },
     requireWrite: (path, what) => {
       const { option, entries } = ask(path);
-      refuseWithoutWrite(option, entries, auth, what);
+      refuseWithoutWrite(option, entries, own, what);
     },
   };
 }
@@ -97,12 +119,14 @@ export function checkedAcl(acl: AclProvider, auth: readonly Credential[]): Check
 export type WritingLock = 'a lock with weights' | 'a sticky lock';
 
 /** The account of a client on the servers, for the text of an error: scheme and user name, never a password. */
-export function accountText(auth: readonly Credential[]): string {
-  if (auth.length === 0) return 'a client without the option `auth`';
+export function accountText(auth: readonly Credential[], others: OtherIdentities = {}): string {
   // The public part of the credentials is known only for `digest`.
   const names = auth.map(({ scheme, credentials }) =>
     scheme === 'digest' ? `${scheme} ${JSON.stringify(credentials.slice(0, credentials.indexOf(':')))}` : scheme,
   );
+  if (others.saslUser !== undefined) names.push(`sasl ${JSON.stringify(others.saslUser)}`);
+  if (others.mayHaveCertificate) names.push('x509 of its certificate');
+  if (names.length === 0) return 'a client without the option `auth`';
   return `the account ${names.join(' and ')}`;
 }
 
@@ -112,8 +136,10 @@ const neededBelowLock = { read: 1, create: 4, delete: 8 };
 /** The permissions that a client needs on the znodes above the lock's own znode. */
 const neededAboveLock = { create: 4 };
 
-function checkAcl(option: string, acl: unknown, auth: readonly Credential[]): readonly AclEntry[] {
-  const accepted = 'a non-empty array of { permissions: 1 to 31, scheme: string, id: string }';
+function checkAcl(option: string, given: unknown, own: Identities): readonly AclEntry[] {
+  const acl = isAclName(given) ? aclNames[given] : given;
+  const accepted =
+    "a non-empty array of { permissions: 1 to 31, scheme: string, id: string }, 'open' or 'creator-only'";
   if (!Array.isArray(acl) || acl.length === 0) throw new TypeError(expectedKind(option, accepted, acl));
   return Array.from(acl as unknown[], (entry, index) => {
     const { permissions, scheme, id }: Partial<AclEntry> = isPlainObject(entry) ? entry : {};
@@ -121,11 +147,24 @@ function checkAcl(option: string, acl: unknown, auth: readonly Credential[]): re
       throw new TypeError(expectedKind(option, accepted, entry));
     if (!Number.isInteger(permissions) || Number(permissions) < 1 || Number(permissions) > 31)
       throw new TypeError(expected(`${option}[${index}].permissions`, permissionsText, permissions));
-    const fault = faultOf(scheme, id, auth);
+    const fault = faultOf(scheme, id, own);
     if (fault !== undefined)
       throw new TypeError(`Expected each entry of \`${option}\` to be one that the servers accept: ${fault}`);
     return { permissions: Number(permissions), scheme, id };
   });
+}
+
+interface Identities extends OtherIdentities {
+  readonly auth: readonly Credential[];
+}
+
+const aclNames = {
+  open: openAcl,
+  'creator-only': [{ permissions: 31, scheme: 'auth', id: '' }],
+} satisfies Record<string, readonly AclEntry[]>;
+
+function isAclName(value: unknown): value is keyof typeof aclNames {
+  return typeof value === 'string' && Object.hasOwn(aclNames, value);
 }
 
 const permissionsText =
@@ -135,14 +174,14 @@ const permissionsText =
  * The reason why the servers would answer INVALID_ACL, or would store an account that cannot exist. The message does
  * not show an id, because it may be a password by mistake.
  */
-function faultOf(scheme: string, id: string, auth: readonly Credential[]): string | undefined {
+function faultOf(scheme: string, id: string, own: Identities): string | undefined {
   switch (scheme) {
     case 'world':
       return id === 'anyone' ? undefined : `the id of scheme 'world' is 'anyone', got another id`;
     case 'auth':
-      return auth.length > 0
+      return own.auth.length > 0 || own.saslUser !== undefined || own.mayHaveCertificate
         ? undefined
-        : "scheme 'auth' stands for the accounts of the option `auth`, and none is given. Give `auth`, or another scheme";
+        : "scheme 'auth' stands for the accounts of the option `auth`, of `sasl` and of the certificate in `tls`, and none is given. Give `auth`, or another scheme";
     case 'digest':
       return isDigestId(id)
         ? undefined
@@ -174,29 +213,24 @@ function isAddressRange(id: string): boolean {
 function refuseLockout(
   option: string,
   entries: readonly AclEntry[],
-  auth: readonly Credential[],
+  own: Identities,
   needed: Readonly<Record<string, number>>,
 ): void {
-  const granted = grantedBy(entries, auth);
+  const granted = grantedBy(entries, own);
   const missing = Object.entries(needed).filter(([, bit]) => (granted & bit) === 0);
   if (missing.length === 0) return;
   const names = missing.map(([name, bit]) => `${name} (${bit})`).join(', ');
   throw new TypeError(
-    `Expected \`${option}\` to let this client use the locks that it creates, got an ACL that does not give ${names} to ${accountText(auth)}: ` +
+    `Expected \`${option}\` to let this client use the locks that it creates, got an ACL that does not give ${names} to ${accountText(own.auth, own)}: ` +
       'it could acquire no lock there. Give at least 13 (read, create and delete) on the znode of a lock, and 4 on those above it, to each account that shares the lock. Locks with weights and sticky locks need 15 (write as well)',
   );
 }
 
 /** Without the permission to write, a lock with weights is never granted, and a sticky lock never shows that it is idle. */
-function refuseWithoutWrite(
-  option: string,
-  entries: readonly AclEntry[],
-  auth: readonly Credential[],
-  what: WritingLock,
-): void {
-  if ((grantedBy(entries, auth) & permissionToWrite) !== 0) return;
+function refuseWithoutWrite(option: string, entries: readonly AclEntry[], own: Identities, what: WritingLock): void {
+  if ((grantedBy(entries, own) & permissionToWrite) !== 0) return;
   throw new TypeError(
-    `Expected \`${option}\` to let this client use ${what}, got an ACL that does not give write (2) to ${accountText(auth)}: ` +
+    `Expected \`${option}\` to let this client use ${what}, got an ACL that does not give write (2) to ${accountText(own.auth, own)}: ` +
       `${whyItWrites[what]}. Give at least 15 (read, write, create and delete) to each account that shares the lock`,
   );
 }
@@ -209,19 +243,27 @@ const whyItWrites: Readonly<Record<WritingLock, string>> = {
 };
 
 /** The permissions that the entries give, or may give, to this client. */
-function grantedBy(entries: readonly AclEntry[], auth: readonly Credential[]): number {
-  return entries.filter((entry) => mayBe(entry, auth)).reduce((sum, { permissions }) => sum | permissions, 0);
+function grantedBy(entries: readonly AclEntry[], own: Identities): number {
+  return entries.filter((entry) => mayBe(entry, own)).reduce((sum, { permissions }) => sum | permissions, 0);
 }
 
 /**
  * True if an entry gives its permissions to this client, or may give them. Addresses, and schemes that only the servers
  * know, cannot be checked here.
  */
-function mayBe({ scheme, id }: AclEntry, auth: readonly Credential[]): boolean {
+function mayBe({ scheme, id }: AclEntry, { auth, saslUser, mayHaveCertificate }: Identities): boolean {
+  if (auth.some((own) => own.credentials.startsWith('super:'))) return true;
+  if (scheme === 'sasl') return saslUser !== undefined && mayBeUser(saslUser, id);
+  if (scheme === 'x509') return mayHaveCertificate === true;
   if (scheme !== 'digest') return true;
   return auth.some(
     (own) => own.scheme !== 'digest' || own.credentials.startsWith('super:') || mayBeDigestOf(own.credentials, id),
   );
+}
+
+/** The servers may shorten a user name in the form of Kerberos, `name/host@REALM`. */
+function mayBeUser(user: string, id: string): boolean {
+  return user === id || /[/@]/.test(user);
 }
 
 /**

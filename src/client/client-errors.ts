@@ -11,7 +11,13 @@ export class ConnectionTimeoutError extends LockError {
   }
 
   /** @param failures the error of each server by `host:port`; undefined for a server that has not answered yet */
-  constructor(hosts: string, timeoutMs: number, cause: unknown, failures: ReadonlyMap<string, unknown> = new Map()) {
+  constructor(
+    hosts: string,
+    timeoutMs: number,
+    cause: unknown,
+    failures: ReadonlyMap<string, unknown> = new Map(),
+    port: 'clientPort' | 'secureClientPort' = 'clientPort',
+  ) {
     const last = failuresText(failures) ?? (cause === undefined ? 'none of them answered' : errorText(cause));
     super(
       'ERR_LOCK_CONNECTION_TIMEOUT',
@@ -19,7 +25,7 @@ export class ConnectionTimeoutError extends LockError {
         (timeoutMs < shortMs
           ? `The option connectionTimeoutMs allowed only ${timeoutMs} ms; its default is 15000. `
           : '') +
-        'Check that ZooKeeper runs there, and that host and port are those of its clientPort',
+        `Check that ZooKeeper runs there, and that host and port are those of its ${port}`,
       { cause },
     );
   }
@@ -37,23 +43,35 @@ export function failuresText(failures: ReadonlyMap<string, unknown>): string | u
   ).join('; ');
 }
 
-/** The servers refused the credentials. */
+/** The servers refused the credentials of the option `auth`, or the account of the option `sasl`. */
 export class AuthFailedError extends LockError {
   static {
     this.prototype.name = 'AuthFailedError';
   }
 
-  /** @param schemes the schemes of the given credentials */
-  constructor(hosts: string, schemes: readonly string[] = []) {
-    const of =
-      schemes.length > 0
-        ? ` of scheme ${[...new Set(schemes)].map((scheme) => JSON.stringify(scheme)).join(' or ')}`
-        : '';
+  /**
+   * @param schemes the schemes of the given credentials
+   * @param refusal the reason, if SASL failed; it is the `cause`
+   */
+  constructor(hosts: string, schemes: readonly string[] = [], refusal?: Error) {
     super(
       'ERR_LOCK_AUTH_FAILED',
-      `The servers ${hosts} refused the credentials${of}. Check the option \`auth\`: the servers must know the scheme ("digest" is built in), and must accept the credentials`,
+      refusal ? refusedBySasl(hosts, refusal) : refusedByScheme(hosts, schemes),
+      refusal && { cause: refusal },
     );
   }
+}
+
+function refusedBySasl(hosts: string, { message }: Error): string {
+  return `The servers ${hosts} refused this client: ${message}`;
+}
+
+function refusedByScheme(hosts: string, schemes: readonly string[]): string {
+  const of =
+    schemes.length > 0
+      ? ` of scheme ${[...new Set(schemes)].map((scheme) => JSON.stringify(scheme)).join(' or ')}`
+      : '';
+  return `The servers ${hosts} refused the credentials${of}. Check the option \`auth\`: the servers must know the scheme ("digest" is built in), and must accept the credentials`;
 }
 
 /** The client was closed before the call, or during it. */

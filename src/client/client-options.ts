@@ -1,9 +1,14 @@
 import { askApplication } from '../support/no-context.js';
 import type { Credential } from '../zookeeper/connection.js';
 import { openAcl } from '../zookeeper/operations.js';
-import { checkAuth, checkedAcl, type AclProvider, type CheckedAcl } from './access-rights.js';
+import { checkAuth, checkedAcl, type AclProvider, type CheckedAcl, type OtherIdentities } from './access-rights.js';
 import { checkedLog, type ClientLog, type Logger } from './logger.js';
+import { secretsOf } from './redaction.js';
 import { defaultRetryPolicy, type RetryDecision, type RetryPolicy } from './retry-policy.js';
+import { checkSasl, type SaslOptions } from './sasl-options.js';
+import { checkTls, type TlsOptions } from './tls-options.js';
+import type { SaslAccount } from '../zookeeper/digest-md5.js';
+import type { TlsSource } from '../zookeeper/network.js';
 import { expected, expectDuration, expectMethod, expectOptions, expectSignal } from '../support/validate.js';
 
 /**
@@ -37,8 +42,15 @@ export interface LockClientOptions {
   /** Credentials that the client sends first on every new connection. */
   readonly auth?: readonly Credential[] | undefined;
   /**
-   * Access rights of lock znodes, and of the parents created for them.
-   * @default world:anyone may do everything, as in Curator
+   * Connects over TLS, to the servers' secureClientPort. See {@link TlsOptions}.
+   * @default the connection is not encrypted
+   */
+  readonly tls?: TlsOptions | undefined;
+  /** An account that the client authenticates by SASL on every new connection, before any other request. */
+  readonly sasl?: SaslOptions | undefined;
+  /**
+   * Access rights of lock znodes, and of the parents created for them: a list, `creator-only`, or `open`.
+   * @default 'open': world:anyone may do everything, as in Curator
    */
   readonly acl?: AclProvider | undefined;
   /** Ends the first connection attempt. `connect` then rejects with the signal's reason. */
@@ -60,6 +72,9 @@ export interface CheckedClientOptions extends CheckedAcl {
   readonly retryPolicy: RetryPolicy;
   readonly tickTimeMs: number | undefined;
   readonly auth: readonly Credential[];
+  readonly tls: TlsSource | undefined;
+  readonly sasl: SaslAccount | undefined;
+  readonly others: OtherIdentities;
   readonly signal: AbortSignal | undefined;
   readonly log: ClientLog;
   readonly debug: boolean;
@@ -71,6 +86,8 @@ const known = [
   'retryPolicy',
   'tickTimeMs',
   'auth',
+  'tls',
+  'sasl',
   'acl',
   'signal',
   'logger',
@@ -85,6 +102,8 @@ export function checkClientOptions(options: LockClientOptions = {}): CheckedClie
     retryPolicy = defaultRetryPolicy,
     tickTimeMs,
     auth = [],
+    tls,
+    sasl,
     acl = openAcl,
     signal,
     logger,
@@ -96,6 +115,10 @@ export function checkClientOptions(options: LockClientOptions = {}): CheckedClie
   if (tickTimeMs !== undefined) checkTickTime(tickTimeMs);
   if (signal !== undefined) expectSignal('signal', signal);
   const accounts = checkAuth(auth);
+  const saslAccount = checkSasl(sasl);
+  const log = checkedLog(logger, secretsOf(accounts, saslAccount));
+  const checkedTls = checkTls(tls, log);
+  const others = { saslUser: saslAccount?.username, mayHaveCertificate: checkedTls?.mayHaveCertificate ?? false };
   if (typeof debug !== 'boolean') throw new TypeError(expected('debug', 'true or false', debug));
   return {
     sessionTimeoutMs: Math.ceil(sessionTimeoutMs),
@@ -103,9 +126,12 @@ export function checkClientOptions(options: LockClientOptions = {}): CheckedClie
     retryPolicy: { allowRetry: (attempt) => checkDecision(askApplication(() => retryPolicy.allowRetry(attempt))) },
     tickTimeMs,
     auth: accounts,
-    ...checkedAcl(acl, accounts),
+    tls: checkedTls?.source,
+    sasl: saslAccount,
+    others,
+    ...checkedAcl(acl, accounts, others),
     signal,
-    log: checkedLog(logger),
+    log,
     debug,
   };
 }

@@ -56,6 +56,7 @@ export class Ghost {
     let isTold = true;
     const owner: SessionOwner = {
       connected: ignore,
+      answered: ignore,
       suspended: ignore,
       overdue: ignore,
       settled: ignore,

@@ -2,12 +2,15 @@ import { listenForAbort, throwIfAborted } from '../support/abort-signal.js';
 import { inNoContext } from '../support/no-context.js';
 import type { BackgroundEvent } from './background-event.js';
 import { checkClientOptions, type CheckedClientOptions, type LockClientOptions } from './client-options.js';
-import { systemClock, type CancelTimer, type Clock } from '../support/clock.js';
+import type { CancelTimer, Clock } from '../support/clock.js';
 import { roundDelayMs } from '../zookeeper/connection.js';
 import { describeHosts, parseConnectString, type ConnectString } from '../zookeeper/connect-string.js';
 import { Parents } from '../zookeeper/parents.js';
 import { nextState, type ConnectionChange, type ConnectionState } from './connection-state.js';
 import { AuthFailedError, ClientClosedError, ConnectionTimeoutError } from './client-errors.js';
+import { clientHealth, type ClientHealth } from './client-health.js';
+import type { Chance } from '../support/chance.js';
+import type { Network } from '../zookeeper/network.js';
 import { Companions } from '../support/companions.js';
 import type { Deadline } from '../support/deadline.js';
 import { Events } from '../support/events.js';
@@ -16,10 +19,14 @@ import { Listeners } from '../support/listeners.js';
 import { errorText } from '../support/error-text.js';
 import { OutageLog, type Silence } from './outage-log.js';
 import type { LockEvent } from './lock-event.js';
+import { SaslRefusal } from '../zookeeper/sasl-handshake.js';
 import { Session, sessionName, type SessionEnd, type SessionOwner } from '../zookeeper/session.js';
+import { SessionTracing } from './session-tracing.js';
 import { showByJson, withJson } from '../support/shown.js';
 import { shuffled } from '../support/shuffled.js';
 import { Successor } from './successor.js';
+import { TlsError } from '../zookeeper/tls-error.js';
+import { systemSurroundings, type Surroundings } from './surroundings.js';
 import { untilAnswered, type Question } from '../zookeeper/until-answered.js';
 import { expected, expectDuration, expectOptions } from '../support/validate.js';
 
@@ -35,12 +42,14 @@ import { expected, expectDuration, expectOptions } from '../support/validate.js'
 export class LockClient implements AsyncDisposable {
   readonly #target: ConnectString;
   readonly #options: CheckedClientOptions;
+  readonly #network: Network;
   readonly #events = new Events<LockClientEvents>('state', 'background', 'lock');
   readonly #changes = new Listeners<void>();
   readonly #lostSessions = new Set<Session>();
   readonly #ghosts = new Set<Ghost>();
   readonly #successor: Successor;
   readonly #outages: OutageLog;
+  readonly #tracing: SessionTracing;
   #session: Session;
   #state: ConnectionState | undefined;
   #closing: Promise<void> | undefined;
@@ -48,6 +57,8 @@ export class LockClient implements AsyncDisposable {
   #cancelNextSession: CancelTimer = () => undefined;
   /** @internal */
   readonly clock: Clock;
+  /** @internal */
+  readonly chance: Chance;
   /** @internal */
   readonly parents: Parents;
   /** @internal The deadlines of the waiting calls. */
@@ -61,16 +72,26 @@ export class LockClient implements AsyncDisposable {
    * @param connectString `host:port,host:port/chroot`. The default port is 2181. IPv6 addresses need brackets
    * @throws TypeError or RangeError for a bad connect string or option
    * @throws ConnectionTimeoutError if no server answers within `connectionTimeoutMs`
-   * @throws AuthFailedError if the servers refuse the credentials
+   * @throws AuthFailedError if the servers refuse the credentials, or the account of `sasl`
+   * @throws TlsError if TLS with every server fails for a reason that a further attempt would not change
    * @throws the reason of `signal` if it aborts first
    * @example
    * await using client = await LockClient.connect('127.0.0.1:2181');
    */
-  static async connect(connectString: string, options?: LockClientOptions): Promise<LockClient> {
+  static connect(connectString: string, options?: LockClientOptions): Promise<LockClient> {
+    return LockClient.connectIn(systemSurroundings, connectString, options);
+  }
+
+  /** @internal As `connect`, with a clock, chance and a network from the caller. */
+  static async connectIn(
+    surroundings: Surroundings,
+    connectString: string,
+    options?: LockClientOptions,
+  ): Promise<LockClient> {
     const target = parseConnectString(connectString);
     const checked = checkClientOptions(options);
     throwIfAborted(checked.signal);
-    const client = new LockClient(target, checked, systemClock, fromConnect);
+    const client = new LockClient(target, checked, surroundings, fromConnect);
     try {
       await client.#firstConnection();
     } catch (error) {
@@ -81,16 +102,25 @@ export class LockClient implements AsyncDisposable {
     return client;
   }
 
-  private constructor(target: ConnectString, options: CheckedClientOptions, clock: Clock, caller: typeof fromConnect) {
+  private constructor(
+    target: ConnectString,
+    options: CheckedClientOptions,
+    surroundings: Surroundings,
+    caller: typeof fromConnect,
+  ) {
     // In JavaScript, a private constructor can be called.
     if ((caller as unknown) !== fromConnect)
       throw new TypeError(
         "LockClient cannot be constructed: use `await LockClient.connect('host:2181', options)`, which resolves with a connected client",
       );
+    const { clock, chance, network } = surroundings;
     this.#target = target;
     this.#options = options;
     this.clock = clock;
+    this.chance = chance;
+    this.#network = network;
     this.#outages = new OutageLog(options.log, clock, options.sessionTimeoutMs);
+    this.#tracing = new SessionTracing(this.clock, this.address);
     this.parents = new Parents(target.chroot);
     this.#successor = new Successor({
       clock,
@@ -111,6 +141,30 @@ export class LockClient implements AsyncDisposable {
   /** The negotiated session timeout, in milliseconds. */
   get sessionTimeoutMs(): number {
     return Number.isFinite(this.#session.timeoutMs) ? this.#session.timeoutMs : this.#options.sessionTimeoutMs;
+  }
+
+  /**
+   * Returns what the client knows about itself now. Asks no server, so it is fast and never fails, also in an outage.
+   *
+   * A client whose state is `suspended` or `lost` is not dead: it connects again, and opens a new session, by itself. Do
+   * not restart its process for that; see docs/operating.md.
+   *
+   * @example
+   * const { state, remainingMs, held, waiting } = client.health();
+   * if (state === 'suspended' && held > 0) console.log(`${held} locks are lost in ${remainingMs} ms`);
+   */
+  health(): ClientHealth {
+    const session = this.#session;
+    // Judged first, so that the answer agrees with `hold.isValid`.
+    session.isAlive();
+    return clientHealth({
+      state: this.state,
+      session,
+      timeoutMs: this.sessionTimeoutMs,
+      now: this.clock.now(),
+      waiting: this.#acquires,
+      silence: this.silence,
+    });
   }
 
   /**
@@ -224,8 +278,9 @@ export class LockClient implements AsyncDisposable {
 
   /** @internal Emits a `background` event, with its path as the servers know it. */
   report(event: BackgroundEvent): void {
-    const path = 'path' in event ? { path: this.onServers(event.path) } : {};
-    this.#events.tell('background', withJson({ ...event, ...path }));
+    const onServers = 'path' in event ? { ...event, path: this.onServers(event.path) } : event;
+    this.#outages.repaired(onServers);
+    this.#events.tell('background', withJson({ ...onServers }));
   }
 
   /** @internal The path with the chroot, as the servers know it, for logs. */
@@ -262,12 +317,20 @@ export class LockClient implements AsyncDisposable {
   /** @internal Reports an error that no call can report. */
   warn(message: string, error: unknown): void {
     this.report({ type: 'warning', message, error });
-    this.#options.log.warn(error === undefined ? message : `${message}: ${errorText(error)}`, error);
+    if (error === undefined) this.#options.log.warn(message);
+    else this.#options.log.warn(`${message}: ${errorText(error)}`, { err: error });
   }
 
   /** @internal The time without an answer from the servers, and the reason. Undefined while no answer is owed. */
   get silence(): Silence | undefined {
     return this.#outages.silence(this.#session);
+  }
+
+  /** The number of acquires that have not settled yet. */
+  get #acquires(): number {
+    let count = 0;
+    for (const { isAcquire } of this.deadlines) if (isAcquire) count += 1;
+    return count;
   }
 
   async #close(timeoutMs: number): Promise<void> {
@@ -290,6 +353,7 @@ export class LockClient implements AsyncDisposable {
         // The servers check the credentials before the first answer, but not before the connection.
         if (state.at === 'connected' && this.#session.isProven) settle(resolve);
         else if (state.at === 'ended' && state.why === 'auth-failed') settle(() => reject(this.#authFailed()));
+        else if (this.#tlsRefusal) settle(() => reject(this.#tlsRefusal));
       };
       const cancelTimer = this.clock.after(connectionTimeoutMs, () => {
         settle(() =>
@@ -299,6 +363,7 @@ export class LockClient implements AsyncDisposable {
               connectionTimeoutMs,
               this.#session.lastError,
               this.#failures(),
+              this.#options.tls ? 'secureClientPort' : 'clientPort',
             ),
           ),
         );
@@ -316,11 +381,18 @@ export class LockClient implements AsyncDisposable {
     });
   }
 
-  #authFailed(): AuthFailedError {
+  #authFailed(session = this.#session): AuthFailedError {
     return new AuthFailedError(
       describeHosts(this.#target),
       this.#options.auth.map(({ scheme }) => scheme),
+      saslRefusal(session),
     );
+  }
+
+  /** The last TlsError, if no server can be reached until its certificate or the options change. */
+  get #tlsRefusal(): unknown {
+    const failures = [...this.#failures().values()];
+    return failures.every((error) => error instanceof TlsError && error.isDefinite) ? failures.at(-1) : undefined;
   }
 
   /** The last error of each server, in the order of the connect string. */
@@ -340,9 +412,7 @@ export class LockClient implements AsyncDisposable {
 
   #follow(session: Session): void {
     session.onChange(() => {
-      if (this.#session !== session) return;
-      if (session.isConnected) this.#tellConnected(session);
-      this.#sessionChanged();
+      if (this.#session === session) this.#sessionChanged();
     });
   }
 
@@ -354,13 +424,16 @@ export class LockClient implements AsyncDisposable {
   #sessionOptions() {
     return {
       // If all clients tried the servers in the same order, all would connect to the first one.
-      hosts: shuffled(this.#target.hosts, Math.random),
+      hosts: shuffled(this.#target.hosts, this.chance.random),
       chroot: this.#target.chroot,
       sessionTimeoutMs: this.#options.sessionTimeoutMs,
       auth: this.#options.auth,
+      tls: this.#options.tls,
+      sasl: this.#options.sasl && { ...this.#options.sasl, uuid: this.chance.uuid },
       tickTimeMs: this.#options.tickTimeMs,
       clock: this.clock,
-      random: Math.random,
+      random: this.chance.random,
+      network: this.#network,
     };
   }
 
@@ -369,12 +442,14 @@ export class LockClient implements AsyncDisposable {
       connected: (session) => {
         this.#successor.answered();
         this.report({ type: 'connected', sessionId: sessionName(session.id), server: session.server });
-        this.#tellConnected(session);
+        this.#tracing.connected(session);
         this.#change('up');
       },
+      answered: (session) => this.#outages.answered(session),
       suspended: (session) => {
         this.report({ type: 'disconnected', sessionId: sessionName(session.id), error: session.lastError });
         this.#outages.suspended(session);
+        this.#tracing.suspended(session);
         this.#change('down');
       },
       overdue: (session) => {
@@ -382,32 +457,34 @@ export class LockClient implements AsyncDisposable {
         this.#change('lost');
       },
       unanswered: (session) => {
+        if (session.epoch === 0) this.#changes.tell();
         if (!this.isClosing && session.isRefused && session.epoch > 0) this.#successor.refused(session);
       },
       ended: (session, why, lost) => this.#sessionEnded(session, why, lost),
       settled: (session) => this.#closeGhost(session),
-      warn: (message, error) => this.warn(message, error),
+      warn: (message, error) => {
+        // The end of the first session that all servers refused says why, once for the whole outage.
+        if (!(error instanceof SaslRefusal && this.#outages.isRefused)) this.warn(message, error);
+      },
     };
-  }
-
-  /** Before the proof, the servers may still refuse the credentials. */
-  #tellConnected(session: Session): void {
-    if (session.isProven || this.#options.auth.length === 0) this.#outages.connected(session);
   }
 
   #sessionEnded(session: Session, why: SessionEnd, lost: number): void {
     if (why === 'lost' || why === 'replaced') this.#lostSessions.add(session);
+    this.#tracing.ended(session, why);
     if (this.isClosing || why === 'closed' || (why === 'auth-failed' && this.#state === undefined)) return;
     this.#successor.answered();
     this.report({ type: 'session-ended', sessionId: sessionName(session.id), why });
-    const { message } = this.#authFailed();
+    const { message } = this.#authFailed(session);
     if (why === 'auth-failed' && !this.#outages.isRefused) this.report({ type: 'warning', message, error: undefined });
     this.#outages.ended(session, why, lost, message);
     this.#change('lost');
     if (why === 'replaced') return;
     // The pause protects a server that ends every session at once from a stream of new sessions.
     this.#unprovenSessions = session.isProven ? 0 : this.#unprovenSessions + 1;
-    this.#cancelNextSession = this.clock.after(roundDelayMs(this.#unprovenSessions, Math.random()), () => {
+    const isRefused = why === 'auth-failed' && saslRefusal(session) !== undefined;
+    const delayMs = (isRefused ? refusedDelayMs : roundDelayMs)(this.#unprovenSessions, this.chance.random());
+    this.#cancelNextSession = this.clock.after(delayMs, () => {
       this.#session = this.#openSession();
       this.#changes.tell();
     });
@@ -421,6 +498,7 @@ export class LockClient implements AsyncDisposable {
     old.replace();
     this.#session = by;
     owner.connected(by);
+    owner.answered(by);
     this.#sessionChanged();
   }
 
@@ -445,9 +523,8 @@ export class LockClient implements AsyncDisposable {
       identity: lost.identity,
       timeoutMs: lost.timeoutMs,
       clock: this.clock,
-      random: Math.random,
-      open: (attempt, owner) =>
-        new Session({ ...this.#sessionOptions(), ...attempt, auth: [], connectBy: -Infinity }, owner),
+      random: this.chance.random,
+      open: (attempt, owner) => new Session({ ...this.#sessionOptions(), ...attempt, connectBy: -Infinity }, owner),
       health: () => this.#health(),
       closed: () => {
         if (this.isClosing) return;
@@ -478,6 +555,19 @@ export class LockClient implements AsyncDisposable {
 }
 
 const defaultCloseTimeoutMs = 5_000;
+
+/**
+ * The pause after this number of sessions in a row that the servers have refused by SASL, in milliseconds: a second,
+ * doubling up to a minute, randomized. Each session costs the servers two transactions.
+ */
+function refusedDelayMs(refused: number, random: number): number {
+  return Math.min(60_000, 1_000 * 2 ** Math.min(refused, 10)) * (0.5 + random / 2);
+}
+
+/** Why the servers refused the account of the option `sasl`, or a client without one. */
+function saslRefusal({ refusal }: Session): SaslRefusal | undefined {
+  return refusal?.why === 'credentials' ? undefined : refusal;
+}
 
 /** Only `connect` has this symbol. */
 const fromConnect = Symbol('LockClient.connect');

@@ -87,7 +87,7 @@ export interface LockEventOfHold {
 }
 
 /** The kinds of locks. A multi-lock emits the events of its parts. */
-export type LockKind = 'mutex' | 'read' | 'write' | 'semaphore' | 'semaphore-mutex';
+export type LockKind = 'mutex' | 'read' | 'write' | 'semaphore' | 'semaphore-mutex' | 'election';
 
 type WithoutJson<Event> = Event extends unknown ? Omit<Event, 'toJSON'> : never;
 

@@ -1,62 +1,99 @@
 import { tellApplication } from '../support/no-context.js';
 import { expected, expectMethod } from '../support/validate.js';
+import { redaction } from './redaction.js';
 
 /**
- * Receives the events that no call can report: `console`, pino and winston can be passed as they are. Each text is
- * complete without its second argument, because pino drops arguments after the text. The second argument contains the
- * error, for loggers that show it. No text contains a password.
+ * Receives what no call can report. pino, winston and `console` can be passed as they are. A logger of your own gets its
+ * arguments in the order of pino: an object for programs, then a text for readers. Each text is complete without the
+ * object. Neither contains a password.
  *
- * A change of the connection is logged once: `warn` when the connection is lost, when a session that held nothing is
- * lost, and when the servers grant another session timeout than the requested one; `error` when locks are lost with
- * their session; `info` when the client is connected again.
+ * A change of the connection is logged once; docs/operating.md lists what is logged at which level.
  *
  * @example
  * const client = await LockClient.connect(hosts, { logger: pino() });
+ * const lines: string[] = [];
+ * const other = await LockClient.connect(hosts, { logger: { warn: (_details, message) => lines.push(message) } });
  */
 export interface Logger {
   /** Reports a problem that may need attention. */
-  warn(message: string, details?: LogDetails): void;
+  warn(details: LogDetails, message: string): unknown;
   /** Reports the end of a problem. @default `warn` is called */
-  info?(message: string, details?: LogDetails): void;
+  info?(details: LogDetails, message: string): unknown;
   /** Reports that locks are lost. @default `warn` is called */
-  error?(message: string, details?: LogDetails): void;
+  error?(details: LogDetails, message: string): unknown;
+  /** Reports what the client has repaired by itself. @default such lines are left out */
+  debug?(details: LogDetails, message: string): unknown;
 }
 
-/** The second argument of the logger's methods; left out if there is no error. */
+/** The subject of a log line, for programs that read logs. Fields without a value are missing. */
 export interface LogDetails {
-  /** The error that caused the message. The text contains its message. */
-  readonly error: unknown;
+  /** The error that caused the line. The text contains its message. pino shows an error of this name with its stack. */
+  readonly err?: unknown;
+  /** The session, written as in the servers' logs. */
+  readonly sessionId?: string;
+  /** `host:port` of the server. */
+  readonly server?: string;
+  /** The path of the znode, as the servers know it. */
+  readonly path?: string;
+  /** The number of locks that the session holds, or held when it was lost. */
+  readonly held?: number;
+  /** The duration of the outage that has ended, in milliseconds. */
+  readonly durationMs?: number;
 }
 
-/** A log with all three levels, whether or not the application gave a logger. */
-export type ClientLog = Readonly<Record<'info' | 'warn' | 'error', (message: string, error?: unknown) => void>>;
+/** The levels, the least severe first. */
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** @throws TypeError if `logger` has no method `warn`, or a level that is not a function */
-export function checkedLog(logger: Logger | undefined): ClientLog {
+/** A log with all levels, whether or not the application gave a logger. */
+export type ClientLog = Readonly<Record<LogLevel, (message: string, details?: LogDetails) => void>>;
+
+/**
+ * @param secrets texts that no line may contain
+ * @throws TypeError if `logger` has no method `warn`, or a level that is not a function
+ */
+export function checkedLog(logger: Logger | undefined, secrets: readonly string[] = []): ClientLog {
   if (logger === undefined) return noLog;
   expectMethod('logger', logger, 'warn');
-  for (const level of ['info', 'error'] as const) {
+  for (const level of ['info', 'error', 'debug'] as const) {
     const method = (logger as unknown as Record<string, unknown>)[level];
     if (method !== undefined && typeof method !== 'function')
       throw new TypeError(expected(`logger.${level}`, 'a function, or not there', method));
   }
+  const redacted = redaction(secrets);
+  const isTextFirst = takesTextFirst(logger);
   const at =
-    (level: 'info' | 'warn' | 'error') =>
-    (message: string, error?: unknown): void => {
-      const details = error === undefined ? [] : [{ error }];
+    (level: LogLevel) =>
+    (message: string, details: LogDetails = {}): void => {
+      const text = redacted(message);
+      const safe = redacted(details);
       // The result is passed on, because a method may be async.
       tellApplication((): unknown =>
-        level === 'warn' || logger[level] === undefined
-          ? logger.warn(message, ...details)
-          : logger[level](message, ...details),
+        isTextFirst ? tellTextFirst(logger, level, text, safe) : tell(logger, level, text, safe),
       );
     };
-  return { info: at('info'), warn: at('warn'), error: at('error') };
+  return { debug: logger.debug ? at('debug') : silent, info: at('info'), warn: at('warn'), error: at('error') };
 }
 
 /** The log of an application that gave no logger. */
-export const noLog: ClientLog = { info: silent, warn: silent, error: silent };
+export const noLog: ClientLog = { debug: silent, info: silent, warn: silent, error: silent };
+
+function tell(logger: Logger, level: LogLevel, message: string, details: LogDetails): unknown {
+  return logger[level] === undefined ? logger.warn(details, message) : logger[level](details, message);
+}
+
+/** `console` and winston show an object only behind the text. */
+function tellTextFirst(logger: Logger, level: LogLevel, message: string, details: LogDetails): unknown {
+  const log = logger as unknown as Record<LogLevel, (message: string, ...details: LogDetails[]) => unknown>;
+  return Object.keys(details).length === 0 ? log[level](message) : log[level](message, details);
+}
+
+/** Recognized by methods that no other logger has, because the objects may come from another realm. */
+function takesTextFirst(logger: object): boolean {
+  const isConsole = 'table' in logger && 'groupEnd' in logger;
+  const isWinston = 'transports' in logger && 'log' in logger;
+  return isConsole || isWinston;
+}
 
 function silent(): void {
-  // The application gave no logger.
+  // The application gave no logger, or none for this level.
 }

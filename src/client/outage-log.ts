@@ -1,9 +1,11 @@
 import type { Clock } from '../support/clock.js';
 import { durationText } from '../support/duration-text.js';
 import { errorText } from '../support/error-text.js';
+import { SaslRefusal } from '../zookeeper/sasl-handshake.js';
 import { sessionName, type Session, type SessionEnd } from '../zookeeper/session.js';
 import { failuresText } from './client-errors.js';
-import type { ClientLog } from './logger.js';
+import type { BackgroundEvent } from './background-event.js';
+import type { ClientLog, LogDetails } from './logger.js';
 
 /** Logs each change of a client's connection once. Knows at any moment since when no server has answered, and why. */
 export class OutageLog {
@@ -20,41 +22,53 @@ export class OutageLog {
     this.#grantedTimeoutMs = askedTimeoutMs;
   }
 
-  connected(session: Session): void {
+  /** Not called when the connection is made, because the server may still refuse the client's account. */
+  answered(session: Session): void {
     this.#tellTimeout(session.timeoutMs);
     const outage = this.#outage;
     this.#outage = undefined;
     if (outage === undefined) return;
-    const after = `Connected to ${session.server} again after ${durationText(this.#clock.now() - outage.beganAt)}`;
+    const { server } = session;
+    const durationMs = this.#clock.now() - outage.beganAt;
+    const after = `Connected to ${server} again after ${durationText(durationMs)}`;
     const id = sessionName(session.id);
     this.#log.info(
       id === outage.sessionId
         ? `${after}: session ${id} goes on`
         : `${after}, in the new session ${id} in place of ${outage.sessionId}`,
+      { sessionId: id, server, durationMs },
     );
   }
 
+  /**
+   * A connection that ended without an answer belongs to the outage before it. Only the first refusal of each server is
+   * news.
+   */
   suspended(session: Session): void {
+    const before = this.#outage;
     this.#begin(session);
+    if (before && !isFirstRefusal(session, before)) return;
     const held = session.lockCount;
     const holds =
       held === 0
         ? 'it holds no lock'
         : `it holds ${locks(held)}, for ${durationText(session.deadline - this.#clock.now())} at most unless a server answers`;
-    const { lastError, stalledMs } = session;
+    const { lastError, stalledMs, server } = session;
+    const sessionId = sessionName(session.id);
     const stall = stalledMs === undefined ? '' : `. Before that, ${stallText(stalledMs)}`;
     this.#log.warn(
-      `Connection to ${session.server} lost: ${errorText(lastError)}. Session ${sessionName(session.id)} is suspended; ${holds}${stall}`,
-      lastError,
+      `Connection to ${server} lost: ${errorText(lastError)}. Session ${sessionId} is suspended; ${holds}${stall}`,
+      { ...errorIn(lastError), sessionId, server, held },
     );
   }
 
   /** The session's deadline has passed, and nothing was held. */
   overdue(session: Session): void {
     const { lastAnswer, cause } = this.#lastAnswer(session);
+    const sessionId = sessionName(session.id);
     this.#log.warn(
-      `Session ${sessionName(session.id)} is lost: ${lastAnswer}. It held no lock. Its waiters keep their places if the servers still know the session`,
-      cause,
+      `Session ${sessionId} is lost: ${lastAnswer}. It held no lock. Its waiters keep their places if the servers still know the session`,
+      { ...errorIn(cause), sessionId, held: 0 },
     );
   }
 
@@ -80,12 +94,27 @@ export class OutageLog {
       why === 'lost'
         ? `Session ${id} is lost: its deadline has passed, and ${lastAnswer}. ${taken}`
         : `Session ${id} has ended: ${why === 'auth-failed' ? refusal : endTexts[why]}. ${taken}`;
-    this.#log[lost === 0 ? 'warn' : 'error'](text, why === 'lost' ? cause : undefined);
+    const details = { ...(why === 'lost' && errorIn(cause)), sessionId: id, held: lost };
+    this.#log[lost === 0 ? 'warn' : 'error'](text, details);
   }
 
   /** A session that was given up has ended on the servers too. */
   closed(sessionId: string): void {
-    this.#log.info(`Session ${sessionId}, which was given up, has ended on the servers: its znodes are gone`);
+    this.#log.info(`Session ${sessionId}, which was given up, has ended on the servers: its znodes are gone`, {
+      sessionId,
+    });
+  }
+
+  /** The client has repaired something by itself. */
+  repaired(event: BackgroundEvent): void {
+    if (event.type === 'create-searched') {
+      const { path, found } = event;
+      const outcome = found ? 'it was created' : 'it was not created';
+      this.#log.debug(`The answer to the create of ${path} was lost: ${outcome}`, { path });
+    } else if (event.type === 'delete-retried') {
+      const { path, error } = event;
+      this.#log.debug(`${path} is deleted again, because: ${errorText(error)}`, { ...errorIn(error), path });
+    }
   }
 
   /** The time since the last answer, and the reason. Undefined while no answer is owed. */
@@ -169,8 +198,16 @@ const endTexts: Readonly<Record<Exclude<SessionEnd, 'closed' | 'lost' | 'auth-fa
   replaced: 'the servers came back with older data, and do not know the session',
 };
 
+function isFirstRefusal({ lastError, server }: Session, { failures, isRefused }: Outage): boolean {
+  return lastError instanceof SaslRefusal && !isRefused && !(failures.get(server) instanceof SaslRefusal);
+}
+
 function stallText(stalledMs: number): string {
   return `this process read nothing for ${durationText(stalledMs)} (was it stopped, or its event loop blocked?)`;
+}
+
+function errorIn(error: unknown): LogDetails {
+  return error === undefined ? {} : { err: error };
 }
 
 function locks(count: number): string {

@@ -25,6 +25,7 @@ export class Successor {
     if (this.#isClosed || this.#candidate || this.#options.clock.now() < this.#notBefore) return;
     const candidate = this.#options.open(this.#fruitless, {
       connected: ignore,
+      answered: ignore,
       overdue: ignore,
       settled: ignore,
       suspended: (session) => this.#dismiss(session),

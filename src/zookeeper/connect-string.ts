@@ -42,20 +42,21 @@ export function parseConnectString(text: unknown): ConnectString {
  * describeHosts(parseConnectString('zk1,zk2/app')); // 'zk1:2181,zk2:2181'
  */
 export function describeHosts({ hosts }: Pick<ConnectString, 'hosts'>): string {
-  return hosts.map(({ host, port }) => `${isIPv6(host) ? `[${host}]` : host}:${port}`).join(',');
+  return hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(',');
 }
 
 const expected = 'Expected `connectString` to be host[:port][,host[:port]…][/chroot]';
 
 const defaultPort = 2181;
 
-// Users bring such URLs from other tools (zk://user:secret@host). The error shows the refused text, so the secret must
-// be removed from it.
+// Users bring such URLs from other tools (zk://user:secret@host).
 function refuseUrl(text: string): void {
-  const shown = JSON.stringify(text.replace(/^.*@/s, '***@'));
-  if (/^\s*[a-z][a-z0-9+.-]*:\/\//i.test(text)) throw new TypeError(`${expected}, got ${shown}: leave out the scheme`);
-  if (/^[^/]*@/.test(text)) throw new TypeError(`${expected}, got ${shown}: credentials go into the \`auth\` option`);
+  if (/^\s*[a-z][a-z0-9+.-]*:\/\//i.test(text))
+    throw refusal(text, `leave out the scheme${text.includes('@') ? `, and the user: ${advice}` : ''}`);
+  if (/^[^/]*@/.test(text)) throw refusal(text, `leave out the user: ${advice}`);
 }
+
+const advice = 'credentials go into the `auth` option, or into `sasl` or `tls`';
 
 function parseServer(text: string, server: string): Host {
   if (server === '') throw refusal(text, 'it has an empty host');
@@ -101,6 +102,14 @@ function parseChroot(text: string, chroot: string): string {
   }
 }
 
+/**
+ * The part before the last `@` may be a password with any characters, so neither the text nor the reason shows a part of
+ * it.
+ */
 function refusal(text: string, why: string, options?: ErrorOptions): TypeError {
-  return new TypeError(`${expected}, got ${JSON.stringify(text)}: ${why}`, options);
+  const got = `${expected}, got ${JSON.stringify(text.replace(/^.*@/s, '***@'))}`;
+  if (!text.includes('@')) return new TypeError(`${got}: ${why}`, options);
+  return new TypeError(
+    `${got}: ${why.includes(advice) ? why : `it cannot be read. Of a user and a password: ${advice}`}`,
+  );
 }

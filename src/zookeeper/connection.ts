@@ -1,11 +1,13 @@
-import net from 'node:net';
 import zookeeper, { type ConnectionManager } from 'node-zookeeper-client';
 import { inNoContext } from '../support/no-context.js';
 import type { CancelTimer, Clock } from '../support/clock.js';
 import { longestConnectResponse, readConnectResponse } from './connect-response.js';
 import { describeHosts, type Host } from './connect-string.js';
 import { FrameSplitter, longestFrame } from './frames.js';
-import { lookupShuffled } from './lookup.js';
+import { RefusingServers } from './refusing-servers.js';
+import { requiredError, saslToken, SaslHandshake, SaslRefusal, type SaslLogin } from './sasl-handshake.js';
+import { explainTls } from './tls-error.js';
+import type { Link, Network, TlsSource } from './network.js';
 import { ping, setWatches, type Operation, type WatchKind } from './operations.js';
 import { Reader, Writer } from './wire.js';
 import { ZooKeeperError } from './zookeeper-error.js';
@@ -20,14 +22,12 @@ export class Connection {
   readonly #listener: ConnectionListener;
   readonly #options: ConnectionOptions;
   readonly #chroot: Buffer;
+  readonly #createdAt: number;
   #frames = new FrameSplitter();
   #connectSentAt = 0;
   #nextHost = 0;
   #failedRounds = 0;
-  /**
-   * The number of rounds over the hosts, since a server last answered a ConnectRequest, in which an attempt ran out of
-   * time.
-   */
+  /** The number of rounds over the hosts, since the last connection, in which an attempt ran out of time. */
   #unansweredRounds: number;
   #hasRunOut = false;
   #cancelAttempt: CancelTimer = () => {};
@@ -40,6 +40,12 @@ export class Connection {
   /** The ping that the server has not answered yet. */
   #ping: WireRequest | undefined;
   #reattach: Reattach | undefined;
+  /** The authentication by SASL, from the ConnectResponse until the server has accepted the account. */
+  #sasl: SaslHandshake | undefined;
+  #saslXid = 0;
+  readonly #refusing = new RefusingServers();
+  /** The IP address of the connected server. Kept, because a socket that has ended knows it no more. */
+  #address: string | undefined;
   /** `host:port` of the last connection or attempt. */
   server = '';
   /** The time of the last answer to a request or a ping. */
@@ -48,13 +54,14 @@ export class Connection {
   answeredAt = 0;
   /** The reason why the last connection or attempt ended, for the error that a user sees. */
   lastError: unknown;
-  /** The last error of each server that was tried since the last connection, by `host:port`. */
+  /** The last error of each server that was tried since a server answered a request, by `host:port`. */
   readonly failures = new Map<string, unknown>();
 
   constructor(options: ConnectionOptions, listener: ConnectionListener) {
     this.#options = options;
     this.#listener = listener;
     this.#chroot = Buffer.from(options.chroot);
+    this.#createdAt = options.clock.now();
     this.#unansweredRounds = options.unansweredRounds ?? 0;
     // `retries` stays 0, because a create that is repeated after a lost reply leaves an orphan in the live session.
     const client = zookeeper.createClient('127.0.0.1', {
@@ -121,6 +128,8 @@ export class Connection {
   }
 
   #send(operation: Operation<unknown>, caller: Caller): void {
+    // Before the frame is begun, because requests that this call sends would be written into the middle of it.
+    operation.beforeWrite?.();
     if (!this.isConnected) {
       caller.reject(connectionLost(operation, this.lastError));
       return;
@@ -225,19 +234,31 @@ export class Connection {
   }
 
   #dial(host: Host, name: string): void {
-    const { clock, random } = this.#options;
+    const { clock, network, tls } = this.#options;
     const manager = this.#manager;
     const attempt = { startedAt: clock.now(), wasAccepted: false };
-    const socket = net.connect({ host: host.host, port: host.port, lookup: lookupShuffled(random) });
+    this.#sasl = undefined;
+    const socket = network.connect(host, tls);
     manager.socket = socket;
-    socket.setNoDelay();
-    socket.on('connect', () => {
+    this.#refusing.dial(name);
+    // Node.js emits no data of a destroyed socket. If it did, an old answer would be in the place of a new one.
+    const isPresent = (): boolean => manager.socket === socket;
+    socket.on('lookup', (error, address, family) => {
+      if (error === null && isPresent()) this.#refusing.found(address, Number(family));
+    });
+    // After the TLS handshake, because a ConnectRequest counts from the time when it is sent.
+    socket.on(tls ? 'secureConnect' : 'connect', () => {
+      // A server may repeat the handshake of TLS 1.2. A second ConnectRequest would be in the place of a request.
+      if (attempt.wasAccepted || !isPresent()) return;
       attempt.wasAccepted = true;
+      this.#address = socket.remoteAddress;
       this.#guard('The request for a session could not be sent', () => manager.onSocketConnected());
     });
-    socket.on('data', (chunk) => manager.onSocketData(chunk));
+    socket.on('data', (chunk) => {
+      if (isPresent()) manager.onSocketData(chunk);
+    });
     socket.on('drain', () => this.#guard('A request could not be written', () => manager.onSocketDrain()));
-    socket.on('close', () => this.#socketClosed(socket, name, attempt));
+    socket.on('close', () => this.#socketClosed(socket, host, attempt));
     socket.on('error', () => {
       // The event 'close' follows, and `socket.errored` keeps the error.
     });
@@ -276,18 +297,69 @@ export class Connection {
     return roundDelayMs(this.#failedRounds++, this.#options.random());
   }
 
-  #socketClosed(socket: net.Socket, name: string, attempt: UnansweredAttempt): void {
+  #socketClosed(socket: Link, host: Host, attempt: UnansweredAttempt): void {
     const manager = this.#manager;
     if (manager.socket !== socket || manager.state === states.closed) return;
     this.#cancelAttempt();
-    this.lastError = socket.errored ?? new Error(`${name} closed the connection`);
+    const name = describeHosts({ hosts: [host] });
+    const wasAttempt = manager.state === states.connecting;
+    const error = socket.errored ?? new Error(`${name} closed the connection${wasAttempt ? this.#guess : ''}`);
+    this.lastError = wasAttempt && this.#options.tls ? explainTls(error, host, attempt.wasAccepted) : error;
     this.failures.set(name, this.lastError);
-    if (manager.state === states.connecting)
-      this.#guard('The loss of a connection could not be reported completely', () =>
-        this.#listener.unanswered(attempt),
-      );
-    // The listener of `unanswered` may have ended the session.
+    if (wasAttempt)
+      this.#guard('The loss of a connection could not be reported completely', () => this.#attemptFailed(attempt));
+    // A listener may have ended the session.
     if (this.#manager.state !== states.closed) manager.onSocketClosed();
+  }
+
+  #attemptFailed(attempt: UnansweredAttempt): void {
+    if (this.#isRefusedForGood) this.#manager.setState(states.authFailed);
+    // In the authentication by SASL, the server has answered the ConnectRequest. But a session that is resumed only to
+    // be closed must not be resumed without end, because each ConnectRequest extends it.
+    else if (this.#sasl === undefined || this.#options.resume) this.#listener.unanswered(attempt);
+  }
+
+  /** The connected server refuses this client's account. The next server may have another configuration. */
+  #refused(why: SaslRefusal): void {
+    const { server } = this;
+    const isFirst = !(this.failures.get(server) instanceof SaslRefusal);
+    this.lastError = why;
+    this.failures.delete(server); // The last refusal is the last one of the map.
+    this.failures.set(server, why);
+    this.#refusing.refused(this.#address);
+    if (this.#isRefusedForGood) {
+      this.#manager.setState(states.authFailed);
+      return;
+    }
+    // The end of a connection is reported anyway. A refusal by SASL comes before there is one.
+    if (isFirst && !this.isConnected)
+      this.#listener.warn(`The server ${server} does not serve this client; trying the next server`, why);
+    this.drop(why);
+  }
+
+  /**
+   * A server that cannot be reached may still accept the account, and the session may hold locks. But each ConnectRequest
+   * extends the session, and the znodes of a session that nobody can use block their queues. So it ends after one session
+   * timeout in which no server answered it. A session with holds is past its deadline by then.
+   */
+  get #isRefusedForGood(): boolean {
+    const { hosts, clock } = this.#options;
+    const names = hosts.map((host) => describeHosts({ hosts: [host] }));
+    const hasRefused = (name: string): boolean => this.failures.get(name) instanceof SaslRefusal;
+    if (names.every((name) => hasRefused(name) && this.#refusing.haveAllRefused(name))) return true;
+    const answeredAt = Math.max(this.heardAt, this.#createdAt);
+    return this.refusal !== undefined && clock.now() - answeredAt >= this.timeoutMs;
+  }
+
+  /** The last reason why a server refused this client's account, since a server answered a request. */
+  get refusal(): SaslRefusal | undefined {
+    return [...this.failures.values()].findLast((failure) => failure instanceof SaslRefusal);
+  }
+
+  /** The reason why a server may close the first connection of a client without an answer. */
+  get #guess(): string {
+    if (this.#options.tls || this.sessionId !== 0n) return '';
+    return ' without an answer. If this is its secureClientPort, set the option `tls`';
   }
 
   #stateChanged(state: number): void {
@@ -295,7 +367,6 @@ export class Connection {
       case states.connected:
         this.#cancelAttempt();
         this.lastError = undefined;
-        this.failures.clear();
         this.#connected();
         return;
       case states.disconnected:
@@ -343,40 +414,84 @@ export class Connection {
     this.#guard(message, () => {
       for (const frame of this.#frames.push(chunk)) {
         if (socket?.destroyed !== false || manager.state === states.closed) return;
-        if (manager.state === states.connecting) this.#granted(frame);
+        if (manager.state === states.connecting) this.#shakeHands(frame);
         else this.#dispatch(frame);
       }
       if (this.#reattach) this.#redialIfDrained();
     });
   }
 
+  /** The frames before the session can be used: the ConnectResponse, and the answers to SASL. */
+  #shakeHands(frame: Buffer): void {
+    if (this.#sasl) this.#authenticate(this.#sasl, frame);
+    else this.#granted(frame);
+  }
+
   #granted(frame: Buffer): void {
     const manager = this.#manager;
     const { timeoutMs, sessionId, password } = readConnectResponse(frame, this.sessionId);
-    this.#unansweredRounds = 0;
-    this.#hasRunOut = false;
     if (timeoutMs === 0) {
       manager.setState(states.expired);
       return;
     }
-    this.#frames.longest = longestFrame;
     manager.sessionId.writeBigInt64BE(sessionId);
     manager.sessionPassword = password;
     manager.sessionTimeout = timeoutMs;
+    const { sasl } = this.#options;
+    if (sasl === undefined) {
+      this.#established();
+      return;
+    }
+    this.#sasl = new SaslHandshake(sasl);
+    this.#sendToken(this.#sasl.begin());
+  }
+
+  #sendToken(token: Buffer): void {
+    const request = new WireRequest(saslToken(token), this.#nextXid(), 0, nobody);
+    const frame = new Writer();
+    frame.addFrame(request, noChroot);
+    this.#manager.socket?.write(frame.frames());
+    this.#saslXid = request.xid;
+  }
+
+  #authenticate(sasl: SaslHandshake, frame: Buffer): void {
+    const { xid, error } = readReplyHeader(frame);
+    if (xid !== this.#saslXid)
+      throw new Error(`The server answered request ${xid}, but request ${this.#saslXid} was due`);
+    const token = error === 0 ? new Reader(frame, replyBodyAt).bytes() : Buffer.alloc(0);
+    let next: Buffer | undefined;
+    try {
+      next = sasl.next(error, token);
+    } catch (why) {
+      if (!(why instanceof SaslRefusal)) throw why;
+      this.#refused(why);
+      return;
+    }
+    if (next) this.#sendToken(next);
+    else this.#established();
+  }
+
+  #established(): void {
+    const manager = this.#manager;
+    this.#sasl = undefined;
+    // Not at the ConnectResponse: otherwise no attempt would ever be long enough for a slow authentication.
+    this.#unansweredRounds = 0;
+    this.#hasRunOut = false;
+    this.#frames.longest = longestFrame;
     manager.setState(states.connected);
     // Sends the authentication, and the requests that were made while the listeners heard of the new state.
     manager.onSocketDrain();
   }
 
   #dispatch(frame: Buffer): void {
-    const manager = this.#manager;
     const header = readReplyHeader(frame);
     if (header.xid === pingXid) {
-      this.#pinged();
+      if (header.error === requiredError) this.#refused(new SaslRefusal('required'));
+      else this.#pinged();
       return;
     }
     if (header.xid === authXid) {
-      if (header.error === authFailedError) manager.setState(states.authFailed);
+      if (header.error === authFailedError) this.#refused(new SaslRefusal('credentials'));
       return;
     }
     if (header.xid === watchXid) {
@@ -392,6 +507,16 @@ export class Connection {
       throw new Error(`The server answered request ${header.xid}, but ${due} was due`);
     }
     this.#unanswered.shift();
+    if (header.error === requiredError) {
+      request.fail(header.error);
+      this.#refused(new SaslRefusal('required'));
+      return;
+    }
+    // Clearing an empty map allocates.
+    if (this.failures.size > 0) {
+      this.failures.clear();
+      this.#refusing.clear();
+    }
     // Reset here and not at the ConnectResponse, because a server that drops every session right after it would be
     // dialled without a pause.
     this.#failedRounds = 0;
@@ -403,24 +528,29 @@ export class Connection {
 
   #pinged(): void {
     const ping = this.#ping;
+    if (ping === undefined) throw new Error('The server answered a ping, but no answer was due');
     this.#ping = undefined;
     this.#failedRounds = 0;
     this.heardAt = this.#options.clock.now();
-    if (ping) this.#listener.pinged(ping.sentAt);
+    this.#listener.pinged(ping.sentAt);
   }
 
-  #answered({ operation, sentAt, caller }: WireRequest, { error, zxid }: ReplyHeader, frame: Buffer): void {
-    this.#listener.answered(operation, sentAt, error);
+  #answered(request: WireRequest, { error, zxid }: ReplyHeader, frame: Buffer): void {
+    const { operation, sentAt, caller } = request;
     if (error !== 0) {
-      caller.reject(new ZooKeeperError(error, operation.name, operation.path));
+      this.#listener.answered(operation, sentAt, error);
+      request.fail(error);
       return;
     }
+    let value: unknown;
     try {
-      caller.resolve({ value: operation.read(new Reader(frame, replyBodyAt, this.#chrootOf(operation))), zxid });
+      value = operation.read(new Reader(frame, replyBodyAt, this.#chrootOf(operation)));
     } catch (unreadable) {
       caller.reject(connectionLost(operation, unreadable));
       throw unreadable;
     }
+    this.#listener.answered(operation, sentAt, operation.sessionError?.(value) ?? 0);
+    caller.resolve({ value, zxid });
   }
 
   /**
@@ -544,8 +674,12 @@ export interface ConnectionOptions {
   readonly chroot: string;
   readonly sessionTimeoutMs: number;
   readonly auth: readonly Credential[];
+  /** Without it, the connections are not encrypted. */
+  readonly tls?: TlsSource | undefined;
+  readonly sasl?: SaslLogin | undefined;
   readonly clock: Clock;
   readonly random: () => number;
+  readonly network: Network;
   /** The session to attach to, instead of opening a new one. */
   readonly resume?: SessionIdentity;
   /** The number of rounds over the hosts that had no answer just before, for the length of the first attempts. */
@@ -627,6 +761,11 @@ class WireRequest {
 
   write(to: Writer): void {
     this.operation.write(to.int(this.xid).int(this.operation.opcode));
+  }
+
+  /** Rejects with the error of the server. */
+  fail(error: number): void {
+    this.caller.reject(new ZooKeeperError(error, this.operation.name, this.operation.path));
   }
 }
 

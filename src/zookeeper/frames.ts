@@ -1,5 +1,8 @@
-/** Far above 1 MB, the servers' own limit for requests, because the list of many children may be longer. */
-export const longestFrame = 64 * 1024 * 1024;
+/**
+ * Four times the limit of ZooKeeper's own clients (`jute.maxbuffer`): the list of 60,000 waiters. To read a longer list
+ * would block the event loop for longer than 50 ms.
+ */
+export const longestFrame = 4 * 1024 * 1024;
 
 /**
  * Cuts a socket's byte stream into ZooKeeper's frames: an int32 length, then that many bytes. Each connection has its
@@ -24,7 +27,10 @@ export class FrameSplitter {
     this.#chunks.push(chunk);
     this.#length += chunk.length;
     let wanted = this.#wanted();
-    if (this.#length < wanted) return;
+    if (this.#length < wanted) {
+      this.#joinSmall();
+      return;
+    }
 
     // Joined only when a frame is complete, because joining at every chunk would copy a long frame again and again.
     const [first = chunk] = this.#chunks;
@@ -37,6 +43,11 @@ export class FrameSplitter {
     bytes = bytes.subarray(at);
     this.#chunks = [bytes];
     this.#length = bytes.length;
+  }
+
+  /** A peer that sends a long frame byte by byte must not cost the memory of a buffer for each byte. */
+  #joinSmall(): void {
+    if (this.#chunks.length >= mostChunks) this.#chunks = [Buffer.concat(this.#chunks, this.#length)];
   }
 
   #wanted(): number {
@@ -56,6 +67,8 @@ export class FrameSplitter {
   }
 }
 
+const mostChunks = 4_096;
+
 /** Names the protocol that the peer speaks instead, if its first four bytes show it. */
 function guessedFrom(bytes: Buffer): string {
   const start = bytes.toString('latin1', 0, 4);
@@ -63,7 +76,9 @@ function guessedFrom(bytes: Buffer): string {
     return `: the answer begins with the text ${JSON.stringify(start)}. Is this the clientPort of a ZooKeeper server?`;
   const [type = 0, version] = bytes;
   const isTls = (type === tlsAlert || type === tlsHandshake) && version === 3;
-  return isTls ? ': the answer is TLS. Is this the secureClientPort of a ZooKeeper server?' : '';
+  return isTls
+    ? ': the answer is TLS. If this is the secureClientPort of a ZooKeeper server, set the option `tls`'
+    : '';
 }
 
 /** TLS's ContentType. */

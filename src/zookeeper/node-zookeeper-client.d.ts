@@ -1,7 +1,5 @@
 // The parts of node-zookeeper-client 1.1.3 that `connection.ts` uses. The library's published types are partly wrong.
 declare module 'node-zookeeper-client' {
-  import type { Socket } from 'node:net';
-
   export interface ConnectionManager {
     state: number;
     socket: Socket | undefined;
@@ -21,6 +19,14 @@ declare module 'node-zookeeper-client' {
     onSocketError(error: Error): void;
     onSocketTimeout(): void;
     on(event: 'state', listener: (state: number) => void): this;
+  }
+
+  /** The part of a socket that the library uses. `network.ts` makes it. */
+  export interface Socket {
+    readonly destroyed: boolean;
+    readonly writableNeedDrain: boolean;
+    write(chunk: Uint8Array): boolean;
+    destroy(error?: Error): unknown;
   }
 
   export interface Client {

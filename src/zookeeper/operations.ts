@@ -13,8 +13,20 @@ export interface Operation<T> {
   readonly path: string;
   /** True if the paths are the servers' paths, with the chroot. @default false */
   readonly isAbsolute?: boolean;
+  /** The opcode of its result in a transaction, if it is another one. */
+  readonly resultOpcode?: number;
+  /**
+   * Called right before the request is written. If it throws, the request is not sent, and rejects with that error. It
+   * may send other requests.
+   */
+  beforeWrite?(): void;
   write(to: Writer): unknown;
   read(from: Reader): T;
+  /**
+   * The number of an error in the value of `read` that is about the session or the server, and not about the request; 0
+   * for none. The header of such an answer has no error. By default there is none.
+   */
+  sessionError?(value: unknown): number;
 }
 
 /** The fields of a znode's Stat that locks need. */
@@ -58,7 +70,7 @@ export function createSequential(
   acl: readonly AclEntry[],
 ): Operation<{ path: string; stat: Stat }> {
   return creation('create2', path, data, acl, createModes.ephemeralSequential, (from) => ({
-    path: from.path(),
+    path: readSequential(from, path),
     stat: readStat(from),
   }));
 }
@@ -78,8 +90,27 @@ export function createPersistent(path: string, acl: readonly AclEntry[]): Operat
   return creation('create', path, noData, acl, createModes.persistent, readPath);
 }
 
-export function remove(path: string): Operation<void> {
-  return operation('delete', 'write', path, (to) => to.path(path).int(anyVersion), nothing);
+/**
+ * A part of a transaction that creates a znode. The answer is the path, with the number that the server appended to a
+ * sequential one.
+ */
+export function createInTransaction(
+  path: string,
+  data: Uint8Array,
+  acl: readonly AclEntry[],
+  mode: keyof typeof createModes,
+): Operation<string> {
+  // The result of a container has a Stat behind its path, and the results of the other modes have none (3.8.0).
+  return mode === 'container'
+    ? {
+        ...creation('createContainer', path, data, acl, createModes.container, readPathAndStat),
+        resultOpcode: opcodes.create2,
+      }
+    : creation('create', path, data, acl, createModes[mode], readPath);
+}
+
+export function remove(path: string, version = anyVersion): Operation<void> {
+  return operation('delete', 'write', path, (to) => to.path(path).int(version), nothing);
 }
 
 /** With `watch`, it also reports the creation of the znode. No other request does. */
@@ -102,13 +133,7 @@ export function getData(path: string, watch: boolean): Operation<{ data: Buffer;
 }
 
 export function getChildren(path: string, watch = false): Operation<string[]> {
-  return operation(
-    'getChildren2',
-    'read',
-    path,
-    (to) => to.path(path).flag(watch),
-    (from) => from.texts(),
-  );
+  return operation('getChildren2', 'read', path, (to) => to.path(path).flag(watch), readNames);
 }
 
 /** Lets the server catch up with its leader before it answers the next requests on this connection. */
@@ -124,7 +149,12 @@ export function sync(path: string): Operation<string> {
 
 /** A part of a transaction. It fails with NO_NODE unless the znode exists. */
 export function checkExists(path: string): Operation<void> {
-  return operation('check', 'write', path, (to) => to.path(path).int(anyVersion), nothing);
+  return checkVersion(path, anyVersion);
+}
+
+/** As `checkExists`. It also fails with BAD_VERSION unless the znode's data have this version. */
+export function checkVersion(path: string, version = anyVersion): Operation<void> {
+  return operation('check', 'write', path, (to) => to.path(path).int(version), nothing);
 }
 
 /** The answer to a transaction: all parts were executed, or none. */
@@ -150,7 +180,7 @@ export function multi<Results extends readonly unknown[]>(
   ...parts: { readonly [Index in keyof Results]: Operation<Results[Index]> }
 ): Operation<MultiAnswer<Results>> {
   const all: readonly Operation<unknown>[] = parts;
-  return operation(
+  const request = operation(
     'multi',
     'write',
     all.at(-1)?.path ?? '/',
@@ -163,6 +193,13 @@ export function multi<Results extends readonly unknown[]>(
     },
     (from) => readMulti(from, all) as MultiAnswer<Results>,
   );
+  // A leader that ends the session refuses the first part by SESSION_EXPIRED. Such an answer proves nothing.
+  return { ...request, sessionError };
+}
+
+function sessionError(value: unknown): number {
+  const answer = value as MultiAnswer<readonly unknown[]>;
+  return answer.is === 'refused' && answer.error.isRetryable ? answer.error.number : 0;
 }
 
 /** The same operation with the servers' paths, without the chroot. */
@@ -186,6 +223,20 @@ export function check(paths: readonly string[]): Operation<MultiAnswer<readonly 
 /** Removes this session's watch on a path. Otherwise the server would keep the watch as long as the znode exists. */
 export function removeWatch(path: string, kind: WatchKind): Operation<void> {
   return operation('removeWatches', 'read', path, (to) => to.path(path).int(watcherTypes[kind]), nothing);
+}
+
+/**
+ * Watches a znode and everything below it, until the connection ends. The server reports each creation, deletion and
+ * write, but no list of children. The znode need not exist. A server before 3.6 answers UNIMPLEMENTED, and closes the
+ * connection.
+ */
+export function addRecursiveWatch(path: string): Operation<void> {
+  return operation('addWatch', 'read', path, (to) => to.path(path).int(persistentRecursive), nothing);
+}
+
+/** Ends a watch of `addRecursiveWatch`. */
+export function removeRecursiveWatch(path: string): Operation<void> {
+  return operation('removeWatches', 'read', path, (to) => to.path(path).int(anyWatcher), nothing);
 }
 
 /** Plants the watches on a new connection. The server reports at once the changes since `zxid`. */
@@ -230,13 +281,23 @@ const opcodes = {
   removeWatches: 18,
   createContainer: 19,
   setWatches: 101,
+  addWatch: 106,
   closeSession: -11,
 } as const;
 
 /** ZooKeeper's CreateMode. */
-const createModes = { persistent: 0, ephemeral: 1, ephemeralSequential: 3, container: 4 } as const;
+const createModes = {
+  persistent: 0,
+  ephemeral: 1,
+  persistentSequential: 2,
+  ephemeralSequential: 3,
+  container: 4,
+} as const;
 /** ZooKeeper's WatcherType. */
 const watcherTypes: Readonly<Record<WatchKind, number>> = { children: 1, data: 2 };
+/** ZooKeeper's AddWatchMode. */
+const persistentRecursive = 1;
+const anyWatcher = 3;
 const anyVersion = -1;
 const systemError = -1;
 const noData = new Uint8Array(0);
@@ -264,7 +325,7 @@ function creation<T>(
     'write',
     path,
     (to) => {
-      to.path(path).bytes(data).int(acl.length);
+      (isSequential(mode) ? to.pathStart(path) : to.path(path)).bytes(data).int(acl.length);
       for (const entry of acl) to.int(entry.permissions).text(entry.scheme).text(entry.id);
       return to.int(mode);
     },
@@ -272,8 +333,33 @@ function creation<T>(
   );
 }
 
+function isSequential(mode: number): boolean {
+  return mode === createModes.persistentSequential || mode === createModes.ephemeralSequential;
+}
+
 function readPath(from: Reader): string {
   return from.path();
+}
+
+function readPathAndStat(from: Reader): string {
+  const path = from.path();
+  readStat(from);
+  return path;
+}
+
+/** The path of a new znode is the asked one, with a number. Under any other path, a foreign znode would be deleted. */
+function readSequential(from: Reader, asked: string): string {
+  const path = from.path();
+  if (!path.startsWith(asked) || path.includes('/', asked.length))
+    throw new RangeError(`The server created another znode than the one that was asked for, ${asked}`);
+  return path;
+}
+
+function readNames(from: Reader): string[] {
+  const names = from.texts();
+  for (const name of names)
+    if (name === '' || name.includes('/')) throw new RangeError('The list of children contains a name that is none');
+  return names;
 }
 
 function readStat(from: Reader): Stat {
@@ -304,10 +390,13 @@ function readMulti(from: Reader, parts: readonly Operation<unknown>[]): MultiAns
     if (type === -1) {
       const error = from.int();
       errors.push(notTheCause.has(error) ? undefined : new ZooKeeperError(error, part.name, part.path));
-    } else if (type === part.opcode) {
+    } else if (type === (part.resultOpcode ?? part.opcode)) {
       results.push(part.read(from));
       errors.push(undefined);
-    } else throw new RangeError(`The answer to a transaction has opcode ${type}, but opcode ${part.opcode} was due`);
+    } else {
+      const due = part.resultOpcode ?? part.opcode;
+      throw new RangeError(`The answer to a transaction has opcode ${type}, but opcode ${due} was due`);
+    }
   }
   if (results.length === parts.length) return { is: 'done', results };
   return {

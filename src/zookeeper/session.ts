@@ -25,6 +25,7 @@ import {
 } from './operations.js';
 import { deadlineOf, learn, unproven } from './session-clock.js';
 import { ProofSchedule, silentAt } from './proof-schedule.js';
+import type { SaslRefusal } from './sasl-handshake.js';
 import { UnansweredRound } from './unanswered-round.js';
 import { untilAnswered, type Question } from './until-answered.js';
 import { watchKindOf, watchQuestions, Watches, type Watched, type WatchListener } from './watches.js';
@@ -44,11 +45,14 @@ export class Session implements ConnectionListener {
   readonly #toCheck = new Set<Checked>();
   #attaching: Attaching | undefined;
   readonly #changes = new Listeners<void>();
+  readonly #watchEvents = new Listeners<WatchEvent>();
   #state: SessionState = { at: 'connecting' };
   #proof = unproven;
   #checkedUpTo = 0;
   /** The time when the newest answered request was sent, including pings and ConnectRequests. */
   #answeredSentAt = -Infinity;
+  /** The number of the last connection on which a server has answered a request or a ping. */
+  #answeredEpoch = 0;
   #cancelTick: CancelTimer = () => {};
   /** The time when the next tick should run; monotonic milliseconds. */
   #tickAt = Infinity;
@@ -63,7 +67,7 @@ export class Session implements ConnectionListener {
   writesAnswered = 0;
   /**
    * The number of this session's znodes that exist on the servers, or may exist. They block the queues until the
-   * session ends on the servers.
+   * session ends on the servers. Ephemeral znodes of transactions count until then, because others may delete them.
    */
   znodes = 0;
   /** The time when the last connection was made; monotonic milliseconds. */
@@ -115,6 +119,15 @@ export class Session implements ConnectionListener {
     return deadlineOf(this.#proof);
   }
 
+  /**
+   * The time at which the session is over for this process if no server answers any more; monotonic milliseconds. For a
+   * session with holds that is their deadline.
+   */
+  get endsAt(): number {
+    if (this.isEnded) return -Infinity;
+    return this.#holdings.size > 0 ? this.deadline : this.#presumedUntil;
+  }
+
   /** True if a quorum write of the session was ever answered. Before that, the session has no deadline. */
   get isProven(): boolean {
     return this.deadline !== -Infinity;
@@ -139,9 +152,14 @@ export class Session implements ConnectionListener {
     return this.#connection.lastError;
   }
 
-  /** The last error of each server that was tried since the last connection, by `host:port`. */
+  /** The last error of each server that was tried since a server answered a request, by `host:port`. */
   get failures(): ReadonlyMap<string, unknown> {
     return this.#connection.failures;
+  }
+
+  /** The last reason why a server refused this client's account, since a server answered a request. */
+  get refusal(): SaslRefusal | undefined {
+    return this.#connection.refusal;
   }
 
   /** The time since which the connected server owes an answer; undefined if it owes none. Monotonic milliseconds. */
@@ -195,6 +213,14 @@ export class Session implements ConnectionListener {
   /** Calls `listener` at every change of `state`, and when the deadline passes. */
   onChange(listener: () => void): () => void {
     return this.#changes.add(listener);
+  }
+
+  /**
+   * Calls `listener` at every watch event that the servers report to this session. Watches that were planted by
+   * `request` end with the connection, and are not planted again.
+   */
+  onWatchEvent(listener: (event: WatchEvent) => void): () => void {
+    return this.#watchEvents.add(listener);
   }
 
   /** Compares the deadline with the clock now, so a timer that never ran cannot make a dead session look alive. */
@@ -405,6 +431,7 @@ export class Session implements ConnectionListener {
       sessionTimeoutMs: this.#options.sessionTimeoutMs,
       unansweredRounds,
       leftMs: until - this.#clock.now(),
+      isSecure: (this.#options.tls ?? this.#options.sasl) !== undefined,
     });
   }
 
@@ -430,8 +457,9 @@ export class Session implements ConnectionListener {
     this.#become({ at: 'connected', pulseAt: this.#schedule.pulseAfter(now, this.timeoutMs) });
     if (!isAttach) this.#owner.connected(this);
     // A quiet session that reconnects writes nothing. Otherwise the restart of a server would cost one transaction for
-    // each client.
+    // each client. The answer to the ping shows that this server accepts the client's account.
     if (!isAttach && this.isProven && !this.#schedule.isActive(now, this.timeoutMs)) {
+      this.#connection.ping();
       this.#scheduleTick();
       return;
     }
@@ -461,6 +489,7 @@ export class Session implements ConnectionListener {
 
   pinged(sentAt: number): void {
     this.#answeredSentAt = Math.max(this.#answeredSentAt, sentAt);
+    this.#tellAnswered();
   }
 
   answered(operation: Operation<unknown>, sentAt: number, error: number): void {
@@ -480,12 +509,20 @@ export class Session implements ConnectionListener {
       this.#options.tickTimeMs,
     );
     if (before.provenAt === -Infinity && this.#proof.provenAt !== -Infinity) this.#changes.tell();
+    this.#tellAnswered();
+  }
+
+  #tellAnswered(): void {
+    if (this.#answeredEpoch === this.epoch || this.#state.at !== 'connected') return;
+    this.#answeredEpoch = this.epoch;
+    this.#owner.answered(this);
   }
 
   /** The server reports the deletion of a znode once, for both kinds of watches. */
   watchFired(path: string, event: WatchEventType): void {
     if (event !== 'children') this.#watches.data.fire(path, event);
     if (event === 'children' || event === 'deleted') this.#watches.children.fire(path, event);
+    if (!this.#watchEvents.isEmpty) this.#watchEvents.tell({ path, type: event });
   }
 
   watchedPaths(kind: WatchKind): string[] {
@@ -658,7 +695,12 @@ export class Session implements ConnectionListener {
   #silentAt(now: number): number {
     const unansweredSince = this.#connection.unansweredSince ?? now;
     const isUrgent = this.#holdings.size > 0 || this.#state.at === 'closing';
-    return silentAt({ unansweredSince, answeredSentAt: this.#answeredSentAt, isUrgent }, this.timeoutMs);
+    const usual = silentAt({ unansweredSince, answeredSentAt: this.#answeredSentAt, isUrgent }, this.timeoutMs);
+    // A server that grants a session and then keeps silent must leave half of the time to connect for the other servers.
+    // The last of the servers gets all of it. Otherwise a server whose first write is slow would never get an answer through.
+    const isLast = this.epoch >= this.#options.hosts.length;
+    const leftMs = this.isProven || isLast ? 0 : this.#options.connectBy - unansweredSince;
+    return leftMs > 0 ? Math.min(usual, unansweredSince + leftMs / 2) : usual;
   }
 
   /**
@@ -748,6 +790,12 @@ export type SessionState =
  */
 export type SessionLoss = 'session-expired' | 'session-deadline' | 'node-deleted' | 'client-closed';
 
+/** A change that a watch has reported. */
+export interface WatchEvent {
+  readonly path: string;
+  readonly type: WatchEventType;
+}
+
 /** A znode by which a lock is held. The hold ends with the session, or with the znode. */
 export interface Holding {
   readonly path: string;
@@ -775,7 +823,10 @@ interface Attaching {
 
 /** The object that keeps one session after another. */
 export interface SessionOwner {
+  /** The server may still refuse the client's account. */
   connected(session: Session): void;
+  /** The connected server has answered for the first time, so it accepts the client's account. */
+  answered(session: Session): void;
   suspended(session: Session): void;
   /** The deadline passed and nothing was held. The session may still be alive on the servers. */
   overdue(session: Session): void;

@@ -40,6 +40,11 @@ export class Writer {
     return this.#text(value === '/' && this.#chroot.length > 0 ? '' : value, this.#chroot);
   }
 
+  /** Writes the start of a path, which the server completes. Below a chroot, `/` is the start of the root's children. */
+  pathStart(value: string): this {
+    return this.#text(value, this.#chroot);
+  }
+
   bytes(value: Uint8Array): this {
     this.#reserve(4 + value.length);
     this.#at = this.#buffer.writeInt32BE(value.length, this.#at);
@@ -173,7 +178,8 @@ export class Reader {
     if (chroot.length === 0) return slice.toString('utf8');
     const isBelow = slice.length === chroot.length || slice[chroot.length] === slash;
     if (!isBelow || slice.compare(chroot, 0, chroot.length, 0, chroot.length) !== 0) {
-      throw new RangeError(`The path ${slice.toString('utf8')} is not below the chroot ${chroot.toString('utf8')}`);
+      const start = slice.toString('utf8', 0, longestShown);
+      throw new RangeError(`The path ${start} is not below the chroot ${chroot.toString('utf8')}`);
     }
     return slice.length === chroot.length ? '/' : slice.toString('utf8', chroot.length);
   }
@@ -187,6 +193,8 @@ export class Reader {
     // Each text takes at least four bytes. The count is checked first, because a list of 2^31 texts must fail before it
     // is begun.
     const count = this.#length(4);
+    if (count > mostTexts)
+      throw new RangeError(`A list of ${count} names is longer than ${mostTexts}, the longest that is read`);
     const values: string[] = [];
     for (let index = 0; index < count; index += 1) values.push(this.text());
     return values;
@@ -221,6 +229,15 @@ export class Reader {
 }
 
 const noChroot = Buffer.alloc(0);
+
+/**
+ * A frame of 4 MB may contain a million short names, and to read and sort them would block the event loop. The list of
+ * the waiters of a lock reaches the limit of the frame first.
+ */
+const mostTexts = 100_000;
+
+/** The part of a text of the server that an error shows, in bytes. */
+const longestShown = 200;
 
 /** The int32 in front of each frame. */
 const lengthBytes = 4;

@@ -39,7 +39,8 @@ export class ZooKeeperError extends Error {
       | 'EPHEMERAL_ON_LOCAL_SESSION'
       | 'UNIMPLEMENTED'
       | 'CONNECTION_LOSS'
-      | 'NO_CHILDREN_FOR_EPHEMERALS',
+      | 'NO_CHILDREN_FOR_EPHEMERALS'
+      | 'SESSION_CLOSED_REQUIRE_SASL_AUTH',
   ): boolean {
     return this.code === code;
   }
