@@ -2,9 +2,13 @@
 import './mutex/path-locks.js';
 
 export { LockClient, type LockClientEvents } from './client/lock-client.js';
+export type { ClientHealth } from './client/client-health.js';
+export type { SessionMessage } from './client/session-tracing.js';
 export type { BackgroundEvent } from './client/background-event.js';
-export type { AclProvider } from './client/access-rights.js';
+export type { Acl, AclProvider } from './client/access-rights.js';
 export type { LockClientOptions } from './client/client-options.js';
+export type { SaslOptions } from './client/sasl-options.js';
+export type { TlsOptions } from './client/tls-options.js';
 export type { LogDetails, Logger } from './client/logger.js';
 export type { LockEvent, LockEventBase, LockEventOfHold, LockKind } from './client/lock-event.js';
 export type { AclEntry } from './zookeeper/operations.js';
@@ -33,12 +37,16 @@ export {
   LockLostError,
   LockTimeoutError,
   NotOwnedError,
+  OutcomeUnknownError,
   RequestFailedError,
   SequenceOverflowError,
+  type FailedOperation,
   type LossReason,
 } from './internals/lock-errors.js';
 export type { KnownHolder, TimedOut, TimeoutReason } from './internals/timeout-text.js';
 export { ForeignDataError } from './weighted/foreign-data-error.js';
+export type { SaslAccount } from './zookeeper/digest-md5.js';
+export { TlsError, type TlsProblem } from './zookeeper/tls-error.js';
 export { InvalidPathError } from './zookeeper/invalid-path-error.js';
 export { LimitMismatchError } from './semaphore/limit-mismatch-error.js';
 export { LockError, type LockErrorCode } from './support/lock-error.js';
@@ -61,11 +69,24 @@ export { InterProcessSemaphoreMutex } from './semaphore/inter-process-semaphore-
 export { InterProcessMultiLock } from './multi-lock/inter-process-multi-lock.js';
 export type { PartHold, PartOfMultiLock } from './multi-lock/part-of-multi-lock.js';
 export { MultiHold } from './multi-lock/multi-hold.js';
+export { LeaderElection, type ObserveOptions } from './election/leader-election.js';
+export type { CampaignOptions, LeaderElectionOptions, LeadOptions } from './election/election-options.js';
+export type { Candidate } from './election/candidate.js';
 export { forceRelease, revoke, type ForceReleaseOptions } from './revocation/revocation.js';
 export { watchQueue, type LockQueue, type WatchQueueOptions } from './observe/watch-queue.js';
 export type { AskOptions } from './mutex/ask.js';
 export type { AcquireOptions, MutexAcquireOptions } from './mutex/acquire-options.js';
 export { Hold } from './mutex/hold.js';
+export { GuardedTransaction, type WrittenZnode } from './mutex/guarded-transaction.js';
+export type { CreateMode, CreateOptions, VersionOptions } from './mutex/transaction-options.js';
+export type {
+  AcquireMessage,
+  HoldMessage,
+  LockMessage,
+  LockMode,
+  ReleaseMessage,
+  TransactionMessage,
+} from './mutex/lock-tracing.js';
 export type { PathLocks } from './mutex/path-locks.js';
 export type { HoldEvents, LockObjectEvents } from './mutex/hold-events.js';
 export { lockKey } from './mutex/lock-key.js';

@@ -13,11 +13,11 @@ import { placeOf, sortedByKey } from './names.js';
  */
 export class StandardDriver implements LockDriver {
   /** Curator's LOCK_NAME of InterProcessMutex. */
-  readonly lockName = 'lock-';
+  readonly lockName: string = 'lock-';
   /** The server counts upwards, so new children are last. */
   readonly appendOnly = true;
 
-  /** Sorts by the text after the last `lock-` in each name, compared as Java compares strings. */
+  /** Sorts by the text after the last `lockName` in each name, compared as Java compares strings. */
   sort(children: readonly string[]): string[] {
     return sortedByKey(children, this.lockName);
   }

@@ -268,7 +268,7 @@ export class Attempt {
     const { queued } = this.#queue.options;
     if (queued === undefined) return;
     const { name, path } = this.#node;
-    queued.tell(position ?? (queued.wantsPosition ? view?.positionOf(name) : undefined), path);
+    queued.tell(position ?? (queued.wantsPosition ? view?.positionOf(name) : undefined), path, this.#deadline);
   }
 
   async #place(

@@ -15,7 +15,7 @@ export class Grant implements Holding {
   /** The number of this grant among the grants of its znode. */
   readonly number: bigint;
   readonly node: LockNode;
-  readonly heldSince = Date.now();
+  readonly heldSince: number;
   isInner: boolean;
   /**
    * Ends the use of the znode at release, for example by a deletion. Returns undefined if the release has nothing to
@@ -33,6 +33,7 @@ export class Grant implements Holding {
     this.number = number;
     this.isInner = isInner;
     this.node = node;
+    this.heldSince = node.tools.clock.wall();
     this.onRelease = () => node.handOverOrDelete();
     node.granted();
     node.session.hold(this);

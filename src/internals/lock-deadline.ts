@@ -27,7 +27,7 @@ export function acquireDeadline(
   return new Deadline(
     client,
     path,
-    leases ? errorsOf('acquired', leases) : errors.acquired,
+    leases ? acquireErrors(leases) : acquireErrorsOfMutex,
     timeoutMs === 0 ? { signal, mayWait: false } : { timeoutMs, signal },
   );
 }
@@ -44,6 +44,12 @@ const errors: Record<TimedOut, DeadlineErrors<LockClient>> = {
   participants: errorsOf('participants'),
   holder: errorsOf('holder'),
 };
+
+function acquireErrors(leases?: () => WantedLeases | undefined): DeadlineErrors<LockClient> {
+  return { ...errorsOf('acquired', leases), isAcquire: true };
+}
+
+const acquireErrorsOfMutex = acquireErrors();
 
 function errorsOf(what: TimedOut, leases?: () => WantedLeases | undefined): DeadlineErrors<LockClient> {
   return {

@@ -190,14 +190,59 @@ export class SequenceOverflowError extends LockError {
 
 /** ZooKeeper refused a request for a reason that a retry does not remove. `cause` is the ZooKeeperError. */
 export class RequestFailedError extends LockError {
+  /** The operation that ZooKeeper refused, for a transaction of a hold; else undefined. */
+  readonly operation: FailedOperation | undefined;
+
   static {
     this.prototype.name = 'RequestFailedError';
   }
 
   /** @param advice the meaning of the refusal, and what to do about it */
-  constructor(what: string, cause: Error, advice?: string) {
+  constructor(what: string, cause: Error, advice?: string, operation?: FailedOperation) {
     super('ERR_LOCK_REQUEST_FAILED', `${what}: ${cause.message}${advice === undefined ? '' : `: ${advice}`}`, {
       cause,
     });
+    this.operation = operation;
+  }
+}
+
+/** An operation of a transaction that ZooKeeper refused. */
+export interface FailedOperation {
+  /** The number of operations that were added before it. */
+  readonly index: number;
+  /** The method that added it. */
+  readonly name: 'create' | 'setData' | 'delete' | 'check';
+  /** The path that the method got. */
+  readonly path: string;
+}
+
+/**
+ * The answer to a transaction of a hold was lost, so the servers have done all of it or nothing. The message says how to
+ * find out.
+ *
+ * @example
+ * if (error instanceof OutcomeUnknownError) console.log((await read('/config')).version, error.paths);
+ */
+export class OutcomeUnknownError extends LockError {
+  /** The path of the hold's znode. */
+  readonly path: string;
+  /** The paths that the transaction writes, as the methods got them. */
+  readonly paths: readonly string[];
+
+  static {
+    this.prototype.name = 'OutcomeUnknownError';
+  }
+
+  constructor(path: string, paths: readonly string[], cause: Error) {
+    const shown = paths.length > 3 ? `${paths.slice(0, 3).join(', ')} and ${paths.length - 3} more` : paths.join(', ');
+    super(
+      'ERR_LOCK_OUTCOME_UNKNOWN',
+      `The transaction of the hold ${path} may have been done, because no answer says what happened (${cause.message}). All of it was done, or nothing. ` +
+        `If the hold is still valid, commit the same operations again: with exact versions, ZooKeeper refuses the second one if the first one was done. ` +
+        `If not, wait until the znode of the hold is gone, and read ${shown === '' ? 'what the transaction changes' : shown} after a sync`,
+      { cause },
+    );
+    this.path = path;
+    this.paths = paths;
   }
 }

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import type { BackgroundEvent } from '../client/background-event.js';
+import type { Chance } from '../support/chance.js';
 import type { Clock } from '../support/clock.js';
 import { inNoContext } from '../support/no-context.js';
 import { Listeners } from '../support/listeners.js';
@@ -41,7 +41,8 @@ export class LockNode implements Watched {
 
   constructor(session: Session, place: NodePlace) {
     this.session = session;
-    this.#uuid = place.hasMarkedUuid ? stickyUuid(randomUUID()) : randomUUID();
+    const uuid = place.tools.chance.uuid();
+    this.#uuid = place.hasMarkedUuid ? stickyUuid(uuid) : uuid;
     this.#place = place;
   }
 
@@ -242,8 +243,9 @@ export class LockNode implements Watched {
     return undefined;
   }
 
-  /** The session has ended: the waiter must start over. */
+  /** The session has ended: the waiter must start over. A watch that is due must not keep a closed client's process. */
   sessionEnded(): void {
+    this.#watch?.cancel();
     this.#wake('recheck');
   }
 
@@ -403,7 +405,8 @@ export interface NodeTools {
   report(event: BackgroundEvent): void;
   /** The path with the chroot, as the servers know it, for logs. */
   onServers(path: string): string;
-  readonly clock: Pick<Clock, 'after' | 'now'>;
+  readonly clock: Pick<Clock, 'after' | 'now' | 'wall'>;
+  readonly chance: Pick<Chance, 'uuid'>;
 }
 
 /**

@@ -53,7 +53,7 @@ export interface Created {
   readonly sequence: number;
   readonly czxid: bigint;
   /**
-   * The number of the session's writes that had been answered by then, this create included. Each write was a
+   * The number of the session's writes that had been answered by then, without this create. Each write was a
    * transaction.
    */
   readonly writes: number;

@@ -1,7 +1,7 @@
 import { isSameDriver } from '../driver/application-driver.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { foreignNames, kazooSequenceOf, SEQUENCE_MAX, sequenceOf } from '../driver/names.js';
-import { standardDriver } from '../driver/standard-driver.js';
+import { StandardDriver } from '../driver/standard-driver.js';
 import { expected } from '../support/validate.js';
 import type { Session } from '../zookeeper/session.js';
 import { listChildren, type Listing } from './listing.js';
@@ -36,7 +36,8 @@ export class OrderedQueue implements QueueKind {
   }
 
   get isFirstComeFirstServed(): boolean {
-    return this.driver === standardDriver;
+    // A driver of the application is wrapped, also if it extends this class.
+    return this.driver instanceof StandardDriver;
   }
 
   async read(session: Session): Promise<QueueView> {

@@ -5,7 +5,7 @@ import { RequestFailedError } from './lock-errors.js';
 
 /** The error of a request that a server refused, with advice. */
 export function requestFailed(client: LockClient, what: string, error: ZooKeeperError): RequestFailedError {
-  return new RequestFailedError(what, error, adviceOn(client, error));
+  return new RequestFailedError(what, error, refusalAdvice(client, error));
 }
 
 /** For `catch`: rethrows a ZooKeeperError with a message that names the call. */
@@ -27,10 +27,11 @@ export function znodeDeleted(path: string): RequestFailedError {
 
 const noNode = -101;
 
-function adviceOn({ options }: LockClient, error: ZooKeeperError): string | undefined {
+/** The meaning of the refusal, and what to do about it. */
+export function refusalAdvice({ options }: LockClient, error: ZooKeeperError): string | undefined {
   if (error.is('NO_AUTH')) {
     const { verb, path } = rightsOf(error);
-    const who = accountText(options.auth);
+    const who = accountText(options.auth, options.others);
     const password =
       options.auth.length > 0
         ? '. A wrong password shows only here, because the servers accept every digest at first'

@@ -12,11 +12,11 @@ export class Retries {
 
   /** Sleeps for the time that the policy returns. Rejects with `error` when the policy gives up. */
   async pause(deadline: Deadline, error: unknown, retryCount = this.#count++): Promise<void> {
-    const { clock, options } = this.#client;
+    const { chance, clock, options } = this.#client;
     const decision = options.retryPolicy.allowRetry({
       retryCount,
       elapsedMs: clock.now() - deadline.startedAt,
-      random: Math.random,
+      random: chance.random,
     });
     if (!decision.retry) throw error;
     await deadline.sleep(decision.sleepMs);

@@ -226,8 +226,8 @@ export interface QueuedListener {
    * True if the position is wanted even where it costs one more request, because only a view of the queue contains it.
    */
   readonly wantsPosition: boolean;
-  /** Reports the number of znodes before the waiter's znode, as far as known, and the path of that znode. */
-  tell(position: number | undefined, path: string): void;
+  /** Reports the number of znodes before the waiter's znode, as far as known, the path of that znode, and the call. */
+  tell(position: number | undefined, path: string, deadline: Deadline): void;
 }
 
 /** The known place of a znode after its create. */

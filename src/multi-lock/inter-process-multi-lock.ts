@@ -1,5 +1,5 @@
 import { LockTimeoutError } from '../internals/lock-errors.js';
-import { systemClock } from '../support/clock.js';
+import { systemClock, type Clock } from '../support/clock.js';
 import { showByJson } from '../support/shown.js';
 import { LockClient } from '../client/lock-client.js';
 import { expected, expectFunction, expectMethod } from '../support/validate.js';
@@ -25,6 +25,7 @@ import { untilReleased } from '../mutex/with-hold.js';
 export class InterProcessMultiLock<Part extends PartHold = PartHold> {
   readonly #locks: readonly PartOfMultiLock<Part>[];
   readonly #holds = new Set<MultiHold<Part>>();
+  readonly #clock: Clock;
 
   /**
    * Sends nothing.
@@ -47,6 +48,8 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
       if (typeof path !== 'string') throw new TypeError(expected('path', 'a string, in each of the locks', path));
     }
     this.#locks = [...locks].sort(byPlace);
+    // Locks from elsewhere bring no clock.
+    this.#clock = this.#locks.map((lock) => clientOf(lock)?.clock).find((clock) => clock !== undefined) ?? systemClock;
     const twice = locks.find((lock, index) => locks.slice(index + 1).some((other) => isSame(lock, other)));
     if (twice) throw new RangeError(expected('locks', 'locks of different paths', `${twice.path} twice`));
   }
@@ -68,7 +71,7 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
    */
   async acquire(options?: AcquireOptions): Promise<MultiHold<Part>> {
     const checked = checkAcquireOptions('acquire', options);
-    const deadline = systemClock.now() + (checked.timeoutMs ?? Infinity);
+    const deadline = this.#clock.now() + (checked.timeoutMs ?? Infinity);
     for (;;) {
       const parts = await this.#acquireAll(checked, deadline);
       if (parts) return this.#handOut(parts, leaseTermsOf(checked));
@@ -145,6 +148,7 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
       parts,
       this.paths.join(', '),
       terms,
+      this.#clock,
       () => void this.#holds.delete(hold),
     );
     this.#holds.add(hold);
@@ -156,7 +160,9 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
     const holds: Part[] = [];
     try {
       for (const [index, lock] of this.#locks.entries())
-        holds.push(await acquireOne(lock, options, { deadline, before: this.#locks[index - 1] }));
+        holds.push(
+          await acquireOne(lock, options, { leftMs: deadline - this.#clock.now(), before: this.#locks[index - 1] }),
+        );
     } catch (error) {
       giveBack(holds);
       throw error;
@@ -199,15 +205,14 @@ function clientOf(lock: PartOfMultiLock): LockClient | undefined {
 async function acquireOne<Part extends PartHold>(
   lock: PartOfMultiLock<Part>,
   { timeoutMs, signal, data }: AcquireOptions,
-  { deadline, before }: { readonly deadline: number; readonly before: PartOfMultiLock | undefined },
+  { leftMs, before }: { readonly leftMs: number; readonly before: PartOfMultiLock | undefined },
 ): Promise<Part> {
   const common = data === undefined ? { signal } : { signal, data };
   if (timeoutMs === undefined) return lock.acquire(common);
-  const leftMs = Math.max(0, deadline - systemClock.now());
-  if (leftMs === 0 && timeoutMs > 0)
+  if (leftMs <= 0 && timeoutMs > 0)
     throw new LockTimeoutError(lock.path, timeoutMs, 'acquired', { timeWent: timeWent(before) });
   try {
-    return await lock.acquire({ ...common, timeoutMs: leftMs });
+    return await lock.acquire({ ...common, timeoutMs: Math.max(0, leftMs) });
   } catch (error) {
     // The time left for this lock is not the time that the caller waited.
     throw error instanceof LockTimeoutError ? error.with({}, timeoutMs) : error;

@@ -1,10 +1,11 @@
 import { abort } from '../support/no-context.js';
-import { systemClock } from '../support/clock.js';
+import type { Clock } from '../support/clock.js';
 import { showByJson } from '../support/shown.js';
 import { LockLostError, NotOwnedError } from '../internals/lock-errors.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
 import { abortHubs } from '../support/abort-hubs.js';
 import { checkLeaseMs } from '../mutex/acquire-options.js';
+import { GuardedTransaction } from '../mutex/guarded-transaction.js';
 import { HoldLease, type LeaseTerms } from '../mutex/hold-lease.js';
 import { Hold } from '../mutex/hold.js';
 import type { PartHold } from './part-of-multi-lock.js';
@@ -20,6 +21,7 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   /** The holds, in the order in which they were acquired. */
   readonly holds: readonly Part[];
   readonly #paths: string;
+  readonly #clock: Clock;
   readonly #released: () => void;
   #state: MultiHoldState = { at: 'open' };
   #aborter: AbortController | undefined;
@@ -27,11 +29,18 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   readonly #stops: (() => void)[] = [];
 
   /** @internal */
-  constructor(holds: readonly Part[], paths: string, terms: LeaseTerms | undefined, released: () => void) {
+  constructor(
+    holds: readonly Part[],
+    paths: string,
+    terms: LeaseTerms | undefined,
+    clock: Clock,
+    released: () => void,
+  ) {
     this.holds = holds;
     this.#paths = paths;
+    this.#clock = clock;
     this.#released = released;
-    if (terms) this.#comeUnder(new HoldLease(systemClock, terms));
+    if (terms) this.#comeUnder(new HoldLease(this.#clock, terms));
   }
 
   /**
@@ -49,7 +58,7 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   get remainingMs(): number {
     if (!this.isValid) return 0;
     const parts = this.holds.map((hold) => (hold as { remainingMs?: number }).remainingMs ?? Infinity);
-    return Math.max(0, Math.min(...parts, (this.#lease?.endsAt ?? Infinity) - systemClock.now()));
+    return Math.max(0, Math.min(...parts, (this.#lease?.endsAt ?? Infinity) - this.#clock.now()));
   }
 
   /**
@@ -96,7 +105,40 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
     checkLeaseMs('leaseMs', leaseMs);
     this.assertValid();
     if (this.#lease) this.#lease.renew(leaseMs);
-    else this.#comeUnder(new HoldLease(systemClock, { leaseMs }));
+    else this.#comeUnder(new HoldLease(this.#clock, { leaseMs }));
+  }
+
+  /**
+   * Like {@link Hold.transaction}: begins a transaction that ZooKeeper does while the znodes of all holds exist, or not
+   * at all.
+   *
+   * @throws TypeError unless all locks are locks of this library and of one client, because one session does a
+   * transaction
+   * @example
+   * await hold.transaction().setData('/accounts/3', less).setData('/accounts/7', more).commit();
+   */
+  transaction(): GuardedTransaction {
+    const guards = this.#ours.map((hold) => hold.guard);
+    const [first] = guards;
+    if (
+      first === undefined ||
+      guards.length < this.holds.length ||
+      guards.some(({ client }) => client !== first.client)
+    )
+      throw new TypeError(
+        `Expected the locks ${this.#paths} to be locks of this library and of one client, because one session does a transaction. Use the transaction() of one of hold.holds`,
+      );
+    return new GuardedTransaction({
+      client: first.client,
+      session: first.session,
+      paths: () => guards.flatMap(({ paths }) => paths()),
+      claims: () => guards.flatMap(({ claims }) => claims()),
+      assertValid: () => this.assertValid(),
+      remainingMs: () => this.remainingMs,
+      loss: () => this.loss,
+      trace: first.trace,
+      markDeleted: (path) => guards.find(({ paths }) => paths().includes(path))?.markDeleted(path),
+    });
   }
 
   /**
@@ -115,7 +157,7 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
     const { loss } = this;
     if (this.#state.at === 'released') return this.#state.outcome;
     const outcome = this.#state.at === 'expired' ? releaseAll(this.#ours).then(() => lost) : releaseAll(this.holds);
-    this.#state = { at: 'released', outcome, loss, since: systemClock.now() };
+    this.#state = { at: 'released', outcome, loss, since: this.#clock.now() };
     this.#released();
     for (const stop of this.#stops.splice(0)) stop();
     return outcome;
@@ -185,7 +227,7 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
 
   get #releasedAgo(): string {
     return this.#state.at === 'released'
-      ? ` ${Math.round((systemClock.now() - this.#state.since) * 10) / 10} ms ago`
+      ? ` ${Math.round((this.#clock.now() - this.#state.since) * 10) / 10} ms ago`
       : '';
   }
 

@@ -128,13 +128,13 @@ export function dataOfOptions({ data }: AcquireOptions): Uint8Array | undefined 
 }
 
 /** @throws TypeError or RangeError for data that no znode can have */
-export function copyOfData(data: unknown, accepted = bytes): Buffer {
+export function copyOfData(data: unknown, accepted = bytes, option = 'data'): Buffer {
   // isUint8Array works across realms: in Jest's realm a Buffer is not an instance of the global Uint8Array.
-  if (!isUint8Array(data)) throw new TypeError(expected('data', accepted, data));
+  if (!isUint8Array(data)) throw new TypeError(expected(option, accepted, data));
   // A server closes the connection on which a larger request arrives. That would hit every user of the client, again at
   // each retry.
   if (data.length > mostDataBytes)
-    throw new RangeError(expected('data', `at most ${mostDataBytes} bytes`, data.length));
+    throw new RangeError(expected(option, `at most ${mostDataBytes} bytes`, data.length));
   return Buffer.from(data);
 }
 

@@ -3,7 +3,9 @@ import type { Events } from '../support/events.js';
 import type { Deadline } from '../support/deadline.js';
 import { LockTimeoutError, type LockLostError } from '../internals/lock-errors.js';
 import type { QueuedListener } from '../internals/znode-queue.js';
+import type { LockClient } from '../client/lock-client.js';
 import type { HeldLock, Hold, HoldEventName } from './hold.js';
+import { isTraced, traceFailure, traceHold, traceHoldEnd, traceQueued } from './lock-tracing.js';
 
 /**
  * The events of each hold of a mutex, re-entrant holds included: `acquired`, then `renewed` any number of times, then
@@ -81,6 +83,8 @@ export function emitHoldEvent(
   event: HoldEventName,
   hold: Hold,
 ): void {
+  if (event === 'acquired') traceHold(hold);
+  else if (event !== 'renewed') traceHoldEnd(hold, event);
   if (events.isHeard(event)) tell(events, event, hold);
   if (hold.keeper.lock.client.hearsLocks) tellClient(hold.keeper.lock, event, hold);
 }
@@ -120,28 +124,39 @@ function tellClient({ client, path, kind }: HeldLock, event: HoldEventName, hold
   }
 }
 
-/** Emits to the listeners of the client, if there are any, that an acquire failed. */
+/** True if somebody wants the events of this client's locks, or traces them. Otherwise nothing is recorded for them. */
+export function areEventsWanted(client: LockClient): boolean {
+  return client.hearsLocks || isTraced();
+}
+
+/** Emits to the listeners of the client, and to the subscribers of traces, that an acquire failed. */
 export function tellFailure(
   { client, path, kind }: HeldLock,
-  { startedAt }: Pick<Deadline, 'startedAt'>,
+  deadline: Deadline,
   error: unknown,
   signal?: AbortSignal,
 ): void {
-  if (!client.hearsLocks) return;
+  if (!areEventsWanted(client)) return;
   const type = error instanceof LockTimeoutError ? 'timed-out' : signal?.aborted ? 'aborted' : 'failed';
-  client.tellLock(lockEvent({ type, path, kind, waitedMs: client.clock.now() - startedAt, error }));
+  const waitedMs = client.clock.now() - deadline.startedAt;
+  traceFailure(deadline, type, waitedMs, error);
+  if (client.hearsLocks) client.tellLock(lockEvent({ type, path, kind, waitedMs, error }));
 }
 
-/** Emits `queued` to the listeners of an object and of its client. Returns undefined while there are none. */
+/**
+ * Emits `queued` to the listeners of an object and of its client, and notes the position for traces. Returns undefined
+ * while nobody wants that.
+ */
 export function queuedListener(
   { client, path, kind }: HeldLock,
   events: Pick<Events<LockObjectEvents>, 'tell' | 'isHeard'>,
 ): QueuedListener | undefined {
   const isHeard = events.isHeard('queued');
-  if (!isHeard && !client.hearsLocks) return undefined;
+  if (!isHeard && !areEventsWanted(client)) return undefined;
   return {
     wantsPosition: isHeard,
-    tell: (position, znode) => {
+    tell: (position, znode, deadline) => {
+      traceQueued(deadline, position);
       if (position !== undefined) events.tell('queued', { position, path: znode });
       if (client.hearsLocks) client.tellLock(lockEvent({ type: 'queued', path, kind, znode, position }));
     },

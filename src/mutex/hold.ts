@@ -4,11 +4,13 @@ import type { Clock } from '../support/clock.js';
 import { abort } from '../support/no-context.js';
 import { LockLostError, NotOwnedError } from '../internals/lock-errors.js';
 import { showByJson } from '../support/shown.js';
+import type { TracedOperation, TracingMessage } from '../support/traced-operation.js';
 import { expectThis } from '../support/validate.js';
 import { sessionName } from '../zookeeper/session.js';
 import type { Grant, ReleaseOutcome } from '../internals/grant.js';
 import { thisOwner, type LockOwner } from '../internals/lock-owner.js';
 import { checkLeaseMs } from './acquire-options.js';
+import { GuardedTransaction, type TransactionGuard } from './guarded-transaction.js';
 import { HoldLease, type LeaseTerms } from './hold-lease.js';
 import type { LockRules } from './lock-rules.js';
 
@@ -45,6 +47,10 @@ export class Hold implements AsyncDisposable {
   readonly isOfJob: boolean;
   /** @internal The place where its acquire was called, if the client has `debug`. */
   readonly calledAt: string | undefined;
+  /** @internal Its acquire on the tracing channel; undefined if nobody subscribed to that when it began. */
+  tracedAcquire: TracedOperation<TracingMessage> | undefined;
+  /** @internal The hold on its tracing channel; undefined if nobody subscribed when it began. */
+  traced: TracedOperation<TracingMessage> | undefined;
   /** When its acquire was called, in monotonic milliseconds; undefined unless a listener needs it. */
   readonly #askedAt: number | undefined;
   readonly #since: number | undefined;
@@ -161,8 +167,16 @@ export class Hold implements AsyncDisposable {
    */
   get remainingMs(): number {
     if (!this.isValid) return 0;
-    const end = Math.min(this.shared.grant.deadline, ...this.#leases.map(({ endsAt }) => endsAt));
-    return Math.max(0, end - this.#clock.now());
+    return Math.max(0, Math.min(this.shared.grant.deadline, this.#leaseEnd) - this.#clock.now());
+  }
+
+  /** @internal True if the hold has a lease that ends before the session's deadline, as both are known now. */
+  get leaseEndsFirst(): boolean {
+    return this.#leaseEnd < this.shared.grant.deadline;
+  }
+
+  get #leaseEnd(): number {
+    return Math.min(...this.#leases.map(({ endsAt }) => endsAt));
   }
 
   /**
@@ -229,6 +243,35 @@ export class Hold implements AsyncDisposable {
   }
 
   /**
+   * Begins a transaction that ZooKeeper does while this hold's znode exists, or not at all: the guard for data in
+   * ZooKeeper. Sends nothing before `commit()`. A reader's transaction is done while no writer holds the lock, and a
+   * lease's while the lease is held: several of them may write at the same time, so compare versions.
+   *
+   * @example
+   * await hold.transaction().setData('/config', Buffer.from('by the holder'), { version }).commit();
+   */
+  transaction(): GuardedTransaction {
+    return new GuardedTransaction(this.guard);
+  }
+
+  /** @internal */
+  get guard(): TransactionGuard {
+    const { client, path, rules } = this.keeper.lock;
+    const { node } = this.shared.grant;
+    return {
+      client,
+      session: node.session,
+      paths: () => [this.path],
+      assertValid: () => this.assertValid(),
+      remainingMs: () => this.remainingMs,
+      loss: () => this.loss,
+      trace: (commit) => this.keeper.committing(this, commit),
+      markDeleted: () => node.markDeleted(),
+      claims: () => (rules?.weights ? [path] : []),
+    };
+  }
+
+  /**
    * Releases this hold. The outcome is decided when the function is called: `lost` if the lock was not certainly held
    * any more. The promise settles when the server has deleted the znode, or at the session's deadline, and never
    * rejects; a deletion that fails is repeated in the background. The znode is deleted with the last hold of the same
@@ -249,6 +292,7 @@ export class Hold implements AsyncDisposable {
     this.#state = { at: 'released', outcome, loss, since: this.#clock.now() };
     this.keeper.released(this);
     if (!loss) this.keeper.tell('released', this);
+    this.keeper.releasing(this, outcome);
     return outcome;
   }
 
@@ -353,6 +397,10 @@ export type HoldEventName = 'acquired' | 'renewed' | 'expired' | 'lost' | 'relea
 export interface HoldKeeper {
   readonly lock: HeldLock;
   released(hold: Hold): void;
+  /** The release has begun. `settled` resolves when the servers have answered. */
+  releasing(hold: Hold, settled: Promise<ReleaseOutcome>): void;
+  /** A transaction of the hold is about to be sent. Settles as `commit` does. */
+  committing<T>(hold: Hold, commit: () => Promise<T>): Promise<T>;
   tell(event: HoldEventName, hold: Hold): void;
   /** Another client asks for the lock. */
   askToRelease(hold: Hold): void;

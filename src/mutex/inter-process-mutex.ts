@@ -5,7 +5,7 @@ import { showByJson } from '../support/shown.js';
 import { requireClient, type LockClient } from '../client/lock-client.js';
 import { lockPath } from '../zookeeper/path.js';
 import { expectFunction, expectThis } from '../support/validate.js';
-import { localAddress } from '../internals/local-address.js';
+import { DefaultData } from '../internals/default-data.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
 import type { Participant } from '../internals/participants.js';
 import type { Deadline } from '../support/deadline.js';
@@ -15,7 +15,6 @@ import type { Hold } from './hold.js';
 import { holdEvents, type LockObjectEvents } from './hold-events.js';
 import { currentContext, innermostContext, LockContext } from './lock-context.js';
 import { MutexAcquirer, type RevocationListener } from './mutex-acquirer.js';
-import type { MutexRole } from './shared-use.js';
 import { checkedMutexOptions, type InterProcessMutexOptions } from './mutex-options.js';
 import { withHold } from './with-hold.js';
 
@@ -54,7 +53,7 @@ export class InterProcessMutex {
     this.#acquirer = new MutexAcquirer(client, this.#path, {
       role: pair?.role ?? 'mutex',
       options: checked,
-      data: pair?.data ?? Buffer.from(localAddress()),
+      data: pair?.data ?? DefaultData.of(client),
       events: this.#events,
     });
   }
@@ -308,8 +307,8 @@ export class InterProcessMutex {
 
 /** @internal One of the two locks of an InterProcessReadWriteLock. */
 export interface ReadWriteRole {
-  readonly role: Exclude<MutexRole, 'mutex'>;
-  readonly data: Uint8Array;
+  readonly role: 'read' | 'write';
+  readonly data: Uint8Array | undefined;
 }
 
 /** The events of {@link InterProcessMutex.on}. */

@@ -162,6 +162,11 @@ export function innermostContext(): LockContext | undefined {
   return storage?.getStore();
 }
 
+/** Runs `run` outside of every lock context, but in the application's own AsyncLocalStorage stores. */
+export function outsideOfLockContexts<T>(run: () => T): T {
+  return storage?.getStore() === undefined ? run() : storage.run(undefined, run);
+}
+
 /** The context that owns what the running code acquires; undefined outside of every live context. */
 export function currentContext(): LockContext | undefined {
   for (const context of innermostContext()?.owners() ?? []) return context;

@@ -1,6 +1,6 @@
 import { requireOpen, type LockClient } from '../client/lock-client.js';
 import { noLog } from '../client/logger.js';
-import type { Grant } from '../internals/grant.js';
+import type { Grant, ReleaseOutcome } from '../internals/grant.js';
 import { ownHolder } from '../internals/known-holder.js';
 import { acquireDeadline } from '../internals/lock-deadline.js';
 import { DeadlockError, LockTimeoutError } from '../internals/lock-errors.js';
@@ -10,9 +10,10 @@ import type { Events } from '../support/events.js';
 import { askApplication, inNoContext, warnOfListener } from '../support/no-context.js';
 import { checkMutexOptions, dataOfOptions, leaseTermsOf, type MutexAcquireOptions } from './acquire-options.js';
 import { Hold, type HeldLock, type HoldKeeper, type HoldEventName, type SharedGrant } from './hold.js';
-import { queuedListener, tellFailure, emitHoldEvent, type LockObjectEvents } from './hold-events.js';
+import { areEventsWanted, emitHoldEvent, queuedListener, tellFailure, type LockObjectEvents } from './hold-events.js';
 import { watchForLeak } from './leak-watch.js';
 import { innermostContext, type LockContext } from './lock-context.js';
+import { traceAcquire, traceOrigin, traceRelease, traceTransaction, type LockMode } from './lock-tracing.js';
 import { mutexKind, type MutexKind } from './mutex-kind.js';
 import type { CheckedMutexOptions } from './mutex-options.js';
 import { SharedUse, type MutexRole } from './shared-use.js';
@@ -56,7 +57,7 @@ export class MutexAcquirer implements HoldKeeper {
   ): Promise<Hold | undefined>;
   acquire(
     context: LockContext | undefined,
-    what: 'acquire' | 'withLock',
+    what: Exclude<LockMode, 'tryAcquire'>,
     options: MutexAcquireOptions | undefined,
   ): Promise<Hold>;
   /**
@@ -65,7 +66,7 @@ export class MutexAcquirer implements HoldKeeper {
    */
   async acquire(
     context: LockContext | undefined,
-    what: CallName,
+    what: LockMode,
     options: MutexAcquireOptions | undefined,
   ): Promise<Hold | undefined> {
     // The same variable, because each variable is kept for as long as the call waits.
@@ -73,7 +74,7 @@ export class MutexAcquirer implements HoldKeeper {
     if (this.kind.isSticky && options.data !== undefined)
       throw new TypeError('Unexpected option `data`: the holders of a sticky lock share one znode, and its data');
     requireOpen(this.#client, `the lock ${this.lock.path} cannot be acquired`);
-    const deadline = this.#begin(context, options);
+    const deadline = this.#begin(context, what, options);
     try {
       // The signal may have aborted already, or may not accept a listener.
       deadline.check();
@@ -111,6 +112,14 @@ export class MutexAcquirer implements HoldKeeper {
     this.use.released(hold);
   }
 
+  releasing(hold: Hold, settled: Promise<ReleaseOutcome>): void {
+    traceRelease(hold, settled);
+  }
+
+  committing<T>(hold: Hold, commit: () => Promise<T>): Promise<T> {
+    return traceTransaction(hold, commit);
+  }
+
   tell(event: HoldEventName, hold: Hold): void {
     if (event === 'lost' || event === 'expired') this.use.lost(hold);
     emitHoldEvent(this.#events, event, hold);
@@ -127,19 +136,20 @@ export class MutexAcquirer implements HoldKeeper {
     });
   }
 
-  #begin(context: LockContext | undefined, options: MutexAcquireOptions): Deadline {
+  #begin(context: LockContext | undefined, what: LockMode, options: MutexAcquireOptions): Deadline {
     const shared = this.use.toAcquire();
     const deadline = acquireDeadline(this.#client, this.lock.path, options);
     const isEndless = options.timeoutMs === undefined && options.signal === undefined;
     this.use.begin(shared, context, deadline, isEndless);
+    traceAcquire(this.lock, what, deadline);
     return deadline;
   }
 
   /** The lock could not be acquired at once. */
-  #none(what: CallName, deadline: Deadline): undefined {
+  #none(what: LockMode, deadline: Deadline): undefined {
     if (what !== 'tryAcquire') throw deadline.late();
     // The error is made only for the event, because the call resolves with undefined.
-    if (this.#client.hearsLocks) tellFailure(this.lock, deadline, this.#explained(deadline.late()));
+    if (areEventsWanted(this.#client)) tellFailure(this.lock, deadline, this.#explained(deadline.late()));
   }
 
   /** Returns the error with its reason, if a function around the call holds the lock. */
@@ -160,7 +170,8 @@ export class MutexAcquirer implements HoldKeeper {
   }
 
   #ask(context: LockContext | undefined, deadline: Deadline, options: MutexAcquireOptions): Promise<Grant | undefined> {
-    const heldForWriting = this.#role === 'mutex' ? undefined : () => this.#heldForWriting(context);
+    const isOfPair = this.#role === 'read' || this.#role === 'write';
+    const heldForWriting = isOfPair ? () => this.#heldForWriting(context) : undefined;
     return this.kind.acquire(deadline, { weight: options.weight, data: dataOfOptions(options), heldForWriting });
   }
 
@@ -183,9 +194,11 @@ export class MutexAcquirer implements HoldKeeper {
   }
 
   #newHold(shared: SharedGrant, { context, what, deadline }: Call): Hold {
-    const askedAt = this.#client.hearsLocks ? deadline.startedAt : undefined;
-    const isOfJob = what === 'withLock';
+    const isWanted = areEventsWanted(this.#client);
+    const askedAt = isWanted ? deadline.startedAt : undefined;
+    const isOfJob = what === 'withLock' || what === 'lead';
     const hold = new Hold(shared, this, { context, isOfJob, askedAt, calledAt: this.use.calledAt(deadline) });
+    if (isWanted) traceOrigin(hold, deadline);
     this.use.add(hold);
     if (this.#client.options.debug && !isOfJob) watchForLeak(hold);
     return hold;
@@ -251,11 +264,9 @@ export interface AcquirerOptions {
  */
 export type RevocationListener = (hold: Hold) => unknown;
 
-type CallName = 'acquire' | 'tryAcquire' | 'withLock';
-
 interface Call {
   readonly context: LockContext | undefined;
-  readonly what: CallName;
+  readonly what: LockMode;
   readonly deadline: Deadline;
   readonly options: MutexAcquireOptions;
 }

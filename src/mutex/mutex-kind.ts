@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { LockClient } from '../client/lock-client.js';
 import { lightest, weightedMark } from '../weighted/weighted-name.js';
 import type { Grant } from '../internals/grant.js';
@@ -76,7 +75,7 @@ function ordered(
   const plain = new LockInternals(client, path, internalsOptions(kind, tools, { hasMarkedUuid: sticky !== undefined }));
   const asking = { internals: plain, data: tools.data };
   const checkAcl = once(() => {
-    const ownZnode = join(path, protectedPrefix(stickyUuid(randomUUID()), driver.lockName));
+    const ownZnode = join(path, protectedPrefix(stickyUuid(client.chance.uuid()), driver.lockName));
     client.options.requireWrite(ownZnode, 'a sticky lock');
   });
   const kept = (idleMs: number): StickyLock => {

@@ -29,7 +29,8 @@ export class SharedUse {
     this.#rules = rules;
     this.#locks = client.companions.of(SharedLocks);
     this.#key = this.#locks.keyOf(role, path);
-    this.#pairKey = role === 'mutex' ? undefined : this.#locks.keyOf(role === 'read' ? 'write' : 'read', path);
+    const pair = pairs[role];
+    this.#pairKey = pair && this.#locks.keyOf(pair, path);
     // Readers do not exclude each other.
     this.#excludedBy = [role === 'read' ? undefined : this.#key, this.#pairKey].filter((key) => key !== undefined);
   }
@@ -199,8 +200,11 @@ export class SharedUse {
   }
 }
 
-/** A plain mutex, or one of the two locks of an InterProcessReadWriteLock. */
-export type MutexRole = 'mutex' | 'read' | 'write';
+/** A plain mutex, one of the two locks of an InterProcessReadWriteLock, or the lock of a LeaderElection. */
+export type MutexRole = 'mutex' | 'read' | 'write' | 'election';
+
+/** The other lock of a pair. */
+const pairs: { readonly [Role in MutexRole]?: MutexRole } = { read: 'write', write: 'read' };
 
 function heldBy(context: LockContext | undefined, key: string): Hold | undefined {
   if (context === undefined) return undefined;

@@ -29,7 +29,7 @@ export async function untilReleased<T>(hold: Releasable, path: string, job: () =
   } catch (error) {
     // If the release fails too, its error must not hide the error of the job.
     await hold.release().catch(() => undefined);
-    throw isAbortedBy(hold.loss, error) ? hold.loss : error;
+    throw hold.loss !== undefined && isAbortedBy(hold.loss, error) ? hold.loss : error;
   }
   if ((await hold.release()) === 'lost') throw hold.loss ?? new NotOwnedError(path);
   refuseOutliving(result);
@@ -37,13 +37,13 @@ export async function untilReleased<T>(hold: Releasable, path: string, job: () =
 }
 
 /**
- * True for the AbortError by which Node's timers and file calls report that `hold.signal` aborted: the loss is its
- * cause. `fetch` and `throwIfAborted` throw the loss itself.
+ * True for the AbortError by which Node's timers and file calls report that a signal aborted: the signal's reason, such
+ * as a loss, is its cause. `fetch` and `throwIfAborted` throw the reason itself.
  */
-function isAbortedBy(loss: LockLostError | undefined, error: unknown): loss is LockLostError {
+export function isAbortedBy(reason: unknown, error: unknown): boolean {
   // Not by `instanceof`: under Jest, errors of Node are of another realm than this file.
   const { name, cause } = (error ?? {}) as { name?: unknown; cause?: unknown };
-  return loss !== undefined && name === 'AbortError' && cause === loss;
+  return name === 'AbortError' && cause === reason;
 }
 
 function refuseOutliving(result: unknown): void {

@@ -2,7 +2,6 @@ import type { LockClient } from '../client/lock-client.js';
 import { showByJson } from '../support/shown.js';
 import { expectOptions } from '../support/validate.js';
 import { readDriver, writeDriver } from './read-write-driver.js';
-import { localAddress } from '../internals/local-address.js';
 import { copyOfData } from '../mutex/acquire-options.js';
 import { InterProcessMutex } from '../mutex/inter-process-mutex.js';
 import type { InterProcessMutexOptions } from '../mutex/mutex-options.js';
@@ -51,11 +50,8 @@ export class InterProcessReadWriteLock {
    * });
    */
   constructor(client: LockClient, path: string, options: InterProcessReadWriteLockOptions = {}) {
-    const { data = Buffer.from(localAddress()), foreignNodes } = expectOptions('InterProcessReadWriteLock', options, [
-      'data',
-      'foreignNodes',
-    ]);
-    const copy = copyOfData(data);
+    const { data, foreignNodes } = expectOptions('InterProcessReadWriteLock', options, ['data', 'foreignNodes']);
+    const copy = data === undefined ? undefined : copyOfData(data);
     this.readLock = new InterProcessMutex(
       client,
       path,

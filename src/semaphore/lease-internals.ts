@@ -10,7 +10,7 @@ import { LeaseDriver } from './lease-driver.js';
 import { standardDriver } from '../driver/standard-driver.js';
 import { countFreeLeases, type SemaphoreFolders } from './free-leases.js';
 import type { Grant } from '../internals/grant.js';
-import { localAddress } from '../internals/local-address.js';
+import { DefaultData } from '../internals/default-data.js';
 import type { Outcome, Waiting } from '../internals/attempt.js';
 import { LockInternals } from '../internals/lock-internals.js';
 import type { LockInternalsOptions, QueuedListener } from '../internals/znode-queue.js';
@@ -52,8 +52,7 @@ export class LeaseInternals {
     if (limit.is === 'fixed') this.#maxLeases = limit.maxLeases;
     this.#count = limit.is === 'shared' ? new SharedCount(client, limit.path) : undefined;
     this.#folders = { locks: join(path, locks), leases: this.leasesPath };
-    const address = Buffer.from(localAddress());
-    const data = (): Uint8Array => address;
+    const data = (): Uint8Array => DefaultData.of(client);
     const turns = new OrderedQueue(standardDriver, { path: join(path, locks), foreignNodes: 'reject' });
     this.kind = new OrderedQueue(new LeaseDriver(() => this.#maxLeases), {
       path: this.leasesPath,
@@ -335,8 +334,8 @@ function placedIn(
       return (
         queued && {
           wantsPosition: queued.wantsPosition,
-          tell: (position: number | undefined, path: string) =>
-            queued.tell(position === undefined ? undefined : placeOf(position), path),
+          tell: (position: number | undefined, path: string, deadline: Deadline) =>
+            queued.tell(position === undefined ? undefined : placeOf(position), path, deadline),
         }
       );
     },

@@ -12,7 +12,15 @@ import type { WantedLeases } from '../internals/timeout-text.js';
 import { dataOfOptions, leaseTermsOf, type AcquireOptions } from '../mutex/acquire-options.js';
 import { ask, type AskOptions } from '../mutex/ask.js';
 import { Hold, type HeldLock, type HoldKeeper } from '../mutex/hold.js';
-import { holdEvents, queuedListener, tellFailure, emitHoldEvent, type LockObjectEvents } from '../mutex/hold-events.js';
+import {
+  areEventsWanted,
+  emitHoldEvent,
+  holdEvents,
+  queuedListener,
+  tellFailure,
+  type LockObjectEvents,
+} from '../mutex/hold-events.js';
+import { traceAcquire, traceOrigin, traceRelease, traceTransaction, type LockMode } from '../mutex/lock-tracing.js';
 import { watchForLeak } from '../mutex/leak-watch.js';
 import { withHold } from '../mutex/with-hold.js';
 import { UsedLimits } from './used-limits.js';
@@ -46,6 +54,8 @@ export class Leases {
     this.#keeper = {
       lock,
       released: (hold) => this.#forget(hold),
+      releasing: traceRelease,
+      committing: traceTransaction,
       tell: (event, hold) => {
         const isLost = event === 'lost' || event === 'expired';
         if (isLost && this.#holds.has(hold)) this.#limits.lost.remember(hold, () => this.#forget(hold));
@@ -65,11 +75,12 @@ export class Leases {
   }
 
   /** Acquires `quantity` leases. It rejects with LockTimeoutError also when a single try finds too few. */
-  async acquire(quantity: number, options: AcquireOptions, what: CallName = 'acquire'): Promise<Hold[]> {
+  async acquire(quantity: number, options: AcquireOptions, what: LockMode = 'acquire'): Promise<Hold[]> {
     requireOpen(this.#client, `the semaphore ${this.#path} cannot be acquired`);
     const calledAt = this.#client.options.debug ? callSite() : undefined;
     this.#limits.enter(this.#path, this.#limit);
     const deadline = acquireDeadline(this.#client, this.#path, options, () => this.#wanted(quantity));
+    traceAcquire(this.#lock, what, deadline);
     try {
       deadline.check();
       const grants = await this.#internals.acquire(quantity, deadline, dataOfOptions(options));
@@ -79,9 +90,10 @@ export class Leases {
         const hold = new Hold({ grant, handles: 0 }, this.#keeper, {
           context: undefined,
           isOfJob: what === 'withLock',
-          askedAt: this.#client.hearsLocks ? deadline.startedAt : undefined,
+          askedAt: areEventsWanted(this.#client) ? deadline.startedAt : undefined,
           calledAt,
         });
+        if (areEventsWanted(this.#client)) traceOrigin(hold, deadline);
         this.#holds.add(hold);
         if (this.#client.options.debug && !hold.isOfJob) watchForLeak(hold);
         return hold.begin(leaseTermsOf(options)).handle;
@@ -159,8 +171,6 @@ export class Leases {
     };
   }
 }
-
-type CallName = 'acquire' | 'tryAcquire' | 'withLock';
 
 /** How many holds `toJSON` shows. */
 const mostShown = 10;

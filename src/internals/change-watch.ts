@@ -1,0 +1,100 @@
+import type { LockClient } from '../client/lock-client.js';
+import type { Deadline } from '../support/deadline.js';
+import type { Session } from '../zookeeper/session.js';
+import { watchKindOf, type Watched } from '../zookeeper/watches.js';
+
+/** Reads znodes again and again, each time after one of the watches that the last reading planted has fired. */
+export class ChangeWatch {
+  readonly #client: LockClient;
+  readonly #path: string;
+  readonly #deadline: Deadline;
+  #session: Session | undefined;
+  /** The watches that the last reading planted. Keys without duplicates. */
+  #planted = new Map<string, Planted>();
+  #stopListening: () => void = nothing;
+  #hasChanged = true;
+  #wake: () => void = nothing;
+
+  /** @param path the znode for which a server catches up before the first reading of a session */
+  constructor(client: LockClient, path: string, deadline: Deadline) {
+    this.#client = client;
+    this.#path = path;
+    this.#deadline = deadline;
+  }
+
+  /**
+   * Waits for a change since the last reading, and reads. If an answer is lost, reads again: the next connection sets
+   * the watches again, but reports nothing that happened before the last answer.
+   */
+  async next<T>(read: (session: Session) => Promise<T>): Promise<T> {
+    if (!this.#hasChanged) {
+      await this.#deadline.wait<undefined>((wake) => {
+        this.#wake = () => wake(undefined);
+        return () => (this.#wake = nothing);
+      });
+    }
+    const question = async (session: Session): Promise<T> => {
+      // Reset first: an event from here on is a new change.
+      this.#hasChanged = false;
+      this.#follow(session);
+      const before = this.#planted;
+      this.#planted = new Map();
+      try {
+        return await read(session);
+      } finally {
+        this.#unwatch([...before].filter(([key]) => !this.#planted.has(key)).map(([, planted]) => planted));
+      }
+    };
+    return this.#client.ask(question, this.#deadline);
+  }
+
+  /** As `Session.watch`. A change wakes the next reading. */
+  watch<What extends keyof Watched>(session: Session, path: string, what: What): Promise<Watched[What] | undefined> {
+    this.#deadline.check();
+    this.#planted.set(`${watchKindOf(what)} ${path}`, { path, what });
+    return session.watch(path, what, this.#fired);
+  }
+
+  close(): void {
+    this.#leave();
+    this.#wake = nothing;
+  }
+
+  /**
+   * Follows the client's session. The watches of a session end with it; the next session may be with a server that lags
+   * behind.
+   */
+  #follow(session: Session): void {
+    if (this.#session === session) return;
+    this.#leave();
+    this.#session = session;
+    this.#stopListening = session.onChange(() => session.isEnded && this.#fired());
+    session.catchUp(this.#path);
+  }
+
+  #leave(): void {
+    this.#stopListening();
+    this.#stopListening = nothing;
+    this.#unwatch([...this.#planted.values()]);
+    this.#planted = new Map();
+    this.#session = undefined;
+  }
+
+  #unwatch(planted: readonly Planted[]): void {
+    for (const { path, what } of planted) this.#session?.unwatch(path, what, this.#fired, { forget: true });
+  }
+
+  readonly #fired = (): void => {
+    this.#hasChanged = true;
+    this.#wake();
+  };
+}
+
+interface Planted {
+  readonly path: string;
+  readonly what: keyof Watched;
+}
+
+function nothing(): void {
+  // Nothing waits.
+}
