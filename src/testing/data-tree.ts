@@ -35,6 +35,11 @@ export class DataTree {
     return this.#znodes.get(path);
   }
 
+  /** All paths. The root has the path '/'. */
+  *paths(): Generator<string> {
+    for (const path of this.#znodes.keys()) if (path !== '') yield path;
+  }
+
   /** The root counts twice, as it does in the Java server's own figures. */
   get size(): number {
     return this.#znodes.size;

@@ -1,6 +1,5 @@
 import { checkAcl, permissions, storedAcl } from './acl.js';
 import type { ChangeRequest } from './change-request.js';
-import type { DataTree } from './data-tree.js';
 import type { Identity } from './identity.js';
 import { opcodes } from './opcodes.js';
 import { checkPath, parentOfDeleted, parentOfNew } from './path-rules.js';
@@ -9,23 +8,29 @@ import type { Transaction } from './transaction.js';
 import type { Life, ZnodeView } from './znode.js';
 
 /**
- * Checks changes one after another, against the tree as the earlier changes of the same multi will leave it. The order
+ * Checks changes one after another, against the znodes as the earlier changes of the same multi will leave it. The order
  * of the checks is that of the Java server's PrepRequestProcessor, because it decides which of several errors the
  * client sees.
  */
 export class Plan {
-  readonly #tree: DataTree;
+  readonly #state: PlannedState;
   readonly #asker: Asker;
   readonly #hasTtl: boolean;
   readonly #changed = new Map<string, ZnodeView | 'deleted'>();
 
-  constructor(tree: DataTree, asker: Asker, hasTtl: boolean) {
-    this.#tree = tree;
+  constructor(state: PlannedState, asker: Asker, hasTtl: boolean) {
+    this.#state = state;
     this.#asker = asker;
     this.#hasTtl = hasTtl;
   }
 
+  /** The znodes as the checked changes will leave them. */
+  get changed(): ReadonlyMap<string, ZnodeView | 'deleted'> {
+    return this.#changed;
+  }
+
   check(request: ChangeRequest): Transaction {
+    if (this.#asker.refusal) throw this.#asker.refusal;
     switch (request.is) {
       case 'create':
         return this.#create(request);
@@ -98,7 +103,9 @@ export class Plan {
     const acl = storedAcl(asked, this.#asker.identities);
     const znode = this.#view(path);
     this.#allow(znode, permissions.admin);
-    return { is: 'setACL', path, acl, version: nextVersion(znode.aclVersion, expected) };
+    const aclVersion = nextVersion(znode.aclVersion, expected);
+    this.#changed.set(path, { ...viewOf(znode), acl, aclVersion });
+    return { is: 'setACL', path, acl, version: aclVersion };
   }
 
   #checkVersion({ path, version }: ChangeRequest & { is: 'check' }): Transaction {
@@ -121,13 +128,20 @@ export class Plan {
 
   #find(path: string): ZnodeView | undefined {
     const changed = this.#changed.get(path);
-    return changed === 'deleted' ? undefined : (changed ?? this.#tree.get(path));
+    return changed === 'deleted' ? undefined : (changed ?? this.#state.get(path));
   }
+}
+
+/** The znodes as the plan's first change will find them. */
+export interface PlannedState {
+  get(path: string): ZnodeView | undefined;
 }
 
 export interface Asker {
   readonly sessionId: bigint;
   readonly identities: readonly Identity[];
+  /** The leader refuses the requests of a session that is over, or that has moved to another member. */
+  readonly refusal?: Refusal | undefined;
 }
 
 const maxTtlMs = 0xff_ffff_ffffn;

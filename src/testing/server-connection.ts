@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { warnOf } from '../support/no-context.js';
 import { FrameReader, type Incoming } from './frame-reader.js';
 import { Identities, type Identity } from './identity.js';
-import type { Caller } from './state-machine.js';
+import type { Caller } from './replica.js';
 
 /** One client's socket. It reads and writes frames, but does not know their content. */
 export class ServerConnection implements Caller {

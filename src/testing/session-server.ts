@@ -5,12 +5,13 @@ import type { Fault } from './fault-script.js';
 import { Faults } from './faults.js';
 import { answerWord, fourLetterWords } from './four-letter-words.js';
 import type { Incoming } from './frame-reader.js';
+import type { ProposerOptions } from './proposer.js';
 import { JuteWriter } from './jute.js';
 import { opcodes, xids } from './opcodes.js';
 import { errorNumbers, Refusal } from './refusal.js';
 import { ServerConnection, type ConnectionHost } from './server-connection.js';
 import { sessionName, SessionTable, type Session } from './session-table.js';
-import { StateMachine, type StateMachineOptions } from './state-machine.js';
+import { StateMachine } from './state-machine.js';
 import type { WatchEvent } from './watch-table.js';
 
 /**
@@ -125,7 +126,7 @@ export class SessionServer implements ConnectionHost {
 
   #openSession(connection: ServerConnection): void {
     const { id } = this.#sessions.open(connection.timeoutMs, this.#options.clock.now());
-    this.machine.openSession();
+    this.machine.openSession(id, connection.timeoutMs);
     this.#attach(connection, id);
   }
 
@@ -253,7 +254,7 @@ export class SessionServer implements ConnectionHost {
   }
 }
 
-export interface SessionServerOptions extends StateMachineOptions {
+export interface SessionServerOptions extends ProposerOptions {
   readonly tickTimeMs: number;
   readonly minSessionTimeoutMs: number;
   readonly maxSessionTimeoutMs: number;

@@ -20,24 +20,28 @@ export type Transaction =
   | { readonly is: 'setACL'; readonly path: string; readonly acl: readonly Acl[]; readonly version: number }
   | { readonly is: 'check' };
 
-/** Carries out the change, and writes the body of the answer. */
-export function apply(transaction: Transaction, tree: DataTree, moment: Moment, writer: JuteWriter): void {
+/** Carries out the change, and writes the body of the answer if a client waits for one. */
+export function apply(transaction: Transaction, tree: DataTree, moment: Moment, writer?: JuteWriter): void {
   switch (transaction.is) {
     case 'create': {
       const created = tree.create(transaction.path, transaction, moment);
-      writer.text(transaction.path);
-      if (transaction.opcode !== opcodes.create) created.writeStat(writer);
+      writer?.text(transaction.path);
+      if (writer && transaction.opcode !== opcodes.create) created.writeStat(writer);
       break;
     }
     case 'delete':
       tree.delete(transaction.path, moment.zxid);
       break;
-    case 'setData':
-      tree.setData(transaction.path, transaction.data, transaction.version, moment).writeStat(writer);
+    case 'setData': {
+      const changed = tree.setData(transaction.path, transaction.data, transaction.version, moment);
+      if (writer) changed.writeStat(writer);
       break;
-    case 'setACL':
-      tree.setAcl(transaction.path, transaction.acl, transaction.version).writeStat(writer);
+    }
+    case 'setACL': {
+      const changed = tree.setAcl(transaction.path, transaction.acl, transaction.version);
+      if (writer) changed.writeStat(writer);
       break;
+    }
     case 'check':
       break;
   }

@@ -1,0 +1,128 @@
+import type { BoardEvent } from './board-event.js';
+import type { BoardState } from './lock-board.js';
+import type { BoardLockKind, LockView } from './lock-view.js';
+import type { ParticipantZnode } from './participant-znode.js';
+
+/** A lock in JSON, as `zklock ls --json` and the console's `GET /api/locks` show it. */
+export interface LockJson {
+  readonly path: string;
+  readonly kind: BoardLockKind;
+  /** `idle`: held by a sticky lock that no caller uses now. Another client that asks gets it at once. */
+  readonly state: 'free' | 'held' | 'idle';
+  readonly holders: readonly ParticipantJson[];
+  /** The next one first. Cut at the limit that the caller has set. */
+  readonly waiters: readonly ParticipantJson[];
+  readonly holderCount: number;
+  readonly waiterCount: number;
+}
+
+/** A holder or a waiter in JSON. */
+export interface ParticipantJson {
+  readonly path: string;
+  /** 0 for a holder, 1 for the next waiter. */
+  readonly position: number;
+  readonly sequence: number;
+  readonly role: 'read' | 'write' | null;
+  readonly weight: number | null;
+  /** Null for a znode that no session owns. */
+  readonly sessionId: string | null;
+  readonly host: string | null;
+  readonly pid: number | null;
+  readonly data: string;
+  readonly dataBytes: number;
+  /** The time at which it joined the queue, by the servers' clock. */
+  readonly queuedAt: string;
+  /** The time at which it was seen to get the lock, by this machine's clock. Null if the grant was not seen. */
+  readonly heldSince: string | null;
+  /** In decimal; null for a waiter. */
+  readonly fencingToken: string | null;
+  readonly isIdle: boolean;
+  /** `revoke`: asked to release. `force`: told that its znode will be deleted. */
+  readonly asked: 'revoke' | 'force' | null;
+}
+
+/** An event in JSON. */
+export interface EventJson {
+  readonly at: string;
+  readonly path: string;
+  readonly type: BoardEvent['type'];
+  readonly from: ActorJson | null;
+  readonly to: ActorJson | null;
+  readonly duringOutage: boolean;
+}
+
+/** The participant of an event in JSON. */
+export interface ActorJson {
+  readonly path: string;
+  readonly sessionId: string | null;
+  readonly host: string | null;
+  readonly pid: number | null;
+  readonly data: string;
+}
+
+/** @param most how many holders and how many waiters to show; their numbers count all */
+export function lockJson(view: LockView, most = Infinity): LockJson {
+  const { path, kind, holders, waiters } = view;
+  return {
+    path,
+    kind,
+    state: stateOf(view),
+    holders: holders.slice(0, most).map((znode) => participantJson(znode, 0, view)),
+    waiters: waiters.slice(0, most).map((znode, index) => participantJson(znode, index + 1, view)),
+    holderCount: holders.length,
+    waiterCount: waiters.length,
+  };
+}
+
+export function eventJson({ atMs, path, type, from, to, duringOutage }: BoardEvent): EventJson {
+  return { at: isoOf(atMs), path, type, from: actorJson(from), to: actorJson(to), duringOutage };
+}
+
+export function stateJson(state: BoardState): { readonly is: BoardState['is']; readonly since: string | null } {
+  return { is: state.is, since: state.is === 'cut-off' ? isoOf(state.sinceMs) : null };
+}
+
+function stateOf({ holders }: LockView): LockJson['state'] {
+  if (holders.length === 0) return 'free';
+  return holders.every(({ content }) => content?.isIdle) ? 'idle' : 'held';
+}
+
+function participantJson(znode: ParticipantZnode, position: number, view: LockView): ParticipantJson {
+  const { content, name, heldSince } = znode;
+  const token = view.claimToken ?? content?.czxid;
+  return {
+    path: znode.path,
+    position,
+    sequence: name.sequence,
+    role: roleOf(znode, view.kind),
+    weight: name.weight ?? null,
+    sessionId: content?.sessionId ?? null,
+    host: content?.host ?? null,
+    pid: content?.pid ?? null,
+    data: content?.data ?? '',
+    dataBytes: content?.dataBytes ?? 0,
+    queuedAt: isoOf(content?.createdAtMs ?? 0),
+    heldSince: position > 0 || heldSince === undefined ? null : isoOf(heldSince),
+    fencingToken: position > 0 || token === undefined ? null : String(token),
+    isIdle: content?.isIdle ?? false,
+    asked: content?.mark ?? null,
+  };
+}
+
+/** Kazoo's write lock is named as its plain lock is. */
+function roleOf({ name }: ParticipantZnode, kind: BoardLockKind): ParticipantJson['role'] {
+  if (kind !== 'read-write') return null;
+  return name.is === 'read' ? 'read' : 'write';
+}
+
+function actorJson(znode: ParticipantZnode | undefined): ActorJson | null {
+  if (!znode) return null;
+  const { sessionId = null, host = null, pid = null, data = '' } = znode.content ?? {};
+  return { path: znode.path, sessionId, host: host ?? null, pid: pid ?? null, data };
+}
+
+/** A server may send any number. */
+function isoOf(ms: number): string {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? new Date(0).toISOString() : date.toISOString();
+}

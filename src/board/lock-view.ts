@@ -1,0 +1,167 @@
+import { compareKeys } from '../driver/names.js';
+import { decodeClaim } from '../weighted/claim.js';
+import { weightedChild } from '../weighted/weighted-name.js';
+import { WeightedQueue } from '../weighted/weighted-queue.js';
+import { join } from '../zookeeper/path.js';
+import type { ParticipantKind } from './participant-name.js';
+import type { ParticipantZnode } from './participant-znode.js';
+import type { Directory } from './znode-tree.js';
+
+/** One lock as the znodes show it. */
+export interface LockView {
+  readonly path: string;
+  readonly kind: BoardLockKind;
+  readonly holders: readonly ParticipantZnode[];
+  /** The next one first. */
+  readonly waiters: readonly ParticipantZnode[];
+  /** The fencing token of the holders of a lock with weights. Of other locks, it is each holder's czxid. */
+  readonly claimToken: bigint | undefined;
+}
+
+/** `mutex` with or without sticky holders; `election`: Curator's leader latch. */
+export type BoardLockKind = 'mutex' | 'read-write' | 'weighted' | 'semaphore' | 'election';
+
+/**
+ * The lock at a path; undefined if there is none.
+ *
+ * @param known the kind of the lock that was there before: a lock without participants keeps it
+ */
+export function lockAt(
+  path: string,
+  directories: ReadonlyMap<string, Directory>,
+  known?: BoardLockKind,
+): LockView | undefined {
+  const directory = directories.get(path);
+  if (!directory) return undefined;
+  const semaphore = semaphoreAt(path, directories);
+  if (semaphore) return semaphore;
+  if (isPartOfSemaphore(path, directories)) return undefined;
+  const queue = sorted(directory, directories);
+  const kind = kindOf(queue) ?? known;
+  if (kind === undefined) return undefined;
+  if (kind === 'weighted') return weighted(path, directory, queue);
+  const holders = kind === 'read-write' ? readersOrWriter(queue) : queue.slice(0, 1);
+  return { path, kind, holders, waiters: queue.slice(holders.length), claimToken: undefined };
+}
+
+/** The paths of the locks that a change of this directory may change. */
+export function locksTouchedBy(directory: string): string[] {
+  const { parent, name } = split(directory);
+  // The other part of a semaphore is, or is not, a lock of its own.
+  return name === 'leases' || name === 'locks' ? [parent, join(parent, 'leases'), join(parent, 'locks')] : [directory];
+}
+
+/** Curator's layout: permits below `leases`, and below `locks` the mutex whose holder takes the next permit. */
+function semaphoreAt(path: string, directories: ReadonlyMap<string, Directory>): LockView | undefined {
+  const leases = directories.get(join(path, 'leases'));
+  const locks = directories.get(join(path, 'locks'));
+  if (!leases || !locks) return undefined;
+  if ([...leases.participants.values()].some(({ name }) => name.is !== 'lease')) return undefined;
+  if ([...locks.participants.values()].some(({ name }) => name.is !== 'lock')) return undefined;
+  const permits = sorted(leases, directories);
+  const waiters = sorted(locks, directories);
+  return {
+    path,
+    kind: 'semaphore',
+    holders: permits.slice(0, permits.length - awaited(permits, waiters[0])),
+    waiters,
+    claimToken: undefined,
+  };
+}
+
+/**
+ * Called when a participant has left. The holder of a semaphore's mutex leaves when its permits are granted, so the
+ * permits that exist then are granted.
+ */
+export function noteGrants(
+  left: ParticipantZnode,
+  locks: Directory,
+  directories: ReadonlyMap<string, Directory>,
+): void {
+  const { parent, name } = split(locks.path);
+  if (name !== 'locks') return;
+  for (const other of locks.participants.values()) if (byPlace(other, left) < 0) return;
+  for (const permit of directories.get(join(parent, 'leases'))?.participants.values() ?? []) permit.isGranted = true;
+}
+
+/**
+ * The number of the last permits that are not granted yet. The holder of the mutex creates its znodes first, and
+ * releases the mutex when they are granted.
+ */
+function awaited(permits: readonly ParticipantZnode[], turn: ParticipantZnode | undefined): number {
+  const own = turn?.content;
+  if (!own) return 0;
+  const isGranted = ({ content, isGranted }: ParticipantZnode): boolean =>
+    isGranted || content?.sessionId !== own.sessionId || content === undefined || content.czxid < own.czxid;
+  return permits.length - 1 - permits.findLastIndex(isGranted);
+}
+
+function isPartOfSemaphore(path: string, directories: ReadonlyMap<string, Directory>): boolean {
+  const { parent, name } = split(path);
+  return (name === 'leases' || name === 'locks') && semaphoreAt(parent, directories) !== undefined;
+}
+
+const kinds: readonly (readonly [ParticipantKind, BoardLockKind])[] = [
+  ['weighted', 'weighted'],
+  ['write', 'read-write'],
+  ['read', 'read-write'],
+  ['latch', 'election'],
+  ['lock', 'mutex'],
+  ['lease', 'semaphore'],
+];
+
+function kindOf(queue: readonly ParticipantZnode[]): BoardLockKind | undefined {
+  const present = new Set(queue.map(({ name }) => name.is));
+  return kinds.find(([is]) => present.has(is))?.[1];
+}
+
+/**
+ * A znode whose content was not read yet is left out: the answer is under way. So is a znode with children, which is a
+ * lock itself.
+ */
+function sorted({ participants }: Directory, directories: ReadonlyMap<string, Directory>): ParticipantZnode[] {
+  const read: ParticipantZnode[] = [];
+  for (const znode of participants.values())
+    if (znode.content && !directories.get(znode.path)?.hasChildren) read.push(znode);
+  return read.sort(byPlace);
+}
+
+/** A writer and the reader that it downgrades to have the same number. */
+function byPlace(a: ParticipantZnode, b: ParticipantZnode): number {
+  return (
+    compareKeys(a.name.key, b.name.key) ||
+    Number(a.name.is === 'read') - Number(b.name.is === 'read') ||
+    compareKeys(a.path, b.path)
+  );
+}
+
+/** The first writer with its downgrade, or all readers before the first writer. */
+function readersOrWriter(queue: readonly ParticipantZnode[]): ParticipantZnode[] {
+  const [first] = queue;
+  if (first && first.name.is !== 'read')
+    return queue.filter(({ name }, index) => index === 0 || (name.is === 'read' && name.key === first.name.key));
+  const end = queue.findIndex(({ name }) => name.is !== 'read');
+  return queue.slice(0, end < 0 ? queue.length : end);
+}
+
+/** The names do not show the holder of a lock with weights. The data of the lock's znode do. */
+function weighted(path: string, { claim }: Directory, queue: readonly ParticipantZnode[]): LockView {
+  const byName = new Map(queue.map((znode) => [znode.path.slice(path.length).replace('/', ''), znode]));
+  const children = [...byName.keys()].map((name) => weightedChild(name)).filter((child) => child !== undefined);
+  const decoded = claim && decodeClaim(claim.data);
+  const order = new WeightedQueue(children, typeof decoded === 'object' ? decoded : undefined);
+  const holder = order.holder === undefined ? undefined : byName.get(order.holder);
+  const waiters = [...order.order.keys()].map((name) => byName.get(name)).filter((znode) => znode !== undefined);
+  return {
+    path,
+    kind: 'weighted',
+    holders: holder ? [holder] : [],
+    waiters: waiters.filter((znode) => znode !== holder),
+    claimToken: holder ? claim?.mzxid : undefined,
+  };
+}
+
+function split(path: string): { readonly parent: string; readonly name: string } {
+  const slash = path.lastIndexOf('/');
+  return { parent: path.slice(0, slash) || '/', name: path.slice(slash + 1) };
+}

@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto';
+import { participantName } from '../../board/participant-name.js';
+import type { LockClient } from '../../client/lock-client.js';
+import { errorText } from '../../support/error-text.js';
+import {
+  absolute,
+  checkExists,
+  checkServers,
+  createContainer,
+  createEphemeral,
+  createSequential,
+  exists,
+  getChildren,
+  getData,
+  multi,
+  remove,
+} from '../../zookeeper/operations.js';
+import { join, parentsOf } from '../../zookeeper/path.js';
+import { isZooKeeperError } from '../../zookeeper/zookeeper-error.js';
+import { fail, ok, unknown, warn, type Finding } from './finding.js';
+
+/** Checks what only a session of its own can show. */
+export class ClientChecks {
+  readonly #client: LockClient;
+  readonly #path: string;
+
+  constructor(client: LockClient, path: string) {
+    this.#client = client;
+    this.#path = path;
+  }
+
+  async run(hosts: readonly string[], askedTimeoutMs: number): Promise<Finding[]> {
+    const base = await this.#nearest();
+    const findings = [
+      this.#session(askedTimeoutMs),
+      await this.#members(hosts),
+      await this.#latency('read latency', () => this.#client.session.request(absolute(exists('/')))),
+      await this.#latency('write latency', () => this.#client.session.request(checkServers())),
+    ];
+    if (typeof base !== 'string') return [...findings, base];
+    findings.push(await this.#reading(base), await this.#rights(base), await this.#clocks(base));
+    // Last, because a server without containers closes the connection.
+    findings.push(await this.#containers(base));
+    return findings;
+  }
+
+  /** The path, or its nearest ancestor that exists. */
+  async #nearest(): Promise<string | Finding> {
+    try {
+      for (const path of ['/', ...parentsOf(this.#path)].reverse())
+        if ((await this.#client.session.find(exists(path))) !== undefined) return path;
+      return fail(
+        'chroot',
+        'it does not exist',
+        'it is created with the first lock, if the rights of its parent allow it',
+      );
+    } catch (error) {
+      return notAllowed('rights', error);
+    }
+  }
+
+  #session(askedMs: number): Finding {
+    const { sessionTimeoutMs } = this.#client;
+    const text = `a session of ${sessionTimeoutMs / 1_000} s`;
+    if (sessionTimeoutMs === askedMs) return ok('session', text);
+    return warn(
+      'session',
+      `${text}, where ${askedMs / 1_000} s were asked for`,
+      'minSessionTimeout and maxSessionTimeout in zoo.cfg limit it',
+    );
+  }
+
+  async #members(hosts: readonly string[]): Promise<Finding> {
+    const { session } = this.#client;
+    const config = await session.find(absolute(getData('/zookeeper/config', false))).catch(() => undefined);
+    const members = config ? membersIn(config.data.toString()) : [];
+    if (members.length === 0)
+      return hosts.length > 1
+        ? unknown('ensemble', 'the servers do not show their members', 'allow everyone to read /zookeeper/config')
+        : warn('ensemble', 'one server', 'if it fails, no lock can be taken: run three or five');
+    const text = `${members.length} members`;
+    if (members.length % 2 === 0)
+      return warn('ensemble', text, 'an even number survives no more failures than one member less');
+    if (hosts.length < members.length)
+      return warn(
+        'ensemble',
+        `${text}, ${hosts.length} in the connect string`,
+        'name all members in the connect string',
+      );
+    return ok('ensemble', text);
+  }
+
+  async #latency(subject: string, ask: () => Promise<unknown>): Promise<Finding> {
+    const took: number[] = [];
+    try {
+      for (let count = 0; count < samples; count += 1) {
+        const startedAt = performance.now();
+        await ask();
+        took.push(performance.now() - startedAt);
+      }
+    } catch (error) {
+      return fail(subject, errorText(error), 'look at the servers', 'unreachable');
+    }
+    took.sort((a, b) => a - b);
+    const [median = NaN, most = NaN] = [took[Math.floor(samples / 2)], took.at(-1)];
+    const text = `median ${median.toFixed(1)} ms, longest ${most.toFixed(1)} ms of ${samples}`;
+    const limitMs = this.#client.sessionTimeoutMs / 6;
+    if (most > limitMs)
+      return fail(
+        subject,
+        text,
+        `the longest is over a sixth of the session timeout: holds may be lost. Ask for a longer one`,
+      );
+    return median > slowMs ? warn(subject, text, 'every hand-over takes at least that long') : ok(subject, text);
+  }
+
+  async #reading(base: string): Promise<Finding> {
+    try {
+      await this.#client.session.find(getChildren(base));
+      return ok('right to list', base);
+    } catch (error) {
+      return notAllowed('right to list', error);
+    }
+  }
+
+  /** The transaction always fails at its last part, so nothing is changed. The first parts are judged all the same. */
+  async #rights(base: string): Promise<Finding> {
+    const probe = join(base, `zklock-check-${randomUUID()}`);
+    const acl = this.#client.options.aclFor(base);
+    try {
+      const { value } = await this.#client.session.request(
+        multi(createEphemeral(probe, Buffer.alloc(0), acl), remove(probe), checkExists(`${probe}-none`)),
+      );
+      const errors = value.is === 'refused' ? value.errors : [];
+      const [create, deletion] = errors;
+      if (create) return notAllowed('right to create', create);
+      if (deletion) return notAllowed('right to delete', deletion);
+      return ok('right to create and delete', base);
+    } catch (error) {
+      return notAllowed('right to create', error);
+    }
+  }
+
+  /** The servers tell their time only in the Stat of a znode that they have just created. */
+  async #clocks(base: string): Promise<Finding> {
+    const subject = 'clocks';
+    const { session } = this.#client;
+    try {
+      const names = (await session.find(getChildren(base))) ?? [];
+      // A lock refuses children of another kind, so an acquire at this moment would fail.
+      if (this.#mayBeLock(base, names))
+        return unknown(subject, `${base} may be a lock, and is left alone`, 'give the path above it');
+      const before = Date.now();
+      const { value } = await session.request(
+        createSequential(
+          join(base, `zklock-check-${randomUUID()}-`),
+          Buffer.alloc(0),
+          this.#client.options.aclFor(base),
+        ),
+      );
+      const after = Date.now();
+      await session.request(remove(value.path));
+      const aheadMs = value.stat.createdAtMs - (before + after) / 2;
+      const text = `the leader's clock differs by ${(Math.abs(aheadMs) / 1_000).toFixed(1)} s from this machine's`;
+      // Exclusion never depends on it: this only says how wrong the ages are.
+      return Math.abs(aheadMs) - (after - before) > clockLimitMs
+        ? warn(subject, text, 'the ages that ls, watch and the console show are wrong by as much: run NTP')
+        : ok(subject, text);
+    } catch (error) {
+      return unknown(subject, errorText(error), 'the time is read from a znode that is created for a moment');
+    }
+  }
+
+  /** The root is no lock, nor is a znode above the path, nor one with children that are no participants. */
+  #mayBeLock(base: string, names: readonly string[]): boolean {
+    const isNoLock = base === '/' || base !== this.#path || names.some((name) => participantName(name) === undefined);
+    return !isNoLock || names.some((name) => participantName(name) !== undefined);
+  }
+
+  async #containers(base: string): Promise<Finding> {
+    const probe = join(base, `zklock-check-${randomUUID()}`);
+    try {
+      const { value } = await this.#client.session.request(
+        multi(createContainer(probe, this.#client.options.aclFor(base)), checkExists(`${probe}-none`)),
+      );
+      const [refusal] = value.is === 'refused' ? value.errors : [];
+      if (refusal?.is('UNIMPLEMENTED')) throw refusal;
+      if (refusal?.is('NO_AUTH')) return unknown('containers', 'znodes may not be created here', 'see the rights');
+      return ok('containers', 'supported: the znodes of unused locks are removed');
+    } catch (error) {
+      return warn('containers', errorText(error), 'the znodes of unused locks stay: delete them from time to time');
+    }
+  }
+}
+
+/** The lines of the dynamic configuration that name a server each. */
+export function membersIn(config: string): string[] {
+  return config.split('\n').filter((line) => /^server\.\d+=/.test(line));
+}
+
+function notAllowed(subject: string, error: unknown): Finding {
+  if (isZooKeeperError(error, 'NO_AUTH', 'INVALID_ACL'))
+    return fail(
+      subject,
+      errorText(error),
+      'give credentials by --auth-file, or change the rights with setAcl',
+      'not-allowed',
+    );
+  return fail(subject, errorText(error), 'look at the servers', 'unreachable');
+}
+
+const samples = 20;
+const slowMs = 50;
+const clockLimitMs = 1_000;

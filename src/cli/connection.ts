@@ -1,0 +1,95 @@
+import type { LockClientOptions } from '../client/client-options.js';
+import type { LockClient } from '../client/lock-client.js';
+import type { Network } from '../zookeeper/network.js';
+import { credentialsOf } from './credentials.js';
+import { nonEmpty, type Io } from './io.js';
+import { tlsOf, tlsOptions } from './tls-files.js';
+import { UsageError } from './usage-error.js';
+import type { Arguments } from './verb.js';
+
+/** The options of every verb that connects. A verb spreads them into its own. */
+export const connectionOptions = {
+  servers: {
+    kind: 'text',
+    value: 'HOSTS',
+    summary: 'host:port,host:port/chroot; else $ZOOKEEPER_CONNECT, else 127.0.0.1:2181',
+  },
+  'session-timeout': {
+    kind: 'seconds',
+    value: 'SECS',
+    minMs: 1,
+    summary: 'the session timeout to ask the servers for; 30 by default',
+  },
+  'connect-timeout': {
+    kind: 'seconds',
+    value: 'SECS',
+    summary: 'how long to try to reach a server at the start; 15 by default',
+  },
+  'auth-file': {
+    kind: 'text',
+    value: 'FILE',
+    completes: 'file',
+    summary:
+      'a file with credentials, a line SCHEME:CREDENTIALS each, such as digest:user:secret or sasl:user:secret; else $ZKLOCK_AUTH_FILE, $ZKLOCK_AUTH',
+  },
+  ...tlsOptions,
+} as const;
+
+/** The output options that verbs share. */
+export const jsonOption = { kind: 'flag', summary: 'print JSON instead of text' } as const;
+
+/**
+ * Connects as the options and the environment say.
+ *
+ * @param more options of the client that the verb sets itself
+ * @param meanwhile called once, when the first request has been sent and a server has yet to answer it
+ * @throws UsageError for a bad connect string, or credentials or keys that cannot be read
+ */
+export async function connect(
+  args: Arguments<typeof connectionOptions>,
+  io: Io,
+  more: LockClientOptions = {},
+  meanwhile: () => void = () => undefined,
+): Promise<LockClient> {
+  const { options } = args;
+  const credentials = credentialsOf(options['auth-file'], io);
+  const tls = tlsOf(args, io);
+  const [{ LockClient }, { systemSurroundings }] = await Promise.all([
+    import('../client/lock-client.js'),
+    import('../client/surroundings.js'),
+  ]);
+  const surroundings = { ...systemSurroundings, network: withCall(meanwhile, systemSurroundings.network) };
+  try {
+    return await LockClient.connectIn(surroundings, serversOf(options.servers, io), {
+      sessionTimeoutMs: options['session-timeout'],
+      connectionTimeoutMs: options['connect-timeout'],
+      ...more,
+      ...credentials,
+      tls,
+    });
+  } catch (error) {
+    // The client judges the connect string and the durations.
+    if (error instanceof TypeError || error instanceof RangeError) throw new UsageError(error.message);
+    throw error;
+  }
+}
+
+function withCall(meanwhile: () => void, network: Network): Network {
+  let isCalled = false;
+  const call = (): void => {
+    if (!isCalled) meanwhile();
+    isCalled = true;
+  };
+  return {
+    connect(to, tls) {
+      const link = network.connect(to, tls);
+      // The client, whose listener follows, sends its request first.
+      link.on(tls ? 'secureConnect' : 'connect', () => setImmediate(call));
+      return link;
+    },
+  };
+}
+
+export function serversOf(given: string | undefined, { env }: Io): string {
+  return given ?? nonEmpty(env['ZOOKEEPER_CONNECT']) ?? '127.0.0.1:2181';
+}

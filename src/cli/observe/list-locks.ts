@@ -1,0 +1,63 @@
+import { boardJson } from '../../board/board-json.js';
+import { lockJson, type LockJson } from '../../board/lock-json.js';
+import type { LockBoard } from '../../board/lock-board.js';
+import { errorText } from '../../support/error-text.js';
+import { lockPath } from '../../zookeeper/path.js';
+import type { connectionOptions, jsonOption } from '../connection.js';
+import { exitCodes } from '../exit-code.js';
+import type { Io } from '../io.js';
+import type { Arguments } from '../verb.js';
+import { lockHeader, lockRow, statusText, tableText } from './lock-table.js';
+import { openBoard } from './open-board.js';
+import { printable } from './printable.js';
+import { unlessUnanswered } from './unanswered.js';
+
+type ListArguments = Arguments<typeof connectionOptions & { readonly json: typeof jsonOption }>;
+
+/** Prints all locks below a path. */
+export function listLocks(args: ListArguments, io: Io): Promise<number> {
+  const [root = '/'] = args.operands;
+  return unlessUnanswered(io, async () => {
+    await using open = await openBoard(args, root, io);
+    const content = boardJson(open.board);
+    const { locks } = content;
+    if (args.options.json) io.stdout.write(`${JSON.stringify(content, null, 2)}\n`);
+    else if (locks.length > 0)
+      io.stdout.write(tableText([lockHeader, ...locks.map((lock) => lockRow(lock, Date.now()))]));
+    else io.stderr.write(`No locks below ${printable(root)}\n`);
+    warnOfUnreadable(open.board, io);
+    return exitCodes.success;
+  });
+}
+
+/** Prints everything about one lock. */
+export function showStatus(args: ListArguments, io: Io): Promise<number> {
+  const path = lockPath(args.operands[0]);
+  return unlessUnanswered(io, async () => {
+    await using open = await openBoard(args, path, io);
+    const { board } = open;
+    const view = board.locks.get(path);
+    const lock = view ? lockJson(view) : undefined;
+    if (args.options.json) io.stdout.write(`${JSON.stringify(lock ?? freeLock(path), null, 2)}\n`);
+    else if (lock) io.stdout.write(statusText(lock, Date.now()));
+    else io.stdout.write(`${printable(path)}: free, 0 waiting\n`);
+    if (!lock && board.locks.size > 0)
+      io.stderr.write(`${board.locks.size} locks are below this path: zklock ls ${printable(path)}\n`);
+    warnOfUnreadable(board, io);
+    return exitCodes.success;
+  });
+}
+
+/** A lock without participants cannot be told from a znode of another kind. */
+function freeLock(path: string): Omit<LockJson, 'kind'> & { readonly kind: null } {
+  return { path, kind: null, state: 'free', holders: [], waiters: [], holderCount: 0, waiterCount: 0 };
+}
+
+function warnOfUnreadable({ unreadable }: LockBoard, io: Io): void {
+  const [first] = unreadable;
+  if (!first) return;
+  const [path, error] = first;
+  io.stderr.write(
+    `Not shown, because the servers refused: ${unreadable.size} znodes, such as ${printable(path)}: ${errorText(error)}\n`,
+  );
+}

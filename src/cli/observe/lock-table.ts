@@ -1,0 +1,97 @@
+import type { ActorJson, EventJson, LockJson, ParticipantJson } from '../../board/lock-json.js';
+import { ageText, printable } from './printable.js';
+
+/** One line of the table of locks. */
+export interface LockRow {
+  readonly path: string;
+  readonly kind: string;
+  readonly state: string;
+  readonly holder: string;
+  readonly since: string;
+  readonly waiting: string;
+}
+
+export const lockHeader: LockRow = {
+  path: 'PATH',
+  kind: 'KIND',
+  state: 'STATE',
+  holder: 'HOLDER',
+  since: 'SINCE',
+  waiting: 'WAITING',
+};
+
+export function lockRow(lock: LockJson, nowMs: number): LockRow {
+  const [first] = lock.holders;
+  const others = lock.holderCount - 1;
+  return {
+    path: printable(lock.path),
+    kind: lock.kind,
+    state: lock.state,
+    holder: first ? `${whoText(first)}${others > 0 ? ` and ${others} more` : ''}` : '-',
+    since: first ? sinceText(first, nowMs) : '-',
+    waiting: String(lock.waiterCount),
+  };
+}
+
+/** The rows in columns as wide as they need to be. */
+export function tableText(rows: readonly LockRow[]): string {
+  const names = Object.keys(lockHeader) as (keyof LockRow)[];
+  const widths = names.map((name) => Math.max(...rows.map((row) => row[name].length)));
+  return rows
+    .map(
+      (row) =>
+        `${names
+          .map((name, index) => row[name].padEnd(widths[index] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}
+
+/** Everything about one lock. */
+export function statusText(lock: LockJson, nowMs: number): string {
+  const lines = [`${printable(lock.path)}: ${lock.kind}, ${lock.state}, ${lock.waiterCount} waiting`];
+  for (const holder of lock.holders) lines.push(...participantLines('holder', holder, nowMs));
+  for (const waiter of lock.waiters) lines.push(...participantLines(`waiter ${waiter.position}`, waiter, nowMs));
+  return `${lines.join('\n')}\n`;
+}
+
+/** One line for a log. */
+export function eventText({ at, path, type, from, to, duringOutage }: EventJson): string {
+  const who = [from && `from ${actorText(from)}`, to && `to ${actorText(to)}`].filter(Boolean).join(' ');
+  return `${at} ${type.padEnd(11)} ${printable(path)} ${who}${duringOutage ? ' (during the outage)' : ''}`;
+}
+
+/** The owner of a znode, as short as possible. */
+export function whoText({ host, pid, sessionId, data }: Omit<ActorJson, 'path'>): string {
+  const known = host === null ? data : pid === null ? host : `${host} pid ${pid}`;
+  return printable(known === '' ? `session ${sessionId ?? 'none'}` : known);
+}
+
+/** `≤`: the grant was not seen, so the holder's time in the queue may be part of the age. */
+export function sinceText({ heldSince, queuedAt }: ParticipantJson, nowMs: number): string {
+  return heldSince === null ? `≤ ${ageText(nowMs - Date.parse(queuedAt))}` : ageText(nowMs - Date.parse(heldSince));
+}
+
+function actorText(actor: ActorJson): string {
+  return `${whoText(actor)} [${actor.sessionId ?? 'no session'}]`;
+}
+
+function participantLines(title: string, one: ParticipantJson, nowMs: number): string[] {
+  const said = [
+    whoText(one),
+    one.role ?? '',
+    one.weight === null ? '' : `weight ${one.weight}`,
+    one.isIdle ? 'idle' : '',
+    one.asked === null ? '' : `asked to release (${one.asked})`,
+  ].filter((part) => part !== '');
+  const held = one.position === 0 ? [`held     ${sinceText(one, nowMs)}`, `token    ${one.fencingToken ?? '-'}`] : [];
+  const rows = [
+    `znode    ${printable(one.path)}`,
+    `session  ${one.sessionId ?? 'none'}`,
+    `queued   ${one.queuedAt} (${ageText(nowMs - Date.parse(one.queuedAt))} ago)`,
+    ...held,
+    `data     ${printable(one.data) || '(none)'}`,
+  ];
+  return [`  ${title}: ${said.join(', ')}`, ...rows.map((row) => `    ${row}`)];
+}

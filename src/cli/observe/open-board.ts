@@ -1,0 +1,81 @@
+import { LockBoard } from '../../board/lock-board.js';
+import type { LockClient } from '../../client/lock-client.js';
+import { refused } from '../../internals/refusal.js';
+import { validatePath } from '../../zookeeper/path.js';
+import { connect, type connectionOptions } from '../connection.js';
+import type { Io } from '../io.js';
+import type { Arguments } from '../verb.js';
+
+/** A connected client, and its board of the locks below a path. */
+export interface OpenBoard extends AsyncDisposable {
+  readonly client: LockClient;
+  readonly board: LockBoard;
+}
+
+/**
+ * Connects, and resolves when the board has read everything once.
+ *
+ * @throws InvalidPathError for a bad path
+ * @throws UnansweredError if the servers answer, but not completely within the connect timeout
+ * @throws RequestFailedError if the servers refuse to show the path
+ */
+export async function openBoard(args: Arguments<typeof connectionOptions>, root: string, io: Io): Promise<OpenBoard> {
+  validatePath(root);
+  const { options } = args;
+  const client = await connect(args, io, { sessionTimeoutMs: options['session-timeout'] ?? observerTimeoutMs });
+  const board = new LockBoard(client, root);
+  const open: OpenBoard = {
+    client,
+    board,
+    async [Symbol.asyncDispose]() {
+      board.close();
+      await client.close({ timeoutMs: 1_000 });
+    },
+  };
+  try {
+    await untilLive(open, options['connect-timeout'] ?? defaultWaitMs);
+    const error = board.unreadable.get(root);
+    if (error !== undefined) refused(client, `The locks below ${root} cannot be read`)(error);
+    return open;
+  } catch (error) {
+    await open[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** The servers stopped to answer before the locks were read. */
+export class UnansweredError extends Error {
+  static {
+    this.prototype.name = 'UnansweredError';
+  }
+}
+
+/** Shorter than for a holder: an observer loses nothing with its session, and notices a dead link sooner. */
+const observerTimeoutMs = 10_000;
+
+const defaultWaitMs = 15_000;
+
+/** Big trees take time, so only a pause without a connection counts. */
+function untilLive({ client, board }: OpenBoard, limitMs: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let cancel = (): void => undefined;
+    const settle = (how: () => void): void => {
+      cancel();
+      stopBoard();
+      stopClient();
+      how();
+    };
+    const look = (): void => {
+      cancel();
+      cancel = (): void => undefined;
+      if (board.state.is === 'live') settle(resolve);
+      else if (!client.session.isConnected)
+        cancel = client.clock.after(limitMs, () =>
+          settle(() => reject(new UnansweredError(`The servers did not answer within ${limitMs / 1_000} s`))),
+        );
+    };
+    const stopBoard = board.onChange(look);
+    const stopClient = client.onChange(look);
+    look();
+  });
+}

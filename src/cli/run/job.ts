@@ -1,0 +1,59 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import type { Writable } from 'node:stream';
+import { exitCodeOfSignal } from '../exit-code.js';
+import { ProcessGroup } from './process-group.js';
+
+/** The command of `zklock run`, in a session and process group of its own, with the standard streams of this process. */
+export class Job {
+  readonly group: ProcessGroup;
+  /** Resolves with the exit code when the command has ended: 128 + n if signal n ended it. */
+  readonly exitCode: Promise<number>;
+  readonly #gate: Writable;
+
+  /**
+   * Creates the process, which waits for {@link start} and only then becomes the command. So the watchdog can learn the
+   * process group before the command runs. If this process ends first, the new process ends too.
+   *
+   * @param env added to the environment
+   */
+  constructor(command: readonly string[], env: Readonly<Record<string, string>>) {
+    const [shell, ...shellOptions] = shellFor(process.env);
+    const child = spawn(shell, [...shellOptions, '-c', waitAndBecome, 'zklock', ...command], {
+      detached: true,
+      stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
+      env: { ...process.env, ...env },
+    });
+    this.exitCode = exitCodeOf(child);
+    this.#gate = child.stdio[3] as Writable;
+    // The process may be killed before it reads.
+    this.#gate.on('error', () => undefined);
+    if (child.pid === undefined) throw new Error('The system cannot start another process');
+    this.group = new ProcessGroup(child.pid);
+  }
+
+  start(): void {
+    this.#gate.end('go\n');
+  }
+}
+
+/** The read fails if `zklock` ends before it writes. The shell's own messages name the command that cannot be executed. */
+const waitAndBecome = 'read -r go <&3 || exit 1; exec 3<&-; exec "$@"';
+
+/**
+ * dash, which is /bin/sh on Debian, drops the variables whose names it cannot assign, such as `spring.profile`. bash
+ * passes them on. Without --posix, it would run the file of `BASH_ENV` first.
+ */
+function shellFor(env: NodeJS.ProcessEnv): [shell: string, ...options: string[]] {
+  const isPlain = Object.keys(env).every((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
+  return isPlain || !existsSync('/bin/bash') ? ['/bin/sh'] : ['/bin/bash', '--posix'];
+}
+
+function exitCodeOf(child: ChildProcess): Promise<number> {
+  const exitCode = new Promise<number>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, signal) => resolve(signal === null ? (code ?? 0) : exitCodeOfSignal(signal)));
+  });
+  exitCode.catch(() => undefined); // if the constructor throws, nobody waits for it
+  return exitCode;
+}

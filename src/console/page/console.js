@@ -1,0 +1,128 @@
+import { showEvents, pruneEvents } from './timeline.js';
+import { showLocks, showAges, forgetLock, setLock } from './locks.js';
+import { setText, ageText } from './text.js';
+
+/** The state of the page: what the last messages of the console's server said. */
+const model = {
+  locks: new Map(),
+  events: [],
+  state: { is: 'reading', since: null },
+  allowRevoke: false,
+  clockAheadMs: 0,
+};
+let link = 'connecting';
+let isRenderDue = false;
+
+const source = new EventSource('api/events');
+source.addEventListener('snapshot', (message) => {
+  const snapshot = JSON.parse(message.data);
+  const before = model.locks;
+  model.locks = new Map(snapshot.locks.map((lock) => [lock.path, lock]));
+  for (const path of before.keys()) if (!model.locks.has(path)) forgetLock(path);
+  for (const lock of snapshot.locks) setLock(lock);
+  model.events = snapshot.events;
+  model.allowRevoke = snapshot.allowRevoke;
+  setText(document.getElementById('root'), snapshot.root === '/' ? '' : `below ${snapshot.root}`);
+  received(snapshot);
+});
+source.addEventListener('change', (message) => {
+  const change = JSON.parse(message.data);
+  for (const lock of change.locks) {
+    model.locks.set(lock.path, lock);
+    setLock(lock);
+  }
+  for (const path of change.gone) {
+    model.locks.delete(path);
+    forgetLock(path);
+  }
+  model.events.push(...change.events);
+  received(change);
+});
+// The browser connects again by itself, and then gets a new snapshot.
+source.addEventListener('error', () => {
+  link = 'down';
+  render();
+});
+
+for (const id of ['search', 'filter', 'sort'])
+  document.getElementById(id).addEventListener('input', () => renderSoon());
+document.addEventListener('keydown', (event) => {
+  const search = document.getElementById('search');
+  if (event.key === '/' && !/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement?.tagName ?? '')) {
+    event.preventDefault();
+    search.focus();
+  } else if (event.key === 'Escape' && document.activeElement === search && search.value !== '') {
+    search.value = '';
+    renderSoon();
+  }
+});
+document.addEventListener('rendernow', () => renderSoon());
+setInterval(() => {
+  if (document.hidden) return;
+  if (pruneEvents(model)) renderSoon();
+  else showEvents(model);
+  showAges(model);
+  showLink();
+}, 1_000);
+document.addEventListener('visibilitychange', () => renderSoon());
+
+function received({ state, now }) {
+  model.state = state;
+  model.clockAheadMs = Date.parse(now) - Date.now();
+  link = 'up';
+  renderSoon();
+}
+
+/** Several messages before the next frame are painted once. A hidden page paints nothing. */
+function renderSoon() {
+  if (isRenderDue) return;
+  isRenderDue = true;
+  requestAnimationFrame(render);
+}
+
+function render() {
+  isRenderDue = false;
+  showLink();
+  showTotals();
+  showEvents(model);
+  showLocks(model);
+}
+
+function showLink() {
+  const { is, since } = model.state;
+  const cutOff = document.getElementById('cut-off');
+  const age = since === null ? '' : ` for ${ageText(Date.now() + model.clockAheadMs - Date.parse(since))}`;
+  const problem =
+    link === 'down'
+      ? 'The console’s server does not answer. This page may be old. It connects again by itself.'
+      : is === 'cut-off'
+        ? `The console is cut off from ZooKeeper${age}. What it shows may be old.`
+        : '';
+  const states = { live: 'live', reading: 'reading …', 'cut-off': 'cut off from ZooKeeper' };
+  const state = document.getElementById('state');
+  setText(state, link === 'up' ? states[is] : link === 'down' ? 'not connected' : 'connecting …');
+  state.dataset.is = link === 'up' ? is : link;
+  setText(cutOff, problem);
+  cutOff.hidden = problem === '';
+  document.body.classList.toggle('old', problem !== '');
+}
+
+function showTotals() {
+  let held = 0;
+  let waiting = 0;
+  for (const { holderCount, waiterCount } of model.locks.values()) {
+    held += holderCount > 0 ? 1 : 0;
+    waiting += waiterCount;
+  }
+  const count = (...types) => model.events.filter(({ type }) => types.includes(type)).length;
+  const totals = {
+    locks: model.locks.size,
+    held,
+    waiting,
+    'hand-overs': count('handed-over'),
+    losses: count('lost', 'taken'),
+  };
+  for (const [name, value] of Object.entries(totals))
+    setText(document.getElementById(`total-${name}`), value.toLocaleString('en'));
+  document.getElementById('total-losses').classList.toggle('bad', totals.losses > 0);
+}

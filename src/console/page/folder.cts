@@ -1,0 +1,2 @@
+/** The folder of the page's files: the same expression for the sources and for the built package, which is CommonJS. */
+export = __dirname;
