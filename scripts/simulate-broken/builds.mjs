@@ -1,0 +1,102 @@
+import { builds as ofChaos } from '../chaos-broken/builds.mjs';
+
+/** Builds that the simulation must find: those of chaos, and more. */
+export const builds = [
+  ...ofChaos,
+  {
+    name: 'quiet: a client that waits without heartbeats writes them all the same',
+    edits: [
+      edit('src/zookeeper/session.ts', 'else this.#pulseQuietly(now);', 'else void this.#heartbeat().catch(ignore);'),
+    ],
+  },
+  {
+    name: 'quiet: requests that never settle if the attach fails',
+    edits: [
+      edit(
+        'src/zookeeper/connection.ts',
+        'for (const { operation, caller } of reattach.heldBack) caller.reject(connectionLost(operation, this.lastError));',
+        '',
+      ),
+    ],
+  },
+  {
+    name: 'look-ahead: a grant after the predecessor alone is deleted',
+    edits: [edit('src/internals/predecessors.ts', 'left.length === 0 && this.#areAll', 'this.#areAll')],
+  },
+  {
+    name: 'hand-over: a lost answer leaves the znode of the holder',
+    edits: [
+      edit(
+        'src/internals/lock-node.ts',
+        '      // `#deleteUntilGone` tries again, as after any other failed delete.\n    }\n    await this.#deleteUntilGone();',
+        '    }',
+      ),
+    ],
+  },
+  {
+    name: 'hand-over: a grant without a list when a waiter of this process gives up',
+    edits: [
+      edit(
+        'src/internals/lock-node.ts',
+        "follower.#wake(this.wasGranted ? 'holder-deleted' : 'predecessor-deleted')",
+        "follower.#wake('holder-deleted')",
+      ),
+    ],
+  },
+  {
+    name: 'transaction: no check of the znode of the hold',
+    edits: [
+      edit(
+        'src/mutex/guarded-transaction.ts',
+        'multi<readonly unknown[]>(...paths.map(checkExists), ...',
+        "multi<readonly unknown[]>(...paths.map(() => checkExists('/')), ...",
+      ),
+    ],
+  },
+  {
+    name: 'transaction: sent again when its answer is lost',
+    edits: [edit('src/mutex/guarded-transaction.ts', 'if (sending.wasWritten) throw this.#unknown(error);', '')],
+  },
+  {
+    name: 'election: the job of a leader that is not told when its term ends with its session',
+    edits: [edit('src/election/leader-election.ts', '[term.signal, signal].map(', '[undefined, signal].map(')],
+  },
+  {
+    name: 'election: the next term begins beside the job whose lease has ended',
+    edits: [
+      edit(
+        'src/election/leader-election.ts',
+        'const whole = requeue ? untilReleased : withHold;',
+        'const whole = withHold;',
+      ),
+    ],
+  },
+  {
+    name: 'herd: every waiter watches the holder, besides its predecessor',
+    edits: [
+      edit(
+        'src/internals/ordered-queue.ts',
+        'before: isAdjacent ? this.#beforeAt(position) : undefined',
+        'before: isAdjacent && position > 1 ? sorted[0] : undefined',
+      ),
+    ],
+  },
+  {
+    name: 'close: a watch that is due keeps its timer when the session ends',
+    edits: [
+      edit(
+        'src/internals/lock-node.ts',
+        "    this.#watch?.cancel();\n    this.#wake('recheck');",
+        "    this.#wake('recheck');",
+      ),
+    ],
+  },
+  {
+    name: 'revocation: a request that comes during the hold is dropped',
+    edits: [edit('src/internals/grant.ts', ': this.#revocations.tell())', ': undefined)')],
+  },
+];
+
+function edit(file, find, replace) {
+  return { file, find, replace };
+}

@@ -1,0 +1,140 @@
+/** All that happens in one simulation, before it runs. The same plan always runs in the same way. */
+export interface Plan {
+  readonly seed: number;
+  readonly members: number;
+  readonly tickTimeMs: number;
+  readonly sessionTimeoutMs: number;
+  readonly leastDelayMs: number;
+  readonly mostDelayMs: number;
+  /** True if the clients know the servers' tick. */
+  readonly knowsTick: boolean;
+  readonly processes: readonly ProcessPlan[];
+  readonly locks: readonly LockPlan[];
+  /** In the order of their times. */
+  readonly steps: readonly Step[];
+  /** Faults that strike right before or right behind a message, by its number. */
+  readonly strikes?: readonly Strike[];
+}
+
+export interface Strike {
+  readonly message: number;
+  readonly when: 'before' | 'behind';
+  /** `client` and `process` are those of the message. */
+  readonly fault: Fault;
+}
+
+export interface ProcessPlan {
+  readonly clients: number;
+  readonly clockRate: number;
+  readonly clockOffsetMs: number;
+}
+
+export type LockPlan = {
+  readonly path: string;
+  /** True if the holders release when another client asks for the lock. */
+  readonly isRevocable?: boolean;
+} & (
+  | { readonly is: 'mutex' | 'read-write' | 'semaphore-mutex' }
+  | { readonly is: 'election'; readonly protocol: 'latch' | 'selector' }
+  | { readonly is: 'sticky'; readonly idleMs: number }
+  | { readonly is: 'weighted'; readonly overtakesPerWeight: number }
+  | { readonly is: 'semaphore'; readonly maxLeases: number }
+);
+
+/** One step: a call of an application, the close of a client, or a fault. `at`: virtual milliseconds. */
+export type Step = { readonly at: number } & (Call | Close | Fault);
+
+export interface Call {
+  readonly do: 'call';
+  readonly client: number;
+  readonly lock: number;
+  readonly how: How;
+  readonly role: Role;
+  readonly holdMs: number;
+  readonly timeoutMs?: number;
+  readonly abortAfterMs?: number;
+  readonly leaseMs?: number;
+  readonly renewEveryMs?: number;
+  readonly weight?: number;
+  /** The guarded writes of the job, in the order of their times. */
+  readonly writes?: readonly WritePlan[];
+  /** The job of a leader asks who leads. */
+  readonly asksLeader?: boolean;
+  /** The job ends as soon as its lock is lost. Other jobs go on until their time is over. */
+  readonly heedsLoss?: boolean;
+}
+
+/** A guarded write: a transaction of the hold. */
+export interface WritePlan {
+  /** After the begin of the job; it may be after its end. Milliseconds. */
+  readonly afterMs: number;
+  /** True if the transaction has an operation that the servers must refuse. */
+  readonly fails: boolean;
+  /** True if the job does not wait for the answer. */
+  readonly floats: boolean;
+}
+
+/** The application closes a client, whatever its calls are doing. Another client takes its place afterwards. */
+export interface Close {
+  readonly do: 'close';
+  readonly client: number;
+  readonly timeoutMs: number;
+  readonly successorAfterMs: number;
+}
+
+export type How =
+  | 'plain'
+  | 'try'
+  | 'job'
+  | 're-entrant'
+  | 'downgrade'
+  /** Three calls of one flow, as the handlers of three messages. */
+  | 'handler'
+  | 'many'
+  /** Leads one term after another until it gives up. Only for an election. */
+  | 'lead'
+  /** The code of a job goes on after its job has ended, and acquires. */
+  | 'outliving'
+  /** A job starts a function of `lockContext.bind`, which acquires the same lock. */
+  | 'bound'
+  /** The lock and the next one together, as a multi-lock. */
+  | 'multi';
+
+export type Role = 'owner' | 'writer' | 'reader' | 'lease';
+
+export type Fault =
+  /** A connection breaks. `loses`: what was under way and never arrives. */
+  | { readonly do: 'reset'; readonly client: number; readonly loses: 'both' | 'answers' | 'nothing' }
+  /** Nothing passes on the present connections of a client, and nobody notices. */
+  | {
+      readonly do: 'half-open';
+      readonly client: number;
+      readonly direction: 'both' | 'to server' | 'to client';
+      readonly forMs: number;
+    }
+  /** A process cannot reach a member. */
+  | {
+      readonly do: 'block';
+      readonly process: number;
+      readonly member: number;
+      readonly how: 'refuses' | 'swallows';
+      readonly forMs: number;
+    }
+  | { readonly do: 'slow'; readonly client: number; readonly byMs: number; readonly forMs: number }
+  /** A second connection attaches to the session of a client, as a request that was delayed in the network would. */
+  | { readonly do: 'attach'; readonly client: number; readonly member: number }
+  | { readonly do: 'stall'; readonly process: number; readonly forMs: number }
+  | { readonly do: 'crash'; readonly process: number; readonly isSilent: boolean; readonly restartAfterMs: number }
+  | { readonly do: 'expire'; readonly client: number }
+  | { readonly do: 'delete'; readonly lock: number; readonly index: number }
+  | { readonly do: 'force' | 'revoke'; readonly client: number; readonly lock: number }
+  | {
+      readonly do: 'server';
+      readonly member: number;
+      readonly how: 'crash' | 'cut' | 'depose';
+      readonly forMs: number;
+    };
+
+export function isFault(step: Step): step is Step & Fault {
+  return step.do !== 'call' && step.do !== 'close';
+}

@@ -1,0 +1,11 @@
+import type { Committed } from '../servers.ts';
+
+/** The means of a rule: it tells a violation, and it reads the data that the servers have committed. */
+export interface Bench {
+  /** Virtual milliseconds. */
+  readonly now: () => number;
+  readonly committed: () => Committed;
+  readonly tell: (check: string, text: string) => void;
+  /** True if the application has, had, or will soon have the lock by this znode. */
+  readonly wasGranted: (path: string) => boolean;
+}

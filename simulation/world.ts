@@ -1,0 +1,182 @@
+import { Random } from '../harness/random.ts';
+import { Agenda, phases } from './agenda.ts';
+import { Judge } from './judge.ts';
+import { Owners } from './owners.ts';
+import { isFault, type Call, type Close, type Plan, type ProcessPlan, type Step } from './plan.ts';
+import { Recorder } from './recorder.ts';
+import { Closed } from './rules/closed.ts';
+import { Herd } from './rules/herd.ts';
+import { Quiet } from './rules/quiet.ts';
+import type { Servers } from './servers.ts';
+import { serversOf } from './servers-of.ts';
+import { SimClient } from './sim-client.ts';
+import { SimNetwork } from './sim-network.ts';
+import { SimProcess } from './sim-process.ts';
+import { foldersOf, Striker, type Struck } from './striker.ts';
+
+/** One simulation: the servers, the network, the processes, and the application's calls and the faults of a plan. */
+export class World implements Struck {
+  readonly agenda = new Agenda();
+  readonly network: SimNetwork;
+  readonly servers: Servers;
+  readonly judge: Judge;
+  readonly herd: Herd;
+  readonly owners: Owners;
+  readonly striker: Striker;
+  readonly processes: SimProcess[] = [];
+  readonly clients: SimClient[] = [];
+  /** The clients that were closed, and have successors. */
+  readonly closed: SimClient[] = [];
+  readonly #plan: Plan;
+  readonly #quiet: Quiet;
+  readonly #closed: Closed;
+  readonly #byProcess: SimClient[][] = [];
+  #restarts = 0;
+
+  constructor(plan: Plan, records: boolean) {
+    this.#plan = plan;
+    const { agenda } = this;
+    agenda.now = startMs;
+    this.network = new SimNetwork(agenda, plan);
+    this.servers = serversOf(plan, agenda, new Random(plan.seed, 2));
+    this.network.servers = this.servers;
+    this.judge = new Judge({
+      now: () => agenda.now,
+      committed: () => this.servers.committed(),
+      recorder: records ? recorderOf(plan, () => agenda.now) : undefined,
+      sessionTimeoutMs: plan.sessionTimeoutMs,
+    });
+    this.herd = new Herd(this.judge, plan.locks, plan.sessionTimeoutMs);
+    this.#quiet = new Quiet(this.judge, plan.locks, plan.sessionTimeoutMs);
+    this.#closed = new Closed(this.judge, ({ process, onWrite }) => this.network.openLinksOf(process, onWrite).length);
+    this.owners = new Owners(this.judge, plan.locks);
+    this.striker = new Striker(plan, this);
+    this.#listen();
+    plan.processes.forEach((_, index) => this.restart(index));
+  }
+
+  perform(step: Step): void {
+    if (isFault(step)) {
+      this.striker.strike(step);
+      return;
+    }
+    const client = this.clients[step.client % this.clients.length] as SimClient;
+    if (client.process.isDead) return;
+    // Open from now on, although a stall may delay the call.
+    client.open += 1;
+    this.agenda.add(this.agenda.now, phases.socket, client.process, () => {
+      if (step.do === 'call') this.#call(step, client);
+      else this.#close(step, client);
+      client.open -= 1;
+    });
+  }
+
+  /** Called after each event in which code of a client ran. */
+  look(): void {
+    this.judge.look();
+    this.#quiet.look();
+    this.#closed.look();
+  }
+
+  /** The znodes of all locks. */
+  leftovers(): string[] {
+    const committed = this.servers.committed();
+    return this.#plan.locks
+      .flatMap((lock) =>
+        foldersOf(lock).flatMap((folder) => committed.children(folder).map((name) => `${folder}/${name}`)),
+      )
+      .filter((path) => committed.ownerOf(path) !== 0n);
+  }
+
+  clientsOf(process: number): readonly SimClient[] {
+    return this.#byProcess[process % this.processes.length] ?? [];
+  }
+
+  restart(index: number): void {
+    const plan = this.#plan.processes[index] as ProcessPlan;
+    const number = (this.#restarts += 1);
+    const process = new SimProcess(`p${index}`, this.agenda, { ...plan, seed: this.#plan.seed * 64 + number });
+    this.processes[index] = process;
+    this.#byProcess[index] = Array.from({ length: plan.clients }, (_, client) =>
+      this.#start(`p${index}c${client}`, process),
+    );
+    this.clients.splice(0, this.clients.length, ...this.#byProcess.flat());
+  }
+
+  #listen(): void {
+    this.servers.onCommit((created, deleted) => {
+      for (const path of created) this.judge.writes.created(path);
+      this.herd.changed(created, deleted);
+      this.#quiet.changed(created, deleted);
+    });
+    this.network.onDeletionTold = (path, session) => this.herd.told(path, session);
+  }
+
+  #start(name: string, process: SimProcess): SimClient {
+    const made = new SimClient(name, process, {
+      plan: this.#plan,
+      network: this.network,
+      wrote: (client) => {
+        this.#quiet.wrote(client);
+        this.#closed.wrote(client);
+      },
+      revoked: (shared) => this.owners.work.revoked(shared),
+    });
+    void made.connected.then((library) => {
+      made.noteUse();
+      library.on('state', (state) => {
+        made.noteUse();
+        this.judge.recorder?.state(name, state);
+      });
+      // Earlier than its acquire resolves, and also for a lock that a multi-lock gives back.
+      library.on('lock', (event) => {
+        if (event.type === 'acquired') this.judge.grantedZnode(event.znode);
+      });
+    });
+    this.judge.recorder?.started(name, this.#restarts);
+    return made;
+  }
+
+  #call(call: Call, client: SimClient): void {
+    client.noteUse();
+    this.owners.begin(call, client);
+  }
+
+  #close({ timeoutMs, successorAfterMs }: Close, client: SimClient): void {
+    const { client: library, process } = client;
+    if (!library || library.isClosing) return;
+    const closing = library.close({ timeoutMs });
+    const settled = this.owners.settling.inTime({ client, id: 'close' }, 'close', closing, timeoutMs);
+    client.open += 1;
+    void settled.then(() => {
+      client.open -= 1;
+      this.#closed.closed(client, this.judge.grants);
+    });
+    this.agenda.add(this.agenda.now + successorAfterMs, phases.socket, process, () => {
+      const index = this.processes.indexOf(process);
+      const clients = this.#byProcess[index] ?? [];
+      this.closed.push(client);
+      clients[clients.indexOf(client)] = this.#start(client.name, process);
+      this.clients.splice(0, this.clients.length, ...this.#byProcess.flat());
+    });
+  }
+}
+
+function recorderOf({ seed, sessionTimeoutMs, locks, processes }: Plan, now: () => number): Recorder {
+  const recorder = new Recorder(now);
+  recorder.events.push({
+    t: now(),
+    type: 'run',
+    seed,
+    minutes: 0,
+    sessionTimeoutMs,
+    paths: locks.map(({ path }) => path),
+    clients: processes.flatMap(({ clients }, index) =>
+      Array.from({ length: clients }, (_, client) => `p${index}c${client}`),
+    ),
+    leases: Object.fromEntries(locks.flatMap((lock) => (lock.is === 'semaphore' ? [[lock.path, lock.maxLeases]] : []))),
+  });
+  return recorder;
+}
+
+const startMs = 1_000_000;

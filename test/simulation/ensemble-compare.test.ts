@@ -1,0 +1,38 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
+import { runSequence } from '../embedded/support/sequence-run.ts';
+import { sequences } from '../embedded/support/sequences.ts';
+import { EnsembleOnPort } from './support/ensemble-on-port.ts';
+
+/** Set by `npm run test:embedded -- --sequences 20000`. */
+const count = Number(process.env['EMBEDDED_SEQUENCES'] ?? 30);
+const seed = Number(process.env['EMBEDDED_SEED'] ?? Date.now() % 2 ** 31);
+
+describe('a simulated ensemble and the embedded ZooKeeper', function () {
+  this.timeout(0);
+
+  for (const [members, member] of [
+    [1, 0],
+    [3, 2],
+    [3, 0],
+  ] as const) {
+    it(`give the same answers to ${count} sequences of requests, at member ${member} of ${members} (seed ${seed})`, async () => {
+      await fc.assert(
+        fc.asyncProperty(sequences, async (sequence) => {
+          await using embedded = await EmbeddedZooKeeper.start({
+            extendedTypesEnabled: true,
+            containerCheckIntervalMs: 86_400_000,
+          });
+          await using ensemble = await EnsembleOnPort.start(members, member);
+          const [said, said2] = await Promise.all([
+            runSequence(ensemble.port, sequence),
+            runSequence(embedded.port, sequence),
+          ]);
+          expect(said).to.deep.equal(said2);
+        }),
+        { numRuns: count, seed },
+      );
+    });
+  }
+});

@@ -1,0 +1,125 @@
+import { expect } from 'chai';
+import { drawPlan } from '../../simulation/draw-plan.ts';
+import type { Plan, Step } from '../../simulation/plan.ts';
+import { exhaust, type Ground } from '../../simulation/exhaustive.ts';
+import { shrink } from '../../simulation/shrink.ts';
+import { Simulation, type Outcome } from '../../simulation/simulation.ts';
+
+describe('the simulation', () => {
+  it('replays a seed exactly', async () => {
+    const plan = drawPlan(7, { steps: 40 });
+    const [first, second] = [await recorded(plan), await recorded(plan)];
+    expect(first.history.length).to.be.greaterThan(40);
+    expect(second.history).to.deep.equal(first.history);
+    expect(second.outcome.events).to.equal(first.outcome.events);
+  });
+
+  it('runs other histories for other seeds', async () => {
+    const [first, second] = [await recorded(drawPlan(7, { steps: 40 })), await recorded(drawPlan(8, { steps: 40 }))];
+    expect(second.history).to.not.deep.equal(first.history);
+  });
+
+  it('ends only when a question that outlives its call has settled', async () => {
+    const { violations } = await new Simulation(drawPlan(7_001_258, { steps: 100 })).run();
+    expect(violations).to.deep.equal([]);
+  });
+
+  it('finds no violation in twelve seeds, and makes faults and grants in them', async () => {
+    const sum = { faults: 0, grants: 0, terms: 0, writes: 0 };
+    for (let seed = 1; seed <= 12; seed += 1) {
+      const outcome = await new Simulation(drawPlan(seed, { steps: 60 })).run();
+      expect(outcome.violations, `seed ${seed}`).to.deep.equal([]);
+      for (const figure of Object.keys(sum) as (keyof typeof sum)[]) sum[figure] += outcome[figure];
+    }
+    expect(sum.faults).to.be.greaterThan(100);
+    expect(sum.grants).to.be.greaterThan(100);
+    expect(sum.terms).to.be.greaterThan(10);
+    expect(sum.writes).to.be.greaterThan(10);
+  });
+
+  it('notices a call that hangs, and shrinks the plan to it', async () => {
+    // The fault strikes behind the time at which the plan heals its faults, and never ends by itself.
+    const calls = Array.from({ length: 6 }, (_, index) => call(300 + index * 50, index % 2, 400));
+    const outage = { do: 'server', member: 0, how: 'crash', forMs: 1e9 } as const;
+    const plan: Plan = { ...plain(calls), strikes: [{ message: 60, when: 'before', fault: outage }] };
+    const { violations } = await new Simulation(plan).run();
+    expect(violations[0]?.check).to.equal('I4');
+    const short = await shrink(plan, 'I4', 50);
+    expect(short.steps.length).to.be.lessThan(plan.steps.length);
+  });
+
+  it('strikes at every message of a small run', async () => {
+    const failed: Plan[] = [];
+    const { messages, kinds, runs } = await exhaust(small, (plan) => void failed.push(plan));
+    expect(failed).to.deep.equal([]);
+    expect(messages).to.be.greaterThan(10);
+    expect(runs).to.equal(messages * kinds);
+  });
+
+  it('strikes the servers too, where there are several', async () => {
+    const one = await exhaust({ ...small, clients: 1 }, fail);
+    const three = await exhaust({ ...small, clients: 1, members: 3 }, fail);
+    expect(three.kinds - one.kinds).to.equal(2 * (3 * 2 + 1));
+  });
+});
+
+describe('a session that another connection has moved to another server', () => {
+  for (const member of [0, 1, 2])
+    it(`(server ${member}) still claims a lock with weights`, async () => {
+      const attach: Step = { at: 380, do: 'attach', client: 1, member };
+      const plan = { ...plain([call(300, 0, 200), call(350, 1), attach]), members: 3 };
+      const { violations, grants } = await new Simulation({
+        ...plan,
+        locks: [{ path: '/locks/a', is: 'weighted', overtakesPerWeight: 1 }],
+      }).run();
+      expect(violations).to.deep.equal([]);
+      expect(grants).to.equal(2);
+    });
+});
+
+const small: Ground = {
+  clients: 2,
+  members: 1,
+  lock: { path: '/locks/a', is: 'mutex' },
+  writes: true,
+  atOnce: 1,
+};
+
+function fail(_plan: Plan, { violations }: Outcome): never {
+  throw new Error(JSON.stringify(violations));
+}
+
+describe('a client that is closed at any time around a grant', () => {
+  it('leaves no timer, no connection and no znode behind', async () => {
+    for (let at = 290; at < 340; at += 1) {
+      const close: Step = { at, do: 'close', client: 0, timeoutMs: 1_000, successorAfterMs: 500 };
+      const steps = [call(280, 0, 5), call(281, 0, 5), close].sort((a, b) => a.at - b.at);
+      const { violations } = await new Simulation(plain(steps)).run();
+      expect(violations, `closed at ${at}`).to.deep.equal([]);
+    }
+  });
+});
+
+async function recorded(plan: Plan) {
+  const outcome = await new Simulation(plan, { records: true }).run();
+  return { outcome, history: outcome.history ?? [] };
+}
+
+function call(at: number, client = 0, holdMs = 10): Step {
+  return { at, do: 'call', client, lock: 0, how: 'plain', role: 'owner', holdMs };
+}
+
+function plain(steps: readonly Step[]): Plan {
+  return {
+    seed: 1,
+    members: 1,
+    tickTimeMs: 500,
+    sessionTimeoutMs: 2_000,
+    leastDelayMs: 1,
+    mostDelayMs: 2,
+    knowsTick: false,
+    processes: Array.from({ length: 2 }, () => ({ clients: 1, clockRate: 1, clockOffsetMs: 0 })),
+    locks: [{ path: '/locks/a', is: 'mutex' }],
+    steps,
+  };
+}

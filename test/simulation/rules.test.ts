@@ -1,0 +1,355 @@
+import { expect } from 'chai';
+import { LockLostError, OutcomeUnknownError, RequestFailedError } from '../../src/index.ts';
+import { ZooKeeperError } from '../../src/zookeeper/zookeeper-error.ts';
+import { Closed } from '../../simulation/rules/closed.ts';
+import { GuardedWrites } from '../../simulation/rules/guarded-writes.ts';
+import { Herd } from '../../simulation/rules/herd.ts';
+import { Leases } from '../../simulation/rules/leases.ts';
+import { judgeExistence, olderThan } from '../../simulation/rules/order.ts';
+import { Quiet } from '../../simulation/rules/quiet.ts';
+import { ReEntry } from '../../simulation/rules/re-entry.ts';
+import { Revocations } from '../../simulation/rules/revocations.ts';
+import { Terms } from '../../simulation/rules/terms.ts';
+import { Tokens } from '../../simulation/rules/tokens.ts';
+import { RuleBench, simClient, znode } from './support/rule-bench.ts';
+
+describe('the judge of a simulation', () => {
+  let bench: RuleBench;
+  beforeEach(() => {
+    bench = new RuleBench();
+  });
+
+  describe('of guarded writes', () => {
+    const made = (prefix: string, number = 1): string => `${prefix}${String(number).padStart(10, '0')}`;
+    const lost = new LockLostError('/locks/a/1', 'node-deleted');
+
+    it('accepts a write that was done once, as the application was told', () => {
+      const writes = new GuardedWrites(bench);
+      const write = writes.begin([bench.claim(1)], false);
+      writes.created(made(write.prefix));
+      writes.succeeded(write, made(write.prefix));
+      expect(bench.told).to.deep.equal([]);
+      expect(writes.done).to.equal(1);
+    });
+
+    it('tells a write that was done twice', () => {
+      const writes = new GuardedWrites(bench);
+      const { prefix } = writes.begin([bench.claim(1)], false);
+      writes.created(made(prefix));
+      writes.created(made(prefix, 2));
+      expect(bench.told).to.deep.equal(['guarded']);
+    });
+
+    it('tells a write that is said to be done, and is not', () => {
+      const writes = new GuardedWrites(bench);
+      const write = writes.begin([bench.claim(1)], false);
+      writes.succeeded(write, made(write.prefix));
+      expect(bench.told).to.deep.equal(['guarded']);
+    });
+
+    it('tells a write that is done although its commit rejected, before or after that', () => {
+      const writes = new GuardedWrites(bench);
+      const [before, after] = [writes.begin([bench.claim(1)], false), writes.begin([bench.claim(1)], false)];
+      writes.created(made(before.prefix));
+      expect(writes.failed(before, lost)).to.equal(true);
+      expect(bench.told).to.deep.equal(['guarded']);
+      expect(writes.failed(after, lost)).to.equal(true);
+      writes.created(made(after.prefix));
+      expect(bench.told).to.deep.equal(['guarded', 'guarded']);
+    });
+
+    it('accepts either outcome of a write whose answer was lost', () => {
+      const writes = new GuardedWrites(bench);
+      const write = writes.begin([bench.claim(1)], false);
+      expect(writes.failed(write, new OutcomeUnknownError('/locks/a/1', [], refused))).to.equal(true);
+      writes.created(made(write.prefix));
+      expect(bench.told).to.deep.equal([]);
+    });
+
+    it('tells a write that was done although the znode of its hold is gone', () => {
+      const writes = new GuardedWrites(bench);
+      const { prefix } = writes.begin([bench.claim(1)], false);
+      bench.znodes.delete(znode(1));
+      writes.created(made(prefix));
+      expect(bench.told).to.deep.equal(['guarded']);
+    });
+
+    it('tells a write that was done while its hold was not the first', () => {
+      const writes = new GuardedWrites(bench);
+      bench.znodes.set(znode(1), 7n);
+      const { prefix } = writes.begin([bench.claim(2)], false);
+      writes.created(made(prefix));
+      expect(bench.told).to.deep.equal(['guarded']);
+    });
+
+    it('tells a write of an earlier holder behind one of a later holder', () => {
+      const writes = new GuardedWrites(bench);
+      const weighted = { path: '/locks/a', is: 'weighted', overtakesPerWeight: 1 } as const;
+      const [earlier, later] = [1, 2].map((n) => writes.begin([bench.claim(n, { lock: weighted })], false));
+      writes.created(made(later?.prefix ?? ''));
+      expect(bench.told).to.deep.equal([]);
+      writes.created(made(earlier?.prefix ?? ''));
+      expect(bench.told).to.deep.equal(['guarded']);
+    });
+
+    it('tells a refusal without a cause, and the lack of one', () => {
+      const writes = new GuardedWrites(bench);
+      writes.failed(writes.begin([bench.claim(1)], false), new RequestFailedError('refused', refused));
+      expect(bench.told).to.deep.equal(['guarded']);
+      const write = writes.begin([bench.claim(1)], true);
+      writes.created(made(write.prefix));
+      writes.succeeded(write, made(write.prefix));
+      expect(bench.told).to.deep.equal(['guarded', 'guarded']);
+    });
+
+    it('does not know an error that no commit rejects with', () => {
+      const writes = new GuardedWrites(bench);
+      expect(writes.failed(writes.begin([bench.claim(1)], false), new Error('other'))).to.equal(false);
+    });
+  });
+
+  describe('of leaders', () => {
+    it('tells two jobs of one lead at once', () => {
+      const terms = new Terms(bench);
+      const lead = {};
+      const end = terms.begin(lead, bench.claim(1), new AbortController().signal);
+      terms.begin({}, bench.claim(2), new AbortController().signal);
+      end();
+      terms.begin(lead, bench.claim(3), new AbortController().signal);
+      expect(bench.told).to.deep.equal([]);
+      terms.begin(lead, bench.claim(4), new AbortController().signal);
+      expect(bench.told).to.deep.equal(['term']);
+    });
+
+    it('tells a job whose signal does not abort with its term', () => {
+      const terms = new Terms(bench);
+      const [heard, deaf] = [bench.claim(1), bench.claim(2)];
+      terms.begin({}, heard, AbortSignal.abort());
+      terms.begin({}, deaf, new AbortController().signal);
+      terms.look();
+      expect(bench.told).to.deep.equal([]);
+      heard.isTold = deaf.isTold = true;
+      terms.look();
+      expect(bench.told).to.deep.equal(['I8']);
+    });
+
+    it('tells a leader who is shown another one', () => {
+      const terms = new Terms(bench);
+      terms.shown(bench.claim(1), znode(1));
+      expect(bench.told).to.deep.equal([]);
+      terms.shown(bench.claim(1), undefined);
+      expect(bench.told).to.deep.equal(['leaders']);
+    });
+  });
+
+  describe('of re-entry', () => {
+    it('accepts a re-entry inside the flow that has the lock', () => {
+      const reEntry = new ReEntry(bench);
+      const outer = bench.claim(1, { flow: 'f', shared });
+      const inner = bench.claim(1, { flow: 'f', shared, isReentrant: true });
+      reEntry.granted(outer);
+      reEntry.granted(inner);
+      reEntry.nested(outer, inner);
+      expect(bench.told).to.deep.equal([]);
+    });
+
+    it('tells a re-entry of another flow', () => {
+      const reEntry = new ReEntry(bench);
+      reEntry.granted(bench.claim(1, { flow: 'f', shared }));
+      reEntry.granted(bench.claim(1, { flow: 'g', shared, isReentrant: true }));
+      expect(bench.told).to.deep.equal(['I7']);
+    });
+
+    it('tells a re-entry into a lock that was released', () => {
+      const reEntry = new ReEntry(bench);
+      const outer = bench.claim(1, { flow: 'f', shared });
+      reEntry.granted(outer);
+      outer.isReleased = true;
+      reEntry.granted(bench.claim(1, { flow: 'f', shared, isReentrant: true }));
+      expect(bench.told).to.deep.equal(['I7']);
+    });
+
+    it('tells code inside the flow that gets a lock of its own', () => {
+      new ReEntry(bench).nested(bench.claim(1, { shared }), bench.claim(2));
+      expect(bench.told).to.deep.equal(['I7']);
+    });
+  });
+
+  describe('of leases', () => {
+    it('tells a hold that lasts longer than its lease', () => {
+      const leases = new Leases(bench);
+      const claim = bench.claim(1, {
+        call: { leaseMs: 100 },
+        client: simClient({ process: { now: 0, stalledUntil: -1 } }),
+      });
+      bench.time = 1_000;
+      const { process } = claim.owner.client as unknown as { process: { now: number } };
+      process.now = 100;
+      leases.released(claim);
+      expect(bench.told).to.deep.equal([]);
+      process.now = 110;
+      leases.released(claim);
+      expect(bench.told).to.deep.equal(['lease']);
+    });
+
+    it('tells a lease that renews itself, and ends while its process runs', () => {
+      const leases = new Leases(bench);
+      const call = { leaseMs: 100, renewEveryMs: 50 };
+      leases.told(bench.claim(1, { call, lostBy: 'session-deadline' }));
+      leases.told(bench.claim(1, { call: { leaseMs: 100 }, lostBy: 'lease-expired' }));
+      expect(bench.told).to.deep.equal([]);
+      leases.told(bench.claim(1, { call, lostBy: 'lease-expired' }));
+      expect(bench.told).to.deep.equal(['lease']);
+    });
+  });
+
+  it('tells a request to release that the holder never got', () => {
+    const revocations = new Revocations(bench, 1_000);
+    const lock = { path: '/locks/a', is: 'mutex', isRevocable: true } as const;
+    const [deaf, heard] = [bench.claim(1, { lock }), bench.claim(1, { lock })];
+    revocations.asked(znode(1));
+    revocations.answered(heard.hold.shared);
+    bench.time = 1_000;
+    revocations.released(deaf);
+    bench.time = 1_001;
+    revocations.released(heard);
+    expect(bench.told).to.deep.equal([]);
+    revocations.released(deaf);
+    expect(bench.told).to.deep.equal(['revocation']);
+  });
+
+  it('tells a departure that wakes three waiting sessions', () => {
+    const herd = new Herd(bench, [{ path: '/locks/a', is: 'mutex' }], 1_000);
+    for (const n of [1, 2, 3, 4, 5]) bench.znodes.set(znode(n), BigInt(n % 5));
+    bench.znodes.set(znode(7), 8n);
+    bench.znodes.set(znode(8), 8n);
+    herd.changed([...bench.znodes.keys()], []);
+    for (const n of [1, 7]) bench.znodes.delete(znode(n));
+    bench.znodes.set(znode(6), 1n);
+    herd.told(znode(1), 1n);
+    herd.changed([], [znode(1), znode(7)]);
+    // The first is the owner of the znode, one does not wait, one has just left the queue, and one is told twice.
+    for (const session of [1n, 9n, 8n, 2n, 3n, 3n]) herd.told(znode(1), session);
+    expect(bench.told).to.deep.equal([]);
+    herd.told(znode(1), 4n);
+    expect(bench.told).to.deep.equal(['I6']);
+  });
+
+  describe('of idle clients', () => {
+    const queue = [{ path: '/locks/a', is: 'mutex' }] as const;
+    const client = (its: object) => simClient({ client: { isClosing: false, session: { id: 3n, znodes: 1 } }, ...its });
+
+    function waiting(places: readonly bigint[]): Quiet {
+      bench.time = 0;
+      bench.znodes.clear();
+      const quiet = new Quiet(bench, queue, 1_000);
+      for (const [index, session] of places.entries()) bench.znodes.set(znode(index), session);
+      quiet.changed([...bench.znodes.keys()], []);
+      bench.time = 1_301;
+      return quiet;
+    }
+
+    function judged(quiet: Quiet, its: object): readonly string[] {
+      quiet.wrote(client(its));
+      quiet.look();
+      return bench.told;
+    }
+
+    it('tells a transaction of a client that has nothing', () => {
+      const its = { client: { isClosing: false, session: { id: 3n, znodes: 0 } } };
+      expect(judged(waiting([]), { ...its, idleSince: 2 })).to.deep.equal([]);
+      expect(judged(waiting([]), its)).to.deep.equal(['I10']);
+    });
+
+    it('accepts it from a client that has a znode, and counts from then on', () => {
+      const quiet = waiting([]);
+      const session = { id: 3n, znodes: 1 };
+      const one = client({ client: { isClosing: false, session } });
+      quiet.wrote(Object.assign(one, { noteUse: () => (one.idleSince = bench.time) }));
+      session.znodes = 0;
+      quiet.wrote(one);
+      quiet.look();
+      expect(bench.told).to.deep.equal([]);
+      bench.time += 1_301;
+      quiet.wrote(one);
+      quiet.look();
+      expect(bench.told).to.deep.equal(['I10']);
+    });
+
+    it('tells a transaction of a client that waits behind two others', () => {
+      expect(judged(waiting([1n, 2n, 3n]), { open: 1, waits: 1 })).to.deep.equal(['I10']);
+    });
+
+    it('accepts it from the next one, and from a client that does more than wait', () => {
+      expect(judged(waiting([1n, 3n]), { open: 1, waits: 1 })).to.deep.equal([]);
+      expect(judged(waiting([1n, 2n, 3n]), { open: 2, waits: 1 })).to.deep.equal([]);
+      expect(judged(waiting([1n, 2n, 3n]), { open: 2, waits: 2 })).to.deep.equal([]);
+    });
+
+    it('accepts it from the two behind a departure, and not from the third', () => {
+      const quiet = waiting([1n, 2n, 4n, 3n, 5n, 6n]);
+      bench.znodes.delete(znode(1));
+      quiet.changed([], [znode(1)]);
+      expect(judged(quiet, { open: 1, waits: 1 })).to.deep.equal([]);
+      expect(judged(quiet, { open: 1, waits: 1, client: { session: { id: 5n, znodes: 1 } } })).to.deep.equal(['I10']);
+    });
+  });
+
+  describe('of closed clients', () => {
+    it('tells a hold that outlives the close', () => {
+      const claim = bench.claim(1);
+      new Closed(bench, () => 0).closed(claim.owner.client, [claim]);
+      expect(bench.told).to.deep.equal(['close']);
+    });
+
+    for (const [what, left, connections] of [
+      ['timer', { timers: 1 }, 0],
+      ['connection', {}, 1],
+    ] as const)
+      it(`tells a ${what} that is left when its calls have ended`, () => {
+        const client = simClient({ open: 1, ...left }) as { open: number } & ReturnType<typeof simClient>;
+        const closed = new Closed(bench, () => connections);
+        closed.closed(client, []);
+        closed.look();
+        expect(bench.told).to.deep.equal([]);
+        client.open = 0;
+        closed.look();
+        expect(bench.told).to.deep.equal(['I9']);
+      });
+
+    it('tells a transaction after the end', () => {
+      const client = simClient();
+      const closed = new Closed(bench, () => 0);
+      closed.closed(client, []);
+      closed.wrote(client);
+      closed.look();
+      expect(bench.told).to.deep.equal([]);
+      closed.wrote(client);
+      expect(bench.told).to.deep.equal(['I9']);
+    });
+  });
+
+  it('tells a token that does not grow', () => {
+    const tokens = new Tokens(bench);
+    tokens.granted(bench.claim(1));
+    tokens.granted(bench.claim(2));
+    tokens.granted(bench.claim(2, { flow: 'again', grantNumber: 1n }));
+    expect(bench.told).to.deep.equal([]);
+    tokens.granted(bench.claim(1, { flow: 'late' }));
+    expect(bench.told).to.deep.equal(['token']);
+  });
+
+  it('finds an older znode that keeps a claim out, and a znode that is gone', () => {
+    const claim = bench.claim(2);
+    expect(olderThan(claim, bench)).to.equal(undefined);
+    bench.znodes.set(znode(1), 7n);
+    expect(olderThan(claim, bench)).to.equal(znode(1).slice('/locks/a/'.length));
+    expect(judgeExistence(claim, 'was granted', bench)).to.equal(true);
+    bench.znodes.delete(znode(2));
+    expect(judgeExistence(claim, 'was granted', bench)).to.equal(false);
+    expect(bench.told).to.deep.equal(['I2']);
+  });
+});
+
+const shared = {};
+const refused = new ZooKeeperError(-4, 'multi', '/');
