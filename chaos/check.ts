@@ -7,6 +7,8 @@ import { figuresOf, type Figures } from './checks/figures.ts';
 import type { History } from './checks/folded-history.ts';
 import { foreignReentry } from './checks/foreign-reentry.ts';
 import { grantedInvalid } from './checks/granted-invalid.ts';
+import { guarded } from './checks/guarded.ts';
+import { leaders } from './checks/leaders.ts';
 import { leases } from './checks/leases.ts';
 import { leftovers } from './checks/leftovers.ts';
 import { losses } from './checks/losses.ts';
@@ -32,6 +34,8 @@ const checks: readonly Check[] = [
   grantedInvalid,
   validAfterLost,
   register,
+  guarded,
+  leaders,
   tokens,
   order,
   weights,

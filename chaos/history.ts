@@ -75,6 +75,10 @@ export type OwnerEvent =
   | { readonly type: 'write'; readonly write: string; readonly valid: boolean }
   /** The register answered. `valid` is `isValid` right after. */
   | { readonly type: 'written'; readonly write: string; readonly accepted: boolean; readonly valid: boolean }
+  /** A transaction of the hold was done: its number. */
+  | { readonly type: 'guarded'; readonly zxid: string }
+  /** The job asked who leads, and got the znode of the leader, or an empty text. `valid` is `isValid` right after the answer. */
+  | { readonly type: 'leader'; readonly shown: string; readonly valid: boolean }
   | { readonly type: 'releasing'; readonly valid: boolean }
   /** The last event of a granted id. */
   | { readonly type: 'released'; readonly outcome: 'released' | 'lost' };

@@ -7,7 +7,7 @@ import { connectObserver, type Observer } from '../harness/observer.ts';
 import { ClientProcess } from './client-process.ts';
 import { now, type EndEvent, type HistoryEvent } from './history.ts';
 import { JavaProgram } from './java-program.ts';
-import { foldersOf, leasesOf, lockPlans, type LockPlan } from './lock-plan.ts';
+import { dataOf, foldersOf, leasesOf, lockPlans, type LockPlan } from './lock-plan.ts';
 import { Nemesis } from './nemesis.ts';
 import { NodeProgram } from './node-program.ts';
 import type { ChaosOptions } from './options.ts';
@@ -53,10 +53,11 @@ export async function run(options: ChaosOptions): Promise<string> {
 
   await using trio = await Trio.start({ tickTimeMs, syncLimit });
   await using register = await Register.start(record);
-  await using observer = await connectObserver(trio.connectString);
+  await using observer = await connectObserver(trio.connectString, 'any');
   // ZooKeeper would remove a container when it is empty, and its sequence numbers would start at zero again.
   for (const path of ['/chaos', ...lockPlans.flatMap(({ is, path }) => (is === 'weighted' ? [path] : []))])
     await observer.create(path);
+  for (const { path } of lockPlans) await observer.create(dataOf(path));
   const common = { sessionTimeoutMs, registerPort: register.port };
   const programs = [
     ...ours.map((client, index) => {

@@ -1,4 +1,5 @@
 import { fork, type ChildProcess } from 'node:child_process';
+import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isNews, type News, type Order } from './messages.ts';
 import { within } from './within.ts';
@@ -15,8 +16,8 @@ interface Member {
   readonly ended: Promise<void>;
 }
 
-const checkout = fileURLToPath(new URL('..', import.meta.url));
-const script = fileURLToPath(new URL('worker.ts', import.meta.url));
+// This file is TypeScript or, after scripts/start.mjs has translated it, JavaScript: so is the worker's.
+const script = fileURLToPath(new URL(`worker${extname(import.meta.url)}`, import.meta.url));
 const stopLimitMs = 5_000;
 
 /** The worker processes, numbered from 1. */
@@ -49,8 +50,6 @@ export class Crew {
 
   #start(worker: number): Member {
     const child = fork(script, {
-      cwd: checkout,
-      execArgv: ['--import=tsx'],
       serialization: 'advanced',
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });

@@ -33,6 +33,10 @@ export interface Acquire {
     | undefined;
   /** Each value of `isValid` that the client read: at the grant, at looks, around writes, at the release. */
   readonly observations: Observation[];
+  /** The numbers of its transactions that were done. */
+  readonly guarded: bigint[];
+  /** The leaders that it was shown while its own hold was valid. */
+  readonly shown: { readonly t: number; readonly leader: string }[];
   lost: { readonly t: number; readonly reason: string } | undefined;
   releasingAt: number | undefined;
   released: { readonly t: number; readonly outcome: 'released' | 'lost' } | undefined;
@@ -149,6 +153,8 @@ export function fold(events: readonly HistoryEvent[]): History {
           granted: undefined,
           refused: undefined,
           observations: [],
+          guarded: [],
+          shown: [],
           lost: undefined,
           releasingAt: undefined,
           released: undefined,
@@ -216,6 +222,12 @@ function follow(acquire: Acquire, event: FollowUp, writes: Map<string, Write>): 
       return;
     case 'written':
       known(writes, event.write, event).answered = { t, accepted: event.accepted, valid: event.valid };
+      return;
+    case 'guarded':
+      acquire.guarded.push(BigInt(event.zxid));
+      return;
+    case 'leader':
+      if (event.valid) acquire.shown.push({ t, leader: event.shown });
       return;
     case 'releasing':
       acquire.releasingAt ??= t;

@@ -1,5 +1,6 @@
-import type { Hold } from '../../src/index.ts';
+import { LockError, type Hold } from '../../src/index.ts';
 import { now } from '../history.ts';
+import { dataOf } from '../lock-plan.ts';
 import type { RecordOwner } from './recorder.ts';
 import type { RegisterClient } from './register-client.ts';
 
@@ -13,6 +14,10 @@ export interface Job {
    * token.
    */
   readonly delayMs: number;
+  /** How late it commits the transactions of its hold. The hold may be over by then. */
+  readonly lateMs: number;
+  /** For an election: asks who leads. */
+  readonly leader: (() => Promise<string>) | undefined;
   /** No job of this process ends before that time unless it loses its lock, so that faults hit holders. */
   readonly keeping: { readonly until: number };
 }
@@ -24,12 +29,13 @@ const lookEveryMs = 20;
  * false. An owner that shares the lock only reads `isValid`.
  */
 export async function work(
-  { id, path, lengthMs, writes, delayMs, keeping }: Job,
+  { id, path, lengthMs, writes, delayMs, lateMs, keeping, leader }: Job,
   hold: Hold,
   record: RecordOwner,
   register: RegisterClient,
 ): Promise<void> {
   const until = performance.now() + lengthMs;
+  if (leader) await askWhoLeads(leader, hold, record);
   for (let count = 1; ; count += 1) {
     const t = now();
     const { isValid } = hold;
@@ -38,13 +44,40 @@ export async function work(
     } else {
       const write = `${id}/${count}`;
       record({ type: 'write', write, valid: isValid }, t);
-      const accepted = await register.write({ path, write, token: tokenOf(hold), delayMs });
+      const [accepted] = await Promise.all([
+        register.write({ path, write, token: tokenOf(hold), delayMs }),
+        writeByHold(hold, path, lateMs, record),
+      ]);
       const answeredAt = now();
       record({ type: 'written', write, accepted, valid: hold.isValid }, answeredAt);
     }
     const leftMs = Math.max(until, keeping.until) - performance.now();
     if (!isValid || (leftMs <= 0 && count >= writes)) return;
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, Math.min(leftMs, lookEveryMs))));
+  }
+}
+
+/** Writes by a transaction of the hold, after a delay that may be longer than the hold lasts. */
+async function writeByHold(hold: Hold, path: string, lateMs: number, record: RecordOwner): Promise<void> {
+  const transaction = hold.transaction().setData(dataOf(path), Buffer.from(tokenOf(hold)));
+  if (lateMs > 0) await new Promise((resolve) => setTimeout(resolve, lateMs));
+  try {
+    const [{ mzxid }] = await transaction.commit();
+    record({ type: 'guarded', zxid: String(mzxid) });
+  } catch (error) {
+    // Not done, or nobody knows.
+    if (!(error instanceof LockError)) throw error;
+  }
+}
+
+async function askWhoLeads(leader: () => Promise<string>, hold: Hold, record: RecordOwner): Promise<void> {
+  try {
+    const shown = await leader();
+    const t = now();
+    record({ type: 'leader', shown, valid: hold.isValid }, t);
+  } catch (error) {
+    // No server answered in time, or the client is about to close.
+    if (!(error instanceof LockError)) throw error;
   }
 }
 

@@ -2,6 +2,7 @@ import {
   InterProcessMutex,
   InterProcessReadWriteLock,
   InterProcessSemaphore,
+  LeaderElection,
   type Hold,
   type LockClient,
 } from '../../src/index.ts';
@@ -23,11 +24,13 @@ export interface Side {
     tryAcquire(options?: CallOptions): Promise<Hold | undefined>;
   };
   readonly hasWeights?: true;
+  /** For an election: the znode of the leader, as the servers know it; an empty text if there is none. */
+  readonly leader?: (() => Promise<string>) | undefined;
 }
 
 /** A lock and the roles that it offers. */
 export type Lock = { readonly kinds: readonly [CallKind, ...CallKind[]] } & (
-  | { readonly is: 'mutex' | 'weighted'; readonly owner: Side }
+  | { readonly is: 'mutex' | 'weighted' | 'election'; readonly owner: Side }
   | { readonly is: 'read-write'; readonly reader: Side; readonly writer: Side }
   | { readonly is: 'semaphore'; readonly lease: Side; readonly semaphore: InterProcessSemaphore }
 );
@@ -52,6 +55,15 @@ export function lockOf(plan: LockPlan, client: LockClient, { sticky, overtakesPe
     case 'weighted': {
       const lock = new InterProcessMutex(client, path, { weights: { overtakesPerWeight } });
       return { is, kinds: [...kinds, 're-entrant'], owner: { path, role: 'owner', lock, hasWeights: true } };
+    }
+    case 'election': {
+      const election = new LeaderElection(client, path);
+      const lock: Side['lock'] = {
+        acquire: (options) => election.campaign(options),
+        tryAcquire: (options) => election.campaign({ ...options, timeoutMs: 0 }),
+      };
+      const leader = async (): Promise<string> => (await election.leader())?.path ?? '';
+      return { is, kinds: [...kinds, 're-entrant'], owner: { path, role: 'owner', lock, leader } };
     }
     case 'read-write': {
       const { readLock, writeLock } = new InterProcessReadWriteLock(client, path);

@@ -1,3 +1,4 @@
+import '../../harness/over-tls.ts';
 // One client process of a run. Its owners take locks until the run tells them to stop.
 import { LockClient } from '../../src/index.ts';
 import { Random } from '../../harness/random.ts';

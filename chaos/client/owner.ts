@@ -33,6 +33,7 @@ export class Owner {
     switch (lock.is) {
       case 'mutex':
       case 'weighted':
+      case 'election':
         return this.#take(lock.owner, kind);
       case 'read-write':
         if (kind === 'downgrade') return this.#nest(kind, lock.writer, lock.reader);
@@ -82,7 +83,7 @@ export class Owner {
   }
 
   async #hold(
-    { path, role }: Side,
+    { path, role, leader }: Side,
     kind: CallKind,
     call: CallOptions,
     acquire: (call: CallOptions) => Promise<Hold | undefined>,
@@ -91,7 +92,7 @@ export class Owner {
     const record = this.#tools.recorder.of(id);
     record({ type: 'call', path, kind, role, flow: id, ...call });
     const hold = await this.#settled(() => acquire(call), record);
-    if (hold) await this.#use(id, { path, role }, kind, hold, record);
+    if (hold) await this.#use(id, { path, role, leader }, kind, hold, record);
   }
 
   /** One call acquires two leases. Each lease has its own job, and either job may be the longer one. */
@@ -147,31 +148,22 @@ export class Owner {
     }
   }
 
-  async #use(
-    id: string,
-    place: Pick<Side, 'path' | 'role'>,
-    kind: CallKind,
-    hold: Hold,
-    record: RecordOwner,
-  ): Promise<void> {
+  async #use(id: string, place: Place, kind: CallKind, hold: Hold, record: RecordOwner): Promise<void> {
     recordGrant(hold, place.path, record);
     await this.#work(id, place, kind, hold, record);
     await this.#release(hold, record);
   }
 
-  #work(
-    id: string,
-    { path, role }: Pick<Side, 'path' | 'role'>,
-    kind: CallKind,
-    hold: Hold,
-    record: RecordOwner,
-  ): Promise<void> {
+  #work(id: string, { path, role, leader }: Place, kind: CallKind, hold: Hold, record: RecordOwner): Promise<void> {
     const { random, register, sessionTimeoutMs, keeping } = this.#tools;
     const isVeryLong = kind === 'long' && random.chance(0.1);
     const longestMs = isVeryLong ? 2 * sessionTimeoutMs : 1_200;
     const lengthMs = kind === 'long' ? random.between(100, longestMs) : random.between(0, 10);
     const writes = role === 'reader' || role === 'lease' ? 0 : 1 + random.whole(2);
-    const job: Job = { id, path, lengthMs, writes, delayMs: isVeryLong ? random.between(0, longestMs) : 0, keeping };
+    const delayMs = isVeryLong ? random.between(0, longestMs) : 0;
+    const asks = random.chance(0.3) ? leader : undefined;
+    const lateMs = kind === 'long' && random.chance(0.5) ? random.between(0, longestMs) : 0;
+    const job: Job = { id, path, lengthMs, writes, delayMs, lateMs, keeping, leader: asks };
     return work(job, hold, record, register);
   }
 
@@ -181,3 +173,5 @@ export class Owner {
     record({ type: 'released', outcome: await hold.release() });
   }
 }
+
+type Place = Pick<Side, 'path' | 'role' | 'leader'>;

@@ -108,6 +108,36 @@ export const builds = [
     ],
   },
   {
+    name: 'a transaction without its guards, on the session that the client has then',
+    edits: [
+      edit(
+        'src/mutex/guarded-transaction.ts',
+        'multi<readonly unknown[]>(...paths.map(checkExists), ...',
+        "multi<readonly unknown[]>(...paths.map(() => checkExists('/')), ...",
+      ),
+      edit(
+        'src/mutex/hold.ts',
+        '      session: node.session,\n      paths: () => [this.path],\n      assertValid: () => this.assertValid(),',
+        '      get session() {\n        return client.session;\n      },\n      paths: () => [this.path],\n      assertValid: () => undefined,',
+      ),
+    ],
+  },
+  {
+    name: 'a leader from a cache',
+    edits: [
+      edit(
+        'src/election/leader-election.ts',
+        '      const leader = await this.#acquirer.kind.holder(deadline);',
+        '      const leader = (this.cached ??= await this.#acquirer.kind.holder(deadline));',
+      ),
+      edit(
+        'src/election/leader-election.ts',
+        '  readonly #client: LockClient;',
+        '  cached: Awaited<ReturnType<MutexAcquirer["kind"]["holder"]>>;\n  readonly #client: LockClient;',
+      ),
+    ],
+  },
+  {
     name: 'weights: the token of the time when the holder queued up',
     edits: [edit('src/internals/attempt.ts', 'this.#grant(claimed.fencingToken)', 'this.#grant()')],
   },
