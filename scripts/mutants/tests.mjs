@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bundle } from './bundle.mjs';
 
 const reporter = fileURLToPath(new URL('reporter.mjs', import.meta.url));
 const groups = new Set();
@@ -11,22 +12,24 @@ process.once('exit', () => groups.forEach(killGroup));
 /**
  * Runs tests in a process group of its own, which is killed at the limit because a mutant may loop without end.
  * Resolves with the passed and the failed tests, and with the end of the run.
+ *
+ * @param tests.servers 'embedded' or 'real': what `startServer` and `sharedZooKeeper` of the harness start
  */
-export function runTests({ files, grep, bail = false }, { folder, temporary, limitMs }) {
+export async function runTests({ files, grep, servers, bail = false }, { folder, temporary, limitMs }) {
   const results = join(mkdtempSync(join(temporary, 'run-')), 'results');
+  const bundled = await bundle(folder, files).catch((error) => error);
+  // A mutation may be no TypeScript.
+  if (bundled instanceof Error) return { passed: [], failed: [], code: 1, isLate: false, output: bundled.message };
   const args = [
-    '--exit',
-    '--timeout',
-    '8000',
-    '--reporter',
-    reporter,
+    ...['--no-config', '--require', bundled.hooks, '--forbid-only', '--forbid-pending', '--exit'],
+    ...['--timeout', '8000', '--reporter', reporter],
     ...(bail ? ['--bail'] : []),
     ...(grep ? ['--grep', grep] : []),
-    ...files,
+    ...bundled.tests,
   ];
   const child = spawn(process.execPath, ['node_modules/mocha/bin/mocha.js', ...args], {
     cwd: folder,
-    env: { ...process.env, MUTANT_RESULTS: results, TMPDIR: temporary },
+    env: { ...process.env, TEST_SERVERS: servers, MUTANT_RESULTS: results, TMPDIR: temporary },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
@@ -40,10 +43,12 @@ export function runTests({ files, grep, bail = false }, { folder, temporary, lim
   }, limitMs);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
+    // A child of the tests may keep the pipes open: after the tests have ended, it is killed.
+    child.once('exit', () => killGroup(child.pid));
     child.once('close', (code) => {
       clearTimeout(timer);
-      killGroup(child.pid);
       groups.delete(child.pid);
+      bundled.remove();
       resolve({ ...readResults(results), code, isLate, output });
     });
   });

@@ -1,0 +1,54 @@
+import { tests } from '../named-tests.mjs';
+
+/** An answer that reveals too much, or too little. */
+export const mutants = [
+  {
+    name: 'the error of a missing permission shows the password',
+    file: 'src/client/access-rights.ts',
+    find: "${JSON.stringify(credentials.slice(0, credentials.indexOf(':')))}",
+    replace: '${JSON.stringify(credentials)}',
+    tests: tests('unit/access-rights', 'never by its password'),
+  },
+  {
+    name: 'an ACL locks its own creator out',
+    file: 'src/client/access-rights.ts',
+    find: 'if (missing.length === 0) return;',
+    replace: 'return;',
+    tests: tests('unit/access-rights', 'no lock works below such a znode'),
+  },
+  {
+    name: 'an ACL for another account whose name has the same length counts as our own',
+    file: 'src/client/access-rights.ts',
+    find: 'return id === `${user}${hash}` || (id.startsWith(user) && id.length !== user.length + hash.length);',
+    replace: 'return id.length >= user.length + hash.length;',
+    tests: tests('unit/access-rights', 'all rights to another account is refused'),
+  },
+  {
+    name: 'a timeout names a holder that is gone',
+    file: 'src/internals/known-holder.ts',
+    find: 'if (holder === undefined || !session.isWatching(holder.path)) return undefined;',
+    replace: 'if (holder === undefined) return undefined;',
+    tests: tests('integration/timeouts', 'names no holder that may have gone'),
+  },
+  {
+    name: 'an outage is reported as contention',
+    file: 'src/internals/timeout-error.ts',
+    find: 'forMs >= longSilenceMs || ',
+    replace: '',
+    tests: tests('integration/timeouts', 'reports an outage of more than a second'),
+  },
+  {
+    name: 'contention is reported as an outage',
+    file: 'src/internals/timeout-error.ts',
+    find: 'forMs >= waitedMs * mostOfTheWait',
+    replace: 'forMs >= 0',
+    tests: tests('integration/timeouts', 'if a reply is missing only for a moment'),
+  },
+  {
+    name: 'an outage is counted from the beginning of the previous one',
+    file: 'src/client/outage-log.ts',
+    find: '    this.#outage = undefined;\n',
+    replace: '',
+    tests: tests('integration/connection/outage-log', 'counts each outage from its own start'),
+  },
+];

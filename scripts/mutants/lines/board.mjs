@@ -1,0 +1,77 @@
+import { tests } from '../named-tests.mjs';
+
+const board = (...named) => tests('integration/board/lock-board', ...named);
+
+/** The live view of all locks: a row that is stale or wrong, a page that obeys another site. */
+export const mutants = [
+  {
+    name: 'the board keeps the znodes that left during an outage',
+    file: 'src/board/znode-tree.ts',
+    find: 'for (const name of directory.names()) if (!present.has(name)) this.deleted(join(path, name));',
+    replace: '',
+    tests: board('shows no stale row when it is back'),
+  },
+  {
+    name: 'the board does not say that it is cut off',
+    file: 'src/board/znode-tree.ts',
+    find: 'if (wasConnected) this.#listener.cutOff();',
+    replace: '',
+    tests: board('says that it is cut off'),
+  },
+  {
+    name: 'the board does not read a znode again after a write',
+    file: 'src/board/znode-tree.ts',
+    find: 'if (own ? own.isWeighted : directory?.participants.has(name)) this.#feed?.read(path);',
+    replace: '',
+    tests: board('shows an idle sticky lock as idle', 'shows hostile data as text'),
+  },
+  {
+    name: 'a mark hides the data of the holder',
+    file: 'src/board/participant-znode.ts',
+    find: 'if (mark !== undefined && before?.czxid === stat.czxid) return { ...before, mark };',
+    replace: '',
+    tests: board('keeps the owner’s data'),
+  },
+  {
+    name: 'a permit that is awaited counts as held',
+    file: 'src/board/lock-view.ts',
+    find: 'holders: permits.slice(0, permits.length - awaited(permits, waiters[0])),',
+    replace: 'holders: permits,',
+    tests: tests('unit/board/events', 'counts a permit that its owner still waits for'),
+  },
+  {
+    name: 'the console accepts every host name',
+    file: 'src/console/request-guard.ts',
+    find: 'if (name === undefined || !isOwnName(name, listenHost, localAddress))',
+    replace: 'if (name === undefined)',
+    tests: tests('unit/console/request-guard', 'refuses the host evil.example'),
+  },
+  {
+    name: 'the console accepts requests of other sites',
+    file: 'src/console/request-guard.ts',
+    find: "if (origin !== undefined && !isSameOrigin(origin, host ?? ''))",
+    replace: 'if (origin === undefined && host === undefined)',
+    tests: tests('unit/console/request-guard', 'refuses requests of other sites'),
+  },
+  {
+    name: 'the console takes a lock without its token',
+    file: 'src/console/control.ts',
+    find: "if (typeof token !== 'string' || !isSame(token, this.#token))",
+    replace: "if (typeof token === 'number')",
+    tests: tests('integration/operator/console-server', 'only with the token of the page'),
+  },
+  {
+    name: 'the console touches znodes that it does not show',
+    file: 'src/console/control.ts',
+    find: 'if (!this.#isShown(path))',
+    replace: 'if (path.length === 0)',
+    tests: tests('integration/operator/console-server', 'only the znodes that it shows'),
+  },
+  {
+    name: 'the terminal obeys the data of a lock',
+    file: 'src/cli/observe/printable.ts',
+    find: "return text.replace(unprintable, (character) => `\\\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);",
+    replace: 'return text.replace(unprintable, (character) => character);',
+    tests: tests('unit/board/printable', 'has no control character'),
+  },
+];

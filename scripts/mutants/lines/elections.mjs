@@ -1,0 +1,61 @@
+import { tests } from '../named-tests.mjs';
+
+/** Two leaders at once, a leader that does not learn of its loss, or an observer that misses a change. */
+export const mutants = [
+  {
+    name: 'a candidate that leads again beside the job of its lost term',
+    file: 'src/election/leader-election.ts',
+    find: 'const whole = requeue ? untilReleased : withHold;',
+    replace: 'const whole = withHold;',
+    tests: tests('integration/election', 'waits for a job whose lease has ended'),
+  },
+  {
+    name: 'a job that is not told that its term is lost',
+    file: 'src/election/leader-election.ts',
+    find: '[term.signal, signal].map((one)',
+    replace: '[signal].map((one)',
+    tests: tests('integration/election', 'without requeue rejects with the loss', 'leads again after a loss'),
+  },
+  {
+    name: 'a candidate that swallows the undefined of its job',
+    file: 'src/election/leader-election.ts',
+    find: 'term.loss === undefined || error !== term.loss',
+    replace: 'error !== term.loss',
+    tests: tests('integration/election', 'also with undefined'),
+  },
+  {
+    name: 'a candidate that rejects with the AbortError of its job instead of the signal’s reason',
+    file: 'src/election/leader-election.ts',
+    find: 'if (signal?.aborted && isAbortedBy(signal.reason, error)) throw signal.reason;',
+    replace: '',
+    tests: tests('integration/election', 'rejects with the reason of the signal'),
+  },
+  {
+    name: 'jobs that follow each other without a turn of the event loop',
+    file: 'src/election/leader-election.ts',
+    find: 'if (term.isReentrant) await new Promise<void>((resolve) => this.#client.clock.afterPoll(resolve));',
+    replace: '',
+    tests: tests('integration/election', 'lets the event loop run between its jobs'),
+  },
+  {
+    name: 'objects of the two protocols that are one lock',
+    file: 'src/election/election-options.ts',
+    find: 'mutex: { ...mutex, rules: { ...mutex.rules, driver } } };',
+    replace: 'mutex };',
+    tests: tests('integration/election', 'the other protocol is used on the same path'),
+  },
+  {
+    name: 'an observer that reads the leader before it watches',
+    file: 'src/election/leader-watch.ts',
+    find: "if ((await this.#watch.watch(session, join(this.#path, holder), 'data')) === undefined) continue;",
+    replace: '',
+    tests: tests('integration/election', 'yields the leader at every change'),
+  },
+  {
+    name: 'an observer that follows no next session',
+    file: 'src/internals/change-watch.ts',
+    find: 'this.#stopListening = session.onChange(() => session.isEnded && this.#fired());',
+    replace: '',
+    tests: tests('integration/election', 'goes on in the next session'),
+  },
+];

@@ -1,0 +1,57 @@
+import { tests } from '../named-tests.mjs';
+
+/** A znode that stays. */
+export const mutants = [
+  {
+    name: 'a lease whose end leaves the znode in place while its job runs',
+    file: 'src/internals/grant.ts',
+    find: 'void this.node.handOverOrDelete();',
+    replace: '',
+    tests: tests('integration/leases/expiry', 'lets the next waiter in, though the job hangs'),
+  },
+  {
+    name: 'a delete whose answer is lost is not repeated',
+    file: 'src/internals/lock-node.ts',
+    find: "else if (isZooKeeperError(error, 'CONNECTION_LOSS')) await this.session.whenConnected();",
+    replace: "else if (isZooKeeperError(error, 'CONNECTION_LOSS')) return;",
+    tests: tests('integration/lost-replies', 'of a delete: it is repeated'),
+  },
+  {
+    name: 'a lost create is searched without a quorum write before the list',
+    file: 'src/internals/find-created.ts',
+    find: 'const written = session.request(checkServers());',
+    replace: 'const written = Promise.resolve();',
+    tests: tests('integration/grants', 'behind its own quorum write'),
+  },
+  {
+    name: 'a grant that arrives after the caller has given up is kept',
+    file: 'src/support/deadline.ts',
+    find: 'if (this.isExpired) late(value);',
+    replace: 'if (this.isExpired) void value;',
+    tests: tests('integration/grants', 'if the caller aborts in the same moment'),
+  },
+  {
+    name: 'a watch stays on the server when its waiter has left',
+    file: 'src/zookeeper/session.ts',
+    find: 'void inNoContext(() => this.request(removeWatch(path, kind)).catch(ignore));',
+    replace: '',
+    tests: tests('integration/requests', 'of a waiter that gives up remove its watch'),
+  },
+  {
+    name: 'each first acquire of one context queues up behind the other',
+    file: 'src/mutex/lock-context.ts',
+    find: 'this.#pending.set(key, acquiring);',
+    replace: '',
+    tests: tests('integration/contexts/first-acquires', 'use one znode, and both are granted'),
+  },
+  {
+    name: 'a reader overtakes the first acquire of its own writer, and waits for it',
+    file: 'src/mutex/shared-use.ts',
+    find: ' ?? (this.#pairKey === undefined ? undefined : owner.pendingOf(this.#pairKey));',
+    replace: ';',
+    tests: tests(
+      'integration/identity/kinds',
+      'let a reader wait for the first acquire of its writer by the other object',
+    ),
+  },
+];

@@ -1,0 +1,12 @@
+import { tests } from '../named-tests.mjs';
+
+/** Output. */
+export const mutants = [
+  {
+    name: "console.log shows a client's credentials",
+    file: 'src/client/lock-client.ts',
+    find: 'return { hosts: describeHosts(this.#target), chroot',
+    replace: 'return { ...this.#options, hosts: describeHosts(this.#target), chroot',
+    tests: tests('integration/shown', 'are texts without bigints, internals or credentials'),
+  },
+];

@@ -1,0 +1,61 @@
+import { tests } from '../named-tests.mjs';
+
+/** A loss that its holder does not learn of. */
+export const mutants = [
+  {
+    name: 'a re-entrant hold that outlives the lease around it',
+    file: 'src/mutex/mutex-acquirer.ts',
+    find: '.begin(leaseTermsOf(call.options), held.leases)',
+    replace: '.begin(leaseTermsOf(call.options))',
+    tests: tests('integration/leases/re-entry', 'when it is the outer one'),
+  },
+  {
+    name: 'the holder gets no notice that its znode was deleted',
+    file: 'src/internals/grant.ts',
+    find: '      node.onGone(() => this.#znodeGone()),\n',
+    replace: '',
+    tests: tests('integration/losses', 'told within one event'),
+  },
+  {
+    name: 'the deletion of a znode is reported before its session is judged',
+    file: 'src/internals/grant.ts',
+    find: 'this.node.session.isAlive(); this.#lose(',
+    replace: 'this.#lose(',
+    tests: tests('integration/losses', 'frozen for longer than its session'),
+  },
+  {
+    name: "a heartbeat that finds a hold's znode deleted notifies nobody",
+    file: 'src/zookeeper/session.ts',
+    find: "holdings.filter((_, index) => errors[index]?.is('NO_NODE')),",
+    replace: "holdings.filter((_, index) => errors[index]?.is('NO_AUTH')),",
+    tests: tests('integration/losses', 'told by the next heartbeat'),
+  },
+  {
+    name: 'the end of a session is not reported to its holds',
+    file: 'src/zookeeper/session.ts',
+    find: "loseAll([...this.#holdings], why === 'expired' ? 'session-expired' : 'session-deadline');",
+    replace: '',
+    tests: tests('integration/session-loss', 'reported by the server aborts the holder’s signal'),
+  },
+  {
+    name: 'the signal of a hold does not abort',
+    file: 'src/mutex/hold.ts',
+    find: 'this.#stops.push(this.shared.grant.onLost((error) => this.#lost(error)));',
+    replace: '',
+    tests: tests('integration/hold', 'aborts with the LockLostError'),
+  },
+  {
+    name: 'the client waits for a silent server without a limit',
+    file: 'src/zookeeper/session.ts',
+    find: 'return this.#connection.unansweredSince !== undefined && now >= this.#silentAt(now);',
+    replace: 'return now < 0;',
+    tests: tests('integration/connection/silence', 'of a half-open connection'),
+  },
+  {
+    name: 'the heartbeats end with the first one that is refused',
+    file: 'src/zookeeper/session.ts',
+    find: 'written(isAnswered);',
+    replace: 'if (isAnswered) written(isAnswered);',
+    tests: tests('integration/races', 'one heartbeat that is answered with an error'),
+  },
+];
