@@ -11,10 +11,12 @@ interface Lock {
 /** This library. Each owner acquires outside of every lock context, and is therefore a separate owner. */
 export class Ours implements Peer {
   readonly #addresses: Addresses;
+  readonly #options: lib.LockClientOptions | undefined;
   readonly #clients = new Map<Place, lib.LockClient[]>();
 
-  constructor(addresses: Addresses) {
+  constructor(addresses: Addresses, options?: lib.LockClientOptions) {
     this.#addresses = addresses;
+    this.#options = options;
   }
 
   async run(scenario: Scenario, durationMs: number): Promise<Outcome> {
@@ -43,7 +45,7 @@ export class Ours implements Peer {
     const open = this.#clients.get(place) ?? [];
     this.#clients.set(place, open);
     while (open.length < sessions) {
-      open.push(await LockClient.connect(addressOf(this.#addresses, place, open.length)));
+      open.push(await LockClient.connect(addressOf(this.#addresses, place, open.length), this.#options));
     }
     return open;
   }
