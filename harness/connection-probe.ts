@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import zookeeper, { type ConnectionManager } from 'node-zookeeper-client';
 import { systemClock } from '../src/support/clock.ts';
+import { systemNetwork } from '../src/zookeeper/network.ts';
 import {
   Connection,
   type ConnectionListener,
@@ -47,7 +48,16 @@ export class ConnectionProbe implements ConnectionListener, Disposable {
     const hosts = ports.map((port) => ({ host: '127.0.0.1', port }));
     const make = () =>
       new Connection(
-        { hosts, chroot: '', sessionTimeoutMs: 4_000, auth: [], clock: systemClock, random: () => 0, ...options },
+        {
+          hosts,
+          chroot: '',
+          sessionTimeoutMs: 4_000,
+          auth: [],
+          clock: systemClock,
+          random: () => 0,
+          network: systemNetwork,
+          ...options,
+        },
         this,
       );
     [this.connection, this.manager] = withManager(make);

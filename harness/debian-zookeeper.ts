@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { flockAptGet } from './apt-get.ts';
 import { adviseServer, chooseLocal, givenConnectString, zooKeeperImage, type LocalFacts } from './choose-zookeeper.ts';
 import { AdviceError } from './docker/advice.ts';
 import { dockerHasImage, engineAnswers } from './docker/engine-api.ts';
@@ -66,8 +67,7 @@ export async function installDebianPackages(packages: readonly string[]): Promis
 
 async function aptInstall(packages: readonly string[]): Promise<void> {
   console.error(`Installing ${packages.join(' and ')} by apt-get`);
-  await run('apt-get', ['update', '-qq']);
-  await run('apt-get', ['install', '-y', '-qq', '-o', 'DPkg::Lock::Timeout=300', ...packages]);
+  for (const args of flockAptGet(packages)) await run('flock', args);
 }
 
 async function run(command: string, args: readonly string[]): Promise<void> {

@@ -16,13 +16,14 @@ const script = fileURLToPath(new URL('embedded-server.ts', import.meta.url));
 export class EmbeddedProcess implements ZooKeeperServer {
   readonly port: number;
   readonly connectString: string;
+  readonly secureConnectString: string;
   readonly pid: number;
   readonly #child: ChildProcess;
   readonly #advice: AdviceError;
 
   static async start(options: ServerOptions, advice: AdviceError): Promise<EmbeddedProcess> {
-    const { tickTimeMs = 500, containerCheckMs = 60_000, javaOptions, config } = options;
-    if (javaOptions ?? config) throw advice;
+    const { tickTimeMs = 500, containerCheckMs = 60_000, javaOptions, config, security } = options;
+    if (javaOptions ?? config ?? security) throw advice;
     // The harness configures the real server with the same times.
     const times: EmbeddedZooKeeperOptions = {
       tickTimeMs,
@@ -50,6 +51,7 @@ export class EmbeddedProcess implements ZooKeeperServer {
     this.pid = child.pid ?? 0;
     this.port = port;
     this.connectString = `127.0.0.1:${port}`;
+    this.secureConnectString = this.connectString;
   }
 
   command(word: string): Promise<string> {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { listen, onFreshPorts } from './free-port.ts';
+import { behindTls } from './tls-front.ts';
 
 /**
  * The action of a fake server when the first bytes of a connection have arrived: `end` sends these bytes and closes,
@@ -14,6 +15,8 @@ export interface FakeServer extends AsyncDisposable {
   readonly connectString: string;
   /** The number of connections that have sent something. */
   readonly asked: number;
+  /** The open connections, for bytes that a test adds. */
+  sockets(): readonly Socket[];
 }
 
 /**
@@ -30,7 +33,11 @@ export async function startFakeServer(
     socket.on('error', () => undefined);
     socket.once('close', () => sockets.delete(socket));
   };
-  const server = createServer((socket) => {
+  const server = createServer((accepted) => {
+    keep(accepted);
+    behindTls(accepted, (socket) => serve(socket));
+  });
+  const serve = (socket: Socket): void => {
     keep(socket);
     socket.once('data', (request) => {
       const reaction = answer(++asked, request);
@@ -45,7 +52,7 @@ export async function startFakeServer(
         real.once('close', () => socket.destroy());
       }
     });
-  });
+  };
   const port = await onFreshPorts(1, ([candidate = 0]) => listen(server, candidate));
   return {
     port,
@@ -53,6 +60,7 @@ export async function startFakeServer(
     get asked() {
       return asked;
     },
+    sockets: () => [...sockets],
     [Symbol.asyncDispose]: async () => {
       const closed = once(server, 'close');
       server.close();

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { connect, createServer } from 'node:net';
 import { promisify } from 'node:util';
+import { flockAptGet } from './apt-get.ts';
 import { isCommand } from './debian-zookeeper.ts';
 import { afterThisProcess } from './docker/after-this-process.ts';
 import { listen, onFreshPorts } from './free-port.ts';
@@ -59,8 +60,7 @@ async function ensure(): Promise<void> {
       );
     console.error('Installing iptables by apt-get');
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-    await run('apt-get', ['update', '-qq'], { env });
-    await run('apt-get', ['install', '-y', '-qq', '-o', 'DPkg::Lock::Timeout=300', 'iptables'], { env });
+    for (const args of flockAptGet(['iptables'])) await run('flock', args, { env });
   }
   await tryOut();
 }

@@ -1,9 +1,12 @@
+import './over-tls.ts';
 import type { Runner } from 'mocha';
 import { ensureDebianZooKeeper } from './debian-zookeeper.ts';
 import { AdviceError } from './docker/advice.ts';
+import { EmbeddedHere } from './embedded-here.ts';
 import { EmbeddedProcess } from './embedded-process.ts';
 import { findZooKeeper, type FoundZooKeeper } from './find-zookeeper.ts';
 import { skipWithoutServer } from './skip-without-server.ts';
+import { prefersEmbedded } from './zookeeper-server.ts';
 
 type State =
   { at: 'unused' } | { at: 'starting'; found: Promise<FoundZooKeeper> } | { at: 'ready'; found: FoundZooKeeper };
@@ -12,7 +15,7 @@ let state: State = { at: 'unused' };
 
 /**
  * The ZooKeeper that the tests of a run share: started on the first call, stopped after the last test. It is an embedded
- * one if there is no real one.
+ * one if there is no real one, or with TEST_SERVERS=embedded.
  */
 export async function sharedZooKeeper(): Promise<FoundZooKeeper> {
   if (state.at === 'unused') state = { at: 'starting', found: realOrEmbedded() };
@@ -22,6 +25,14 @@ export async function sharedZooKeeper(): Promise<FoundZooKeeper> {
 }
 
 async function realOrEmbedded(): Promise<FoundZooKeeper> {
+  if (prefersEmbedded()) {
+    const server = await EmbeddedHere.start();
+    return {
+      connectString: server.connectString,
+      how: 'an embedded server in this process',
+      stop: () => server.stop(),
+    };
+  }
   try {
     return await findZooKeeper();
   } catch (error) {
@@ -51,6 +62,21 @@ export async function mochaGlobalSetup(this: Runner): Promise<void> {
   } catch (error) {
     // Otherwise the tests that need a server report the failure.
     if (error instanceof AdviceError) skipWithoutServer(this, error.message);
+  }
+  if (this.suite.suites.some(({ title }) => title.endsWith(browserSuite))) await ensureBrowser(this);
+}
+
+/** The end of the titles of the suites that need a browser. */
+const browserSuite = 'in a browser';
+
+async function ensureBrowser(runner: Runner): Promise<void> {
+  // Loaded only here: the other suites need no browser.
+  const { ensureChromium } = await import('./chromium.ts');
+  try {
+    await ensureChromium();
+  } catch (error) {
+    if (!(error instanceof AdviceError)) throw error;
+    skipWithoutServer(runner, error.message);
   }
 }
 

@@ -5,6 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { giveUpPort, keepPort, PortTakenError } from './free-port.ts';
 import { fourLetterWord, serverMode } from './four-letter-word.ts';
 import { whenProcessEnds } from './process-end.ts';
+import { nettyJars, securityConfig, securityJavaOptions, type Security } from './security.ts';
+import { isOverTls } from './tls-front.ts';
 import { ServerProcess } from './server-process.ts';
 import { zooKeeperCommandLine, type Jvm, type mainClass } from './zookeeper-process.ts';
 
@@ -21,12 +23,18 @@ export interface ServerOptions {
   javaOptions?: string[];
   /** Lines of `zoo.cfg`, which override the defaults. */
   config?: Config;
+  /** TLS and SASL. @default TLS on the same port if the tests run over TLS, else neither */
+  security?: Security;
+  /** True if the tests stop the server and start it again, or measure the memory or the speed of their own process. */
+  ownProcess?: boolean;
 }
 
 /** A ZooKeeper server in its own process, on 127.0.0.1. */
 export interface ZooKeeperServer extends AsyncDisposable {
   readonly port: number;
   readonly connectString: string;
+  /** The place of TLS, on a port of its own or on the same one. The certificate is for `localhost` and `127.0.0.1`. */
+  readonly secureConnectString: string;
   /** The process id. Throws while the server does not run. */
   readonly pid: number;
   /** Sends a four letter word. Rejects after two seconds of silence. */
@@ -49,6 +57,8 @@ export interface ZooKeeperServer extends AsyncDisposable {
 export interface Place {
   readonly main: keyof typeof mainClass;
   readonly port: number;
+  /** The port for TLS, if it is another one. */
+  readonly securePort?: number;
   /** The number of the server in an ensemble. */
   readonly id?: number;
 }
@@ -62,6 +72,8 @@ const pollMs = 25;
 export class LocalZooKeeper implements ZooKeeperServer {
   readonly port: number;
   readonly connectString: string;
+  readonly secureConnectString: string;
+  readonly #security: Security;
   readonly #directory: string;
   readonly #main: Place['main'];
   readonly #jvm: Jvm;
@@ -72,14 +84,22 @@ export class LocalZooKeeper implements ZooKeeperServer {
   constructor(place: Place, options: ServerOptions, extraConfig: Config = {}) {
     this.port = place.port;
     this.connectString = `127.0.0.1:${place.port}`;
+    this.secureConnectString = `localhost:${place.securePort ?? place.port}`;
+    this.#security = options.security ?? (isOverTls ? { tls: 'same-port' } : {});
     this.#main = place.main;
     this.#jvm = options.jvm ?? 'small';
-    this.#javaOptions = javaOptions(options);
     this.#directory = mkdtempSync(join(tmpdir(), 'zookeeper-'));
+    this.#javaOptions = [...javaOptions(options), ...securityJavaOptions(this.#security, this.#directory)];
     const dataDirectory = this.#dataDirectory;
     mkdirSync(dataDirectory);
     if (place.id !== undefined) writeFileSync(join(dataDirectory, 'myid'), `${place.id}\n`);
-    writeFileSync(join(this.#directory, 'zoo.cfg'), configuration(place.port, dataDirectory, options, extraConfig));
+    writeFileSync(
+      join(this.#directory, 'zoo.cfg'),
+      configuration(place.port, dataDirectory, options, {
+        ...securityConfig(this.#security, place.securePort),
+        ...extraConfig,
+      }),
+    );
     this.#forget = whenProcessEnds(() => this.#abandon());
   }
 
@@ -102,6 +122,7 @@ export class LocalZooKeeper implements ZooKeeperServer {
         main: this.#main,
         jvm: this.#jvm,
         javaOptions: this.#javaOptions,
+        jars: this.#security.tls ? nettyJars() : [],
       }),
     );
     this.#state = { at: 'started', process };

@@ -19,6 +19,10 @@ export class ManualClock implements Clock {
     run();
   }
 
+  wall(): number {
+    return this.#now;
+  }
+
   get timers(): number {
     return this.#timers.size;
   }

@@ -1,5 +1,5 @@
 import type { AclEntry, LockClient } from '../src/index.ts';
-import { ExpiredError, isConnectionLoss, isNoNode, PlainClient } from './plain-client.ts';
+import { ExpiredError, isConnectionLoss, isNoNode, NoAnswerError, PlainClient } from './plain-client.ts';
 
 /**
  * Another client of the same servers, without any code of the library: it can read and change the same as any ZooKeeper
@@ -24,20 +24,27 @@ export interface Observer extends AsyncDisposable {
 const openAcl: readonly AclEntry[] = [{ permissions: 31, scheme: 'world', id: 'anyone' }];
 const readTries = 3;
 const endTries = 20;
+const attachLimitMs = 1_000;
 
-export async function connectObserver(connectString: string): Promise<Observer> {
-  const observer = new PlainObserver(connectString);
+/**
+ * @param reads `latest` sees all that was answered before, also by another member of an ensemble, and so needs a quorum;
+ * `any` may be answered by a member that is cut off
+ */
+export async function connectObserver(connectString: string, reads: 'latest' | 'any' = 'latest'): Promise<Observer> {
+  const observer = new PlainObserver(connectString, reads === 'latest' && connectString.includes(','));
   await observer.connect();
   return observer;
 }
 
 class PlainObserver implements Observer {
   readonly #connectString: string;
+  readonly #catchesUp: boolean;
   #client: PlainClient | undefined;
   #connecting: Promise<PlainClient> | undefined;
 
-  constructor(connectString: string) {
+  constructor(connectString: string, catchesUp: boolean) {
     this.#connectString = connectString;
+    this.#catchesUp = catchesUp;
   }
 
   /**
@@ -102,10 +109,11 @@ class PlainObserver implements Observer {
       try {
         // The server drops the victim's connection here. A fast victim attaches again, and the server drops this
         // connection before the close.
-        await (await PlainClient.connect(this.#connectString, { id, password })).close();
+        await (await PlainClient.connect(this.#connectString, { id, password }, attachLimitMs)).close();
       } catch (error) {
         if (error instanceof ExpiredError) return;
-        throw error;
+        // A member of an ensemble keeps silent if the session moves or ends while it asks the leader.
+        if (!(error instanceof NoAnswerError)) throw error;
       }
     }
     throw new Error(`The session 0x${id.toString('hex')} has attached again ${endTries} times`);
@@ -125,7 +133,9 @@ class PlainObserver implements Observer {
   async #read<T>(ask: (client: PlainClient) => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries += 1) {
       try {
-        return await ask(await this.connect());
+        const client = await this.connect();
+        if (this.#catchesUp) await client.catchUp();
+        return await ask(client);
       } catch (error) {
         if (!isConnectionLoss(error) || tries === readTries) throw error;
       }

@@ -26,6 +26,12 @@ interface LibraryClient {
   getData(path: string, callback: Callback<[Buffer | null | undefined]>): void;
   setData(path: string, data: Buffer, version: number, callback: Callback<[]>): void;
   remove(path: string, version: number, callback: Callback<[]>): void;
+  transaction(): Transaction;
+}
+
+interface Transaction {
+  check(path: string): this;
+  commit(callback: Callback<unknown[]>): void;
 }
 
 interface Library {
@@ -51,6 +57,9 @@ export interface Session {
 /** The session to which the client should attach has ended. */
 export class ExpiredError extends Error {}
 
+/** No server has answered the attempt to connect. */
+export class NoAnswerError extends Error {}
+
 export function isNoNode(error: unknown): boolean {
   return codeOf(error) === -101;
 }
@@ -73,9 +82,9 @@ export class PlainClient {
   readonly #client: LibraryClient;
 
   /** @param session attaches to this session instead of opening a new one */
-  static async connect(connectString: string, session?: Session): Promise<PlainClient> {
+  static async connect(connectString: string, session?: Session, limitMs = connectLimitMs): Promise<PlainClient> {
     const client = new PlainClient(connectString, session);
-    await client.#connect(connectString);
+    await client.#connect(connectString, limitMs);
     return client;
   }
 
@@ -125,6 +134,17 @@ export class PlainClient {
     await this.#ask<[]>((client, callback) => client.remove(path, -1, callback));
   }
 
+  /** Resolves when this connection's member of an ensemble has done all writes that were answered before. */
+  async catchUp(): Promise<void> {
+    try {
+      // A transaction that changes nothing, because node-zookeeper-client has no sync.
+      await this.#ask<unknown[]>((client, callback) => client.transaction().check('/').commit(callback));
+    } catch (error) {
+      // Without `/`, the transaction is refused by the quorum all the same.
+      if (!isNoNode(error)) throw error;
+    }
+  }
+
   /** Ends the session on the server. If the server does not answer, the session expires later. */
   async close(): Promise<void> {
     // node-zookeeper-client throws, or opens the session again, if it is closed without a connection.
@@ -136,7 +156,7 @@ export class PlainClient {
     clearTimeout(timer);
   }
 
-  async #connect(connectString: string): Promise<void> {
+  async #connect(connectString: string, limitMs: number): Promise<void> {
     const client = this.#client;
     let timer: NodeJS.Timeout | undefined;
     try {
@@ -144,8 +164,8 @@ export class PlainClient {
         client.once('connected', resolve);
         client.once('expired', () => reject(new ExpiredError(`The session has expired at ${connectString}`)));
         timer = setTimeout(
-          () => reject(new Error(`No server of ${connectString} has answered within ${connectLimitMs} ms`)),
-          connectLimitMs,
+          () => reject(new NoAnswerError(`No server of ${connectString} has answered within ${limitMs} ms`)),
+          limitMs,
         );
         client.connect();
       });

@@ -1,6 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { FrameLog } from './frame-log.ts';
 import { giveUpPort, keepPort, listen, listenAgain, onFreshPorts } from './free-port.ts';
+import { behindTls } from './tls-front.ts';
 import type { Frame, Op } from './zk-frame.ts';
 import type { FrameAction } from './zk-lane.ts';
 import { ZkLink } from './zk-link.ts';
@@ -116,7 +117,7 @@ class LocalProxy implements ZkProxy {
   async accept(): Promise<void> {
     const before = this.#listening;
     if (before.at === 'accepting') return;
-    const server = createServer((socket) => this.#connected(socket));
+    const server = createServer((socket) => behindTls(socket, (plain) => this.#connected(plain)));
     this.#listening = { at: 'accepting', server };
     try {
       await (before.at === 'nothing' ? listen(server, this.port) : listenAgain(server, this.port));

@@ -15,6 +15,8 @@ export interface ZooKeeperProcessOptions {
   readonly main: keyof typeof mainClass;
   readonly jvm: Jvm;
   readonly javaOptions: readonly string[];
+  /** Further jars, in front of the others. */
+  readonly jars?: readonly string[];
 }
 
 const jvmOptions: Readonly<Record<Jvm, readonly string[]>> = {
@@ -22,14 +24,20 @@ const jvmOptions: Readonly<Record<Jvm, readonly string[]>> = {
   usual: [], // JAVA_OPTS is empty in Debian's /etc/zookeeper/conf/environment
 };
 
-export function zooKeeperCommandLine({ directory, main, jvm, javaOptions }: ZooKeeperProcessOptions): string[] {
+export function zooKeeperCommandLine({
+  directory,
+  main,
+  jvm,
+  javaOptions,
+  jars = [],
+}: ZooKeeperProcessOptions): string[] {
   return [
     'java',
     ...jvmOptions[jvm],
     '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn',
     ...javaOptions,
     '-cp',
-    zooKeeperJars.join(':'),
+    [...jars, ...zooKeeperJars].join(':'),
     mainClass[main],
     join(directory, 'zoo.cfg'),
   ];

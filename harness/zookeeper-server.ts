@@ -1,5 +1,6 @@
 import { ensureDebianZooKeeper } from './debian-zookeeper.ts';
 import { AdviceError } from './docker/advice.ts';
+import { EmbeddedHere } from './embedded-here.ts';
 import { EmbeddedProcess } from './embedded-process.ts';
 import { onFreshPorts } from './free-port.ts';
 import { LocalZooKeeper, type ServerOptions, type ZooKeeperServer } from './local-zookeeper.ts';
@@ -9,15 +10,20 @@ export type { ServerOptions, ZooKeeperServer };
 
 /**
  * Starts a ZooKeeper for one suite or test, like `startRealServer`. On a machine that cannot have a real one, it is an
- * embedded one.
+ * embedded one. With TEST_SERVERS=embedded, it is an embedded one in this process, if that can have these options.
  */
 export async function startServer(options: ServerOptions = {}): Promise<ZooKeeperServer> {
+  if (prefersEmbedded() && EmbeddedHere.isEnoughFor(options)) return EmbeddedHere.start(options);
   try {
     return await startRealServer(options);
   } catch (error) {
     if (error instanceof AdviceError) return EmbeddedProcess.start(options, error);
     throw error;
   }
+}
+
+export function prefersEmbedded(): boolean {
+  return process.env['TEST_SERVERS'] === 'embedded';
 }
 
 /**
@@ -28,8 +34,10 @@ export async function startServer(options: ServerOptions = {}): Promise<ZooKeepe
  */
 export async function startRealServer(options: ServerOptions = {}): Promise<ZooKeeperServer> {
   await ensureDebianZooKeeper();
-  return onFreshPorts(1, async ([port = 0]) => {
-    const server = new LocalZooKeeper({ main: 'standalone', port }, options);
+  const hasSecurePort = options.security?.tls === 'own-port';
+  return onFreshPorts(hasSecurePort ? 2 : 1, async ([port = 0, securePort]) => {
+    const place = { main: 'standalone', port, ...(securePort !== undefined && { securePort }) } as const;
+    const server = new LocalZooKeeper(place, options);
     try {
       await server.start();
     } catch (error) {

@@ -1,3 +1,4 @@
+import { flockAptGet } from '../apt-get.ts';
 import { isCommand } from '../debian-zookeeper.ts';
 import { command } from './command.ts';
 
@@ -18,8 +19,7 @@ export async function ensureCommands(...names: DebianCommand[]): Promise<void> {
   if (missing.length === 0) return;
   console.error(`Installing ${missing.join(' and ')} by apt-get`);
   const env = { DEBIAN_FRONTEND: 'noninteractive' };
-  await command('apt-get', ['update', '-qq'], { limitMs, env });
-  await command('apt-get', ['install', '-y', '-qq', '-o', 'DPkg::Lock::Timeout=300', ...missing], { limitMs, env });
+  for (const args of flockAptGet(missing)) await command('flock', args, { limitMs, env });
 }
 
 export function missingPackages(names: readonly DebianCommand[], isInstalled: (name: string) => boolean): string[] {

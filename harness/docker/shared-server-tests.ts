@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Matches a call of the shared server, or of a fixture without a server of its own. */
-const asksForShared = /\bsharedZooKeeper\(|OfEachTest\((?!.*\bserver:)/;
+const asksForShared = /\bsharedZooKeeper\(|OfEachTest\((?![^)]*\bserver:)/;
 
 /**
  * The integration tests that use the shared ZooKeeper. The other tests start their own servers, independent of the

@@ -2,6 +2,7 @@ import java.nio.file.*;
 import java.util.*;
 import java.util.concurrent.*;
 import org.apache.curator.framework.*;
+import org.apache.curator.framework.recipes.leader.*;
 import org.apache.curator.framework.recipes.locks.*;
 import org.apache.curator.framework.recipes.shared.SharedCount;
 import org.apache.curator.retry.ExponentialBackoffRetry;
@@ -19,6 +20,8 @@ public class JavaPeer {
   static final Map<String, InterProcessReadWriteLock> readWriteLocks = new ConcurrentHashMap<>();
   static final Map<String, InterProcessLock> otherLocks = new ConcurrentHashMap<>();
   static final Map<String, Deque<Lease>> leases = new ConcurrentHashMap<>();
+  static final Map<String, Latch> latches = new ConcurrentHashMap<>();
+  static final Map<String, Selector> selectors = new ConcurrentHashMap<>();
 
   public static void main(String[] args) throws Exception {
     client = CuratorFrameworkFactory.newClient(args[0], Integer.parseInt(args[1]), 15_000, new ExponentialBackoffRetry(100, 3));
@@ -48,14 +51,27 @@ public class JavaPeer {
     switch (verb) {
       case "acquire": return lock(owner, args[0], args[1]).acquire(Long.parseLong(args[2]));
       case "release": lock(owner, args[0], args[1]).release(); return "null";
-      case "isOwned": return String.valueOf(mutex(args[0], args[1]).isOwnedByCurrentThread());
-      case "participants": return quoted(mutex(args[0], args[1]).getParticipantNodes());
+      case "isOwned": return String.valueOf(isOwned(owner, args[0], args[1]));
+      case "participants": return quoted(participants(owner, args[0], args[1]));
       case "work": return work(lock(owner, args[0], args[1]), args[0], owner, Path.of(args[2]), Integer.parseInt(args[3]));
       case "setCount": setCount(args[0], Integer.parseInt(args[1])); return "null";
       case "makeRevocable": makeRevocable(args[0], args[1]); return "null";
+      case "leader": return quoted(leaderId(args[0], args[1]));
       case "revoke": Revoker.attemptRevoke(client, args[0]); return "null";
       default: throw new IllegalArgumentException(verb);
     }
+  }
+
+  static boolean isOwned(String owner, String kind, String path) {
+    return kind.equals("latch") ? latch(owner, path).latch.hasLeadership() : mutex(kind, path).isOwnedByCurrentThread();
+  }
+
+  /** The znodes of a mutex; the owners that take part in the election of a latch. */
+  static Collection<String> participants(String owner, String kind, String path) throws Exception {
+    if (!kind.equals("latch")) return mutex(kind, path).getParticipantNodes();
+    List<String> owners = new ArrayList<>();
+    for (Participant participant : latch(owner, path).latch.getParticipants()) owners.add(participant.getId());
+    return owners;
   }
 
   static void setCount(String path, int count) throws Exception {
@@ -81,6 +97,8 @@ public class JavaPeer {
   static Lock lock(String owner, String kind, String path) {
     switch (kind) {
       case "semaphoreMutex": return lockOf(otherLocks.computeIfAbsent(path, (key) -> new InterProcessSemaphoreMutex(client, path)));
+      case "latch": return latch(owner, path);
+      case "selector": return selectors.computeIfAbsent(owner + " " + path, (key) -> new Selector(owner, path));
       case "multi": return lockOf(otherLocks.computeIfAbsent(path, (key) -> new InterProcessMultiLock(client, List.of(path + "/a", path + "/b"))));
       default: return kind.startsWith("semaphore:") ? leaseOf(owner, kind, path) : lockOf(mutex(kind, path));
     }
@@ -121,6 +139,92 @@ public class JavaPeer {
     };
   }
 
+  static Latch latch(String owner, String path) {
+    return latches.computeIfAbsent(owner + " " + path, (key) -> new Latch(owner, path));
+  }
+
+  /** A LeaderLatch as a lock: acquire joins the election and waits until this owner leads, release leaves the election. */
+  static class Latch implements Lock {
+    final String owner;
+    final String path;
+    LeaderLatch latch;
+
+    Latch(String owner, String path) {
+      this.owner = owner;
+      this.path = path;
+      this.latch = new LeaderLatch(client, path, owner);
+    }
+
+    public String acquire(long timeoutMs) throws Exception {
+      if (latch.getState() == LeaderLatch.State.CLOSED) latch = new LeaderLatch(client, path, owner); // it starts only once
+      latch.start();
+      if (timeoutMs < 0) latch.await();
+      else if (!latch.await(timeoutMs, TimeUnit.MILLISECONDS)) {
+        latch.close();
+        return "null";
+      }
+      return quoted(latch.getOurPath());
+    }
+
+    public void release() throws Exception {
+      latch.close();
+    }
+  }
+
+  /** A LeaderSelector as a lock: acquire waits until this owner leads, release ends the term. */
+  static class Selector implements Lock {
+    final String owner;
+    final String path;
+    LeaderSelector selector;
+    CountDownLatch entered;
+    CountDownLatch left;
+    ExecutorService executor;
+
+    Selector(String owner, String path) {
+      this.owner = owner;
+      this.path = path;
+    }
+
+    public String acquire(long timeoutMs) throws Exception {
+      entered = new CountDownLatch(1);
+      left = new CountDownLatch(1);
+      CountDownLatch[] steps = {entered, left};
+      executor = Executors.newSingleThreadExecutor();
+      selector = new LeaderSelector(client, path, executor, new LeaderSelectorListenerAdapter() {
+        public void takeLeadership(CuratorFramework framework) throws Exception {
+          steps[0].countDown();
+          steps[1].await();
+        }
+      });
+      selector.setId(owner);
+      selector.start();
+      if (timeoutMs < 0) entered.await();
+      else if (!entered.await(timeoutMs, TimeUnit.MILLISECONDS)) {
+        selector.close();
+        executor.shutdownNow();
+        return "null";
+      }
+      return "true";
+    }
+
+    public void release() throws Exception {
+      if (!selector.hasLeadership()) throw new IllegalStateException("Not the leader any more");
+      left.countDown();
+      // Before its thread has ended, `close` would interrupt the release of the selector's mutex.
+      executor.shutdown();
+      if (!executor.awaitTermination(30, TimeUnit.SECONDS)) throw new IllegalStateException("The term does not end");
+      selector.close();
+    }
+  }
+
+  /** The leader's id, as Java sees it. */
+  static String leaderId(String kind, String path) throws Exception {
+    if (kind.equals("latch")) return new LeaderLatch(client, path).getLeader().getId();
+    return new LeaderSelector(client, path, new LeaderSelectorListenerAdapter() {
+      public void takeLeadership(CuratorFramework framework) {}
+    }).getLeader().getId();
+  }
+
   static InterProcessMutex mutex(String kind, String path) {
     if (kind.equals("mutex")) return mutexes.computeIfAbsent(path, Visible::new);
     InterProcessReadWriteLock pair = readWriteLocks.computeIfAbsent(path, (key) -> new InterProcessReadWriteLock(client, path));
@@ -145,7 +249,7 @@ public class JavaPeer {
       String node = lock.acquire(-1);
       try {
         if (kind.equals("read")) look(folder);
-        else if (kind.startsWith("semaphore:")) crowd(folder, "java-" + owner);
+        else if (kind.startsWith("semaphore:")) crowd(folder, "java-" + owner, Integer.parseInt(kind.split(":")[1]));
         else count(folder, node);
       } finally {
         lock.release();
@@ -156,7 +260,7 @@ public class JavaPeer {
 
   static void count(Path folder, String node) throws Exception {
     int count = Integer.parseInt(Files.readString(folder.resolve("count")));
-    String grant = node.startsWith("\"") ? String.valueOf(client.checkExists().forPath(node.substring(1, node.length() - 1)).getCzxid()) : "?";
+    String grant = node.startsWith("\"") ? String.valueOf(client.checkExists().forPath(node.substring(1, node.length() - 1)).getCzxid()) : "0";
     Files.writeString(folder.resolve("count"), String.valueOf(count + 1));
     Files.writeString(folder.resolve("grants"), grant + " java\n", StandardOpenOption.CREATE, StandardOpenOption.APPEND);
   }
@@ -168,13 +272,19 @@ public class JavaPeer {
     if (before.isEmpty() || !before.equals(after)) throw new IllegalStateException("a writer was there: " + before + ", then " + after);
   }
 
-  /** The time of a visit. Leases are acquired one after another: with shorter visits a third owner would never be inside. */
+  /** The time of a visit. */
   static final long STAY_MS = 20;
 
-  static void crowd(Path folder, String name) throws Exception {
+  /** The first visitors stay until there are `most`, because on a busy machine short visits might never meet. */
+  static void crowd(Path folder, String name, int most) throws Exception {
+    Path full = folder.resolve("full");
     Path mine = Files.createFile(folder.resolve("inside").resolve(name));
-    Thread.sleep(STAY_MS);
-    int inside = folder.resolve("inside").toFile().list().length;
+    int inside;
+    do {
+      Thread.sleep(STAY_MS);
+      inside = folder.resolve("inside").toFile().list().length;
+    } while (inside < most && !Files.exists(full));
+    if (inside >= most) Files.writeString(full, "");
     Files.delete(mine);
     Files.writeString(folder.resolve("crowds"), inside + " java\n", StandardOpenOption.CREATE, StandardOpenOption.APPEND);
   }

@@ -4,6 +4,7 @@ import {
   InterProcessReadWriteLock,
   InterProcessSemaphore,
   InterProcessSemaphoreMutex,
+  LeaderElection,
   type LockClient,
   type PartHold,
 } from '../../src/index.ts';
@@ -49,6 +50,11 @@ export class NodeLocks {
         return new InterProcessSemaphore(this.#client, path, { maxLeases: Number(leases) });
       case 'semaphoreMutex':
         return new InterProcessSemaphoreMutex(this.#client, path);
+      case 'latch':
+      case 'selector': {
+        const election = new LeaderElection(this.#client, path, { id: `node-${process.pid}`, protocol: name });
+        return { acquire: (options) => election.campaign(options) };
+      }
       case 'multi':
         return new InterProcessMultiLock(
           ['a', 'b'].map((part) => new InterProcessMutex(this.#client, `${path}/${part}`)),

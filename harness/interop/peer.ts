@@ -153,6 +153,11 @@ export class Owner {
     await this.#ask('setCount', [path, count]);
   }
 
+  /** Java only: the id of an election's leader, as Java sees it. */
+  leader(kind: string, path: string): Promise<string> {
+    return this.#ask('leader', [kind, path]) as Promise<string>;
+  }
+
   async makeRevocable(kind: string, path: string): Promise<void> {
     await this.#ask('makeRevocable', [kind, path]);
   }

@@ -43,27 +43,33 @@ export function peersOfSuite<Name extends keyof typeof starters = never>(
 export interface PeerOptions {
   /** @default 30000 */
   readonly sessionTimeoutMs?: number;
+  /** @default that of the shared ZooKeeper */
+  readonly connectString?: string;
 }
 
 /** Java Curator 5.4.0, run from source against Debian's jars. */
-export function startJava({ sessionTimeoutMs = 30_000 }: PeerOptions = {}): Promise<Peer> {
-  return start('Java', ['java', ...javaOptions, '-cp', curatorJars.join(':'), here('JavaPeer.java')], sessionTimeoutMs);
+export function startJava(options?: PeerOptions): Promise<Peer> {
+  return start('Java', ['java', ...javaOptions, '-cp', curatorJars.join(':'), here('JavaPeer.java')], options);
 }
 
 /** kazoo 2.8.0. */
-export function startKazoo({ sessionTimeoutMs = 30_000 }: PeerOptions = {}): Promise<Peer> {
-  return start('kazoo', [python, here('kazoo_peer.py')], sessionTimeoutMs);
+export function startKazoo(options?: PeerOptions): Promise<Peer> {
+  return start('kazoo', [python, here('kazoo_peer.py')], options);
 }
 
 /** This library in another process. */
-export function startNode({ sessionTimeoutMs = 30_000 }: PeerOptions = {}): Promise<Peer> {
-  return start('Node', [process.execPath, '--import=tsx', here('node-process.ts')], sessionTimeoutMs);
+export function startNode(options?: PeerOptions): Promise<Peer> {
+  return start('Node', [process.execPath, '--import=tsx', here('node-process.ts')], options);
 }
 
-async function start(name: string, command: readonly string[], sessionTimeoutMs: number): Promise<Peer> {
+async function start(
+  name: string,
+  command: readonly string[],
+  { sessionTimeoutMs = 30_000, connectString }: PeerOptions = {},
+): Promise<Peer> {
   await ensurePeers();
-  const { connectString } = await sharedZooKeeper();
-  return Peer.start(name, [...command, connectString, String(sessionTimeoutMs)]);
+  const server = connectString ?? (await sharedZooKeeper()).connectString;
+  return Peer.start(name, [...command, server, String(sessionTimeoutMs)]);
 }
 
 function missing(): string[] {
