@@ -13,7 +13,7 @@ describe('a client with a chroot', () => {
   let sameLock: InterProcessMutex;
 
   beforeEach(async () => {
-    chrooted = await lab.connect({ sessionTimeoutMs: 1_000 }, `${lab.proxy.connectString}${lab.path}`);
+    chrooted = await lab.connect({ sessionTimeoutMs: 4_000 }, `${lab.proxy.connectString}${lab.path}`);
     mutex = new InterProcessMutex(chrooted, below);
     sameLock = new InterProcessMutex(lab.other, `${lab.path}${below}`);
   });

@@ -16,7 +16,7 @@ describe('fake timers of a test library', () => {
   it('stop no connect, wait, timeout, heartbeat or close', async () => {
     const elsewhere = await LockClient.connect(connectString);
     mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'setImmediate', 'Date'] });
-    const client = await LockClient.connect(connectString, { sessionTimeoutMs: 1_000 });
+    const client = await LockClient.connect(connectString, { sessionTimeoutMs: 6_000 });
     const path = testPath('fake');
     const there = await new InterProcessMutex(elsewhere, path).acquire();
     const mutex = new InterProcessMutex(client, path);

@@ -21,7 +21,7 @@ describe('a holder whose hold is lost', () => {
   });
 
   it('by the deletion of its znode is told by the next heartbeat if the event is missing', async () => {
-    const client = await lab.connect({ sessionTimeoutMs: 2_000 });
+    const client = await lab.connect({ sessionTimeoutMs: 4_000 });
     const hold = await new InterProcessMutex(client, testPath('heartbeat')).acquire();
     await lab.proxy.seen(({ from, op }) => from === 'server' && op === 'getData');
     const loss = aborted(hold.signal);
@@ -33,7 +33,7 @@ describe('a holder whose hold is lost', () => {
 
   it('may learn it late if the server refuses to watch its znode, which is logged', async () => {
     const warnings: string[] = [];
-    const client = await lab.connect({ logger: { warn: (message) => void warnings.push(message) } });
+    const client = await lab.connect({ logger: { warn: (_details, message) => void warnings.push(message) } });
     lab.proxy.on(({ from, op }) => (from === 'server' && op === 'getData' ? { replaceError: -127 } : undefined));
     const hold = await new InterProcessMutex(client, testPath('unwatched')).acquire();
     await until('the refused watch is logged', () => warnings.length > 0);
@@ -54,7 +54,7 @@ describe('a holder whose hold is lost', () => {
 
   it('while its process was frozen for longer than its session is told the deadline, and counted with the session', async () => {
     const errors: string[] = [];
-    const logger = { warn: () => undefined, error: (message: string) => void errors.push(message) };
+    const logger = { warn: () => undefined, error: (_details: unknown, message: string) => void errors.push(message) };
     // Not through the proxy, because it would be frozen, too.
     const client = await lab.connect({ sessionTimeoutMs: 1_000, logger }, lab.connectString);
     const mutex = new InterProcessMutex(client, testPath('frozen'));

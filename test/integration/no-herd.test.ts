@@ -17,7 +17,8 @@ describe(`in a queue of ${sessions} sessions`, () => {
   }
 
   const newClient = async (): Promise<{ client: LockClient; connection: number }> => {
-    const client = await lab.connect({ sessionTimeoutMs: 20_000 });
+    // So long that no session becomes stale, which would attach anew by another connection.
+    const client = await lab.connect({ sessionTimeoutMs: 60_000 });
     const { connection = 0 } = lab.proxy.frames.findLast(({ op }) => op === 'connect') ?? {};
     return { client, connection };
   };

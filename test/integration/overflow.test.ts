@@ -10,7 +10,7 @@ describe('the last sequence numbers', () => {
   const lab = labOfEachTest('overflow', {
     server: 'own',
     proxy: true,
-    client: { logger: { warn: (message) => void warnings.push(message) } },
+    client: { logger: { warn: (_details, message) => void warnings.push(message) } },
   });
   let warnings: string[];
 

@@ -282,7 +282,7 @@ describe('revocation', () => {
       hold.signal.addEventListener('abort', () => events.push('aborted'));
       const next = theirs.acquire().then((one) => (events.push('granted'), one));
       await queueReaches(theirs, 2);
-      expect(await forceRelease(lab.other, hold.path, { timeoutMs: 500 })).to.equal('deleted');
+      expect(await forceRelease(lab.other, hold.path, { timeoutMs: 1_500 })).to.equal('deleted');
       const granted = await next;
       expect(events).to.deep.equal(['aborted', 'granted']);
       // The session checks no hold any more, although the hold was not released.
@@ -301,7 +301,7 @@ describe('revocation', () => {
       lab.proxy.silence();
       const next = theirs.acquire();
       await queueReaches(theirs, 2);
-      expect(await forceRelease(lab.other, hold.path, { timeoutMs: 500 })).to.equal('deleted');
+      expect(await forceRelease(lab.other, hold.path, { timeoutMs: 1_500 })).to.equal('deleted');
       await (await next).release();
       lab.proxy.speak();
       expect(await aborted(hold.signal)).to.be.instanceOf(LockLostError);

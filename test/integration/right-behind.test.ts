@@ -11,7 +11,11 @@ const heartbeats = new Set(['multi', 'sync', 'ping', 'connect']);
 const sequenceOf = (path: string): number => Number(path.slice(-10));
 
 describe('a znode behind one of its process', () => {
-  const lab = labOfEachTest('right-behind', { server: 'own', proxy: true, client: { sessionTimeoutMs: 20_000 } });
+  const lab = labOfEachTest('right-behind', {
+    server: { ownProcess: true },
+    proxy: true,
+    client: { sessionTimeoutMs: 20_000 },
+  });
 
   const requests = (): string[] =>
     lab.proxy.frames.filter(({ from, op }) => from === 'client' && !heartbeats.has(op)).map(({ op }) => op);

@@ -15,6 +15,9 @@ import { returnAll, semaphoreOf, setCount } from '../../harness/semaphores.ts';
 import { reached } from '../../harness/reached.ts';
 import { rejection, until } from '../../harness/until.ts';
 
+/** The time in which a waiter learns its place in the queue, and a test does its steps, also on a busy machine. */
+const learnMs = 1_500;
+
 describe('a timeout error', () => {
   const lab = labOfEachTest('timeouts', { server: 'own', proxy: true, client: { sessionTimeoutMs: 30_000 } });
 
@@ -42,12 +45,12 @@ describe('a timeout error', () => {
     const { mutex, theirs, other, path } = lab;
     const before = Date.now();
     const hold = await theirs.acquire({ data: 'owner' });
-    const error = await late(mutex.acquire({ timeoutMs: 300 }));
+    const error = await late(mutex.acquire({ timeoutMs: learnMs }));
     expect(error).to.include({
       name: 'LockTimeoutError',
       code: 'ERR_LOCK_TIMEOUT',
       path,
-      timeoutMs: 300,
+      timeoutMs: learnMs,
       reason: 'contention',
       position: 1,
       connectionState: 'connected',
@@ -68,7 +71,7 @@ describe('a timeout error', () => {
     const { mutex, theirs } = lab;
     const hold = await theirs.acquire();
     lab.proxy.clear();
-    await late(mutex.acquire({ timeoutMs: 300 }));
+    await late(mutex.acquire({ timeoutMs: learnMs }));
     await until('the znode of the waiter is gone', async () => (await lab.observer.children(lab.path)).length === 1);
     const sent = (await lab.requests()).filter(
       (op) => op !== 'removeWatches' && op !== 'getChildren2' && op !== 'sync',
@@ -81,9 +84,9 @@ describe('a timeout error', () => {
   it('names no holder that may have gone since the last list', async () => {
     const { mutex, theirs } = lab;
     const first = await theirs.acquire();
-    expect((await late(mutex.acquire({ timeoutMs: 300 }))).holder?.path).to.equal(first.path);
+    expect((await late(mutex.acquire({ timeoutMs: learnMs }))).holder?.path).to.equal(first.path);
     const others = [await contend(2), await contend(3)];
-    const waiting = late(mutex.acquire({ timeoutMs: 300 }));
+    const waiting = late(mutex.acquire({ timeoutMs: learnMs }));
     await inQueue(4);
     await first.release();
     // The waiter watches its predecessor, and has not listed since the new holder's grant.
@@ -96,7 +99,7 @@ describe('a timeout error', () => {
     const first = await theirs.acquire();
     const second = await contend(2);
     const third = await contend(3);
-    const waiting = late(mutex.acquire({ timeoutMs: 800 }));
+    const waiting = late(mutex.acquire({ timeoutMs: 2 * learnMs }));
     await inQueue(4);
     // The waiter waits for this client to leave, and then lists again.
     third.giveUp();
@@ -149,9 +152,9 @@ describe('a timeout error', () => {
   it('reports an outage of more than a second, with the earlier position', async () => {
     const { mutex, theirs } = lab;
     const hold = await theirs.acquire();
-    const waiting = late(mutex.acquire({ timeoutMs: 6_000 }));
+    const waiting = late(mutex.acquire({ timeoutMs: 6_300 }));
     // The wait is so long that the outage is only a small part of it.
-    const almost = late(mutex.acquire({ timeoutMs: 4_500 }));
+    const almost = late(mutex.acquire({ timeoutMs: 4_600 }));
     await queueReaches(theirs, 3);
     await almost;
     // The servers answer shortly before the outage.
@@ -186,9 +189,9 @@ describe('a timeout error', () => {
   it('has the reason contention if a reply is missing only for a moment', async () => {
     const { mutex, theirs } = lab;
     const hold = await theirs.acquire();
-    const waiting = late(mutex.acquire({ timeoutMs: 600 }));
+    const waiting = late(mutex.acquire({ timeoutMs: learnMs }));
     // From then on no reply arrives, for less than a second and less than most of the wait.
-    await late(mutex.acquire({ timeoutMs: 350 }));
+    await late(mutex.acquire({ timeoutMs: learnMs - 100 }));
     lab.proxy.silence();
     void lab.client.session.prove().catch(() => undefined);
     const error = await waiting;
@@ -200,8 +203,9 @@ describe('a timeout error', () => {
   it('has the reason contention if the connection is lost right before the timeout', async () => {
     const { mutex, theirs } = lab;
     const hold = await theirs.acquire();
-    const waiting = late(mutex.acquire({ timeoutMs: 1_000 }));
-    await late(mutex.acquire({ timeoutMs: 650 }));
+    const waiting = late(mutex.acquire({ timeoutMs: 2 * learnMs }));
+    // For less than a second.
+    await late(mutex.acquire({ timeoutMs: 2 * learnMs - 550 }));
     await lab.client.session.prove();
     await lab.proxy.refuse();
     lab.proxy.cut();
@@ -215,7 +219,7 @@ describe('a timeout error', () => {
       const own = semaphoreOf(lab.client, lab.path, 3);
       const theirs = semaphoreOf(lab.other, lab.path, 3);
       const leases = [await own.acquire(), ...(await theirs.acquireMany(2))];
-      const error = await late(own.acquire({ timeoutMs: 200 }));
+      const error = await late(own.acquire({ timeoutMs: learnMs }));
       expect(error).to.include({ reason: 'contention' });
       expect(error.message)
         .to.match(/: this process has 1 of 3 leases; others hold the lock, or are ahead in the queue\. Wait longer/)
@@ -226,7 +230,7 @@ describe('a timeout error', () => {
     it('if it can have no more itself', async () => {
       const semaphore = semaphoreOf(lab.client, lab.path, 3);
       const lease = await semaphore.acquire();
-      const error = await late(semaphore.acquireMany(3, { timeoutMs: 200 }));
+      const error = await late(semaphore.acquireMany(3, { timeoutMs: learnMs }));
       expect(error).to.include({ reason: 'held-by-this-process' });
       expect(error.message).to.match(
         /: this process has 1 of 3 leases since \S+ with \S+, and wants 3 more\. Was `release\(\)` forgotten\?/,
@@ -240,13 +244,13 @@ describe('a timeout error', () => {
       await lab.observer.create(count);
       await setCount(lab.other, count, 0);
       const semaphore = new InterProcessSemaphore(lab.client, lab.path, { sharedCount: count });
-      const none = await late(semaphore.acquire({ timeoutMs: 200 }));
+      const none = await late(semaphore.acquire({ timeoutMs: learnMs }));
       expect(none).to.include({ reason: 'contention', holder: undefined });
       expect(none.message).to.contain(
         `: the shared count ${count} is 0, so the semaphore grants no lease. Raise the shared count`,
       );
       await setCount(lab.other, count, 2);
-      const few = await late(semaphore.acquireMany(3, { timeoutMs: 200 }));
+      const few = await late(semaphore.acquireMany(3, { timeoutMs: learnMs }));
       expect(few.message).to.contain(`${count} is 2, so the semaphore never grants 3 leases to one call`);
     });
   });
@@ -256,7 +260,7 @@ describe('a timeout error', () => {
     const before = Date.now();
     const forgotten = await mutex.acquire();
     const after = Date.now();
-    const error = await late(new InterProcessMutex(client, path).acquire({ timeoutMs: 50 }));
+    const error = await late(new InterProcessMutex(client, path).acquire({ timeoutMs: learnMs }));
     expect(error).to.include({ reason: 'held-by-this-process', position: 1, connectionState: 'connected' });
     expect(error.holder).to.deep.include({
       path: forgotten.path,
@@ -273,7 +277,7 @@ describe('a timeout error', () => {
     const { theirs, client, path, mutex } = lab;
     const hold = await theirs.acquire();
     const alike = await new InterProcessMutex(client, `${path}x`).acquire();
-    expect(await late(mutex.acquire({ timeoutMs: 50 }))).to.have.property('reason', 'contention');
+    expect(await late(mutex.acquire({ timeoutMs: learnMs }))).to.have.property('reason', 'contention');
     await alike.release();
     await hold.release();
   });
@@ -281,11 +285,11 @@ describe('a timeout error', () => {
   it('reports a function around the call that holds the lock, even in a bound handler', async () => {
     const { mutex } = lab;
     await mutex.withLock(async (hold) => {
-      const nested = await lockContext.run(() => late(mutex.acquire({ timeoutMs: 50 })));
+      const nested = await lockContext.run(() => late(mutex.acquire({ timeoutMs: learnMs })));
       expect(nested).to.have.property('reason', 'held-by-this-flow');
       expect(nested.holder?.path).to.equal(hold.path);
       // The caller does not await the result of a handler, so the wait may succeed.
-      expect(await lockContext.bind(() => late(mutex.acquire({ timeoutMs: 50 })))()).to.have.property(
+      expect(await lockContext.bind(() => late(mutex.acquire({ timeoutMs: learnMs })))()).to.have.property(
         'reason',
         'held-by-this-process',
       );
@@ -295,7 +299,7 @@ describe('a timeout error', () => {
   it('reports a reader around the call that wants to write', async () => {
     const { readLock, writeLock } = new InterProcessReadWriteLock(lab.client, lab.path);
     await readLock.withLock(async () => {
-      const error = await late(writeLock.acquire({ timeoutMs: 50 }));
+      const error = await late(writeLock.acquire({ timeoutMs: learnMs }));
       expect(error).to.have.property('reason', 'held-by-this-flow');
       expect(error.message).to.contain('a reader is never granted the write lock');
     });
@@ -305,7 +309,7 @@ describe('a timeout error', () => {
     const { mutex, theirs } = lab;
     const hold = await theirs.acquire();
     const caller = async (): Promise<void> => {
-      await mutex.acquire({ timeoutMs: 300 });
+      await mutex.acquire({ timeoutMs: learnMs });
     };
     expect((await rejection(caller())).stack).to.contain('timeouts.test.ts');
     expect((await rejection(lockContext.run(caller))).stack).to.contain('timeouts.test.ts');
@@ -321,7 +325,7 @@ describe('a timeout error', () => {
       Buffer.alloc(0),
     ]) {
       const hold = await theirs.acquire({ data });
-      const error = await late(mutex.acquire({ timeoutMs: 300 }));
+      const error = await late(mutex.acquire({ timeoutMs: learnMs }));
       expect(error.holder).to.include({ path: hold.path, host: undefined, pid: undefined });
       expect(error.message).to.contain(`held by session ${error.holder?.sessionId ?? ''}, in the queue since`);
       await hold.release();
@@ -331,7 +335,7 @@ describe('a timeout error', () => {
   it('is suitable for a log: its fields are text and numbers in JSON', async () => {
     const { mutex, theirs } = lab;
     const hold = await theirs.acquire({ data: 'owner' });
-    const { holder, position, reason } = await late(mutex.acquire({ timeoutMs: 300 }));
+    const { holder, position, reason } = await late(mutex.acquire({ timeoutMs: learnMs }));
     const logged = JSON.parse(JSON.stringify({ holder, position, reason })) as { holder: Record<string, unknown> };
     expect(logged).to.deep.include({ position: 1, reason: 'contention' });
     expect(logged.holder)

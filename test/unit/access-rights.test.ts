@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { AclEntry, AclProvider, Credential } from '../../src/index.ts';
-import { accountText, checkAuth, checkedAcl } from '../../src/client/access-rights.ts';
+import { accountText, checkAuth, checkedAcl, type OtherIdentities } from '../../src/client/access-rights.ts';
 import { anyone, creatorOnly, digest, digestId, permission } from '../../harness/account.ts';
 
 const alice = digest('alice:open sesame');
@@ -35,8 +35,10 @@ describe('an ACL', () => {
       ],
       [alice],
     ],
+    ['of a name', 'open', []],
+    ['for the creator only, by its name', 'creator-only', [alice]],
     ['for an address, which only the servers can check', [entry('ip', '10.0.0.0/8'), entry('ip', '::1')], []],
-    ['of a scheme that only the servers can check', [entry('sasl', 'alice@EXAMPLE.COM')], []],
+    ['of a scheme that only the servers can check', [entry('custom', 'alice@EXAMPLE.COM')], []],
     [
       'for an account whose hash is longer, which servers can be configured to use',
       [entry('digest', `alice:${'A'.repeat(43)}=`)],
@@ -55,9 +57,10 @@ describe('an ACL', () => {
   ] as const) {
     it(`${what} is accepted`, () => {
       const { aclFor, aclForParents, aclSchemes } = checkedAcl(acl, auth);
-      expect(aclFor('/a')).to.deep.equal(acl);
-      for (const path of ['/', '/a', '/a/lock']) expect(aclForParents(path, '/a/lock')).to.deep.equal(acl);
-      expect([...aclSchemes]).to.have.members([...new Set(acl.map(({ scheme }) => scheme))]);
+      const list = acl === 'open' ? [anyone(permission.all)] : acl === 'creator-only' ? creatorOnly : acl;
+      expect(aclFor('/a')).to.deep.equal(list);
+      for (const path of ['/', '/a', '/a/lock']) expect(aclForParents(path, '/a/lock')).to.deep.equal(list);
+      expect([...aclSchemes]).to.have.members([...new Set(list.map(({ scheme }) => scheme))]);
     });
   }
 
@@ -137,6 +140,37 @@ describe('an ACL', () => {
     expect(() => aclForParents('/other', '/other')).to.throw(TypeError, 'does not give read (1), delete (8) to');
     expect([...aclSchemes]).to.have.members(['world']);
     expect(() => checkedAcl(() => creatorOnly, []).aclFor('/a')).to.throw(TypeError, "scheme 'auth'");
+  });
+});
+
+describe('an ACL for accounts of SASL and of certificates', () => {
+  const acl =
+    (scheme: string, id: string): (() => unknown) =>
+    () =>
+      checkedAcl([entry(scheme, id)], [], others);
+  let others: OtherIdentities = {};
+
+  beforeEach(() => void (others = {}));
+
+  it('of the scheme sasl needs the user name of the option, which the servers may shorten', () => {
+    expect(acl('sasl', 'alice')).to.throw(TypeError, 'to a client without the option `auth`');
+    others = { saslUser: 'alice' };
+    expect(acl('sasl', 'alice')).not.to.throw();
+    expect(acl('sasl', 'bob')).to.throw(TypeError, 'to the account sasl "alice"');
+    others = { saslUser: 'alice/host@REALM' };
+    expect(acl('sasl', 'alice')).not.to.throw();
+  });
+
+  it('of the scheme x509 needs a certificate', () => {
+    expect(acl('x509', 'CN=alice')).to.throw(TypeError, 'does not give');
+    others = { mayHaveCertificate: true };
+    expect(acl('x509', 'CN=alice')).not.to.throw();
+  });
+
+  it('of the scheme auth needs one of them', () => {
+    expect(() => checkedAcl('creator-only', [], {})).to.throw(TypeError, "scheme 'auth' stands for");
+    for (const own of [{ saslUser: 'alice' }, { mayHaveCertificate: true }])
+      expect(checkedAcl('creator-only', [], own).aclFor('/a')).to.deep.equal(creatorOnly);
   });
 });
 

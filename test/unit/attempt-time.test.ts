@@ -12,6 +12,13 @@ describe('the time of one attempt to connect', () => {
     expect(lengths).to.deep.equal([1_250, 2_500, 5_000, 10_000, 10_000, 10_000]);
   });
 
+  it('is twice as long at first with TLS or SASL, and has the same upper limit', () => {
+    const lengths = [0, 1, 2, 1_000].map((unansweredRounds) =>
+      attemptMs({ sessionTimeoutMs: 30_000, unansweredRounds, leftMs: none, isSecure: true }),
+    );
+    expect(lengths).to.deep.equal([2_500, 5_000, 10_000, 10_000]);
+  });
+
   it('is at least 250 ms, even if the session timeout or the rest of it is shorter', () => {
     fc.assert(
       fc.property(

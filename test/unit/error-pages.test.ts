@@ -8,11 +8,15 @@ import {
   ForeignNodeError,
   LockLostError,
   LockTimeoutError,
+  OutcomeUnknownError,
   SequenceOverflowError,
   type LossReason,
 } from '../../src/internals/lock-errors.ts';
 import type { KnownAtTimeout } from '../../src/internals/timeout-text.ts';
 import { LimitMismatchError } from '../../src/semaphore/limit-mismatch-error.ts';
+import { ZooKeeperError } from '../../src/zookeeper/zookeeper-error.ts';
+import { SaslRefusal } from '../../src/zookeeper/sasl-handshake.ts';
+import { TlsError } from '../../src/zookeeper/tls-error.ts';
 import { ForeignDataError } from '../../src/weighted/foreign-data-error.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -96,9 +100,12 @@ function messages(): Error[] {
     new DeadlockError('/locks/catalogue', 'an upgrade'),
     new ClientClosedError(`the lock ${path} cannot be acquired`),
     new AuthFailedError('127.0.0.1:2181', ['digst']),
+    new AuthFailedError('127.0.0.1:2181', [], new SaslRefusal('account')),
+    new TlsError('zk1:2281', 'unknown-authority', { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' }),
     new ForeignNodeError('/locks/a', ['b']),
     new ForeignDataError('/locks/weighted', Buffer.from('my own data')),
     new LimitMismatchError('/semaphores/x', 2, 3, 4_002),
+    new OutcomeUnknownError(`${path}/${znode}`, ['/config'], new ZooKeeperError(-4, 'multi', '/config')),
     new SequenceOverflowError(path, '_c_0b7e49a2-4c7e-4a53-9d0d-6f1d2f1a9c11-lock--2147483648'),
   ];
 }

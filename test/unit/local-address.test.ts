@@ -1,10 +1,14 @@
 import { expect } from 'chai';
 import { syncBuiltinESMExports } from 'node:module';
 import os, { type NetworkInterfaceInfo } from 'node:os';
+import type { LockClient } from '../../src/client/lock-client.ts';
+import { DefaultData } from '../../src/internals/default-data.ts';
 import { localAddress } from '../../src/internals/local-address.ts';
+import { Companions } from '../../src/support/companions.ts';
 
 describe('the address that a lock writes into its znode', () => {
   const { networkInterfaces } = os;
+  const localAddressBefore = localAddress();
 
   afterEach(() => {
     os.networkInterfaces = networkInterfaces;
@@ -37,5 +41,18 @@ describe('the address that a lock writes into its znode', () => {
   it('is 127.0.0.1 if no other machine can reach this one', () => {
     expect(on(['::1', 'IPv6', 'internal'])).to.equal('127.0.0.1');
     expect(on()).to.equal('127.0.0.1');
+  });
+
+  it('is read once for each client, because the system calls take longer than a lock object does', () => {
+    let reads = 0;
+    os.networkInterfaces = () => {
+      reads += 1;
+      return networkInterfaces();
+    };
+    syncBuiltinESMExports();
+    const client = Object.create(null) as LockClient;
+    Object.assign(client, { companions: new Companions(client) });
+    const [first, second] = [DefaultData.of(client), DefaultData.of(client)];
+    expect([reads, first.toString(), second]).to.deep.equal([1, localAddressBefore, first]);
   });
 });

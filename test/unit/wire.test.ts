@@ -90,6 +90,14 @@ describe('Writer and Reader', () => {
       });
     }
 
+    it('show only the start of a long path that is not below the chroot', () => {
+      const frame = new Writer().text('x'.repeat(1_000_000)).frame();
+      expect(() => new Reader(frame, 4, chroot).path())
+        .to.throw(RangeError, 'is not below the chroot /äpp')
+        .with.property('message')
+        .with.length.below(300);
+    });
+
     it('leave paths unchanged without a chroot', () => {
       const frame = new Writer().path('/').path('/locks').frame();
       const reader = new Reader(frame, 4);

@@ -225,7 +225,9 @@ describe('another account', () => {
     const options = { auth: [alice], acl: [...creatorOnly, anyone(permission.create)] };
     const guarded = await scene(options);
     const warnings: string[] = [];
-    const mallory = await account(lab.connectString, { logger: { warn: (message) => void warnings.push(message) } });
+    const mallory = await account(lab.connectString, {
+      logger: { warn: (_details, message) => void warnings.push(message) },
+    });
     await refusedAsLock(new InterProcessMutex(mallory.client, guarded.path).acquire(), guarded.path);
     await until('the failed delete is logged', () => warnings.length > 0);
     expect(warnings[0]).to.contain(guarded.path);

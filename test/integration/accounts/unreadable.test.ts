@@ -72,7 +72,7 @@ describe('a holder that may not read its own znode', () => {
     mine = await account(connectString, {
       sessionTimeoutMs: 4_000,
       acl: (path) => [anyone(path.includes('/_c_') ? permission.write : permission.all)],
-      logger: { warn: (message) => void warnings.push(message) },
+      logger: { warn: (_details, message) => void warnings.push(message) },
     });
   });
 
@@ -137,7 +137,7 @@ describe('a server whose root znode is closed', () => {
     const warnings: string[] = [];
     const mine = await account(chrooted, {
       sessionTimeoutMs: 1_000,
-      logger: { warn: (message) => void warnings.push(message) },
+      logger: { warn: (_details, message) => void warnings.push(message) },
     });
     const hold = await new InterProcessMutex(mine.client, '/undeletable').acquire();
     expect(await hold.release()).to.equal('released');

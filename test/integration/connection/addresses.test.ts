@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import dns from 'node:dns';
 import { connect as dial } from 'node:net';
 import { InterProcessMutex, LockClient } from '../../../src/index.ts';
 import { lookupShuffled } from '../../../src/zookeeper/lookup.ts';
@@ -7,41 +6,12 @@ import { labOfEachTest } from '../../../harness/lab.ts';
 import { onFreshPorts } from '../../../harness/free-port.ts';
 import { startRelay } from '../../../harness/relay.ts';
 import { connectObserver } from '../../../harness/observer.ts';
+import { nameOfServers as name, Resolver } from '../../../harness/resolver.ts';
 import { testPath } from '../../../harness/test-path.ts';
 import { aborted, rejection } from '../../../harness/until.ts';
 import { startProxy } from '../../../harness/zk-proxy.ts';
 import { startServer } from '../../../harness/zookeeper-server.ts';
 import { nextState } from '../../../harness/lock-clients.ts';
-
-const name = 'zookeeper.test';
-
-/** Resolves `name` to addresses of this machine; the servers behind the addresses are real. */
-class Resolver implements Disposable {
-  addresses: string[];
-  readonly #original = dns.lookup;
-
-  constructor(...addresses: string[]) {
-    this.addresses = addresses;
-    const lookup = (
-      hostname: string,
-      options: dns.LookupAllOptions,
-      callback: (error: Error | null, addresses: dns.LookupAddress[]) => void,
-    ): void => {
-      if (hostname !== name) this.#original(hostname, options, callback);
-      else
-        process.nextTick(
-          callback,
-          null,
-          this.addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
-        );
-    };
-    dns.lookup = lookup as typeof dns.lookup;
-  }
-
-  [Symbol.dispose](): void {
-    dns.lookup = this.#original;
-  }
-}
 
 describe('an address', () => {
   const lab = labOfEachTest('address', { server: 'own', client: 'none' });
@@ -72,7 +42,7 @@ describe('an address', () => {
     await using silent = await startRelay('127.0.0.3', lab.server.port);
     // Enough tries that some of them reach the silent server first.
     for (let tries = 0; tries < 100 && silent.connections === 0; tries += 1) {
-      await using client = await LockClient.connect(`${name}:${lab.server.port}`, { sessionTimeoutMs: 1_000 });
+      await using client = await LockClient.connect(`${name}:${lab.server.port}`, { sessionTimeoutMs: 4_000 });
       await acquires(client);
     }
     expect(silent.connections).to.be.greaterThan(0);

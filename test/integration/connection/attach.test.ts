@@ -31,7 +31,7 @@ describe('a session that was quiet attaches anew', function () {
   };
   /** Waits until the session needs a new proof. */
   const becomeStale = async (quiet: LockClient): Promise<void> => {
-    await until('the session is stale', () => quiet.session.isStale);
+    await until('the session is stale', () => quiet.session.isStale, 30_000);
     proxy.clear();
   };
   const clientFrames = (): Frame['op'][] =>
@@ -162,7 +162,8 @@ describe('a session that was quiet attaches anew', function () {
     proxy.speak();
     const hold = await acquiring;
     expect(client.session.id).to.not.equal(id);
-    expect(states).to.deep.equal(['lost', 'reconnected']);
+    // On a busy machine the first, short attempt may run out of time.
+    expect(states.filter((state) => state !== 'suspended')).to.deep.equal(['lost', 'reconnected']);
     expect(hold.isValid).to.equal(true);
     expect(await lab.observer.children(lab.path)).to.have.length(1);
     await hold.release();

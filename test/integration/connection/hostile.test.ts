@@ -44,12 +44,12 @@ describe('a bad ConnectResponse', () => {
     ['as a web server', Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'), 'A frame of 1213486160 bytes'],
   ] as const) {
     it(`(${fault}) is logged once, named by lastError, and the next server tried`, async () => {
-      const warnings: { readonly message: string; readonly details: LogDetails | undefined }[] = [];
+      const warnings: { readonly message: string; readonly details: LogDetails }[] = [];
       await using fake = await startFakeServer((connection) =>
         connection === 1 ? { stay: bytes } : { relayTo: server.port },
       );
       const before = process.memoryUsage().arrayBuffers;
-      const logger = { warn: (message: string, details?: LogDetails) => void warnings.push({ message, details }) };
+      const logger = { warn: (details: LogDetails, message: string) => void warnings.push({ message, details }) };
       await using client = await LockClient.connect(fake.connectString, {
         sessionTimeoutMs: 4_000,
         connectionTimeoutMs: 10_000,
@@ -60,7 +60,7 @@ describe('a bad ConnectResponse', () => {
       expect(warnings[0]?.message).to.contain(
         `The session that ${fake.connectString} granted cannot be used; trying the next server: ${problem}`,
       );
-      expect(String(warnings[0]?.details?.error)).to.contain(problem);
+      expect(String(warnings[0]?.details.err)).to.contain(problem);
       await new InterProcessMutex(client, testPath('hostile')).withLock(() => undefined);
       expect(client.sessionTimeoutMs).to.equal(4_000);
     });

@@ -5,6 +5,7 @@ import { testPath } from '../../../harness/test-path.ts';
 import { aborted, until } from '../../../harness/until.ts';
 import { startProxy, type Frame, type ZkProxy } from '../../../harness/zk-proxy.ts';
 import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
+import { RunningTime } from '../../../harness/running-time.ts';
 
 const sessionTimeoutMs = 2_000;
 
@@ -18,7 +19,7 @@ describe('a lost session', function () {
   let lost: bigint;
 
   beforeEach(async () => {
-    server = await startServer();
+    server = await startServer({ ownProcess: true });
     proxy = await startProxy(server.port);
     client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs });
     events = [];
@@ -84,9 +85,9 @@ describe('a lost session', function () {
     expect(dials()).to.equal(dialled);
     expect(client.session.connectedAt).to.equal(connectedAt);
     expect(isClosed()).to.equal(false);
-    const startedAt = performance.now();
+    using sinceStart = new RunningTime();
     await client.close();
-    expect(performance.now() - startedAt).to.be.below(1_000);
+    expect(sinceStart.ms).to.be.below(1_000);
     expect(dials()).to.equal(dialled);
   });
 
@@ -128,8 +129,10 @@ describe('a lost session', function () {
     const hold = await loseAHold();
     proxy.on((frame) => (dialsLostSession(frame) ? 'drop' : undefined));
     const startedAt = performance.now();
+    using sinceStart = new RunningTime();
     await client.close({ timeoutMs: 100 });
-    expect(performance.now() - startedAt).to.be.within(99, 1_000);
+    expect(performance.now() - startedAt).to.be.at.least(99);
+    expect(sinceStart.ms).to.be.below(1_000);
     await hold.release();
   });
 });

@@ -24,12 +24,15 @@ const digest = createHash('sha1').update(credentials).digest('base64');
 const auth = [{ scheme: 'digest', credentials }];
 const ownersOnly: AclEntry[] = [{ permissions: 31, scheme: 'digest', id: `somebody:${digest}` }];
 
+/** No attempt that a busy machine slows down is given up and made again: the tests count the connections. */
+const attemptMs = 10_000;
+
 describe('a reconnect', () => {
   const lab = labOfEachTest('reconnect', { server: 'own', proxy: true, client: 'none' });
 
   it('authenticates before the first request, however early the request is sent', async () => {
     const path = testPath('').slice(0, -1);
-    using probe = await ConnectionProbe.connect([lab.proxy.port], { auth });
+    using probe = await ConnectionProbe.connect([lab.proxy.port], { auth, attemptMs });
     await probe.send(createPersistent(path, ownersOnly));
     using outside = await ConnectionProbe.connect([lab.server.port]);
     expect(await rejection(outside.send(getData(path, false)))).to.have.property('code', 'NO_AUTH');
@@ -57,7 +60,7 @@ describe('a reconnect', () => {
 
   it('to a server that accepts and drops keeps no request for the next connection', async () => {
     const drops = 4;
-    using probe = await ConnectionProbe.connect([lab.proxy.port], { auth });
+    using probe = await ConnectionProbe.connect([lab.proxy.port], { auth, attemptMs });
     probe.watched.add('/');
     const accept = lab.proxy.on((frame) => (from('client', 'connect')(frame) ? 'cut' : undefined));
     const kept: number[] = [];
@@ -183,7 +186,7 @@ describe('a reconnect', () => {
   });
 
   it('is attempted once more if a server refuses to set the watches', async () => {
-    using probe = await ConnectionProbe.connect([lab.proxy.port]);
+    using probe = await ConnectionProbe.connect([lab.proxy.port], { attemptMs });
     probe.watched.add('/');
     const accept = lab.proxy.on((frame) => (from('server', 'setWatches')(frame) ? { replaceError: -127 } : undefined));
     lab.proxy.cut();
@@ -235,7 +238,6 @@ describe('a reconnect', () => {
 
 /** Options of a probe that record its pauses: `pauses` since the last call, and the number of running timers. */
 function recordPauses(): { options: ProbeOptions; pauses: () => number[]; running: () => number } {
-  const attemptMs = 5_432;
   const delays: number[] = [];
   const timers = new Set<CancelTimer>();
   const after: Clock['after'] = (delayMs, run) => {

@@ -6,10 +6,11 @@ import { startSilentServer } from '../../../harness/silent-server.ts';
 import { testPath } from '../../../harness/test-path.ts';
 import { rejection, until } from '../../../harness/until.ts';
 import { type Frame } from '../../../harness/zk-proxy.ts';
-import { connectInOrder, nextState } from '../../../harness/lock-clients.ts';
+import { connectInOrder, connectToFirst, nextState } from '../../../harness/lock-clients.ts';
 import { ConnectionProbe } from '../../../harness/connection-probe.ts';
+import { RunningTime } from '../../../harness/running-time.ts';
 
-/** The delay that a busy machine may add to a timer. */
+/** The delay that a timer may have in a process that runs. */
 const slackMs = 400;
 
 describe('silence', () => {
@@ -22,15 +23,15 @@ describe('silence', () => {
   });
 
   it('of a half-open connection is noticed after two thirds of the session timeout, and the next server is tried', async () => {
-    client = await connectInOrder([lab.proxy, lab.server], { sessionTimeoutMs: 2_100 });
+    client = await connectToFirst([lab.proxy, lab.server], { sessionTimeoutMs: 2_100 });
     const { id } = client.session;
     expect(lab.proxy.frames).not.to.be.empty;
 
     lab.proxy.silence();
-    const askedAt = performance.now();
+    using sinceAsked = new RunningTime();
     const asked = rejection(client.session.request(exists('/')));
     expect(await nextState(client)).to.equal('suspended');
-    expect(performance.now() - askedAt).to.be.below((client.sessionTimeoutMs * 2) / 3 + slackMs);
+    expect(sinceAsked.ms).to.be.below((client.sessionTimeoutMs * 2) / 3 + slackMs);
     expect((await asked).code).to.equal('CONNECTION_LOSS');
 
     expect(await nextState(client)).to.equal('reconnected');
@@ -38,20 +39,38 @@ describe('silence', () => {
     await client.session.request(exists('/'));
   });
 
+  it('of a server that granted a session leaves half of the time to connect for the next server', async () => {
+    lab.proxy.on(({ from, op, connection }) =>
+      from === 'server' && op === 'multi' && connection === lab.proxy.frames[0]?.connection ? 'drop' : undefined,
+    );
+    client = await connectInOrder([lab.proxy, lab.server], { sessionTimeoutMs: 6_000, connectionTimeoutMs: 3_000 });
+    expect(client.session.server).to.equal(lab.server.connectString);
+    expect(client.session.epoch).to.equal(2);
+  });
+
+  it('of the only server may take more than half of the time to connect, because its first write may be slow', async () => {
+    const startedAt = performance.now();
+    const later = until('most of the time has passed', () => performance.now() - startedAt > 1_700);
+    lab.proxy.on(({ from, op }) => (from === 'server' && op === 'multi' ? { delayUntil: later } : undefined));
+    client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 6_000, connectionTimeoutMs: 3_000 });
+    expect(client.session.epoch).to.equal(1);
+  });
+
   it('contains one heartbeat and one sync per sixth of the timeout, and no more, while a lock is held', async () => {
-    client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 1_200 });
+    // A quarter of it without an answer would end the connection, also on a busy machine.
+    client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 4_800 });
     await using _ = await new InterProcessMutex(client, testPath('held')).acquire();
     const isHeartbeat = (frame: Frame): boolean => frame.from === 'client' && frame.op === 'multi';
     await lab.proxy.seen(isHeartbeat, 3);
     const startedAt = performance.now();
     lab.proxy.clear();
-    await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'sync', 12);
-    expect(performance.now() - startedAt, 'milliseconds for twelve').to.be.at.least(11 * (client.sessionTimeoutMs / 6));
+    await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'sync', 8);
+    expect(performance.now() - startedAt, 'milliseconds for eight').to.be.at.least(7 * (client.sessionTimeoutMs / 6));
     const sent = (op: Frame['op']): number =>
       lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === op).length;
     // The first sync may belong to an earlier transaction. On a busy machine, the next heartbeat may be sent already.
-    expect(sent('sync')).to.be.within(12, 13);
-    expect(sent('multi')).to.be.within(11, 13);
+    expect(sent('sync')).to.be.within(8, 9);
+    expect(sent('multi')).to.be.within(7, 9);
     expect(lab.proxy.frames.filter(isHeartbeat).every(({ body }) => body.length < 200)).to.equal(true);
   });
 
@@ -73,15 +92,15 @@ describe('silence', () => {
   });
 
   it('is noticed after a quarter of the session timeout while a lock is held', async () => {
-    client = await connectInOrder([lab.proxy, lab.server], { sessionTimeoutMs: 4_000 });
+    client = await connectToFirst([lab.proxy, lab.server], { sessionTimeoutMs: 4_000 });
     const { session } = client;
     const holding = { path: '/', heldSince: 0, isInner: false, markLost: () => undefined, tellLost: () => undefined };
     session.hold(holding);
     lab.proxy.silence();
-    const askedAt = performance.now();
+    using sinceAsked = new RunningTime();
     const asked = rejection(session.request(exists('/')));
     expect(await nextState(client)).to.equal('suspended');
-    expect(performance.now() - askedAt).to.be.below(session.timeoutMs / 4 + slackMs);
+    expect(sinceAsked.ms).to.be.below(session.timeoutMs / 4 + slackMs);
     expect((await asked).code).to.equal('CONNECTION_LOSS');
     session.settle(holding);
   });
@@ -89,9 +108,11 @@ describe('silence', () => {
   it('of a server that accepts and never answers costs one attempt, and the next server is tried', async () => {
     await using silent = await startSilentServer();
     const startedAt = performance.now();
+    using sinceStart = new RunningTime();
     client = await connectInOrder([silent, lab.server], { sessionTimeoutMs: 24_000 });
     // The attempt may take a twenty-fourth of the session timeout; a third would be 8 s.
-    expect(performance.now() - startedAt).to.be.within(999, 24_000 / 6);
+    expect(performance.now() - startedAt).to.be.at.least(999);
+    expect(sinceStart.ms).to.be.below(24_000 / 6);
     const [connection] = silent.connections;
     expect(silent.connections).to.have.length(1);
     if (connection?.destroyed === false) await new Promise((resolve) => connection.once('close', resolve));
@@ -100,15 +121,18 @@ describe('silence', () => {
   it('of a starting server that leaves its first connections unanswered ends soon after it answers', async () => {
     client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 24_000 });
     const { id } = client.session;
+    const present = lab.proxy.frames.at(-1)?.connection ?? 1;
     const unanswered = (frame: Frame): boolean =>
-      frame.from === 'server' && frame.op === 'connect' && frame.connection <= 2;
+      frame.from === 'server' && frame.op === 'connect' && frame.connection <= present + 1;
     lab.proxy.on((frame) => (unanswered(frame) ? 'drop' : undefined));
     lab.proxy.cut();
     expect(await nextState(client)).to.equal('suspended');
     const startedAt = performance.now();
+    using sinceStart = new RunningTime();
     expect(await nextState(client)).to.equal('reconnected');
-    // The server answers on the third connection; one attempt was unanswered.
-    expect(performance.now() - startedAt).to.be.within(999, 24_000 / 6);
+    // The server answers on the next connection but one; one attempt was unanswered.
+    expect(performance.now() - startedAt).to.be.at.least(999);
+    expect(sinceStart.ms).to.be.below(24_000 / 6);
     expect(client.session.id).to.equal(id);
   });
 
@@ -131,7 +155,8 @@ describe('silence', () => {
   });
 
   it('does not follow a heartbeat that the server refused', async () => {
-    client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 1_000 });
+    // A quarter of it without an answer would end the connection, also on a busy machine.
+    client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 4_000 });
     client.session.keepProven();
     const isHeartbeat = ({ from, op }: Frame): boolean => from === 'client' && op === 'multi';
     await lab.proxy.seen(({ from, op }) => from === 'server' && op === 'multi');
@@ -142,19 +167,21 @@ describe('silence', () => {
     await lab.proxy.seen(isHeartbeat, 2);
     accept();
     await lab.proxy.seen(isHeartbeat, 4);
-    expect(new Set(lab.proxy.frames.filter(isHeartbeat).map(({ connection }) => connection))).to.deep.equal(
-      new Set([1]),
+    expect(new Set(lab.proxy.frames.filter(isHeartbeat).map(({ connection }) => connection))).to.have.property(
+      'size',
+      1,
     );
   });
 
   it('of an idle client is broken by pings, although watch events keep the connection busy', async () => {
-    client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 1_500 });
+    // Two thirds of it without an answer would end the connection, also on a busy machine.
+    client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 3_000 });
     const { session } = client;
     const isOver = new Promise((resolve) => session.onChange(() => session.isConnected || resolve('over')));
     await using outside = await connectInOrder([lab.server], { sessionTimeoutMs: 10_000 });
     const parent = testPath('').slice(0, -1);
     await outside.session.request(createPersistent(parent, openAcl));
-    const paths = Array.from({ length: 44 }, (_, index) => `${parent}/${index}`);
+    const paths = Array.from({ length: 88 }, (_, index) => `${parent}/${index}`);
     await Promise.all(paths.map((path) => outside.session.request(createPersistent(path, openAcl))));
     const planted: Promise<unknown>[] = [];
     const fired = paths.map((path) => new Promise((resolve) => planted.push(session.watch(path, 'data', resolve))));

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Socket } from 'node:net';
 import { exists } from '../../../src/zookeeper/operations.ts';
 import { startProxy, type ZkProxy } from '../../../harness/zk-proxy.ts';
 import { startServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
@@ -46,7 +47,7 @@ describe('a socket handler that throws', () => {
 
   it('(drain) ends the connection, and the client connects again', async () => {
     breakOnce('onSocketDrain');
-    probe.manager.socket?.emit('drain');
+    (probe.manager.socket as Socket | undefined)?.emit('drain');
     await goesOn();
   });
 

@@ -8,7 +8,7 @@ import { answered, once, sent } from '../../../harness/frame-matches.ts';
 import { reached } from '../../../harness/reached.ts';
 
 describe('TestFailedDeleteManager', () => {
-  const lab = labOfEachTest('failed-delete', { server: 'own', proxy: true, client: 'none' });
+  const lab = labOfEachTest('failed-delete', { server: { ownProcess: true }, proxy: true, client: 'none' });
 
   it('testLostSession, testWithNamespaceAndLostSession: failed deletes are done after a restart', async () => {
     const clients = await Promise.all(
@@ -59,7 +59,7 @@ describe('TestFailedDeleteManager', () => {
 
   it('testGuaranteedDeleteOnNonExistentNodeInForeground: a release deletes once', async () => {
     const warnings: string[] = [];
-    const logger = { warn: (message: string) => void warnings.push(message) };
+    const logger = { warn: (_details: unknown, message: string) => void warnings.push(message) };
     await using client = await LockClient.connect(lab.proxy.connectString, { sessionTimeoutMs: 10_000, logger });
     const hold = await new InterProcessMutex(client, testPath('foreground')).acquire();
     await lab.proxy.seen((frame) => answered('getData')(frame) && frame.path === hold.path);
@@ -75,7 +75,7 @@ describe('TestFailedDeleteManager', () => {
 
   it('testGuaranteedDeleteOnNonExistentNodeInBackground: a given-up wait deletes once', async () => {
     const warnings: string[] = [];
-    const logger = { warn: (message: string) => void warnings.push(message) };
+    const logger = { warn: (_details: unknown, message: string) => void warnings.push(message) };
     await using other = await LockClient.connect(lab.server.connectString);
     await using client = await LockClient.connect(lab.proxy.connectString, { sessionTimeoutMs: 10_000, logger });
     const path = testPath('background');

@@ -12,7 +12,10 @@ const longTimeout = { timeoutMs: 10_000 };
 for (const { name, make, folder, isReentrant, isShared = false } of lockClasses) {
   const itExcludes = isShared ? (): void => undefined : it;
   describe(`TestInterProcessMutexBase for ${name}`, () => {
-    const lab = labOfEachTest('base', { server: { containerCheckMs: 10 }, client: { sessionTimeoutMs: 15_000 } });
+    const lab = labOfEachTest('base', {
+      server: { containerCheckMs: 10, ownProcess: true },
+      client: { sessionTimeoutMs: 15_000 },
+    });
 
     it('testLocker: the lock is held until its hold is disposed of', async () => {
       const lock = make(lab.client, testPath('locker'));

@@ -15,7 +15,7 @@ import { queueReaches, takeAway } from '../../../harness/queue.ts';
 import { aborted, rejection, until } from '../../../harness/until.ts';
 
 describe('the shared state of a client’s locks', () => {
-  const lab = labOfEachTest('forgotten');
+  const lab = labOfEachTest('forgotten', { server: { ownProcess: true } });
 
   const used = (client: LockClient = lab.client): number => client.companions.of(SharedLocks).size;
 

@@ -149,7 +149,7 @@ describe('the events of a mutex', () => {
     const { mutex, theirs } = lab;
     const hold = await theirs.acquire();
     const log = emitted(mutex);
-    await rejection(mutex.acquire({ timeoutMs: 200, leaseMs: 1 }));
+    await rejection(mutex.acquire({ timeoutMs: 1_500, leaseMs: 1 }));
     expect(log).to.deep.equal(['queued']);
     await hold.release();
   });

@@ -14,8 +14,9 @@ describe('a lease', () => {
 
   it('that passes lets the next waiter in, though the job hangs', async () => {
     const { mutex, theirs } = lab;
-    const hung = rejection(mutex.withLock(() => never, { leaseMs: 200 }));
-    await queueReaches(theirs, 1);
+    const entered = gate();
+    const hung = rejection(mutex.withLock(() => (entered.open(), never), { leaseMs: 200 }));
+    await entered.opened;
     const next = await theirs.acquire();
     expect(next.isValid).to.equal(true);
     expect(await hung)
@@ -57,12 +58,23 @@ describe('a lease', () => {
   it('aborts the signal before another client is granted the lock', async () => {
     const { mutex, theirs } = lab;
     const order: string[] = [];
-    const hold = await mutex.acquire({ leaseMs: 300 });
+    const hold = await mutex.acquire({ leaseMs: 600_000 });
     hold.signal.addEventListener('abort', () => order.push('aborted'));
     const granted = [theirs, mutex].map((one) => one.acquire().then((next) => (order.push('granted'), next.release())));
     await queueReaches(theirs, 3);
+    hold.renew(100);
     await Promise.all(granted);
     expect(order).to.deep.equal(['aborted', 'granted', 'granted']);
+  });
+
+  it('ends the hold first, or the deadline of the session does: the hold knows which', async () => {
+    const hold = await lab.mutex.acquire();
+    expect(hold.leaseEndsFirst).to.equal(false);
+    hold.renew(1_000);
+    expect(hold.leaseEndsFirst).to.equal(true);
+    hold.renew(3_600_000);
+    expect(hold.leaseEndsFirst).to.equal(false);
+    await hold.release();
   });
 
   it('ends the hold when it is first read after a stall, before any timer has run', async () => {

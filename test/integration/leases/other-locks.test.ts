@@ -8,6 +8,7 @@ import {
   LockLostError,
   type PartHold,
 } from '../../../src/index.ts';
+import { gate } from '../../../harness/gate.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { aborted, rejection, until } from '../../../harness/until.ts';
 import { isEmpty } from '../../../harness/semaphores.ts';
@@ -21,12 +22,13 @@ describe('the leaseMs', () => {
   it('of a read lock lets a waiting writer in, and of a write lock a waiting reader', async () => {
     const ours = new InterProcessReadWriteLock(lab.client, lab.path);
     const theirs = new InterProcessReadWriteLock(lab.other, lab.path);
-    const reading = rejection(ours.readLock.withLock(() => never, { leaseMs: 200 }));
-    await until('the read lock is held', () => ours.readLock.isAcquiredInThisProcess);
+    const [readers, writers] = [gate(), gate()];
+    const reading = rejection(ours.readLock.withLock(() => (readers.open(), never), { leaseMs: 200 }));
+    await readers.opened;
     await (await theirs.writeLock.acquire()).release();
     expect(await reading).to.include(expired);
-    const writing = rejection(ours.writeLock.withLock(() => never, { leaseMs: 200 }));
-    await until('the write lock is held', () => ours.writeLock.isAcquiredInThisProcess);
+    const writing = rejection(ours.writeLock.withLock(() => (writers.open(), never), { leaseMs: 200 }));
+    await writers.opened;
     await (await theirs.readLock.acquire()).release();
     expect(await writing).to.include(expired);
   });
@@ -49,8 +51,9 @@ describe('the leaseMs', () => {
 
   it('of a semaphore mutex ends the wait of other clients, and its own withLock', async () => {
     const ours = new InterProcessSemaphoreMutex(lab.client, lab.path);
-    const hung = rejection(ours.withLock(() => never, { leaseMs: 300 }));
-    await until('the semaphore mutex is held', () => ours.isAcquiredInThisProcess);
+    const entered = gate();
+    const hung = rejection(ours.withLock(() => (entered.open(), never), { leaseMs: 300 }));
+    await entered.opened;
     await (await new InterProcessSemaphoreMutex(lab.other, lab.path).acquire()).release();
     expect(await hung)
       .to.be.instanceOf(LockLostError)

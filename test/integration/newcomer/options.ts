@@ -45,7 +45,8 @@ function refused(
 const sessionTimeoutRule =
   '> 0 and at most 2147483647; servers grant from 2 to 20 times their tickTime, by default 4000 to 40000';
 const connectStringRule = 'Expected `connectString` to be host[:port][,host[:port]…][/chroot]';
-const aclRule = 'a non-empty array of { permissions: 1 to 31, scheme: string, id: string }';
+const aclRule = "a non-empty array of { permissions: 1 to 31, scheme: string, id: string }, 'open' or 'creator-only'";
+const secretKey = '-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49';
 const acquireOptions = 'a plain object with timeoutMs, signal, leaseMs, renewEveryMs, data, weight';
 
 /** Mistakes when connecting. */
@@ -284,8 +285,92 @@ export const rights: readonly Mistake[] = [
     () => connect({ acl: creatorOnly }),
     'TypeError',
     '`acl`',
-    "scheme 'auth' stands for the accounts of the option `auth`, and none is given",
+    "scheme 'auth' stands for the accounts of the option `auth`, of `sasl` and of the certificate in `tls`, and none is given",
     'Give `auth`, or another scheme',
+  ),
+  refused(
+    'an acl for a sasl account without the option `sasl`',
+    () => connect({ acl: [{ permissions: 31, scheme: 'sasl', id: 'alice' }] }),
+    'TypeError',
+    '`acl`',
+    'does not give read (1), create (4), delete (8) to a client without the option `auth`',
+    'Give at least 13',
+    { trouble: 'an acl for another account' },
+  ),
+  refused(
+    'tls with the name of a file',
+    () => connect({ tls: { ca: '/etc/ssl/ca.pem' } }),
+    'TypeError',
+    '`tls.ca`',
+    'got a string without "-----BEGIN"',
+    'Read the file: readFileSync(name)',
+  ),
+  refused(
+    'tls with a key and no certificate',
+    () => connect({ tls: { key: secretKey } }),
+    'TypeError',
+    '`tls.cert` and `tls.key`',
+    'got only one of them',
+    'together',
+    { secret: 'MIGHAgEAMBMGByqGSM49' },
+  ),
+  refused(
+    'tls with a certificate that cannot be read',
+    () => connect({ tls: { cert: '-----BEGIN CERTIFICATE-----\nnonsense', key: secretKey } }),
+    'TypeError',
+    '`tls`',
+    /PEM|asn1|bad|ASN|end line/i,
+    'options that node:tls accepts',
+  ),
+  refused(
+    'tls with a host',
+    () => connect({ tls: { host: 'zk1' } }),
+    'TypeError',
+    '`tls.host`',
+    'Unknown option',
+    'to the hosts of the connect string',
+  ),
+  refused(
+    'tls with an address as the server name',
+    () => connect({ tls: { servername: '10.0.0.1' } }),
+    'TypeError',
+    '`tls.servername`',
+    'got "10.0.0.1"',
+    'a host name',
+  ),
+  refused(
+    'tls as a promise',
+    () => connect({ tls: Promise.resolve({}) }),
+    'TypeError',
+    '`tls`',
+    'got a Promise',
+    'It must return the options at once: read the files with readFileSync',
+  ),
+  refused(
+    'sasl by Kerberos',
+    () => connect({ sasl: { mechanism: 'GSSAPI', username: 'alice', password: secret } }),
+    'TypeError',
+    '`sasl.mechanism`',
+    'got "GSSAPI"',
+    'Use a client certificate (`tls`) or DIGEST-MD5',
+    { secret },
+  ),
+  refused(
+    'sasl without a password',
+    () => connect({ sasl: { mechanism: 'DIGEST-MD5', username: 'alice', password: '' } }),
+    'TypeError',
+    '`sasl.password`',
+    'got an empty one',
+    'a non-empty string',
+  ),
+  refused(
+    'sasl without a user name',
+    () => connect({ sasl: { mechanism: 'DIGEST-MD5', user: 'alice', password: secret } }),
+    'TypeError',
+    'Unknown option `sasl.user`',
+    'sasl.user',
+    'accepted are mechanism, username, password',
+    { secret },
   ),
   refused(
     'an acl with a password instead of its hash',

@@ -1,5 +1,6 @@
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type Server } from 'node:net';
+import { readFileSync } from 'node:fs';
 import { createServer as createTlsServer } from 'node:tls';
 import {
   forceRelease,
@@ -17,6 +18,7 @@ import { creatorOnly, digest } from '../../../harness/account.ts';
 import { freePorts, listen, onFreshPorts } from '../../../harness/free-port.ts';
 import { reached } from '../../../harness/reached.ts';
 import { startSilentServer } from '../../../harness/silent-server.ts';
+import { keyFile } from '../../../harness/tls-keys.ts';
 import { until } from '../../../harness/until.ts';
 import type { Mistake, Fixture } from './mistake.ts';
 
@@ -38,7 +40,8 @@ async function listening({ defer }: Fixture, server: Server): Promise<string> {
   return `127.0.0.1:${port}`;
 }
 
-const connectBriefly = (hosts: string): Promise<LockClient> => LockClient.connect(hosts, { connectionTimeoutMs: 400 });
+const connectBriefly = (hosts: string): Promise<LockClient> =>
+  LockClient.connect(hosts, { connectionTimeoutMs: 400, tls: undefined });
 
 /** The servers are missing, or the port belongs to another service. */
 export const servers: readonly Mistake[] = [
@@ -122,6 +125,20 @@ export const servers: readonly Mistake[] = [
     }),
   },
   {
+    done: 'connect() with TLS to a server of an unknown authority',
+    act: async (at) => {
+      const [cert, key] = [readFileSync(keyFile('server', 'pem')), readFileSync(keyFile('server', 'key'))];
+      return LockClient.connect(await listening(at, createTlsServer({ cert, key })), { tls: true });
+    },
+    answer: () => ({
+      is: 'TlsError',
+      code: 'ERR_LOCK_TLS',
+      thing: /TLS with 127\.0\.0\.1:\d+ failed/,
+      value: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+      todo: "Give that authority's certificate in the option tls.ca",
+    }),
+  },
+  {
     done: 'connect() to a TLS port that sends an alert',
     // Go's and Java's servers send a fatal alert, unexpected_message.
     act: async (at) =>
@@ -135,7 +152,7 @@ export const servers: readonly Mistake[] = [
       ...connectionTimeout,
       thing: 'No ZooKeeper server of',
       value: 'the answer is TLS',
-      todo: 'Is this the secureClientPort of a ZooKeeper server?',
+      todo: 'If this is the secureClientPort of a ZooKeeper server, set the option `tls`',
     }),
   },
   {

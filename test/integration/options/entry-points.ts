@@ -1,3 +1,4 @@
+import { metrics, trace } from '@opentelemetry/api';
 import {
   exponentialBackoff,
   forceRelease,
@@ -6,10 +7,13 @@ import {
   InterProcessReadWriteLock,
   InterProcessSemaphore,
   InterProcessSemaphoreMutex,
+  LeaderElection,
   LockClient,
+  type GuardedTransaction,
   revoke,
   watchQueue,
 } from '../../../src/index.ts';
+import { instrument } from '../../../src/telemetry/index.ts';
 import { testPath } from '../../../harness/test-path.ts';
 
 export interface Tools {
@@ -97,6 +101,27 @@ function queries<Lock>(
   }));
 }
 
+/** A method of a transaction that takes options. */
+function transactionCall(
+  method: string,
+  options: () => object,
+  add: (transaction: GuardedTransaction, path: string, options: never) => unknown,
+): EntryPoint {
+  return {
+    name: `GuardedTransaction.${method}`,
+    what: method,
+    options,
+    takesSignal: false,
+    async call({ client }, given, called) {
+      await using hold = await new InterProcessMutex(client, testPath('of-options')).acquire();
+      add(hold.transaction(), testPath('of-options'), given);
+      called();
+    },
+  };
+}
+
+const ofVersion = (): object => ({ version: 0 });
+
 export const entryPoints: readonly EntryPoint[] = [
   {
     name: 'LockClient.connect',
@@ -107,6 +132,8 @@ export const entryPoints: readonly EntryPoint[] = [
       retryPolicy: exponentialBackoff({ baseSleepMs: 1 }),
       tickTimeMs: 500,
       auth: [{ scheme: 'digest', credentials: 'user:secret' }],
+      tls: undefined,
+      sasl: undefined,
       acl: [{ permissions: 31, scheme: 'world', id: 'anyone' }],
       signal: new AbortController().signal,
       logger: { warn: () => undefined },
@@ -130,6 +157,21 @@ export const entryPoints: readonly EntryPoint[] = [
       const closing = client.close(options);
       called();
       await closing;
+    },
+  },
+  {
+    name: 'instrument',
+    what: 'instrument',
+    options: () => ({
+      meterProvider: metrics.getMeterProvider(),
+      tracerProvider: trace.getTracerProvider(),
+      lockName: (path: string) => path,
+    }),
+    takesSignal: false,
+    async call(_lab, options, called) {
+      const stop = instrument(options);
+      called();
+      stop();
     },
   },
   {
@@ -296,6 +338,67 @@ export const entryPoints: readonly EntryPoint[] = [
       await queues.return();
     },
   },
+  {
+    name: 'LeaderElection.constructor',
+    what: 'LeaderElection',
+    options: () => ({ id: 'host-7', protocol: 'selector' }),
+    takesSignal: false,
+    async call({ client }, options, called) {
+      const election = new LeaderElection(client, testPath('of-options'), options);
+      called();
+      await election.lead(() => undefined);
+    },
+  },
+  {
+    name: 'LeaderElection.campaign',
+    what: 'campaign',
+    options: () => ({ ...waiting(), leaseMs: 60_000, renewEveryMs: 30_000 }),
+    takesSignal: true,
+    async call({ client }, options, called) {
+      const campaigning = new LeaderElection(client, testPath('of-options')).campaign(options);
+      called();
+      await (await campaigning).release();
+    },
+  },
+  {
+    name: 'LeaderElection.lead',
+    what: 'lead',
+    options: () => ({ ...waiting(), leaseMs: 60_000, renewEveryMs: 30_000, requeue: false }),
+    takesSignal: true,
+    async call({ client }, options, called) {
+      const leading = new LeaderElection(client, testPath('of-options')).lead(() => undefined, options);
+      called();
+      await leading;
+    },
+  },
+  ...queries(
+    'LeaderElection',
+    ({ client }) => new LeaderElection(client, testPath('of-options')),
+    'leader',
+    'participants',
+  ),
+  {
+    name: 'LeaderElection.observe',
+    what: 'observe',
+    options: () => ({ signal: new AbortController().signal }),
+    takesSignal: true,
+    async call({ client }, options, called) {
+      const leaders = new LeaderElection(client, testPath('of-options')).observe(options);
+      called();
+      await leaders.next();
+      await leaders.return();
+    },
+  },
+  transactionCall(
+    'create',
+    () => ({ mode: 'ephemeral', acl: [{ permissions: 31, scheme: 'world', id: 'anyone' }] }),
+    (transaction, path, options) => transaction.create(path, Buffer.from('x'), options),
+  ),
+  transactionCall('setData', ofVersion, (transaction, path, options) =>
+    transaction.setData(path, Buffer.from('x'), options),
+  ),
+  transactionCall('delete', ofVersion, (transaction, path, options) => transaction.delete(path, options)),
+  transactionCall('check', ofVersion, (transaction, path, options) => transaction.check(path, options)),
   {
     name: 'exponentialBackoff',
     what: 'exponentialBackoff',

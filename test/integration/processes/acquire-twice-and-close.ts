@@ -1,3 +1,4 @@
+import '../../../harness/over-tls.ts';
 import { InterProcessMutex, LockClient } from '../../../src/index.ts';
 
 /**

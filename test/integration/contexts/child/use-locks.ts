@@ -1,3 +1,4 @@
+import '../../../../harness/over-tls.ts';
 import { InterProcessMutex, LockClient, lockContext } from '../../../../src/index.ts';
 import { storagesCreated } from './count-storages.ts';
 

@@ -1,3 +1,4 @@
+import '../../../../harness/over-tls.ts';
 // A process of the counting test with weights: its owners acquire one lock repeatedly, and increment a number in a file
 // that only the lock protects.
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';

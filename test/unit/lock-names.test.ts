@@ -1,0 +1,34 @@
+import { once } from 'node:events';
+import { expect } from 'chai';
+import { defaultLockName, guardedLockName } from '../../src/telemetry/lock-names.ts';
+
+describe('the names of locks in metrics', () => {
+  it('leave out each part of a path that has a digit', () => {
+    const name = defaultLockName();
+    const ours = '/tenants/a-17/7d0e2c1a-4a4e-4a0e-8f3b-0d6d1f5e2b11/nightly';
+    expect(name('/locks/orders/42')).to.equal('/locks/orders/*');
+    expect(name(ours)).to.equal('/tenants/*/*/nightly');
+    expect(name('/locks/nightly')).to.equal('/locks/nightly');
+  });
+
+  it('are at most 101, whatever paths there are', () => {
+    const name = defaultLockName();
+    const word = (index: number): string =>
+      String(index).replaceAll(/\d/g, (digit) => 'abcdefghij'[Number(digit)] ?? '');
+    const names = new Set(Array.from({ length: 5_000 }, (_, index) => name(`/users/${word(index)}`)));
+    expect(names.size).to.equal(101);
+    expect(names.has('other')).to.equal(true);
+    expect(name(`/users/${word(0)}`)).to.equal(`/users/${word(0)}`);
+  });
+
+  it('of a function that throws, or returns no text, are `other`, with one warning', async () => {
+    const name = guardedLockName((path) => {
+      if (path === '/none') return undefined;
+      throw new Error(`no name for ${path}`);
+    });
+    const warned = once(process, 'warning');
+    expect([name('/a'), name('/b'), name('/none')]).to.deep.equal(['other', 'other', 'other']);
+    const [warning] = (await warned) as [Error];
+    expect(warning.message).to.equal('no name for /a');
+  });
+});
