@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { exists } from '../../src/zookeeper/operations.ts';
 import { ConnectionProbe } from '../../harness/connection-probe.ts';
 import { serverMode } from '../../harness/four-letter-word.ts';
-import { Contest, longTimeoutMs, shortTimeoutMs } from './support/rivals.ts';
+import { Contest, longTimeoutMs, shortTimeoutMs, wantedBy } from './support/rivals.ts';
 import { useTrio } from '../../harness/trio.ts';
 
 describe('a follower that is cut off from its leader', function () {
@@ -17,11 +17,12 @@ describe('a follower that is cut off from its leader', function () {
         followers: [follower, other],
       } = roles;
       await using contest = await Contest.begin(
-        [false, true, false, true].map((knowTick) => ({
+        [false, true, true, false].map((knowTick, index) => ({
           holderOn: [follower],
           waiterOn: [leader, other],
           sessionTimeoutMs: shortTimeoutMs,
           knowTick,
+          wanted: wantedBy(index),
         })),
       );
       using reader = await ConnectionProbe.connect([follower.port], { sessionTimeoutMs: 20_000 });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { exists, sync } from '../../src/zookeeper/operations.ts';
 import { ConnectionProbe } from '../../harness/connection-probe.ts';
 import { serverMode } from '../../harness/four-letter-word.ts';
-import { Contest, longTimeoutMs, shortTimeoutMs } from './support/rivals.ts';
+import { Contest, longTimeoutMs, shortTimeoutMs, wantedBy } from './support/rivals.ts';
 import { useTrio } from '../../harness/trio.ts';
 
 describe('a leader that is cut off from its followers', function () {
@@ -27,6 +27,7 @@ describe('a leader that is cut off from its followers', function () {
           waiterOn: waiterOn[index % 2] ?? [],
           sessionTimeoutMs: shortTimeoutMs,
           knowTick,
+          wanted: wantedBy(index),
         })),
       );
       using reader = await ConnectionProbe.connect([leader.port], { sessionTimeoutMs: 20_000 });

@@ -36,7 +36,7 @@ describe('a quiet session with waiters that are not next', function () {
     await queue.add(user);
     const before = await queueOf(queue.mutex);
     const ids = [waiter.session.id, user.session.id];
-    await until('both sessions are quiet', () => waiter.session.isStale && user.session.isStale);
+    await until('both sessions are quiet', () => waiter.session.isStale && user.session.isStale, 20_000);
 
     const suspended = [waiter, user].map(nextState);
     await used.trio.cutFollowerOff(roles, follower);
@@ -67,7 +67,7 @@ describe('a quiet session with waiters that are not next', function () {
     const [freePath, heldPath] = [testPath('free'), testPath('held')];
     await queue.add(quiet);
     const [holder, next] = await queueOf(queue.mutex);
-    await until('the session is quiet', () => quiet.session.isStale);
+    await until('the session is quiet', () => quiet.session.isStale, 20_000);
 
     await used.trio.cutLeaderOff(roles);
     await until(

@@ -7,6 +7,9 @@ import type { ZooKeeperServer } from '../../harness/zookeeper-server.ts';
 import { longTimeoutMs, shortTimeoutMs } from './support/rivals.ts';
 import { tickTimeMs, useTrio } from '../../harness/trio.ts';
 
+/** Longer than a restart of a server on a busy machine. */
+const restartMs = 20_000;
+
 describe('a waiter whose server is down', function () {
   this.timeout(60_000);
   const used = useTrio();
@@ -18,13 +21,13 @@ describe('a waiter whose server is down', function () {
     const tick = knowTick ? 'the tick is known' : 'the tick is not known';
 
     it(`keeps its place if its session lives (${tick})`, async () => {
-      const { follower, gate, mutex, waiting, behind } = await queue(longTimeoutMs, knowTick);
+      const { follower, gate, mutex, waiting, behind } = await queue(restartMs, knowTick);
       const before = await places(mutex);
       const { id } = waiting.client.session;
       await follower.kill();
       await until('it noticed', () => waiting.client.state === 'suspended');
       await follower.start();
-      await until('it is connected again', () => waiting.client.state === 'reconnected');
+      await until('it is connected again', () => waiting.client.state === 'reconnected', restartMs);
       expect(waiting.client.session.id).to.equal(id);
       expect(await places(mutex)).to.deep.equal(before);
       expect(await gate.release()).to.equal('released');
@@ -43,7 +46,7 @@ describe('a waiter whose server is down', function () {
       await until('every deadline has passed', () => clients.every(({ state }) => state === 'lost'), 20_000);
       expect(gate.isValid).to.equal(false);
       await Promise.all(servers.map((server) => server.start()));
-      await until('it is connected again', () => waiting.client.state === 'reconnected');
+      await until('it is connected again', () => waiting.client.state === 'reconnected', restartMs);
       expect(waiting.client.session.id).to.equal(id);
       expect(await gate.release()).to.equal('lost');
       expect((await waiting.granted).path).to.equal(before[1]);

@@ -36,7 +36,13 @@ interface Stall {
 }
 
 let stalls: Stall[] = [];
+let stalledMs = 0;
 let lastBeatAt = performance.now();
+
+/** The sum of all stalls of the event loop so far. */
+export function allStallsMs(): number {
+  return stalledMs;
+}
 
 /** The longest recent stall of the event loop. While the loop stands still, no signal can abort. */
 export function longestStallMs(): number {
@@ -49,8 +55,11 @@ function startBeat(): () => void {
   lastBeatAt = performance.now();
   const timer = setInterval(() => {
     const now = performance.now();
-    if (now - lastBeatAt > 2 * beatMs) stalls.push({ at: now, ms: now - lastBeatAt - beatMs });
+    const ms = now - lastBeatAt - beatMs;
     lastBeatAt = now;
+    if (ms <= beatMs) return;
+    stalls.push({ at: now, ms });
+    stalledMs += ms;
   }, beatMs);
   return () => clearInterval(timer);
 }

@@ -7,7 +7,7 @@ import { startServer } from '../../harness/zookeeper-server.ts';
 import { mutex, readWrite, semaphore, weighted, type Kind } from './kinds.ts';
 
 // The holds must outlive a restart of the server, also on a machine that is busy with other work.
-const sessionTimeoutMs = 6_000;
+const sessionTimeoutMs = 10_000;
 const kinds: Readonly<Record<string, Kind>> = {
   mutex,
   'read/write lock': readWrite,

@@ -1,5 +1,6 @@
 import { until } from '../../harness/until.ts';
 import type { Frame } from '../../harness/zk-proxy.ts';
+import { allStallsMs } from './alarms.ts';
 import { asRequest } from './eavesdropper.ts';
 import type { Fault, FrameFact } from './fault.ts';
 import { FrameCounter, isSameKey, keyName } from './frame-key.ts';
@@ -101,14 +102,19 @@ async function leavesNothing(run: CaseRun): Promise<void> {
   }
 }
 
-/** Fails a hang with the list of calls that have not settled. */
+/** Fails a hang with the list of calls that have not settled. The time for which the event loop stalls does not count. */
 export async function within<T>(ms: number, run: CaseRun, promise: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`hangs: not settled within ${Math.round(ms)} ms: ${run.pending.join(', ')}`)),
-      ms,
-    );
+    const wait = (leftMs: number): void => {
+      const before = allStallsMs();
+      timer = setTimeout(() => {
+        const stalledMs = allStallsMs() - before;
+        if (stalledMs > 0) wait(stalledMs);
+        else reject(new Error(`hangs: not settled within ${Math.round(ms)} ms: ${run.pending.join(', ')}`));
+      }, leftMs);
+    };
+    wait(ms);
   });
   try {
     return await Promise.race([promise, late]);

@@ -1,4 +1,5 @@
 import { LockError, type Hold } from '../../src/index.ts';
+import { electionScenarios } from './election-scenarios.ts';
 import { leaseScenarios } from './lease-scenarios.ts';
 import { lookAheadScenarios } from './look-ahead-scenarios.ts';
 import { quietScenarios } from './quiet-scenarios.ts';
@@ -7,7 +8,7 @@ import { recoveries } from './recoveries.ts';
 import type { Scenario } from './scenario.ts';
 import { semaphoreScenarios } from './semaphore-scenarios.ts';
 import { stickyScenarios } from './sticky-scenarios.ts';
-import { acquireAndRelease, deleted, heldBeforeWaiter, ready, waitingBehindHolder } from './steps.ts';
+import { acquireAndRelease, deleted, handOver, heldBeforeWaiter, ready, waitingBehindHolder } from './steps.ts';
 import { sessionTimeoutMs } from './fixture.ts';
 import { weightedScenarios } from './weighted-scenarios.ts';
 
@@ -158,14 +159,7 @@ const plays: readonly Scenario[] = [
   {
     name: 'hand-over to another client',
     frames: 3,
-    begin: async (run) => {
-      await ready(run);
-      const { hold, next } = await heldBeforeWaiter(run);
-      return async () => {
-        await run.release(hold);
-        await run.release(await next);
-      };
-    },
+    begin: handOver,
   },
   {
     name: 'hand-over inside one process',
@@ -234,6 +228,7 @@ export const scenarios: readonly Scenario[] = [
   ...lookAheadScenarios,
   ...stickyScenarios,
   ...leaseScenarios,
+  ...electionScenarios,
   ...recoveries,
   ...quietScenarios,
   ...readWriteScenarios,

@@ -23,6 +23,16 @@ export async function heldBeforeWaiter(
   return { hold, next };
 }
 
+/** The play of a hand-over: the client under test releases, and then the bystander. */
+export async function handOver(run: CaseRun): Promise<() => Promise<void>> {
+  await ready(run);
+  const { hold, next } = await heldBeforeWaiter(run);
+  return async () => {
+    await run.release(hold);
+    await run.release(await next);
+  };
+}
+
 /** The bystander holds, and the client under test waits behind it. */
 export async function waitingBehindHolder(
   run: CaseRun,

@@ -101,7 +101,8 @@ describe('a read/write lock that is shared with Java Curator', () => {
       const writer = suite.java.owner('writer');
       await lockContext.run(async () => {
         const writing = await rw.writeLock.acquire();
-        const theirs = writer.acquire('write', lab.path, 2_000);
+        // Long enough that it still waits when a busy machine asks for the participants.
+        const theirs = writer.acquire('write', lab.path, 5_000);
         await queueReaches(2);
         const reading = await rw.readLock.acquire();
         await writing.release();

@@ -60,7 +60,7 @@ describe('revocation between Node and Java Curator', () => {
     const node = await thread.acquire('mutex', lab.path);
     const ours = mutex.acquire();
     await queueReaches(mutex, 2);
-    expect(await forceRelease(lab.client, String(node), { timeoutMs: 50 })).to.equal('deleted');
+    expect(await forceRelease(lab.client, String(node), { timeoutMs: 1_000 })).to.equal('deleted');
     const hold = await ours;
     expect([hold.isValid, await thread.isOwned('mutex', lab.path)]).to.deep.equal([true, true]);
     await thread.release('mutex', lab.path);

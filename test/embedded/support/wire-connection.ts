@@ -45,10 +45,11 @@ export class WireConnection {
     this.#socket.write(bytes);
   }
 
-  /** Resolves when the condition holds, or when the connection is closed. Rejects after four seconds. */
+  /** Resolves when the condition holds, or when the connection is closed. Rejects after fifteen seconds. */
   async until(holds: () => boolean): Promise<void> {
-    const limit = performance.now() + 4_000;
-    while (!holds() && !this.isClosed) {
+    const limit = performance.now() + 15_000;
+    const isOver = (): boolean => holds() || this.isClosed;
+    while (!isOver()) {
       await new Promise<void>((resolve) => {
         const wake = (): void => {
           clearTimeout(timer);
@@ -58,7 +59,7 @@ export class WireConnection {
         const timer = setTimeout(wake, Math.max(0, limit - performance.now()));
         this.#waiting.add(wake);
       });
-      if (performance.now() >= limit) throw new Error('No answer within four seconds');
+      if (performance.now() >= limit && !isOver()) throw new Error('No answer within fifteen seconds');
     }
   }
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { InterProcessMutex, type Hold, type LockClient } from '../../../src/index.ts';
+import { InterProcessMutex, LeaderElection, type Hold, type LockClient } from '../../../src/index.ts';
 import { exists } from '../../../src/zookeeper/operations.ts';
 import { connectInOrder } from '../../../harness/lock-clients.ts';
 import { testPath } from '../../../harness/test-path.ts';
@@ -8,6 +8,7 @@ import type { ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
 import { recordMargin } from './margins.ts';
 import { monotonicMs } from './monotonic.ts';
 import { tickTimeMs } from '../../../harness/trio.ts';
+import { RunningTime } from '../../../harness/running-time.ts';
 
 /** The timeout of sessions that are to expire. */
 export const shortTimeoutMs = 4_000;
@@ -22,6 +23,26 @@ export interface RivalsOptions {
   readonly sessionTimeoutMs: number;
   /** True if the clients get the servers' tick as an option. */
   readonly knowTick: boolean;
+  /** Their common wish: a mutex, or to lead. @default 'mutex' */
+  readonly wanted?: Wanted;
+}
+
+type Wanted = 'mutex' | 'latch' | 'selector';
+
+/** Every second pair wants to lead, by one of the two protocols. */
+export function wantedBy(index: number): Wanted {
+  return (['mutex', 'latch', 'mutex', 'selector'] as const)[index % 4] ?? 'mutex';
+}
+
+interface Wish {
+  acquire(options?: { timeoutMs?: number }): Promise<Hold>;
+  participants(): Promise<readonly { readonly path: string }[]>;
+}
+
+function wish(client: LockClient, path: string, wanted: Wanted): Wish {
+  if (wanted === 'mutex') return new InterProcessMutex(client, path);
+  const election = new LeaderElection(client, path, { protocol: wanted });
+  return { acquire: (options) => election.campaign(options), participants: () => election.participants() };
 }
 
 /** A holder and a waiter of one lock, each with its own client in this process. */
@@ -30,31 +51,48 @@ export class Rivals {
   readonly hold: Hold;
   readonly #waiter: LockClient;
   /** The lock as the waiter sees it. */
-  readonly #mutex: InterProcessMutex;
+  readonly #mutex: Wish;
+  readonly #wanted: Wanted;
   readonly #granted: Promise<Hold>;
   #grantedAt: number | undefined;
   #toldAt: number | undefined;
+  readonly #running = new RunningTime();
+  /** The hold when this process learned of the grant, if a busy machine had held the process up until then. */
+  #foundAfterHoldUp: { readonly isValid: boolean } | undefined;
   #isOver = false;
 
-  static async meet({ holderOn, waiterOn, sessionTimeoutMs, knowTick }: RivalsOptions): Promise<Rivals> {
+  static async meet({
+    holderOn,
+    waiterOn,
+    sessionTimeoutMs,
+    knowTick,
+    wanted = 'mutex',
+  }: RivalsOptions): Promise<Rivals> {
     const options = { sessionTimeoutMs, ...(knowTick && { tickTimeMs }) };
     const [holder, waiter] = await Promise.all([connectInOrder(holderOn, options), connectInOrder(waiterOn, options)]);
     expect(holder.sessionTimeoutMs).to.equal(sessionTimeoutMs);
     const path = testPath('rivals');
-    const hold = await new InterProcessMutex(holder, path).acquire({ timeoutMs: 10_000 });
-    const rivals = new Rivals(holder, hold, waiter, path);
+    const hold = await wish(holder, path, wanted).acquire({ timeoutMs: 10_000 });
+    const rivals = new Rivals(holder, hold, waiter, { path, wanted });
     await until('the waiter is in the queue', async () => (await rivals.#mutex.participants()).length === 2);
     return rivals;
   }
 
-  private constructor(holder: LockClient, hold: Hold, waiter: LockClient, path: string) {
+  private constructor(
+    holder: LockClient,
+    hold: Hold,
+    waiter: LockClient,
+    { path, wanted }: { readonly path: string; readonly wanted: Wanted },
+  ) {
     this.holder = holder;
     this.hold = hold;
     hold.signal.addEventListener('abort', () => (this.#toldAt = monotonicMs()));
     this.#waiter = waiter;
-    this.#mutex = new InterProcessMutex(waiter, path);
+    this.#mutex = wish(waiter, path, wanted);
+    this.#wanted = wanted;
     this.#granted = this.#mutex.acquire().then((next) => {
       this.#grantedAt = monotonicMs();
+      if (this.#toldAt === undefined && this.#running.isHeldUp) this.#foundAfterHoldUp = { isValid: hold.isValid };
       return next;
     });
     this.#granted.catch(() => undefined); // where the test ends first
@@ -74,12 +112,19 @@ export class Rivals {
     void read();
   }
 
-  /** Waits for the waiter's grant, and fails unless the holder was told before it. */
+  /**
+   * Waits for the waiter's grant, and fails unless the holder was told before it. Code that did not run before the
+   * grant cannot be told: it finds its lock lost at its first look.
+   */
   async loses(fault: string): Promise<void> {
     await this.#granted;
+    if (this.#foundAfterHoldUp) {
+      expect(this.#foundAfterHoldUp.isValid, 'isValid at the first look').to.equal(false);
+      return;
+    }
     // A holder that was not told at all fails too: how late it would be told does not matter.
     const marginMs = (this.#grantedAt ?? 0) - (this.#toldAt ?? Infinity);
-    recordMargin(fault, marginMs);
+    recordMargin(this.#wanted === 'mutex' ? fault : `${fault}: an old leader`, marginMs);
     expect(marginMs, 'milliseconds from the abort to the next grant').to.be.above(0);
     expect(this.hold.isValid, 'isValid').to.equal(false);
   }
@@ -110,6 +155,7 @@ export class Rivals {
 
   async part(): Promise<void> {
     this.#isOver = true;
+    this.#running[Symbol.dispose]();
     await Promise.all([this.holder, this.#waiter].map((client) => client.close({ timeoutMs: 200 })));
   }
 }

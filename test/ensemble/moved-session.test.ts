@@ -1,0 +1,44 @@
+import { expect } from 'chai';
+import { InterProcessMutex, LockClient } from '../../src/index.ts';
+import type { Session } from '../../src/zookeeper/session.ts';
+import { nodesOf } from '../../src/internals/lock-node.ts';
+import { testPath } from '../../harness/test-path.ts';
+import { useTrio } from '../../harness/trio.ts';
+import { twinOf } from '../../harness/twin-session.ts';
+import { until } from '../../harness/until.ts';
+
+describe('a session that another connection has moved to another server', function () {
+  this.timeout(60_000);
+  const used = useTrio();
+
+  it('still claims a lock with weights: its old server ends the connection, and does not answer the transaction', async () => {
+    const {
+      leader,
+      followers: [follower, other],
+    } = await used.trio.whole();
+    const sessionTimeoutMs = 6_000;
+    await using holder = await LockClient.connect(leader.connectString, { sessionTimeoutMs });
+    await using waiter = await LockClient.connect(follower.connectString, { sessionTimeoutMs });
+    const path = testPath('moved-session');
+    const options = { weights: {} };
+    const hold = await new InterProcessMutex(holder, path, options).acquire();
+    const acquired = new InterProcessMutex(waiter, path, options).acquire({ timeoutMs: 2 * sessionTimeoutMs });
+    // The proof of a waiter that may be next needs a new connection, which would move the session back.
+    await until('the waiter is proven', () => nodesOf(waiter.session).size === 1 && waiter.session.hasTimeToGrant);
+    const connections = waiter.session.epoch;
+    await attachElsewhere(waiter.session, other.connectString, sessionTimeoutMs);
+    await hold.release();
+    const next = await acquired;
+    expect(next.isValid).to.equal(true);
+    // The simulated ensemble does the same.
+    expect(waiter.session.epoch).to.equal(connections + 1);
+    await next.release();
+  });
+});
+
+/** As a ConnectRequest that was delayed in the network until its client had given that connection up. */
+async function attachElsewhere(session: Session, connectString: string, sessionTimeoutMs: number): Promise<void> {
+  const twin = twinOf(connectString, session.identity, sessionTimeoutMs);
+  await until('the other connection is attached', () => twin.isConnected);
+  twin.abandon();
+}

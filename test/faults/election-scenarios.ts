@@ -1,0 +1,83 @@
+import {
+  LeaderElection,
+  LockLostError,
+  OutcomeUnknownError,
+  RequestFailedError,
+  type Hold,
+  type LockClient,
+} from '../../src/index.ts';
+import type { CaseRun } from './case-run.ts';
+import { mutex, type Kind, type Lock } from './kinds.ts';
+import type { Scenario } from './scenario.ts';
+import { acquireAndRelease, handOver, ready } from './steps.ts';
+
+const election: Kind = {
+  ...mutex,
+  open: candidate,
+  acquireAll: async (client, path, options) => [await candidate(client, path).acquire(options)],
+};
+
+/** Terms of an election, and writes that only a holder can make. */
+export const electionScenarios: readonly Scenario[] = [
+  {
+    name: 'a campaign and a resignation',
+    frames: 9,
+    kind: election,
+    begin: async (run) => {
+      await ready(run);
+      return () => acquireAndRelease(run, run.acquire(run.subject));
+    },
+  },
+  {
+    name: 'a leader that resigns before a candidate of another client',
+    frames: 3,
+    kind: election,
+    begin: handOver,
+  },
+  {
+    name: 'a transaction of a holder',
+    frames: 11,
+    begin: async (run) => {
+      await ready(run);
+      return async () => {
+        const hold = await run.acquire(run.subject);
+        await run.watched(hold);
+        if (hold) await write(run, hold);
+        await run.release(hold);
+      };
+    },
+  },
+];
+
+function candidate(client: LockClient, path: string): Lock {
+  const one = new LeaderElection(client, path, { id: 'candidate' });
+  return {
+    acquire: ({ data: _id, ...options } = {}) => one.campaign(options),
+    tryAcquire: () => one.campaign({ timeoutMs: 0 }),
+  };
+}
+
+/** Compares the outcome of the call with the znode that the transaction creates. */
+async function write(run: CaseRun, hold: Hold): Promise<void> {
+  const path = `${run.path}-data`;
+  const committed = hold
+    .transaction()
+    .create(path)
+    .commit()
+    .then(
+      () => 'done',
+      (error: unknown) => error,
+    );
+  const outcome = await run.track('a transaction', committed);
+  if (outcome instanceof OutcomeUnknownError) return;
+  const look = { isThere: false };
+  await run.wait('a look at the data', async () => {
+    look.isThere = await run.fixture.observer.exists(path);
+    return true;
+  });
+  const { isThere } = look;
+  const isRefused = outcome instanceof LockLostError || outcome instanceof RequestFailedError;
+  const isTrue = outcome === 'done' ? isThere : isRefused && !isThere;
+  if (!isTrue)
+    run.warnings.push(`a transaction said ${String(outcome)}, and its znode is ${isThere ? '' : 'not '}there`);
+}
