@@ -9,7 +9,7 @@ import { blocksOf, pages, root } from './support/blocks.ts';
 import { checkJava, checkSyntax } from './support/other-languages.ts';
 import { compile, type Program } from './support/programs.ts';
 
-const limitMs = 10_000;
+const limitMs = 30_000;
 const syntaxOnly = ['js', 'javascript', 'bash', 'sh', 'python'];
 /** Languages that pages show and no compiler reads. */
 const shown = ['', 'text', 'sql', 'json', 'yaml', 'xml', 'ini', 'properties', 'diff'];

@@ -1,14 +1,24 @@
+import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
 import { sharedZooKeeper } from '../../harness/hooks.ts';
+import { connectObserver } from '../../harness/observer.ts';
+import { until } from '../../harness/until.ts';
 import { testPath } from '../../harness/test-path.ts';
+import { keyFolder } from '../../harness/tls-keys.ts';
+import { startRealServer } from '../../harness/zookeeper-server.ts';
 import { Example, exampleFiles } from './support/example.ts';
 
-/** Programs that need several hosts or a signal. The other programs run without further help. */
-const directed = ['fair-job-runner.ts', 'graceful-shutdown.ts'];
+const bin = fileURLToPath(new URL('../../bin/zklock.cjs', import.meta.url));
+const script = fileURLToPath(new URL('../../examples/cron.sh', import.meta.url));
+
+/** Programs that need several hosts, a signal or a server with TLS. The other programs run without further help. */
+const directed = ['fair-job-runner.ts', 'graceful-shutdown.ts', 'tls.ts'];
 
 describe('the examples', function () {
   this.timeout(150_000);
@@ -45,6 +55,73 @@ describe('the examples', function () {
       const byToken = done.sort(([a = ''], [b = '']) => (BigInt(a) < BigInt(b) ? -1 : 1));
       expect(byToken.map(([, job]) => job)).to.deep.equal(jobs);
       expect(byToken.slice(0, 3).map(([, , host]) => host)).to.deep.equal(['a', 'b', 'c']);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  for (const file of ['once-on-schedule.ts', 'once-on-schedule-nestjs.ts']) {
+    it(`${file} on three hosts whose clocks differ does each tick once, also the one in which a host is killed`, async () => {
+      const chroot = servers + testPath('examples');
+      await using observer = await connectObserver(chroot);
+      const hosts = [-700, 0, 900].map((skewMs, index) => {
+        const name = 'abc'[index] ?? '';
+        return { name, program: new Example(file, chroot, [name, '9'], skewMs) };
+      });
+      try {
+        await Promise.all(hosts.map(({ name, program }) => program.says(`${name} has started`)));
+        const begun = (): number => hosts.flatMap(({ program }) => program.output.match(/ runs /g) ?? []).length;
+        // The next tick but one is a tick of all hosts.
+        const before = begun();
+        let victim: (typeof hosts)[number] | undefined;
+        await until(
+          'a host is in the middle of a tick',
+          () => {
+            victim = hosts.find(({ program }) => / runs \S+\n$/.test(program.output));
+            return begun() >= before + 2 && victim !== undefined;
+          },
+          60_000,
+        );
+        victim?.program.signal('SIGKILL');
+        const [, unfinished = ''] = /runs (\S+)\n$/.exec(victim?.program.output ?? '') ?? [];
+        await Promise.all(hosts.filter((host) => host !== victim).map(({ program }) => program.ends()));
+        const done = (await observer.children('/schedule/report')).filter((name) => name.startsWith('at-')).sort();
+        const times = done.map((name) => Date.parse(name.slice('at-'.length)));
+        expect(times.length).to.be.at.least(7);
+        expect(new Set(times.slice(1).map((time, index) => time - (times[index] ?? 0)))).to.deep.equal(
+          new Set([2_000]),
+        );
+        const takenOver = await observer.read(`/schedule/report/at-${unfinished}`);
+        expect(takenOver, `who has done ${unfinished}`).to.be.oneOf(['a', 'b', 'c']).and.not.equal(victim?.name);
+      } finally {
+        for (const { program } of hosts) await program[Symbol.asyncDispose]();
+      }
+    });
+  }
+  it('tls.ts takes a lock over TLS, and does not believe a server of an unknown authority', async () => {
+    await using server = await startRealServer({ security: { tls: 'same-port' } });
+    process.env['ZOOKEEPER_TLS'] = keyFolder();
+    try {
+      await using example = new Example('tls.ts', server.secureConnectString);
+      expect(await example.ends()).to.match(/held over TLS, token \d+n\nTLS with localhost:\d+ failed/);
+    } finally {
+      delete process.env['ZOOKEEPER_TLS'];
+    }
+  });
+
+  it('cron.sh on five hosts makes one report, and no host fails', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'reports-'));
+    try {
+      const env = {
+        ...process.env,
+        ZOOKEEPER_CONNECT: servers + testPath('examples'),
+        ZKLOCK: `${process.execPath} ${bin}`,
+      };
+      const host = () => promisify(execFile)('/bin/sh', [script, folder], { env });
+      const outputs = await Promise.all(Array.from({ length: 5 }, host));
+      const [report = '', ...others] = readdirSync(folder);
+      expect(others).to.deep.equal([]);
+      expect(outputs.map(({ stdout, stderr }) => stdout + stderr).join('')).to.equal(`made ${join(folder, report)}\n`);
     } finally {
       rmSync(folder, { recursive: true });
     }

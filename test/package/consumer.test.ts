@@ -1,7 +1,7 @@
 import { sharedZooKeeper } from '../../harness/hooks.ts';
 import { Consumer } from './support/consumer.ts';
 import { prints } from './support/prints.ts';
-import { importAndRequire, listen, lockByImport, lockByRequire } from './support/programs.ts';
+import { importAndRequire, instrumentLock, listen, lockByImport, lockByRequire } from './support/programs.ts';
 
 describe(`an application on Node ${process.version}`, function () {
   this.timeout(60_000);
@@ -39,6 +39,27 @@ describe(`an application on Node ${process.version}`, function () {
     consumer.write('typed.mts', lockByImport);
     await consumer.compile(['typed.mts'], { module: 'nodenext' });
     await nodePrints('bigint', 'typed.mjs');
+  });
+
+  it('instruments its locks if it has @opentelemetry/api', async () => {
+    using instrumented = await Consumer.install('@opentelemetry/api@1.9.0');
+    instrumented.write('instrumented.mts', instrumentLock);
+    await instrumented.compile(['instrumented.mts'], { module: 'nodenext' });
+    await prints('stopped', process.execPath, ['instrumented.mjs'], { folder: instrumented.folder, servers });
+  });
+
+  it('has the command zklock, also by the name of the package', async () => {
+    for (const name of ['zklock', 'zookeeper-fair-lock']) {
+      const command = consumer.pathOf(`node_modules/.bin/${name}`);
+      const line = '"$0" run --servers "$1" "$2" -- echo it runs';
+      await prints('it runs', '/bin/sh', ['-c', line, command], { folder: consumer.folder, servers });
+    }
+  });
+
+  it('loads nothing of the command line by import or require', async () => {
+    const look = `Object.keys(require.cache).filter((file) => /zookeeper-fair-lock.(?:bin|dist.(?:zklock|cli|console|board)\\b)/.test(file))`;
+    consumer.write('loaded.cjs', `require('zookeeper-fair-lock'); console.log(JSON.stringify(${look}));`);
+    await nodePrints('[]', 'loaded.cjs');
   });
 
   function nodePrints(line: string, file: string): Promise<void> {

@@ -8,13 +8,17 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const sources = filesOf('src').filter((file) => !file.endsWith('.d.ts'));
 
 describe('the package', () => {
-  it('contains each source file as .js and .d.ts, the guide, the examples, the pages about the project, and nothing else', async () => {
-    const modules = sources.map((file) => `dist/${file.replace(/\.ts$/, '')}`);
-    const built = modules.flatMap((module) => [`${module}.d.ts`, `${module}.js`]);
+  it('contains each source file as .js and .d.ts, the page of the console, the command, the manual page, the guide, the examples, the pages about the project, and nothing else', async () => {
+    const built = sources.flatMap((file) => builtFrom(`dist/${file}`));
     const project = ['CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json'];
     expect(await packedFiles()).to.have.members([
       ...project.filter((file) => existsSync(join(root, file))),
       'dist/package.json', // declares CommonJS
+      'bin/zklock.cjs',
+      'dist/zklock.1',
+      'dist/zklock-run.cjs',
+      'dist/zklock.LICENSES',
+      'dist/zklock.cjs',
       ...built,
       ...filesOf('docs').map((file) => `docs/${file}`),
       ...filesOf('examples')
@@ -43,12 +47,13 @@ describe('the package', () => {
   });
 
   it('depends on node-zookeeper-client in exactly the version whose internals it uses, and on nothing else', () => {
-    const { dependencies, peerDependencies, optionalDependencies } = JSON.parse(
+    const { dependencies, peerDependencies, peerDependenciesMeta, optionalDependencies } = JSON.parse(
       readFileSync(join(root, 'package.json'), 'utf8'),
     ) as Record<string, unknown>;
-    expect({ dependencies, peerDependencies, optionalDependencies }).to.deep.equal({
+    expect({ dependencies, peerDependencies, peerDependenciesMeta, optionalDependencies }).to.deep.equal({
       dependencies: { 'node-zookeeper-client': '1.1.3' },
-      peerDependencies: undefined,
+      peerDependencies: { '@opentelemetry/api': '^1.9.0' },
+      peerDependenciesMeta: { '@opentelemetry/api': { optional: true } },
       optionalDependencies: undefined,
     });
   });
@@ -60,6 +65,12 @@ async function packedFiles(): Promise<string[]> {
     files: { path: string }[];
   }[];
   return listing.flatMap(({ files }) => files.map(({ path }) => path));
+}
+
+/** TypeScript is compiled; the other files are those of the console's page. */
+function builtFrom(file: string): string[] {
+  const [, module = '', kind = ''] = /^(.+)\.([cm]?)ts$/.exec(file) ?? [];
+  return module === '' ? [file] : [`${module}.d.${kind}ts`, `${module}.${kind}js`];
 }
 
 function filesOf(folder: string): string[] {

@@ -4,6 +4,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
+const skewedClock = new URL('skewed-clock.mjs', import.meta.url).href;
 const limitMs = 120_000;
 
 export const exampleFiles = readdirSync(`${root}examples`).filter(
@@ -19,12 +20,13 @@ export class Example implements AsyncDisposable {
   readonly #closed: Promise<unknown>;
   #output = '';
 
-  constructor(file: string, connectString: string, args: readonly string[] = []) {
+  /** @param skewMs how far the program's clock is ahead of the machine's */
+  constructor(file: string, connectString: string, args: readonly string[] = [], skewMs = 0) {
     if (!existsSync(`${root}dist/index.js`))
       throw new Error('The package is not built: start these tests with `npm run test:examples`');
-    this.#child = spawn(process.execPath, ['--import=tsx', `examples/${file}`, ...args], {
+    this.#child = spawn(process.execPath, ['--import=tsx', `--import=${skewedClock}`, `examples/${file}`, ...args], {
       cwd: root,
-      env: { ...process.env, ZOOKEEPER_CONNECT: connectString },
+      env: { ...process.env, ZOOKEEPER_CONNECT: connectString, CLOCK_SKEW_MS: String(skewMs) },
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: limitMs,
       killSignal: 'SIGKILL',
@@ -43,7 +45,7 @@ export class Example implements AsyncDisposable {
     return this.#output;
   }
 
-  signal(name: 'SIGTERM'): void {
+  signal(name: 'SIGTERM' | 'SIGKILL'): void {
     this.#child.kill(name);
   }
 

@@ -57,3 +57,18 @@ await request.run('a request', () => mutex.withLock(() => mutex.withLock(() => {
 await client.close();
 console.log(JSON.stringify(heard));
 `;
+
+/** Stops the instrumentation of a lock again, without an SDK: prints `stopped`. */
+export const instrumentLock = `
+import { instrument } from 'zookeeper-fair-lock/opentelemetry';
+import { LockClient, type AcquireMessage } from 'zookeeper-fair-lock';
+import { subscribe } from 'node:diagnostics_channel';
+const [, , servers = '', path = ''] = process.argv;
+const stop = instrument({ lockName: (name) => name });
+subscribe('tracing:zookeeper-fair-lock:acquire:start', (message) => void (message as AcquireMessage).durationMs);
+const client = await LockClient.connect(servers);
+await client.withLock(path, () => undefined);
+await client.close();
+stop();
+console.log('stopped');
+`;

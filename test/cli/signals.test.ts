@@ -1,0 +1,137 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { labOfEachTest } from '../../harness/lab.ts';
+import { until } from '../../harness/until.ts';
+import { passedOn } from '../../src/cli/run/interrupts.ts';
+import { exitCodeOfSignal } from '../../src/cli/exit-code.ts';
+import { Zklock } from './support/zklock.ts';
+
+/** On Linux. A zombie that nobody has reaped does not run. */
+function isAlive(pid: number): boolean {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+describe('signals to zklock run', function () {
+  this.timeout(30_000);
+  const lab = labOfEachTest('zklock-signals');
+  const run = (...args: string[]) => new Zklock(['run', '--json', '--servers', lab.connectString, lab.path, ...args]);
+
+  for (const signal of passedOn) {
+    it(`${signal} goes to the command and to its children, and the lock is released when all have ended`, async () => {
+      const name = signal.slice(3);
+      // The shell runs its own trap when its child has ended.
+      const child = `trap 'echo ${name} child; exit 3' ${name}; echo ready; while :; do sleep 0.05; done`;
+      await using zklock = run(
+        '-c',
+        `trap 'echo ${name} parent; exit 3' ${name}; sh -c ${quoted(child)}; echo not reached`,
+      );
+      await zklock.prints('ready');
+      zklock.signal(signal);
+      expect(await zklock.ends()).to.equal(3);
+      expect(zklock.stdout).to.equal(`ready\n${name} child\n${name} parent\n`);
+      expect(await lab.mutex.participants()).to.deep.equal([]);
+    });
+
+    it(`${signal} during the wait deletes the znode, and the command is never started`, async () => {
+      const hold = await lab.mutex.acquire();
+      await using zklock = run('--', 'echo', 'started');
+      await zklock.tells('waiting');
+      zklock.signal(signal);
+      expect(await zklock.ends()).to.equal(exitCodeOfSignal(signal));
+      expect(await lab.mutex.participants()).to.have.length(1);
+      expect(zklock.stdout).to.equal('');
+      await hold.release();
+    });
+  }
+
+  // hashicorp/consul #1155: a signal that met the grant left a command that nothing watched.
+  it('a signal that meets the grant leaves no process behind', async function () {
+    this.timeout(90_000);
+    for (let round = 0; round < 10; round++) {
+      const hold = await lab.mutex.acquire();
+      await using zklock = run('--', 'sleep', '1000');
+      await zklock.tells('waiting');
+      const released = hold.release();
+      await new Promise((resolve) => setTimeout(resolve, round)); // another place between grant and start in each round
+      zklock.signal('SIGTERM');
+      expect(await zklock.ends()).to.equal(143);
+      await released;
+      if (zklock.events.some(({ event }) => event === 'started'))
+        expect((await zklock.group()).isAlive, 'the command').to.equal(false);
+      expect(await lab.mutex.participants()).to.deep.equal([]);
+    }
+  });
+
+  it('zklock ends although its watchdog is stopped', async function () {
+    if (process.platform !== 'linux') this.skip();
+    await using zklock = run('--', 'sleep', '1000');
+    const { id } = await zklock.group();
+    const children = readFileSync(`/proc/${zklock.pid}/task/${zklock.pid}/children`, 'utf8')
+      .trim()
+      .split(' ')
+      .map(Number);
+    const watchdog = children.find((pid) => pid !== id);
+    if (watchdog === undefined) throw new Error(`zklock has only the children ${children.join(', ')}`);
+    process.kill(watchdog, 'SIGSTOP');
+    try {
+      zklock.signal('SIGTERM');
+      expect(await zklock.ends()).to.equal(143);
+      expect(await lab.mutex.participants()).to.deep.equal([]);
+      await until('the watchdog has ended', () => !isAlive(watchdog));
+    } finally {
+      if (isAlive(watchdog)) process.kill(watchdog, 'SIGKILL');
+    }
+  });
+
+  it('Ctrl-Z stops the command, and it goes on when zklock is continued', async () => {
+    await using zklock = run('-c', 'i=0; while [ $i -lt 600 ]; do i=$((i+1)); echo $i; sleep 0.02; done');
+    await zklock.prints('3\n');
+    zklock.signal('SIGTSTP');
+    await zklock.tells('stopped');
+    const group = await zklock.group();
+    await until('the command is stopped', () => isStopped(group.id));
+    // A SIGCONT before that would be forgotten by it. A shell waits for the stop, too.
+    await until('zklock is stopped', () => stateOf(String(zklock.pid)).state === 'T');
+    const before = zklock.stdout.length;
+    zklock.signal('SIGCONT');
+    await until('the command goes on', () => zklock.stdout.length > before);
+    zklock.signal('SIGTERM');
+    expect(await zklock.ends()).to.equal(143);
+  });
+});
+
+/** A shell that is just starting a program by vfork is in state D until the stopped child goes on. */
+function isStopped(group: number): boolean {
+  const states = statesOf(group);
+  return states.includes('T') && states.every((state) => state === 'T' || state === 'D');
+}
+
+/** The states of the group's processes, as proc(5) names them. */
+function statesOf(group: number): string[] {
+  const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return processes.flatMap((pid) => {
+    const { state, group: id } = stateOf(pid);
+    return id === group ? [state] : [];
+  });
+}
+
+function stateOf(pid: string): { readonly state: string; readonly group: number } {
+  const [state = '', , group] = statOf(pid).split(') ').at(-1)?.split(' ') ?? [];
+  return { state, group: Number(group) };
+}
+
+function statOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8');
+  } catch {
+    return ''; // the process has just ended
+  }
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
