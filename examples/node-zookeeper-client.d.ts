@@ -3,13 +3,6 @@ declare module 'node-zookeeper-client' {
   interface Client {
     close(): void;
     create(path: string, data: Buffer, callback: (error: Error | null) => void): void;
-    getData(path: string, callback: (error: Error | null, data: Buffer) => void): void;
-    transaction(): Transaction;
-  }
-
-  interface Transaction {
-    check(path: string, version?: number): Transaction;
-    setData(path: string, data: Buffer, version?: number): Transaction;
-    commit(callback: (error: Error | null, results?: readonly { err?: number }[]) => void): void;
+    getData(path: string, callback: (error: Error | null, data: Buffer, stat?: { version: number }) => void): void;
   }
 }
