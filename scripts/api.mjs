@@ -10,7 +10,11 @@ import { root } from './bootstrap.mjs';
 // Stay on 7.x: despite its number, api-extractor 8.0.0 is older than 7, and brings TypeScript 3.1.
 const isCheck = process.argv.includes('--check');
 const folder = mkdtempSync(join(tmpdir(), 'api-'));
-const reports = { 'zookeeper-fair-lock': 'dist/index.d.ts', testing: 'dist/testing/index.d.ts' };
+const reports = {
+  'zookeeper-fair-lock': 'dist/index.d.ts',
+  testing: 'dist/testing/index.d.ts',
+  opentelemetry: 'dist/telemetry/index.d.ts',
+};
 
 try {
   for (const [report, entryPoint] of Object.entries(reports)) write(report, configFor(report, entryPoint));

@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** The packages that the demonstration loads. */
-const demoPackages = ['node-zookeeper-client', 'tsx'];
+/** The packages that the demonstration needs: the library's only one, and the one that translates TypeScript. */
+const demoPackages = ['node-zookeeper-client', 'esbuild'];
 
 /** Installs the packages of package-lock.json if they are missing. Ends this process if that fails. */
 export function bootstrap() {
@@ -28,19 +28,41 @@ export function bootstrapDemo() {
   console.log(`Installing ${demoPackages.join(' and ')}`);
   const folder = mkdtempSync(join(root, 'node_modules.'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const all = { ...devDependencies, ...dependencies };
-  const wanted = Object.fromEntries(demoPackages.map((name) => [name, all[name]]));
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies: wanted }));
-  // npm keeps the versions of this file, and drops the packages that are not wanted.
-  copyFileSync(join(root, 'package-lock.json'), join(folder, 'package-lock.json'));
-  npm(['install'], folder);
+  const { lockfileVersion, packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+  const project = {
+    dependencies: Object.fromEntries(demoPackages.map((name) => [name, versionOf(packages[''], name)])),
+  };
+  // With a lock of all packages, npm would need two seconds more to find out which ones it has to leave out.
+  const lock = { lockfileVersion, packages: { '': project, ...neededBy(project, packages) } };
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(project));
+  writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(lock));
+  npm(['ci', '--ignore-scripts'], folder);
   try {
     renameSync(join(folder, 'node_modules'), installed);
   } catch (error) {
     // Another `npm start` in this folder may have been faster.
     if (!isInstalledInPart()) throw error;
   }
+}
+
+/** The version range of a package that the project asks for. */
+function versionOf({ dependencies, devDependencies }, name) {
+  return dependencies[name] ?? devDependencies[name];
+}
+
+/** The entries of the lock for all packages that `one` needs, and that those need. */
+function neededBy(one, packages) {
+  const needed = {};
+  const add = ({ dependencies, optionalDependencies }) => {
+    for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
+      const path = `node_modules/${name}`;
+      if (path in needed) continue;
+      needed[path] = packages[path];
+      add(packages[path]);
+    }
+  };
+  add(one);
+  return needed;
 }
 
 function npm(args, cwd) {

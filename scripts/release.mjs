@@ -34,6 +34,8 @@ async function release() {
   console.log(changelog.section);
   say('What is shipped:');
   run('npm', ['pack', '--dry-run']);
+  say('What it depends on:');
+  console.log(componentsOf(JSON.parse(billOfMaterials())));
   if (isDryRun) return say('A dry run: nothing was written. Without --dry-run: .ci/run, then the commit and the tag.');
 
   run('bash', ['.ci/run']);
@@ -42,6 +44,24 @@ async function release() {
   git('commit', '--all', '--message', `Release ${version}`);
   git('tag', '--annotate', `v${version}`, '--message', changelog.section);
   say(`Tagged v${version}. git push --follow-tags publishes it.`);
+}
+
+/** A bill of materials (SBOM) of what is installed with the package. The release workflow publishes the same. */
+function billOfMaterials() {
+  const { status, stdout, stderr } = spawnSync(
+    'npm',
+    ['sbom', '--omit=dev', '--package-lock-only', '--sbom-format=cyclonedx'],
+    { cwd: root, encoding: 'utf8' },
+  );
+  if (status !== 0) throw new Error(`npm sbom: ${stderr}`);
+  return stdout;
+}
+
+function componentsOf({ components }) {
+  return components.map(({ name, version, licenses }) => {
+    const names = (licenses ?? []).map(({ license }) => license.id ?? license.name);
+    return `${name} ${version} (${names.join(', ') || 'no licence named'})`;
+  });
 }
 
 function git(...args) {

@@ -1,0 +1,96 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { root } from './bootstrap.mjs';
+
+/**
+ * Writes the bundles of zklock into dist. It is started for each command, so its start counts: one file loads faster
+ * than 150, and `run` does not pay for the other verbs.
+ */
+export async function bundleCommand(dist) {
+  const files = [
+    ...(await bundle('src/cli/bin.ts', join(dist, 'zklock.cjs'))),
+    ...(await bundle('src/cli/bin-run.ts', join(dist, 'zklock-run.cjs'), allAtOnce)),
+  ];
+  writeFileSync(join(dist, 'zklock.LICENSES'), licensesOf(files));
+}
+
+/** Resolves with the files that the bundle consists of. */
+async function bundle(entry, outfile, ...plugins) {
+  const { metafile } = await build({
+    entryPoints: [join(root, entry)],
+    absWorkingDir: root,
+    outfile,
+    bundle: true,
+    platform: 'node',
+    target: 'node20',
+    format: 'cjs',
+    minify: true,
+    metafile: true,
+    plugins: [withoutUnusedParts, lateBuiltins, ...plugins],
+  });
+  return Object.keys(metafile.inputs);
+}
+
+/**
+ * `connection.ts` uses a small part of node-zookeeper-client. That part calls three functions of underscore and none of
+ * async, and to load the two takes as long as all else.
+ */
+const withoutUnusedParts = {
+  name: 'without unused parts',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^(async|underscore)$/ }, ({ path }) => ({ path, namespace: 'part' }));
+    onLoad({ filter: /^async$/, namespace: 'part' }, () => ({ contents: 'module.exports = {};' }));
+    onLoad({ filter: /^underscore$/, namespace: 'part' }, () => ({
+      contents: ['clone', 'defaults', 'shuffle']
+        .map((name) => `export { default as ${name} } from 'underscore/modules/${name}.js';`)
+        .join('\n'),
+      resolveDir: root,
+    }));
+  },
+};
+
+/**
+ * Makes a static import of each `import()` of the command line. What `import()` loads, esbuild puts into functions, with
+ * all that it imports itself: then V8 parses nearly the whole bundle twice, and esbuild cannot drop what nobody uses.
+ */
+const allAtOnce = {
+  name: 'all at once',
+  setup({ onLoad }) {
+    onLoad({ filter: /[/\\]src[/\\]cli[/\\].*[.]ts$/ }, ({ path }) => {
+      const imports = [];
+      const text = readFileSync(path, 'utf8').replace(/\bimport\(('[^']+')\)/g, (_, from) => {
+        const name = `imported${imports.push(from)}`;
+        return `Promise.resolve(${name})`;
+      });
+      const statements = imports.map((from, index) => `import * as imported${index + 1} from ${from};`);
+      return { contents: [...statements, text].join('\n'), loader: 'ts' };
+    });
+  },
+};
+
+/**
+ * Node.js needs several milliseconds to load each of these modules. A session without TLS needs no TLS, and the others
+ * can load while the servers answer. So the bundles load each at the first use of one of its functions.
+ */
+const lateBuiltins = {
+  name: 'late builtins',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^node:(crypto|dns|tls)$/ }, ({ path, namespace }) =>
+      namespace === 'late' ? { path, external: true } : { path, namespace: 'late' },
+    );
+    onLoad({ filter: /^/, namespace: 'late' }, async ({ path }) => ({
+      contents: `for (const name of ${JSON.stringify(Object.keys(await import(path)))})
+        Object.defineProperty(exports, name, { enumerable: true, get: () => require('${path}')[name] });`,
+    }));
+  },
+};
+
+/** The licenses of the packages whose code is in the bundles, as these licenses ask for. */
+function licensesOf(files) {
+  const packages = new Set(files.flatMap((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] ?? []));
+  return [...packages]
+    .sort()
+    .map((name) => `${name}\n\n${readFileSync(join(root, 'node_modules', name, 'LICENSE'), 'utf8').trim()}\n`)
+    .join('\n');
+}
