@@ -1,5 +1,6 @@
 import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
+import { usesSurroundings } from './scripts/lint/surroundings.mjs';
 
 /** Which rooms of src each room may import from: one way, downwards. */
 const below = {
@@ -13,8 +14,14 @@ const below = {
 };
 below.sticky = below.weighted = ['internals', ...below.internals];
 below.mutex = ['sticky', 'weighted', ...below.sticky];
-for (const feature of ['read-write', 'semaphore', 'multi-lock', 'revocation', 'observe'])
+for (const feature of ['read-write', 'semaphore', 'multi-lock', 'revocation', 'observe', 'election'])
   below[feature] = ['mutex', ...below.mutex];
+// It knows the tracing channels and the types of their messages, and nothing else of the locks.
+below.telemetry = ['mutex', 'internals', 'client', 'support'];
+below.board = ['read-write', 'semaphore', 'multi-lock', 'revocation', 'observe', ...below.observe];
+below.console = ['board', ...below.board];
+// The command line may use every other room but the embedded server. Nothing imports it.
+below.cli = Object.keys(below).filter((room) => room !== 'testing');
 
 const rooms = Object.keys(below).map((room) => {
   const others = Object.keys(below).filter((other) => other !== room && !below[room].includes(other));
@@ -55,6 +62,7 @@ export default tseslint.config(
     },
   },
   ...rooms,
+  usesSurroundings,
   {
     files: ['test/**/*.ts', 'harness/**/*.ts'],
     rules: {
@@ -64,14 +72,28 @@ export default tseslint.config(
     },
   },
   {
-    files: ['**/*.mjs', '**/*.js'],
+    files: ['**/*.mjs', '**/*.js', '**/*.cjs'],
     languageOptions: {
       globals: {
+        require: 'readonly',
         process: 'readonly',
         console: 'readonly',
         URL: 'readonly',
         setTimeout: 'readonly',
         clearTimeout: 'readonly',
+      },
+    },
+  },
+  {
+    files: ['src/console/page/*.js'],
+    languageOptions: {
+      globals: {
+        document: 'readonly',
+        CustomEvent: 'readonly',
+        EventSource: 'readonly',
+        fetch: 'readonly',
+        requestAnimationFrame: 'readonly',
+        setInterval: 'readonly',
       },
     },
   },
