@@ -34,15 +34,17 @@ export async function account(connectString: string, options: LockClientOptions 
   const client = await LockClient.connect(connectString, { sessionTimeoutMs: 10_000, ...options });
   const ask = <T>(operation: Operation<T>): Promise<T> =>
     client.session.request(absolute(operation)).then(({ value }) => value);
+  // Two accounts may be connected to two members of an ensemble, one of which lags: it catches up first.
+  const askLatest = <T>(operation: Operation<T>): Promise<T> =>
+    ask(sync(operation.path)).then(() => ask(operation));
   return {
     client,
-    // Sends a sync first, because two accounts may be connected to two members of an ensemble, one of which lags.
-    children: (path) => ask(sync(path)).then(() => ask(getChildren(path))),
-    read: (path) => ask(getData(path, false)).then(({ data }) => data.toString()),
+    children: (path) => askLatest(getChildren(path)),
+    read: (path) => askLatest(getData(path, false)).then(({ data }) => data.toString()),
     create: (path, acl = openAcl) => ask(createPersistent(path, acl)).then(() => undefined),
     write: (path, data) => ask(setData(path, data)),
     remove: (path) => ask(remove(path)),
-    acl: (path) => ask(getAcl(path)),
+    acl: (path) => askLatest(getAcl(path)),
     setAcl: (path, acl) => ask(setAcl(path, acl)),
     [Symbol.asyncDispose]: () => client.close(),
   };
