@@ -154,13 +154,16 @@ describe('a mutex with weights', () => {
     const positions: number[] = [];
     for (const mutex of [ours, theirs]) mutex.on('queued', ({ position }) => positions.push(position));
     const hold = await ours.acquire({ weight: 2 });
-    const { served } = await lineUp(lab, [
+    // One after another, because a member of an ensemble that lags tells its client later than the others.
+    const known = (count: number): Promise<void> =>
+      until(`${count} waiters have their position`, () => positions.length === count);
+    const waiters = [
       { by: ours, weight: 1, name: 'a1' },
       { by: theirs, weight: 5, name: 'b5' },
       { by: ours, weight: 3, name: 'c3' },
       { by: ours, weight: 10, name: 'd10' },
-    ]);
-    await until('all four waiters have their position', () => positions.length === 4);
+    ];
+    const { served } = await lineUp(lab, waiters, known);
     expect(positions).to.deep.equal([1, 1, 2, 1]);
     const participants = await theirs.participants();
     expect(participants.map(({ weight }) => weight)).to.deep.equal([2, 10, 5, 3, 1]);
