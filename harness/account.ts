@@ -35,8 +35,7 @@ export async function account(connectString: string, options: LockClientOptions 
   const ask = <T>(operation: Operation<T>): Promise<T> =>
     client.session.request(absolute(operation)).then(({ value }) => value);
   // Two accounts may be connected to two members of an ensemble, one of which lags: it catches up first.
-  const askLatest = <T>(operation: Operation<T>): Promise<T> =>
-    ask(sync(operation.path)).then(() => ask(operation));
+  const askLatest = <T>(operation: Operation<T>): Promise<T> => ask(sync(operation.path)).then(() => ask(operation));
   return {
     client,
     children: (path) => askLatest(getChildren(path)),
