@@ -131,7 +131,8 @@ describe('a semaphore like a mutex:', () => {
 
     it('lists at most as many leases as the shared count is now', async () => {
       const count = `${lab.path}-count`;
-      await lab.client.withLock(count, () => undefined);
+      await lab.observer.create(lab.path.slice(0, lab.path.lastIndexOf('/')));
+      await lab.observer.create(count);
       await setCount(lab.client, count, 1);
       const shared = new InterProcessSemaphore(lab.client, lab.path, { sharedCount: count });
       const lease = await shared.acquire();
