@@ -82,7 +82,8 @@ describe('the tracing channels of locks', () => {
   it('show the position of a waiter', async () => {
     const first = await lab.theirs.acquire();
     const waiting = lab.mutex.acquire();
-    await queueReaches(lab.theirs, 2);
+    // By the waiter's own connection, which answers in order: the waiter knows its position.
+    await queueReaches(lab.mutex, 2);
     await first.release();
     await (await waiting).release();
     expect(recording.messages.acquire.map(({ position }) => position)).to.deep.equal([undefined, 1]);
@@ -91,9 +92,9 @@ describe('the tracing channels of locks', () => {
 
   it('tell how an acquire without a lock ended, and why', async () => {
     const hold = await lab.theirs.acquire();
-    const late = await rejection(lab.mutex.acquire({ timeoutMs: 400 }));
+    const late = await rejection(lab.mutex.acquire({ timeoutMs: 1_000 }));
     await lab.mutex.tryAcquire();
-    await lab.mutex.tryAcquire(400);
+    await lab.mutex.tryAcquire(1_000);
     const stop = new AbortController();
     const waiting = rejection(lab.mutex.withLock(() => undefined, { signal: stop.signal }));
     stop.abort(new Error('enough'));
