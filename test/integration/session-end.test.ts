@@ -14,10 +14,15 @@ interface Seen {
 
 describe('at the end of a session', () => {
   // One server. A member of an ensemble first reports the deletion of each znode, if another member ended the session.
-  const lab = labOfEachTest('session-end', { server: 'own' });
+  const lab = labOfEachTest('session-end', { server: 'own', proxy: true });
 
   const ends: Record<string, () => Promise<void>> = {
-    'the server has ended it': () => lab.observer.endSession(lab.client),
+    'the server has ended it': async () => {
+      // Otherwise the client might attach to its session once more before the session ends.
+      await lab.proxy.refuse();
+      await lab.observer.endSession(lab.client);
+      await lab.proxy.accept();
+    },
     'the client is closed': () => lab.client.close(),
   };
 
