@@ -129,8 +129,9 @@ describe('the requests of a client', () => {
     const clients = await Promise.all(Array.from({ length: 5 }, () => LockClient.connect(lab.proxy.connectString)));
     lab.proxy.clear();
     const waiting = clients.map((one) => new InterProcessMutex(one, mutex.path).acquire());
-    // The first waiter watches its own znode and the holder's, the second one its own and two more, the others only two.
-    await answered('getData', 11);
+    // Each waiter watches its own znode, the last three only after a second. The first one also watches the holder's, the
+    // others two more.
+    await answered('getData', 14);
     lab.proxy.clear();
     await gate.release();
     const first = await Promise.race(waiting);
