@@ -111,12 +111,14 @@ describe('between a request and its reply', () => {
   });
 
   it('one heartbeat that is answered with an error does not stop the heartbeats', async () => {
-    const hold = await new InterProcessMutex(lab.client, testPath('heartbeat-error')).acquire();
+    // So long that a held-up server does not end the connection.
+    const client = await lab.connect({ sessionTimeoutMs: 10_000 });
+    const hold = await new InterProcessMutex(client, testPath('heartbeat-error')).acquire();
     once(lab.proxy, from('server', 'multi'), { replaceError: -127 });
     lab.proxy.clear();
     await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'multi', 4);
     expect(hold.isValid).to.equal(true);
-    expect(lab.client.state).to.equal('connected');
+    expect(client.state).to.equal('connected');
     await hold.release();
   });
 
@@ -128,7 +130,7 @@ describe('between a request and its reply', () => {
     await lab.observer.create(path, [{ permissions: 23, scheme: 'world', id: 'anyone' }]);
     const warnings: string[] = [];
     const own = await LockClient.connect(lab.proxy.connectString, {
-      sessionTimeoutMs: 1_000,
+      sessionTimeoutMs,
       logger: { warn: (_details, message) => void warnings.push(message) },
     });
     expect(await new InterProcessMutex(own, path).withLock(() => 'done')).to.equal('done');
