@@ -83,6 +83,7 @@ describe('revocation', () => {
       const waiting = mutex.acquire().then((hold) => (events.push('has', hold), hold));
       await queueReaches(theirs, 2);
       const [, waiter] = await theirs.participants();
+      await lab.proxy.seen(answered('getData', waiter?.path ?? ''));
       await revoke(lab.other, waiter?.path ?? '');
       await lab.proxy.seen(answered('getData', waiter?.path ?? ''), 2);
       expect(events).to.deep.equal([]);
@@ -198,7 +199,7 @@ describe('revocation', () => {
 
   const calls: Record<string, (path: string) => Promise<unknown>> = {
     revoke: (path) => revoke(lab.client, path),
-    forceRelease: (path) => forceRelease(lab.client, path, { timeoutMs: 1_000 }),
+    forceRelease: (path) => forceRelease(lab.client, path, { timeoutMs: 10_000 }),
   };
   for (const [name, call] of Object.entries(calls)) {
     describe(name, () => {
@@ -232,6 +233,7 @@ describe('revocation', () => {
       it('repeats its request if the reply is lost', async () => {
         const { theirs } = lock('answer-lost');
         const hold = await theirs.acquire();
+        hold.signal.addEventListener('abort', () => void hold.release());
         let isDone = false;
         lab.proxy.on((frame) => {
           if (isDone || !answered('setData', hold.path)(frame)) return undefined;
