@@ -106,7 +106,7 @@ describe('the locked-down setup of docs/security.md', () => {
   it('refuses a client without a certificate, and a plain client', async () => {
     const { ca } = tlsOf('orders');
     const error = await rejection(
-      LockClient.connect(server.secureConnectString, { tls: { ca }, connectionTimeoutMs: 1_500 }),
+      LockClient.connect(server.secureConnectString, { tls: { ca }, connectionTimeoutMs: 5_000 }),
     );
     expect(error.message).to.match(/TLS with localhost:\d+ failed/);
     const plain = await rejection(

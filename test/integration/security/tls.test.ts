@@ -149,7 +149,7 @@ describe('a client with TLS', () => {
 
   it('tells a plain client at the TLS port what the port may be', async () => {
     const at = secure().secureConnectString;
-    const error = await rejection(LockClient.connect(at, { tls: undefined, connectionTimeoutMs: 500 }));
+    const error = await rejection(LockClient.connect(at, { tls: undefined, connectionTimeoutMs: 1_500 }));
     expect(error).to.have.property('code', 'ERR_LOCK_CONNECTION_TIMEOUT');
     expect(error.message).to.contain(
       `${at} closed the connection without an answer. If this is its secureClientPort, set the option \`tls\``,
@@ -190,7 +190,7 @@ describe('a client with TLS', () => {
     const logger = { warn: (_details: unknown, message: string) => void warnings.push(message) };
     await using client = await LockClient.connect(secure('expired').secureConnectString, {
       tls: { rejectUnauthorized: false },
-      sessionTimeoutMs: 10_000,
+      sessionTimeoutMs: 30_000,
       logger,
     });
     const again = reached(client, 'reconnected');
@@ -218,8 +218,9 @@ describe('a client with TLS', () => {
 describe('a session over TLS', () => {
   const lab = labOfEachTest('secure-session', { server: { security: { tls: 'same-port' } }, client: 'none' });
 
-  it('goes on after its server was killed, and the holder keeps its lock', async () => {
-    const client = await lab.connect({ tls: clientTls(), sessionTimeoutMs: 10_000 }, lab.server.secureConnectString);
+  it('goes on after its server was killed, and the holder keeps its lock', async function () {
+    this.timeout(60_000);
+    const client = await lab.connect({ tls: clientTls(), sessionTimeoutMs: 30_000 }, lab.server.secureConnectString);
     const hold = await new InterProcessMutex(client, lab.path).acquire();
     const again = reached(client, 'reconnected');
     await lab.server.kill();
@@ -230,7 +231,7 @@ describe('a session over TLS', () => {
   });
 
   it('attaches anew without being suspended', async () => {
-    const client = await lab.connect({ tls: clientTls(), sessionTimeoutMs: 10_000 }, lab.server.secureConnectString);
+    const client = await lab.connect({ tls: clientTls(), sessionTimeoutMs: 30_000 }, lab.server.secureConnectString);
     const states: string[] = [];
     client.on('state', (state) => void states.push(state));
     const { epoch } = client.session;
