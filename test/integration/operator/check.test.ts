@@ -18,15 +18,17 @@ describe('zklock check', () => {
   it('finds a single server suitable, and says that one server is not enough', async () => {
     const checked = await check(lab.connectString, '/');
     expect(checked.code).to.equal(0);
-    expect(Object.fromEntries(checked.findings.map(({ subject, level }) => [subject, level]))).to.deep.equal({
+    const levels = Object.fromEntries(checked.findings.map(({ subject, level }) => [subject, level]));
+    // A busy machine may be slow.
+    const { 'read latency': reading, 'write latency': writing, ...others } = levels;
+    for (const level of [reading, writing]) expect(level).to.be.oneOf(['ok', 'warn']);
+    expect(others).to.deep.equal({
       [`server ${lab.connectString}`]: 'ok',
       versions: 'ok',
       maxClientCnxns: 'ok',
       connection: 'ok',
       session: 'ok',
       ensemble: 'warn',
-      'read latency': 'ok',
-      'write latency': 'ok',
       'right to list': 'ok',
       'right to create and delete': 'ok',
       clocks: 'ok',
