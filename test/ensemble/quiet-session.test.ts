@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, type Hold, type LockClient } from '../../src/index.ts';
-import { connectInOrder, nextState } from '../../harness/lock-clients.ts';
+import { connectToFirst, nextState } from '../../harness/lock-clients.ts';
 import { serverMode } from '../../harness/four-letter-word.ts';
 import { queueOf, queueReaches } from '../../harness/queue.ts';
 import { testPath } from '../../harness/test-path.ts';
@@ -17,7 +17,7 @@ describe('a quiet session with waiters that are not next', function () {
   afterEach(() => Promise.all(clients.splice(0).map((client) => client.close({ timeoutMs: 200 }))));
 
   const connect = async (servers: readonly ZooKeeperServer[], sessionTimeoutMs: number): Promise<LockClient> => {
-    const client = await connectInOrder(servers, { sessionTimeoutMs });
+    const client = await connectToFirst(servers, { sessionTimeoutMs });
     clients.push(client);
     return client;
   };

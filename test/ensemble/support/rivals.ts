@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LeaderElection, type Hold, type LockClient } from '../../../src/index.ts';
 import { exists } from '../../../src/zookeeper/operations.ts';
-import { connectInOrder } from '../../../harness/lock-clients.ts';
+import { connectToFirst } from '../../../harness/lock-clients.ts';
 import { testPath } from '../../../harness/test-path.ts';
 import { until } from '../../../harness/until.ts';
 import type { ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
@@ -69,7 +69,7 @@ export class Rivals {
     wanted = 'mutex',
   }: RivalsOptions): Promise<Rivals> {
     const options = { sessionTimeoutMs, ...(knowTick && { tickTimeMs }) };
-    const [holder, waiter] = await Promise.all([connectInOrder(holderOn, options), connectInOrder(waiterOn, options)]);
+    const [holder, waiter] = await Promise.all([connectToFirst(holderOn, options), connectToFirst(waiterOn, options)]);
     expect(holder.sessionTimeoutMs).to.equal(sessionTimeoutMs);
     const path = testPath('rivals');
     const hold = await wish(holder, path, wanted).acquire({ timeoutMs: 10_000 });
