@@ -5,7 +5,8 @@ import { sharedZooKeeper } from '../../harness/hooks.ts';
 import { testPath } from '../../harness/test-path.ts';
 import { until } from '../../harness/until.ts';
 
-describe('the ensemble of docker-compose.yml', () => {
+describe('the ensemble of docker-compose.yml', function () {
+  this.timeout(60_000);
   let members: string[];
   let clients: LockClient[];
 
@@ -17,8 +18,11 @@ describe('the ensemble of docker-compose.yml', () => {
   after(() => Promise.all(clients.map((client) => client.close())));
 
   it('is the ensemble that this run tests against: a leader and two followers', async () => {
-    const modes = await Promise.all(members.map((member) => serverMode('127.0.0.1', Number(member.split(':').at(-1)))));
-    expect(modes.sort()).to.deep.equal(['follower', 'follower', 'leader']);
+    const modeOf = (member: string) => serverMode('127.0.0.1', Number(member.split(':').at(-1)));
+    await until('one member leads and two follow', async () => {
+      const modes = await Promise.all(members.map(modeOf));
+      return modes.sort().join() === 'follower,follower,leader';
+    });
   });
 
   it('hands a lock over between clients of different members, in turn, with rising tokens', async () => {

@@ -3,6 +3,7 @@ import { zooKeeperImage } from '../../harness/choose-zookeeper.ts';
 import { askEngine } from '../../harness/docker/engine-api.ts';
 import { serverMode } from '../../harness/four-letter-word.ts';
 import { sharedZooKeeper } from '../../harness/hooks.ts';
+import { until } from '../../harness/until.ts';
 
 interface Port {
   readonly IP?: string;
@@ -21,12 +22,12 @@ describe('the single server in a container', () => {
   it('is standalone, and reachable from this machine only', async () => {
     const { connectString } = await sharedZooKeeper();
     const [host = '', port = ''] = connectString.split(':');
-    expect(await serverMode(host, Number(port))).to.equal('standalone');
+    await until('it is standalone', async () => (await serverMode(host, Number(port))) === 'standalone');
     expect(await publishedOn(Number(port))).to.deep.equal(['127.0.0.1']);
   });
 
   async function publishedOn(port: number): Promise<(string | undefined)[]> {
-    const answer = await askEngine('/containers/json');
+    const answer = await askEngine('/containers/json', 15_000);
     const containers = JSON.parse(answer?.body ?? '[]') as { Ports: Port[] }[];
     return containers
       .flatMap(({ Ports }) => Ports)

@@ -46,7 +46,7 @@ describe('a quiet session with waiters that are not next', function () {
     expect(free.remainingMs).to.be.above(longTimeoutMs / 2);
     expect(await Promise.all(suspended)).to.deep.equal(['suspended', 'suspended']);
     await until('the waiter is connected again', () => waiter.session.isConnected);
-    expect(await serverMode('127.0.0.1', follower.port)).to.equal('follower');
+    await until('it still follows', async () => (await serverMode('127.0.0.1', follower.port)) === 'follower');
 
     expect([waiter.session.id, user.session.id]).to.deep.equal(ids);
     expect(await queueOf(queue.mutex)).to.deep.equal(before);
@@ -78,7 +78,7 @@ describe('a quiet session with waiters that are not next', function () {
     );
     const theirs = await new InterProcessMutex(rival, heldPath).acquire();
     // The deposed leader still answers pings, reads and syncs, and takes the session for alive.
-    expect(await serverMode('127.0.0.1', leader.port)).to.equal('leader');
+    await until('it still leads', async () => (await serverMode('127.0.0.1', leader.port)) === 'leader');
     expect(quiet.state).to.equal('connected');
     expect(quiet.session.id).to.equal(id);
     const [free, held] = [freePath, heldPath].map((path) => new InterProcessMutex(quiet, path));
