@@ -36,9 +36,9 @@ let lastValidAt = 0;
 let firstLook: Report['firstLook'] = { afterMs: 0, isValid: true };
 
 function look(): void {
-  const { isValid } = hold;
-  // Taken after the question: a process that is stopped between the two lines has believed in its lock for too long.
+  // Taken before the question: a process that is stopped behind it got its answer while it ran, whenever it goes on.
   const now = monotonicMs();
+  const { isValid } = hold;
   if (isValid) lastValidAt = now;
   if (now - lastLookAt > firstLook.afterMs) firstLook = { afterMs: now - lastLookAt, isValid };
   lastLookAt = now;
