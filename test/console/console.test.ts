@@ -45,7 +45,7 @@ describe('the web console, in a browser', function () {
     await first.release();
     const second = await waiting;
     await row.getByText('second worker').waitFor();
-    expect(await page.locator('#total-hand-overs').textContent()).to.equal('1');
+    await page.locator('#total-hand-overs', { hasText: /^1$/ }).waitFor();
     await page.getByText('Events').click();
     await page.getByText(/was handed over to second worker by first worker/).waitFor();
     await second.release();
@@ -155,6 +155,8 @@ describe('the web console, in a browser', function () {
     await page.getByRole('dialog').getByRole('button', { name: 'Ask to release' }).click();
     await page.getByRole('status').getByText('Asked to release:').waitFor();
     await page.locator('.badge.asked').first().waitFor();
+    // The holder has a connection of its own, on which the request may come later.
+    await until('the holder has got the request', () => requests.length > 0);
     expect(requests).to.have.length(1);
     await hold.release();
   });
