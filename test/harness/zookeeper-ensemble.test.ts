@@ -3,7 +3,12 @@ import { fourLetterWord } from '../../harness/four-letter-word.ts';
 import { startEnsemble } from '../../harness/zookeeper-server.ts';
 import { RawClient } from './raw-client.ts';
 
-describe('Ensemble', () => {
+/** The time that a busy machine may need to start three servers, and to elect a leader twice. */
+const limitMs = 90_000;
+
+describe('Ensemble', function () {
+  this.timeout(limitMs);
+
   it('elects another leader when its leader is killed, and accepts the killed one back', async () => {
     await using ensemble = await startEnsemble();
     expect(ensemble.connectString).to.equal(ensemble.servers.map(({ port }) => `127.0.0.1:${port}`).join(','));

@@ -10,7 +10,8 @@ import { startSilentServer } from '../../harness/silent-server.ts';
 import { startRealServer, type ZooKeeperServer } from '../../harness/zookeeper-server.ts';
 import { RawClient } from './raw-client.ts';
 
-describe('ZooKeeperServer', () => {
+describe('ZooKeeperServer', function () {
+  this.timeout(60_000); // a busy machine starts a server in some seconds
   let listeners: number;
 
   before(async () => {
