@@ -107,7 +107,8 @@ describe('the end of a session, on an embedded ZooKeeper and on the real one', f
     await delay(halfMs);
     await PlainSession.open(port, timeoutMs, { sessionId, password: Buffer.alloc(16, 1) });
     await proving.request({ op: 'auth', scheme: 'digest', credentials: 'ann:secret' });
-    await delay(halfMs + 2 * tickMs);
+    // Between the end of the session, at the latest one tick after its timeout, and the end of one that was extended.
+    await delay(halfMs + 3 * tickMs);
     return [seen(await PlainSession.open(port, timeoutMs, session.ticket)), await ended(proving)];
   });
 
@@ -127,10 +128,10 @@ describe('the end of a session, on an embedded ZooKeeper and on the real one', f
     const session = await PlainSession.open(port, timeoutMs);
     await session.create('/resumed', 1);
     await session.disconnect();
-    await delay(timeoutMs - 2 * tickMs);
+    await delay(timeoutMs - 3 * tickMs);
     const resumed = await PlainSession.open(port, timeoutMs, session.ticket);
     await resumed.disconnect();
-    await delay(timeoutMs - 2 * tickMs);
+    await delay(timeoutMs - 3 * tickMs);
     const kept = (await watcher.request({ op: 'exists', path: '/resumed', watch: true })).error;
     await watcher.nextEvent();
     const gone = (await watcher.request({ op: 'exists', path: '/resumed', watch: false })).error;
