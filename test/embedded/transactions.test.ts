@@ -11,7 +11,8 @@ describe('a transaction of a hold, with answers that are rare', () => {
 
   beforeEach(async () => {
     zk = await EmbeddedZooKeeper.start();
-    client = await LockClient.connect(zk.connectString, { sessionTimeoutMs: 4_000 });
+    // Long, because a heartbeat that is under way would get the fault of the test's own request.
+    client = await LockClient.connect(zk.connectString, { sessionTimeoutMs: 20_000 });
     hold = await new InterProcessMutex(client, '/lock').acquire();
     await hold.transaction().check('/lock').commit();
   });
