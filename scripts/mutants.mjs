@@ -13,6 +13,8 @@ import { anyOf, runTests } from './mutants/tests.mjs';
 const atOnce = 5; // a quarter of the mutants is killed by a test that waits in vain, which takes no time of a core
 const limitMs = 60_000;
 const limitOfFileMs = 120_000;
+const limitOfTestMs = 8_000; // a mutated test often waits in vain
+const unmutatedTestMs = 20_000; // it fails only if a busy machine is slower than this
 
 const [part = ''] = process.argv.slice(2);
 const mutants = all.filter(({ name }) => name.includes(part));
@@ -106,7 +108,7 @@ async function unmutated(copies, of, servers) {
     const named = of.filter(({ tests }) => tests.files.includes(file)).flatMap(({ tests }) => tests.named);
     const { passed, failed, isLate, output } = await runTests(
       { files: [file], grep: anyOf(named), servers },
-      { folder: copy.folder, temporary, limitMs: limitOfFileMs },
+      { folder: copy.folder, temporary, limitMs: limitOfFileMs, limitOfTestMs: unmutatedTestMs },
     );
     sum.passed.push(...passed);
     sum.failed.push(...failed);
@@ -157,7 +159,7 @@ async function survival(mutant, copy, needsReal) {
 }
 
 function judged({ tests: { files, named } }, { folder }, servers) {
-  return runTests({ files, grep: anyOf(named), servers, bail: true }, { folder, temporary, limitMs });
+  return runTests({ files, grep: anyOf(named), servers, bail: true }, { folder, temporary, limitMs, limitOfTestMs });
 }
 
 function isSurvivor({ failed, isLate, code }) {

@@ -14,15 +14,16 @@ process.once('exit', () => groups.forEach(killGroup));
  * Resolves with the passed and the failed tests, and with the end of the run.
  *
  * @param tests.servers 'embedded' or 'real': what `startServer` and `sharedZooKeeper` of the harness start
+ * @param how.limitOfTestMs the limit of each test and each hook that names none
  */
-export async function runTests({ files, grep, servers, bail = false }, { folder, temporary, limitMs }) {
+export async function runTests({ files, grep, servers, bail = false }, { folder, temporary, limitMs, limitOfTestMs }) {
   const results = join(mkdtempSync(join(temporary, 'run-')), 'results');
   const bundled = await bundle(folder, files).catch((error) => error);
   // A mutation may be no TypeScript.
   if (bundled instanceof Error) return { passed: [], failed: [], code: 1, isLate: false, output: bundled.message };
   const args = [
     ...['--no-config', '--require', bundled.hooks, '--forbid-only', '--forbid-pending', '--exit'],
-    ...['--timeout', '8000', '--reporter', reporter],
+    ...['--timeout', String(limitOfTestMs), '--reporter', reporter],
     ...(bail ? ['--bail'] : []),
     ...(grep ? ['--grep', grep] : []),
     ...bundled.tests,
