@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
 import { zooKeeperImage } from '../choose-zookeeper.ts';
-import { freePorts } from '../free-port.ts';
+import { onFreshPorts, PortTakenError } from '../free-port.ts';
 import { afterThisProcess } from './after-this-process.ts';
 import { command } from './command.ts';
 import { ensureComposeCommand } from './compose-command.ts';
@@ -20,6 +20,10 @@ const services = ['zoo1', 'zoo2', 'zoo3'] as const;
 const commandLimitMs = 60_000;
 const healthLimitMs = 60_000;
 const pollMs = 100;
+const portTries = 20;
+const portPauseMs = 500;
+/** What the engine says if another program has one of the ports. */
+const portIsTaken = /port is already allocated|address already in use/;
 
 /**
  * The ensemble of docker-compose.yml. It has its own project name and ports, so that it can run next to a manually
@@ -34,15 +38,19 @@ export class ComposeEnsemble implements AsyncDisposable {
 
   /** Resolves when every member is healthy. The image must exist. */
   static async start(): Promise<ComposeEnsemble> {
-    const ensemble = new ComposeEnsemble(await ensureComposeCommand(), await freePorts(services.length));
-    try {
-      await ensemble.#run('up', '-d');
-      await ensemble.#healthy(services);
-    } catch (error) {
-      await ensemble.stop();
-      throw error;
-    }
-    return ensemble;
+    const compose = await ensureComposeCommand();
+    return onFreshPorts(services.length, async (ports) => {
+      const ensemble = new ComposeEnsemble(compose, ports);
+      try {
+        await ensemble.#run('up', '-d');
+        await ensemble.#healthy(services);
+      } catch (error) {
+        await ensemble.stop();
+        if (portIsTaken.test(String(error))) throw new PortTakenError(String(error), { cause: error });
+        throw error;
+      }
+      return ensemble;
+    });
   }
 
   private constructor(compose: readonly [string, ...string[]], ports: readonly number[]) {
@@ -66,9 +74,17 @@ export class ComposeEnsemble implements AsyncDisposable {
     await this.#run('stop', name);
   }
 
-  /** Resolves when the member is healthy again. */
+  /** Resolves when the member is healthy again. Another program may have its port for a while. */
   async startMember({ name }: ComposeMember): Promise<void> {
-    await this.#run('start', name);
+    for (let left = portTries; ; left -= 1) {
+      try {
+        await this.#run('start', name);
+        break;
+      } catch (error) {
+        if (left === 0 || !portIsTaken.test(String(error))) throw error;
+        await delay(portPauseMs);
+      }
+    }
     await this.#healthy([name]);
   }
 
