@@ -13,7 +13,8 @@ describe('a bundle of an application', function () {
   this.timeout(60_000);
   let consumer: Consumer;
 
-  before(async () => {
+  before(async function () {
+    this.timeout(300_000); // an installation
     consumer = await Consumer.install();
   });
 

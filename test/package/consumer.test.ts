@@ -8,7 +8,8 @@ describe(`an application on Node ${process.version}`, function () {
   let consumer: Consumer;
   let servers: string;
 
-  before(async () => {
+  before(async function () {
+    this.timeout(300_000); // an installation
     ({ connectString: servers } = await sharedZooKeeper());
     consumer = await Consumer.install();
   });
@@ -41,7 +42,8 @@ describe(`an application on Node ${process.version}`, function () {
     await nodePrints('bigint', 'typed.mjs');
   });
 
-  it('instruments its locks if it has @opentelemetry/api', async () => {
+  it('instruments its locks if it has @opentelemetry/api', async function () {
+    this.timeout(300_000); // an installation
     using instrumented = await Consumer.install('@opentelemetry/api@1.9.0');
     instrumented.write('instrumented.mts', instrumentLock);
     await instrumented.compile(['instrumented.mts'], { module: 'nodenext' });

@@ -7,7 +7,9 @@ import { run } from './support/command.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const sources = filesOf('src').filter((file) => !file.endsWith('.d.ts'));
 
-describe('the package', () => {
+describe('the package', function () {
+  this.timeout(60_000);
+
   it('contains each source file as .js and .d.ts, the page of the console, the command, the manual page, the guide, the examples, the pages about the project, and nothing else', async () => {
     const built = sources.flatMap((file) => builtFrom(`dist/${file}`));
     const project = ['CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json'];

@@ -8,7 +8,9 @@ import { tarball } from './support/tarball.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-describe('the package, checked by linters', () => {
+describe('the package, checked by linters', function () {
+  this.timeout(60_000);
+
   it('passes publint without a message', async () => {
     const { buffer } = new Uint8Array(readFileSync(tarball()));
     const { messages, pkg } = await publint({ pack: { tarball: buffer }, strict: true });
@@ -22,5 +24,5 @@ describe('the package, checked by linters', () => {
       [tarball(), '--profile', 'strict', '--no-definitely-typed', '--format', 'ascii', '--no-color'],
       root,
     );
-  }).timeout(60_000);
+  });
 });

@@ -14,7 +14,8 @@ describe('the types of the package', function () {
   this.timeout(60_000);
   let consumer: Consumer;
 
-  before(async () => {
+  before(async function () {
+    this.timeout(300_000); // an installation
     consumer = await Consumer.install('typescript@5.4.5');
     for (const file of ['api.ts', 'api.mts', 'api.cts']) consumer.write(file, typeTests);
   });
