@@ -23,7 +23,8 @@ describe('the code blocks of the pages', function () {
   let folder: string;
   let programs: Program[];
 
-  before(() => {
+  before(function () {
+    this.timeout(300_000); // one call of the compiler for all blocks
     mkdirSync(join(root, 'coverage'), { recursive: true });
     folder = mkdtempSync(join(root, 'coverage', 'docs-'));
     programs = compile(inTypeScript, folder);
