@@ -45,7 +45,7 @@ export class Example implements AsyncDisposable {
     return this.#output;
   }
 
-  signal(name: 'SIGTERM' | 'SIGKILL'): void {
+  signal(name: 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void {
     this.#child.kill(name);
   }
 
