@@ -54,7 +54,7 @@ describe('a waiter whose server is down', function () {
     });
 
     it(`starts over in a new session, at the back, if its session has expired (${tick})`, async () => {
-      const { follower, gate, mutex, waiting, behind } = await queue(shortTimeoutMs, knowTick);
+      const { follower, gate, mutex, waiting, behind } = await queue(shortTimeoutMs, knowTick, restartMs);
       const before = await places(mutex);
       const { id } = waiting.client.session;
       await follower.kill();
@@ -74,31 +74,33 @@ describe('a waiter whose server is down', function () {
     });
   }
 
-  /** A holder, a waiter whose client knows one follower only, and a waiter behind it. */
-  async function queue(sessionTimeoutMs: number, knowTick: boolean) {
+  /** A holder, a waiter whose client knows one follower only and has this session timeout, and a waiter behind it. */
+  async function queue(timeoutMs: number, knowTick: boolean, othersTimeoutMs = timeoutMs) {
     const {
       leader,
       followers: [follower, other],
     } = await used.trio.whole();
     const path = testPath('waiters');
-    const connect = async (servers: readonly ZooKeeperServer[]): Promise<LockClient> => {
+    const connect = async (servers: readonly ZooKeeperServer[], sessionTimeoutMs: number): Promise<LockClient> => {
       const client = await connectInOrder(servers, { sessionTimeoutMs, ...(knowTick && { tickTimeMs }) });
       clients.push(client);
       return client;
     };
-    const mutex = new InterProcessMutex(await connect([leader, other]), path);
+    const mutex = new InterProcessMutex(await connect([leader, other], othersTimeoutMs), path);
     const gate = await mutex.acquire();
     const queueUp = async (
       servers: readonly ZooKeeperServer[],
+      sessionTimeoutMs: number,
     ): Promise<{ client: LockClient; granted: Promise<Hold> }> => {
-      const client = await connect(servers);
+      const client = await connect(servers, sessionTimeoutMs);
       const length = (await mutex.participants()).length;
       const granted = new InterProcessMutex(client, path).acquire();
       granted.catch(() => undefined); // where the test ends first
       await until('it waits', async () => (await mutex.participants()).length > length);
       return { client, granted };
     };
-    return { follower, gate, mutex, waiting: await queueUp([follower]), behind: await queueUp([other, leader]) };
+    const waiting = await queueUp([follower], timeoutMs);
+    return { follower, gate, mutex, waiting, behind: await queueUp([other, leader], othersTimeoutMs) };
   }
 });
 
