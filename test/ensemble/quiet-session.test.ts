@@ -36,7 +36,7 @@ describe('a quiet session with waiters that are not next', function () {
     await queue.add(user);
     const before = await queueOf(queue.mutex);
     const ids = [waiter.session.id, user.session.id];
-    await until('both sessions are quiet', () => waiter.session.isStale && user.session.isStale, 20_000);
+    await until('both sessions are quiet', () => waiter.session.isStale && user.session.isStale, 40_000);
 
     const suspended = [waiter, user].map(nextState);
     await used.trio.cutFollowerOff(roles, follower);

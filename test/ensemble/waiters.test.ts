@@ -43,7 +43,7 @@ describe('a waiter whose server is down', function () {
       const { id } = waiting.client.session;
       const { servers } = used.trio;
       await Promise.all(servers.map((server) => server.kill()));
-      await until('every deadline has passed', () => clients.every(({ state }) => state === 'lost'), 20_000);
+      await until('every deadline has passed', () => clients.every(({ state }) => state === 'lost'), 30_000);
       expect(gate.isValid).to.equal(false);
       await Promise.all(servers.map((server) => server.start()));
       await until('it is connected again', () => waiting.client.state === 'reconnected', restartMs);
