@@ -108,7 +108,8 @@ describe('the names of other clients in the queue of a mutex', () => {
       await suite.kazoo.owner('main').release('kazoo-respecting-ours', lab.path);
     });
 
-    it('shares a queue with our lock, but not with Java, by its extra_lock_patterns and a driver that compares only sequence numbers', async () => {
+    it('shares a queue with our lock, but not with Java, by its extra_lock_patterns and a driver that compares only sequence numbers', async function () {
+      this.timeout(60_000);
       const driver = new BySequence();
       const both = new InterProcessMutex(lab.client, lab.path, { driver, foreignNodes: 'wait' });
       using ledger = new Ledger();

@@ -13,6 +13,9 @@ interface Dashboard {
   readonly panels: readonly { readonly title: string; readonly targets: readonly { readonly expr: string }[] }[];
 }
 
+/** The time after which a busy machine has surely scraped twice: a scrape that takes more than 250 ms fails. */
+const scrapedMs = 30_000;
+
 const folder = 'examples/observability';
 const { panels } = JSON.parse(readFileSync(`${folder}/grafana-dashboard.json`, 'utf8')) as Dashboard;
 
@@ -65,7 +68,7 @@ describe('a real Prometheus that scrapes the exporter of OpenTelemetry', functio
 
   const value = async (query: string): Promise<number | undefined> => (await prometheus.query(query))[0]?.value;
   /** Waits, because a query has no answer while the latest scrape is one that failed on a busy machine. */
-  const reads = async (query: string, isIt: (value: number) => boolean, withinMs = 20_000): Promise<number> => {
+  const reads = async (query: string, isIt: (value: number) => boolean, withinMs = scrapedMs): Promise<number> => {
     let read: number | undefined;
     const look = async (): Promise<boolean> => (read = await value(query)) !== undefined && isIt(read);
     await until(`the value of ${query}`, look, withinMs).catch((error: unknown) => {
@@ -88,10 +91,14 @@ describe('a real Prometheus that scrapes the exporter of OpenTelemetry', functio
     for (const { title, targets } of panels)
       for (const { expr } of targets) {
         const query = filledIn(expr);
-        await until(`"${title}" has a number: ${query}`, async () => {
-          const series = await prometheus.query(query);
-          return series.length > 0 && series.every(({ value: number }) => Number.isFinite(number));
-        });
+        await until(
+          `"${title}" has a number: ${query}`,
+          async () => {
+            const series = await prometheus.query(query);
+            return series.length > 0 && series.every(({ value: number }) => Number.isFinite(number));
+          },
+          scrapedMs,
+        );
       }
   });
 
@@ -104,10 +111,14 @@ describe('a real Prometheus that scrapes the exporter of OpenTelemetry', functio
     for (let count = 0; count < 20; count += 1) await mutex.withLock(() => undefined);
     const scraped = 'increase(zookeeper_lock_acquisitions_total{outcome="acquired"}[5m]) > 0';
     await mutex.withLock(() => undefined);
-    await until('two scrapes', async () => {
-      await mutex.withLock(() => undefined);
-      return (await prometheus.query(scraped)).length > 0;
-    });
+    await until(
+      'two scrapes',
+      async () => {
+        await mutex.withLock(() => undefined);
+        return (await prometheus.query(scraped)).length > 0;
+      },
+      scrapedMs,
+    );
     for (const [name, expr] of rules)
       expect(await prometheus.query(expr), `${name} of a healthy run: ${expr}`).to.deep.equal([]);
 
@@ -139,7 +150,7 @@ describe('a real Prometheus that scrapes the exporter of OpenTelemetry', functio
     }
     const inShort = (expr: string): string => expr.replace('> 30', '> 0').replace('< 5', '< 60');
     for (const [name, expr] of rules)
-      await until(`${name} fires: ${expr}`, async () => (await prometheus.query(inShort(expr))).length > 0);
+      await until(`${name} fires: ${expr}`, async () => (await prometheus.query(inShort(expr))).length > 0, scrapedMs);
     stop.abort();
     await waiting;
     await lab.observer.remove(holder);
