@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Trio } from '../harness/trio.ts';
 import { Random } from '../harness/random.ts';
+import { until } from '../harness/until.ts';
 import { connectObserver, type Observer } from '../harness/observer.ts';
 import { ClientProcess } from './client-process.ts';
 import { now, type EndEvent, type HistoryEvent } from './history.ts';
@@ -164,15 +165,25 @@ async function whatIsLeft(observer: Observer, trio: Trio): Promise<EndEvent> {
     if (Object.values(left).every((names) => names.length === 0)) break;
     await delay(20);
   } while (now() < leftAt + 3 * sessionTimeoutMs);
-  const watches = await Promise.all(
-    trio.servers.map(async (server) => Number(/Total watches:(\d+)/.exec(await server.command('wchs'))?.[1])),
-  );
   return {
     type: 'end',
     left: Object.fromEntries(Object.entries(left).filter(([, names]) => names.length > 0)),
-    watches: watches.reduce((a, b) => a + b, 0),
+    watches: await watchesLeft(trio),
     emptyAfterMs,
   };
+}
+
+/** Asks again, because a server may be held up, or may be about to forget the watches of the client that left last. */
+async function watchesLeft({ servers }: Trio): Promise<number> {
+  let left = NaN;
+  const areNone = async (): Promise<boolean> => {
+    const answers = await Promise.all(servers.map((server) => server.command('wchs').catch(() => '')));
+    const counts = answers.map((answer) => Number(/Total watches:(\d+)/.exec(answer)?.[1]));
+    left = counts.reduce((a, b) => a + b, 0);
+    return left === 0;
+  };
+  await until('no watch is left', areNone, 3 * sessionTimeoutMs).catch(() => undefined);
+  return left;
 }
 
 async function participantsOf(plan: LockPlan, observer: Observer): Promise<string[]> {
