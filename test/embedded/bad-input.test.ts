@@ -16,7 +16,7 @@ describe('an embedded ZooKeeper with arbitrary input', () => {
   const lab = embeddedOfEachTest();
 
   it('still serves other clients after any bytes', async () => {
-    const other = await PlainSession.open(lab.zk.port, 4_000);
+    const other = await PlainSession.open(lab.zk.port, 40_000);
     await fc.assert(
       fc.asyncProperty(
         fc.boolean(),

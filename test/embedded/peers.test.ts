@@ -126,7 +126,7 @@ for (const [name, startServer] of Object.entries(servers))
     });
 
     it('a LeaderLatch leads when the session of the leader, which was killed, is over', async () => {
-      const victim = await startJava({ connectString: server.connectString, sessionTimeoutMs: 3_000 });
+      const victim = await startJava({ connectString: server.connectString, sessionTimeoutMs: 5_000 });
       await victim.owner('leader').acquire('latch', path);
       const [heir] = ownersOf(java, 1) as [Owner];
       const leads = heir.acquire('latch', path);
