@@ -32,8 +32,10 @@ export class RunningTime implements Disposable {
   }
 
   async #beat(): Promise<void> {
-    while (!this.#isOver) {
+    for (;;) {
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      // The server or its observer may be closed by now, and an observer would connect again.
+      if (this.#isOver) return;
       // Without an answer the last beat stays open, as it does while a server is held up.
       await this.#look().catch(() => undefined);
       this.#ranMs = this.ms;
