@@ -7,6 +7,15 @@ function lasting({ random, sessionTimeoutMs }: World): number {
   return random.between(0.1, 2) * sessionTimeoutMs;
 }
 
+/**
+ * The znodes of a killed client stay until the leader ends its session: 4 s after its last message, plus up to one tick
+ * of 2 s because sessions end at ticks, plus half a tick because a follower reports its clients that late. The check
+ * `progress` allows 6 s after the fault.
+ */
+function longEnoughForItsSession({ random, sessionTimeoutMs }: World): number {
+  return random.between(0.6, 2) * sessionTimeoutMs;
+}
+
 function one({ clients, random }: World): ClientProcess {
   return picked(clients, random);
 }
@@ -43,7 +52,13 @@ export const clientFaults: Readonly<Record<string, FaultKind>> = {
   'silent-link': (world) => onLinks(world, (link) => (link.mode = { at: 'silent' })),
   'kill-client': (world) => {
     const client = one(world);
-    return { target: client.name, clients: [client.name], begin: () => client.kill(), heal: () => client.restart() };
+    return {
+      target: client.name,
+      clients: [client.name],
+      lastsMs: longEnoughForItsSession(world),
+      begin: () => client.kill(),
+      heal: () => client.restart(),
+    };
   },
   'stop-client': (world) => {
     const client = one(world);
