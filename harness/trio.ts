@@ -15,6 +15,12 @@ export const tickTimeMs = 500;
 /** Thirty seconds: a follower that is cut off then answers its clients for much longer than their sessions live. */
 const syncLimit = 60;
 
+/**
+ * A leader whose followers elected again while it waited for them gives up after `initLimit`: 40 s with ZooKeeper's
+ * usual tick. The next election takes a moment.
+ */
+const electionLimitMs = 60_000;
+
 /** An ensemble of three servers, and the faults between them. */
 export class Trio implements AsyncDisposable {
   readonly #ensemble: Ensemble;
@@ -55,7 +61,7 @@ export class Trio implements AsyncDisposable {
         found.push({ leader, followers: [one, other] }) > 0
       );
     };
-    await until('one server leads and two follow', look, 30_000);
+    await until('one server leads and two follow', look, electionLimitMs);
     const [roles] = found;
     if (!roles) throw new Error('No server leads');
     return roles;
