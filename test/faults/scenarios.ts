@@ -131,7 +131,7 @@ const plays: readonly Scenario[] = [
       await ready(run);
       const gate = await run.held(run.bystander);
       return async () => {
-        await run.release(await run.acquire(run.subject, { timeoutMs: sessionTimeoutMs / 8 }));
+        await run.release(await run.acquire(run.subject, { timeoutMs: sessionTimeoutMs / 4 }));
         await deleted(run);
         await run.release(gate);
       };

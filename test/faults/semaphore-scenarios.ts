@@ -89,7 +89,7 @@ const plays: readonly Scenario[] = [
       await ready(run);
       const other = await run.held(run.bystander);
       return async () => {
-        await run.release(await run.acquire(run.subject, { timeoutMs: sessionTimeoutMs / 8 }));
+        await run.release(await run.acquire(run.subject, { timeoutMs: sessionTimeoutMs / 4 }));
         await run.wait('its own znodes are gone', async () =>
           [...(await run.queue('/leases')), ...(await run.queue('/locks'))].every(({ isSubjects }) => !isSubjects),
         );
