@@ -36,19 +36,23 @@ interface Stall {
 }
 
 let stalls: Stall[] = [];
-let stalledMs = 0;
 let lastBeatAt = performance.now();
 
-/** The sum of all stalls of the event loop so far. */
-export function allStallsMs(): number {
-  return stalledMs;
+/** The sum of the stalls of the event loop that ended after `at`: a timer may be late by several of them. */
+export function stalledSinceMs(at: number): number {
+  const past = stalls.filter((stall) => stall.at > at).map(({ ms }) => ms);
+  return [...past, presentStallMs(performance.now())].reduce((a, b) => a + b, 0);
 }
 
 /** The longest recent stall of the event loop. While the loop stands still, no signal can abort. */
 export function longestStallMs(): number {
   const now = performance.now();
-  stalls = stalls.filter(({ at }) => at > now - memoryMs);
-  return Math.max(now - lastBeatAt - beatMs, 0, ...stalls.map(({ ms }) => ms));
+  const recent = stalls.filter(({ at }) => at > now - memoryMs).map(({ ms }) => ms);
+  return Math.max(presentStallMs(now), ...recent);
+}
+
+function presentStallMs(now: number): number {
+  return Math.max(now - lastBeatAt - beatMs, 0);
 }
 
 function startBeat(): () => void {
@@ -58,8 +62,7 @@ function startBeat(): () => void {
     const ms = now - lastBeatAt - beatMs;
     lastBeatAt = now;
     if (ms <= beatMs) return;
-    stalls.push({ at: now, ms });
-    stalledMs += ms;
+    stalls = [...stalls.filter(({ at }) => at > now - memoryMs), { at: now, ms }];
   }, beatMs);
   return () => clearInterval(timer);
 }

@@ -9,7 +9,7 @@ import {
 import { testPath } from '../../harness/test-path.ts';
 import { until } from '../../harness/until.ts';
 import { startProxy, type ZkProxy } from '../../harness/zk-proxy.ts';
-import { longestStallMs } from './alarms.ts';
+import { stalledSinceMs } from './alarms.ts';
 import { Eavesdropper } from './eavesdropper.ts';
 import { mutex, type Kind, type Lock } from './kinds.ts';
 import { Owners } from './owners.ts';
@@ -52,7 +52,7 @@ export class CaseRun implements AsyncDisposable {
     this.path = testPath(depth);
     const warn = (warning: string): void => void this.warnings.push(warning);
     this.#eavesdropper = new Eavesdropper(warn);
-    this.owners = new Owners(kind, warn, (hold) => this.#eavesdropper.follow(hold));
+    this.owners = new Owners(kind, fixture.running, warn, (hold) => this.#eavesdropper.follow(hold));
   }
 
   /** The client under test. */
@@ -115,7 +115,7 @@ export class CaseRun implements AsyncDisposable {
     acquire: () => Promise<readonly Hold[]>,
   ): Promise<readonly Hold[]> {
     const who = this.#nameOf(client);
-    const lateAt = performance.now() + (options.timeoutMs ?? Infinity) + timerMs;
+    const deadline = performance.now() + (options.timeoutMs ?? Infinity);
     try {
       const holds = await this.track(`an acquire of ${who}`, acquire());
       for (const hold of holds) this.owners.granted(who, hold);
@@ -126,10 +126,10 @@ export class CaseRun implements AsyncDisposable {
       if (!isTimeout && !isAbort) this.#judge(`an acquire of ${who}`, error);
       return [];
     } finally {
-      const lateMs = performance.now() - lateAt - longestStallMs();
-      if (lateMs > 0)
+      const lateMs = performance.now() - deadline - stalledSinceMs(deadline);
+      if (lateMs > timerMs)
         this.warnings.push(
-          `an acquire of ${who} with a timeout of ${options.timeoutMs ?? 0} ms settled ${Math.round(lateMs + timerMs)} ms after it`,
+          `an acquire of ${who} with a timeout of ${options.timeoutMs ?? 0} ms settled ${Math.round(lateMs)} ms after it`,
         );
     }
   }

@@ -1,5 +1,6 @@
 import { LockClient, retryForever } from '../../src/index.ts';
 import { connectObserver, type Observer } from '../../harness/observer.ts';
+import { RunningTime } from '../../harness/running-time.ts';
 import { startServer, type ZooKeeperServer } from '../../harness/zookeeper-server.ts';
 
 /** The session timeout of the client under test. */
@@ -10,6 +11,8 @@ export const tickTimeMs = 100;
 export interface Fixture extends AsyncDisposable {
   readonly server: ZooKeeperServer;
   readonly observer: Observer;
+  /** Stands still while a busy machine holds this process or the server up. */
+  readonly running: RunningTime;
   /** A client that holds, waits and takes over, on a good connection. */
   readonly bystander: LockClient;
   /** More clients that wait, on good connections. */
@@ -29,13 +32,16 @@ export async function openFixture(): Promise<Fixture> {
     LockClient.connect(server.connectString, waiting),
     LockClient.connect(server.connectString, waiting),
   ]);
+  const running = new RunningTime(() => observer.exists('/'));
   return {
     server,
     observer,
+    running,
     bystander,
     neighbours,
     fresh,
     [Symbol.asyncDispose]: async () => {
+      running[Symbol.dispose]();
       const clients = [bystander, fresh, ...neighbours];
       await Promise.all([...clients.map((client) => client.close()), observer[Symbol.asyncDispose]()]);
       await server.stop();

@@ -1,4 +1,5 @@
 import type { Hold } from '../../src/index.ts';
+import type { RunningTime } from '../../harness/running-time.ts';
 import { until } from '../../harness/until.ts';
 import { longestStallMs } from './alarms.ts';
 import type { Kind } from './kinds.ts';
@@ -8,6 +9,8 @@ import type { Kind } from './kinds.ts';
  * connection that reports the reason.
  */
 const noticeMs = { 'znode deleted': 150, 'session ended': 600 };
+/** Far longer than any notice takes, also on a machine that is held up. */
+const longestNoticeMs = 60_000;
 
 /**
  * The time that a session's clocks leave between the client's deadline and the server's expiry, minus what a timer may
@@ -25,12 +28,19 @@ export class Owners {
   readonly #open = new Map<Hold, string>();
   readonly #doneByOthers = new Map<string, keyof typeof noticeMs>();
   readonly #excludes: Kind['excludes'];
+  readonly #running: RunningTime;
   readonly #warn: (warning: string) => void;
   readonly #follow: (hold: Hold) => void;
 
-  constructor({ most, excludes }: Kind, warn: (warning: string) => void, follow: (hold: Hold) => void) {
+  constructor(
+    { most, excludes }: Kind,
+    running: RunningTime,
+    warn: (warning: string) => void,
+    follow: (hold: Hold) => void,
+  ) {
     this.most = most;
     this.#excludes = excludes;
+    this.#running = running;
     this.#warn = warn;
     this.#follow = follow;
   }
@@ -80,10 +90,9 @@ export class Owners {
   }
 
   async #expectTold(deed: keyof typeof noticeMs, hold: Hold, story: string): Promise<void> {
-    try {
-      await until('told', () => hold.signal.aborted || !this.#open.has(hold), noticeMs[deed] + longestStallMs());
-    } catch {
-      this.#warn(`${story} (${deed} by others), and was not told in time`);
-    }
+    const lateAt = this.#running.ms + noticeMs[deed];
+    const isTold = (): boolean => hold.signal.aborted || !this.#open.has(hold);
+    await until('told, or late', () => isTold() || this.#running.ms > lateAt, longestNoticeMs).catch(() => undefined);
+    if (!isTold()) this.#warn(`${story} (${deed} by others), and was not told in time`);
   }
 }

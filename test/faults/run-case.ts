@@ -1,11 +1,10 @@
 import { until } from '../../harness/until.ts';
 import type { Frame } from '../../harness/zk-proxy.ts';
-import { allStallsMs } from './alarms.ts';
 import { asRequest } from './eavesdropper.ts';
 import type { Fault, FrameFact } from './fault.ts';
 import { FrameCounter, isSameKey, keyName } from './frame-key.ts';
 import type { Scenario } from './scenario.ts';
-import { CaseRun } from './case-run.ts';
+import { ageMs, CaseRun } from './case-run.ts';
 import { sessionTimeoutMs, type Fixture } from './fixture.ts';
 
 export interface Case {
@@ -85,13 +84,14 @@ async function leavesNothing(run: CaseRun): Promise<void> {
     (await Promise.all(kind.folders.map((folder) => fixture.observer.children(`${path}${folder}`)))).flat().length ===
     0;
   try {
-    const holds = await kind.acquireAll(fixture.fresh, path, { timeoutMs: settleMs });
+    const acquiring = kind.acquireAll(fixture.fresh, path, { timeoutMs: ageMs });
+    const holds = await within(settleMs, run, run.track('an acquire of a later client', acquiring));
     for (const hold of holds) owners.granted('a later client', hold);
     for (const hold of holds) owners.released(hold);
     await Promise.all(holds.map((hold) => hold.release()));
-    await until('no znode is left', isEmpty, goneMs);
+    await within(goneMs, run, run.wait('no znode is left', isEmpty));
     if (run.hasSubject) await within(settleMs, run, run.close());
-    await until('no znode is left after the close', isEmpty, goneMs);
+    await within(goneMs, run, run.wait('no znode is left after the close', isEmpty));
   } catch (error) {
     const queues = await Promise.all(kind.folders.map((folder) => run.queue(folder)));
     const left = queues.flat().map((node) => `${node.path}${node.isSubjects ? ' of the client' : ''}`);
@@ -102,15 +102,19 @@ async function leavesNothing(run: CaseRun): Promise<void> {
   }
 }
 
-/** Fails a hang with the list of calls that have not settled. The time for which the event loop stalls does not count. */
+/**
+ * Fails a hang with the list of calls that have not settled. The time for which a busy machine holds this process or the
+ * server up does not count.
+ */
 export async function within<T>(ms: number, run: CaseRun, promise: Promise<T>): Promise<T> {
+  const { running } = run.fixture;
+  const lateAt = running.ms + ms;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     const wait = (leftMs: number): void => {
-      const before = allStallsMs();
       timer = setTimeout(() => {
-        const stalledMs = allStallsMs() - before;
-        if (stalledMs > 0) wait(stalledMs);
+        const stillMs = lateAt - running.ms;
+        if (stillMs > 0) wait(stillMs);
         else reject(new Error(`hangs: not settled within ${Math.round(ms)} ms: ${run.pending.join(', ')}`));
       }, leftMs);
     };
