@@ -118,6 +118,10 @@ export class CaseRun implements AsyncDisposable {
     const deadline = performance.now() + (options.timeoutMs ?? Infinity);
     try {
       const holds = await this.track(`an acquire of ${who}`, acquire());
+      if (this.#isOver) {
+        await Promise.all(holds.map((hold) => hold.release()));
+        return [];
+      }
       for (const hold of holds) this.owners.granted(who, hold);
       return holds;
     } catch (error) {
@@ -258,6 +262,8 @@ export class CaseRun implements AsyncDisposable {
     this.#isOver = true;
     await this.#subject?.close({ timeoutMs: 0 });
     await this.wire.proxy.close();
+    // A case that was broken off leaves holds of clients that other cases share.
+    await Promise.all(this.owners.holds.map((hold) => hold.release()));
   }
 
   get #folder(): string {
@@ -265,7 +271,8 @@ export class CaseRun implements AsyncDisposable {
   }
 
   #judge(what: string, error: unknown): void {
-    if (error instanceof LockError && this.permitted.has(error.code)) return;
+    // The end of a case that was broken off rejects its calls.
+    if (this.#isOver || (error instanceof LockError && this.permitted.has(error.code))) return;
     const code = error instanceof LockError ? error.code : 'no LockError';
     this.warnings.push(`${what} rejected (${code}): ${error instanceof Error ? error.message : String(error)}`);
   }

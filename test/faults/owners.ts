@@ -45,6 +45,11 @@ export class Owners {
     this.#follow = follow;
   }
 
+  /** The holds that were granted and not released. */
+  get holds(): readonly Hold[] {
+    return [...this.#open.keys()];
+  }
+
   /** Must be called in the same event-loop turn in which an acquire resolves. */
   granted(who: string, hold: Hold): void {
     const { signal } = hold; // made now, so that it aborts in time

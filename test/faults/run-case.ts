@@ -40,18 +40,28 @@ const frameMissing = 'the frame did not come';
 export async function runCase(fixture: Fixture, each: Case): Promise<Outcome> {
   for (let left = morePlays; ; left -= 1) {
     const outcome = await asRequest(caseName(each), () => play(fixture, each));
-    if (outcome.missed === frameMissing && left === 0) return { warnings: [frameMissing] };
-    // On a machine that stalls for a moment clients reconnect on their own, and then the frames differ.
+    const { missed, isUnplayed } = outcome;
+    if (isUnplayed && missed !== undefined && left === 0) return { warnings: [missed] };
+    // On a machine that stalls for a moment clients reconnect on their own, and then the frames differ. A longer stall
+    // ends the session of the client under test before the scenario is prepared.
     if (outcome.warnings.length > 0 || outcome.missed === undefined || left === 0) return outcome;
   }
 }
 
-async function play(fixture: Fixture, { scenario, fact, fault }: Case): Promise<Outcome> {
+interface Play extends Outcome {
+  /** True if the fault had no chance to happen. */
+  readonly isUnplayed: boolean;
+}
+
+async function play(fixture: Fixture, { scenario, fact, fault }: Case): Promise<Play> {
   const run = await CaseRun.open(fixture, scenario);
   const struck: Frame[] = [];
+  let isPrepared = false;
+  let notPrepared: string | undefined;
   try {
     if (fault.refuses) run.permitted.add('ERR_LOCK_REQUEST_FAILED');
     const act = await within(settleMs * 2, run, scenario.begin(run));
+    isPrepared = true;
     const counter = new FrameCounter(scenario);
     run.wire.strike = (frame) => {
       const key = counter.key(frame);
@@ -67,11 +77,14 @@ async function play(fixture: Fixture, { scenario, fact, fault }: Case): Promise<
     run.wire.strike = () => undefined;
     await leavesNothing(run);
   } catch (error) {
-    run.warnings.push(error instanceof Error ? error.message : String(error));
+    const problem = error instanceof Error ? error.message : String(error);
+    if (isPrepared) run.warnings.push(problem);
+    else notPrepared = `not prepared: ${problem}`;
   } finally {
     await run[Symbol.asyncDispose]();
   }
-  return { warnings: run.warnings, missed: struck.length === 0 ? frameMissing : run.misses[0] };
+  const unplayed = notPrepared ?? (struck.length === 0 ? frameMissing : undefined);
+  return { warnings: run.warnings, missed: unplayed ?? run.misses[0], isUnplayed: unplayed !== undefined };
 }
 
 /**
