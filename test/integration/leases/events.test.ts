@@ -149,7 +149,11 @@ describe('the events of a mutex', () => {
     const { mutex, theirs } = lab;
     const hold = await theirs.acquire();
     const log = emitted(mutex);
-    await rejection(mutex.acquire({ timeoutMs: 1_500, leaseMs: 1 }));
+    const controller = new AbortController();
+    const failing = rejection(mutex.acquire({ signal: controller.signal, leaseMs: 1 }));
+    await until('the waiter is queued', () => log.length > 0);
+    controller.abort();
+    await failing;
     expect(log).to.deep.equal(['queued']);
     await hold.release();
   });

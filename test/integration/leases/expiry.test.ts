@@ -27,8 +27,12 @@ describe('a lease', () => {
 
   it('that passes grants a waiter in the same process, as a release does', async () => {
     const { client, mutex, theirs } = lab;
-    const hung = await mutex.acquire({ leaseMs: 200 });
-    const next = await mutex.acquire();
+    const hung = await mutex.acquire({ leaseMs: 600_000 });
+    const waiting = mutex.acquire();
+    // Asked by the waiter's own client, which gets its answers in order.
+    await queueReaches(mutex, 2);
+    hung.renew(50);
+    const next = await waiting;
     // No server has answered in between: the client does not know that the znode is gone.
     expect(nodesOf(client.session).has(hung.path)).to.equal(true);
     expect([hung.isValid, next.isValid]).to.deep.equal([false, true]);

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { InterProcessReadWriteLock, lockContext, LockLostError, type Hold } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { aborted, rejection } from '../../../harness/until.ts';
+import { gate } from '../../../harness/gate.ts';
 import { queueOf, queueReaches } from '../../../harness/queue.ts';
 
 const expired = { code: 'ERR_LOCK_LOST', reason: 'lease-expired' };
@@ -38,6 +39,7 @@ describe('a lease with re-entry', () => {
   it('ends the inner holds, too, when it is the outer one’s, even if they have longer leases', async () => {
     const { mutex, theirs } = lab;
     const inner: Promise<Error>[] = [];
+    const entered = gate();
     const outer = rejection(
       mutex.withLock(
         async () => {
@@ -45,12 +47,13 @@ describe('a lease with re-entry', () => {
             rejection(mutex.withLock(() => never)),
             rejection(mutex.withLock(() => never, { leaseMs: 600_000 })),
           );
+          entered.open();
           await never;
         },
         { leaseMs: 200 },
       ),
     );
-    await queueReaches(theirs, 1);
+    await entered.opened;
     await (await theirs.acquire()).release();
     for (const error of [await outer, ...(await Promise.all(inner))]) {
       expect(error).to.be.instanceOf(LockLostError).and.to.include(expired);
@@ -131,8 +134,9 @@ describe('a lease with re-entry', () => {
     const { client, mutex } = lab;
     const rw = new InterProcessReadWriteLock(client, `${mutex.path}-rw`);
     await lockContext.run(async () => {
-      const writing = await rw.writeLock.acquire({ leaseMs: 200 });
+      const writing = await rw.writeLock.acquire({ leaseMs: 600_000 });
       const reading = await rw.readLock.acquire({ leaseMs: 600_000 });
+      writing.renew(50);
       expect(await aborted(writing.signal)).to.include(expired);
       expect([reading.isValid, reading.fencingToken]).to.deep.equal([true, writing.fencingToken]);
       await reading.release();
