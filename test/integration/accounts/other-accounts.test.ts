@@ -26,8 +26,8 @@ describe('another account', () => {
 
   /** One client holds the lock and another client waits for it. */
   const scene = async (options: Parameters<typeof account>[1]): Promise<Scene> => {
-    holder = await account(lab.connectString, { sessionTimeoutMs: 20_000, ...options });
-    waiter = await account(lab.connectString, { sessionTimeoutMs: 20_000, ...options });
+    holder = await account(lab.connectString, { sessionTimeoutMs: 60_000, ...options });
+    waiter = await account(lab.connectString, { sessionTimeoutMs: 60_000, ...options });
     const path = testPath('guarded');
     const mutex = new InterProcessMutex(holder.client, path);
     const hold = await mutex.acquire();
@@ -37,8 +37,10 @@ describe('another account', () => {
       (next) => granted.push(next.path),
       () => undefined,
     );
-    await until('the waiter is queued', async () => (await mutex.participants()).length === 2);
-    const waitingPath = (await mutex.participants())[1]?.path ?? '';
+    // Asked by the waiter's own client, which gets its answers in order: then the waiter knows its place, too.
+    const sameLock = new InterProcessMutex(waiter.client, path);
+    await until('the waiter is queued', async () => (await sameLock.participants()).length === 2);
+    const waitingPath = (await sameLock.participants())[1]?.path ?? '';
     return { path, hold, waiting, waitingPath, granted };
   };
 
@@ -155,7 +157,7 @@ describe('another account', () => {
 
     it("deletes the holder's znode: the holder gets the loss, and the waiter gets the lock", async () => {
       await visitor.remove(open.hold.path);
-      await until('the hold is lost before a heartbeat could show it', () => open.hold.signal.aborted, 1_500);
+      await until('the hold is lost before a heartbeat could show it', () => open.hold.signal.aborted, 5_000);
       expect((open.hold.signal.reason as LockLostError).reason).to.equal('node-deleted');
       const next = await open.waiting;
       expect(next.path).to.equal(open.waitingPath);
@@ -183,7 +185,7 @@ describe('another account', () => {
       await visitor.remove(open.waitingPath);
       await until('the waiter is queued again', async () => (await visitor.children(open.path)).length === 2);
       await visitor.remove(open.hold.path);
-      await until('the hold is lost before a heartbeat could show it', () => open.hold.signal.aborted, 1_500);
+      await until('the hold is lost before a heartbeat could show it', () => open.hold.signal.aborted, 5_000);
       expect((await open.waiting).path).not.to.equal(open.waitingPath);
       await (await open.waiting).release();
     });
