@@ -70,7 +70,7 @@ describe('a holder that may not read its own znode', () => {
     ({ connectString } = await sharedZooKeeper());
     warnings = [];
     mine = await account(connectString, {
-      sessionTimeoutMs: 4_000,
+      sessionTimeoutMs: 10_000,
       acl: (path) => [anyone(path.includes('/_c_') ? permission.write : permission.all)],
       logger: { warn: (_details, message) => void warnings.push(message) },
     });
@@ -136,7 +136,7 @@ describe('a server whose root znode is closed', () => {
     await outside.create('/app/undeletable', [anyone(permission.create, permission.read)]);
     const warnings: string[] = [];
     const mine = await account(chrooted, {
-      sessionTimeoutMs: 1_000,
+      sessionTimeoutMs: 4_000,
       logger: { warn: (_details, message) => void warnings.push(message) },
     });
     const hold = await new InterProcessMutex(mine.client, '/undeletable').acquire();
