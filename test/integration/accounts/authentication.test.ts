@@ -95,7 +95,12 @@ describe('digest authentication', () => {
     lab.proxy.on((frame) =>
       frame.from === 'server' && frame.op === 'connect' && (dropped += 1) <= 3 ? 'cut' : undefined,
     );
-    await using mine = await account(lab.proxy.connectString, { auth: [alice], acl: creatorOnly });
+    // An attempt to connect may take a twenty-fourth of it: on a busy machine, a shorter one may be made again.
+    await using mine = await account(lab.proxy.connectString, {
+      auth: [alice],
+      acl: creatorOnly,
+      sessionTimeoutMs: 60_000,
+    });
     await new InterProcessMutex(mine.client, testPath('dropped')).withLock(() => undefined);
     expect(connections().map((frames) => ops(frames).filter((op) => op === 'auth').length)).to.deep.equal([0, 0, 0, 1]);
   });
@@ -103,7 +108,7 @@ describe('digest authentication', () => {
   it('sends all credentials first, in the order of the option', async () => {
     await using mine = await account(lab.proxy.connectString, { auth: [alice, work] });
     await new InterProcessMutex(mine.client, testPath('all')).withLock(() => undefined);
-    const [frames = []] = connections();
+    const frames = connections().at(-1) ?? [];
     expect(ops(frames).slice(0, 3)).to.deep.equal(['connect', 'auth', 'auth']);
     expect(frames.slice(1, 3).map(credentialOf)).to.deep.equal([alice, work]);
     expect(frames.slice(3).filter((frame) => frame.op === 'auth')).to.deep.equal([]);
