@@ -60,7 +60,9 @@ describe('TestInterProcessSemaphoreCluster', function () {
     await Promise.all(ensemble.servers.map((server) => server.start()));
     await until('one client is inside again', () => inside.size === 1, 30_000);
     await semaphoreOf(clients[0] as LockClient, path, 1).participants();
-    expect([inside.size, most]).to.deep.equal([1, 1]);
+    // The client inside leaves if its connection is lost, as it may be while the servers start.
+    await until('one client is inside still, or again', () => inside.size === 1, 30_000);
+    expect(most).to.equal(1);
     isOver = true;
     await Promise.all(clients.map((client) => client.close({ timeoutMs: 1_000 })));
     await Promise.all(owners);
