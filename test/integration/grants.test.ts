@@ -50,8 +50,11 @@ describe('a grant', () => {
 
   it('is discarded if the session ends during its proof: the next session queues up again', async () => {
     const { acquiring, name } = await heldBack(() => lab.mutex.acquire());
+    // The client must not prove its session on another connection before the session has ended.
+    await lab.proxy.refuse();
     await lab.observer.endSession(lab.client);
     lab.proxy.cut();
+    await lab.proxy.accept();
     const hold = await acquiring;
     expect(hold.isValid).to.equal(true);
     expect(hold.path).not.to.contain(name);
@@ -141,7 +144,7 @@ describe('a grant', () => {
 
     it('is searched behind its own quorum write, because the earlier heartbeat may have been refused', async () => {
       const hold = await lab.mutex.acquire();
-      const again = lab.proxy.frames.find(sent('connect'))?.connection;
+      const again = lab.proxy.frames.findLast(sent('connect'))?.connection;
       const ops = lab.proxy.frames
         .filter((frame) => frame.from === 'client' && frame.connection === again)
         .map(({ op }) => op);
