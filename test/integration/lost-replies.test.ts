@@ -39,8 +39,9 @@ describe('a lost reply', () => {
     const mutex = new InterProcessMutex(lab.client, path);
     await (await mutex.acquire()).release();
     const controller = new AbortController();
+    lab.proxy.clear();
     once(lab.proxy, from('server', 'create2'), 'cut');
-    const cut = lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'create2', 2);
+    const cut = lab.proxy.seen(from('server', 'create2'));
     const acquiring = rejection(mutex.acquire({ signal: controller.signal }));
     await cut;
     controller.abort(new Error('enough'));
