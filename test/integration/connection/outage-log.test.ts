@@ -127,6 +127,7 @@ describe('the log of an outage', () => {
     await loss;
     lab.proxy.speak();
     await reconnected;
+    await book.logged(3);
     await hold.release();
     await until('the end of the lost session is logged', () => book.lines.length === 4);
     expect(book.levels).to.deep.equal(['warn', 'error', 'info', 'info']);
@@ -202,11 +203,11 @@ describe('the log of an outage', () => {
       expect(book.lines.filter(([level]) => level === 'error').map(([, text]) => text))
         .to.have.property('0')
         .that.matches(
-          / is lost: its deadline has passed, and this process read nothing for [12]\.\d s \(was it stopped, or its event loop blocked\?\)\. The lock that it held is lost$/,
+          / is lost: its deadline has passed, and this process read nothing for [1-9]\.\d s \(was it stopped, or its event loop blocked\?\)\. The lock that it held is lost$/,
         );
       const texts = book.lines.map(([, text]) => text).join('\n');
       expect(texts)
-        .to.match(/ again after [12]\.\d s, in the new session/)
+        .to.match(/ again after [1-9]\.\d s, in the new session/)
         .and.not.to.contain('no server has answered');
     });
   }
@@ -214,7 +215,8 @@ describe('the log of an outage', () => {
   it('does not count the turn of a semaphore that waits', async () => {
     const other = await lab.connect({}, lab.connectString);
     const lease = await new InterProcessSemaphore(other, lab.path, { maxLeases: 1 }).acquire();
-    const client = await connect(1_000);
+    // A quarter of it without an answer ends the connection, which must not happen on a busy machine either.
+    const client = await connect(3_000);
     const controller = new AbortController();
     const waiting = rejection(
       new InterProcessSemaphore(client, lab.path, { maxLeases: 1 }).acquire({ signal: controller.signal }),
