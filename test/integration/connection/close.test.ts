@@ -104,7 +104,7 @@ describe('close()', () => {
     const { id } = client.session;
     await new InterProcessMutex(client, lab.path).acquire();
     lab.proxy.silence();
-    using sinceStart = new RunningTime();
+    using sinceStart = new RunningTime(() => lab.observer.exists('/'));
     await client.close(longTimeout);
     expect(sinceStart.ms).to.be.below(2_000 / 4 + slackMs);
     expect(await isAlive(id)).to.equal(false);

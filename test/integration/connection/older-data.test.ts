@@ -38,7 +38,7 @@ const asksForNewSession = ({ body }: Frame): boolean => body.readBigInt64BE(16) 
 const isConnect = (frame: Frame): boolean => frame.from === 'client' && frame.op === 'connect';
 
 describe('servers with older data', function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
   let server: ZooKeeperServer;
 
   beforeEach(async () => {
@@ -147,7 +147,7 @@ describe('servers with older data', function () {
 });
 
 describe('a server that refuses without a reply', function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
   let server: ZooKeeperServer;
   let proxy: ZkProxy;
   let client: LockClient;
@@ -275,7 +275,7 @@ describe('a server that refuses without a reply', function () {
     await closing;
     expect(sinceStart.ms).to.be.below(1_000);
     // Long before the session would expire.
-    await until('no session is left', async () => (await others()).length === 0, 1_000);
+    await until('no session is left', async () => (await others()).length === 0, 2_000);
   });
 
   it('gets no trial session from a client that could not reach any server', async () => {
