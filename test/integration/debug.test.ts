@@ -258,11 +258,18 @@ describe('the log of a client', () => {
 
   it('has no line for a service whose owners queue up outside of contexts and release quickly', async () => {
     const mutex = await locksOf();
-    const hold = await mutex.acquire();
-    const waiting = Array.from({ length: 20 }, () => mutex.acquire().then((next) => next.release()));
-    await queueReaches(mutex, 21);
-    await hold.release();
-    await Promise.all(waiting);
+    let heldMs: number;
+    do {
+      log = [];
+      const askedAt = performance.now();
+      const hold = await mutex.acquire();
+      const waiting = Array.from({ length: 20 }, () => mutex.acquire().then((next) => next.release()));
+      await queueReaches(mutex, 21);
+      heldMs = performance.now() - askedAt;
+      await hold.release();
+      await Promise.all(waiting);
+      // A hold that a busy machine keeps for a second is reported with good reason.
+    } while (heldMs > 900);
     expect(log).to.deep.equal([]);
   });
 });
