@@ -265,10 +265,19 @@ export class Connection {
     // This time limit covers the ConnectResponse too, because otherwise a server that accepts the connection and
     // never answers would block the client forever.
     const attemptMs = this.#listener.attemptMs(this.#unansweredRounds);
-    this.#cancelAttempt = clock.after(attemptMs, () => {
-      this.#hasRunOut = true;
-      this.drop(new Error(`${name} did not answer within ${Math.round(attemptMs)} ms, the time of one attempt`));
+    let isOver = false;
+    const cancel = clock.after(attemptMs, () => {
+      // After a stall of this process, the answer may lie unread in the socket.
+      clock.afterPoll(() => {
+        if (isOver) return;
+        this.#hasRunOut = true;
+        this.drop(new Error(`${name} did not answer within ${Math.round(attemptMs)} ms, the time of one attempt`));
+      });
     });
+    this.#cancelAttempt = () => {
+      isOver = true;
+      cancel();
+    };
   }
 
   #redialIfDrained(): void {

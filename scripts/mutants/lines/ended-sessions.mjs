@@ -102,6 +102,15 @@ export const mutants = [
     tests: tests('integration/connection/throwing', '(connect) ends the connection', '(close) does not prevent'),
   },
   {
+    name: 'an attempt ends before its answer is read',
+    file: 'src/zookeeper/connection.ts',
+    find: `      clock.afterPoll(() => {
+        if (isOver) return;`,
+    replace: `      ((run: () => void) => run())(() => {
+        if (isOver) return;`,
+    tests: tests('integration/connection/handshakes', 'succeeds if its answer lies unread'),
+  },
+  {
     name: 'a slow server never gets more time',
     file: 'src/zookeeper/connection.ts',
     find: 'if (this.#hasRunOut) this.#unansweredRounds += 1;',

@@ -36,6 +36,25 @@ describe('an attempt to connect', () => {
     expect(link.written).to.have.length(1);
   });
 
+  for (const isAnswered of [true, false]) {
+    it(`that is due after a stall of the process ${isAnswered ? 'succeeds if its answer lies unread' : 'ends without one'}`, () => {
+      const link = new FakeLink();
+      const afterPoll: (() => void)[] = [];
+      const clock = new ManualClock();
+      clock.afterPoll = (run) => void afterPoll.push(run);
+      using probe = new ConnectionProbe([1], { network: { connect: () => link }, attemptMs: 50, clock });
+      probe.connection.connect();
+      clock.advance(1);
+      link.emit('connect');
+      clock.advance(1_000);
+      // The loop of Node.js runs timers first, then it reads.
+      if (isAnswered) link.emit('data', connectResponse());
+      for (const run of afterPoll) run();
+      expect(probe.connection.isConnected).to.equal(isAnswered);
+      expect(link.destroyed).to.equal(!isAnswered);
+    });
+  }
+
   it('reads nothing from the connection before it', async () => {
     const links: FakeLink[] = [];
     const connect = (): FakeLink => {
