@@ -61,7 +61,6 @@ async function testsOfServers() {
   await suite('npm run test:interop', 'npm', ['run', 'test:interop']);
   await suite('npm run test:faults', 'npm', ['run', 'test:faults']);
   await suite('npm run test:ensemble', 'npm', ['run', 'test:ensemble']);
-  await suite('npm run test:tls', 'npm', ['run', 'test:tls']);
   await step('npm run chaos', 'npm', ['run', 'chaos', '--', '--minutes', '2', '--out', join(scratch, 'chaos')]);
   // It keeps both processors busy. Of the other list only compilers and programs are left by now.
   await suite('npm run test:mutants', 'npm', ['run', 'test:mutants']);
@@ -78,6 +77,7 @@ async function buildsAndPackages() {
   });
   await suite('npm run test:containers', 'npm', ['run', 'test:containers']);
   await suite('npm run test:cli', 'npm', ['run', 'test:cli']);
+  await suite('npm run test:tls', 'npm', ['run', 'test:tls']);
   await suite('npm run test:embedded', ...npm('run', 'test:embedded'));
   await suite('npm run test:examples', ...npm('run', 'test:examples'));
   await suite('npm run test:docs', ...npm('run', 'test:docs'));
