@@ -17,6 +17,8 @@ import { ConnectionProbe } from '../../../harness/connection-probe.ts';
 import { RunningTime } from '../../../harness/running-time.ts';
 
 const sessionTimeoutMs = 3_000;
+/** A hold survives the restart of a server on a busy machine. */
+const longTimeoutMs = 10_000;
 
 /** The states and events that a client has emitted. */
 class Emitted {
@@ -112,12 +114,12 @@ describe('servers with older data', function () {
   });
 
   it('(restored from a backup) replace the session of a waiter, and close the old session', async () => {
-    await using holder = await LockClient.connect(server.connectString, { sessionTimeoutMs });
-    await using client = await LockClient.connect(server.connectString, { sessionTimeoutMs });
+    await using holder = await LockClient.connect(server.connectString, { sessionTimeoutMs: longTimeoutMs });
+    await using client = await LockClient.connect(server.connectString, { sessionTimeoutMs: longTimeoutMs });
     const path = testPath('backup');
     const held = await new InterProcessMutex(holder, path).acquire();
     const waiting = new InterProcessMutex(client, path).acquire();
-    await using outside = await LockClient.connect(server.connectString, { sessionTimeoutMs });
+    await using outside = await LockClient.connect(server.connectString, { sessionTimeoutMs: longTimeoutMs });
     const queue = new InterProcessMutex(outside, path);
     await until('the waiter is queued', async () => (await queue.participants()).length === 2);
     await server.kill();
@@ -138,9 +140,8 @@ describe('servers with older data', function () {
     const hold = await waiting;
     hold.assertValid();
     expect(emitted.ends()).to.have.length(1).and.to.have.nested.property('[0].why', 'replaced');
-    await until('the servers have closed the old session', () =>
-      emitted.events.some(({ type }) => type === 'lost-session-closed'),
-    );
+    const isClosed = (): boolean => emitted.events.some(({ type }) => type === 'lost-session-closed');
+    await until('the servers have closed the old session', isClosed, 2 * longTimeoutMs);
     expect((await queue.participants()).map((participant) => participant.path)).to.deep.equal([hold.path]);
     await hold.release();
   });
