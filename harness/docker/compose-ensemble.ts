@@ -22,7 +22,7 @@ const healthLimitMs = 60_000;
 const pollMs = 100;
 const portTries = 20;
 const portPauseMs = 500;
-/** What the engine says if another program has one of the ports. */
+/** The answer of the engine if another program has one of the ports. */
 const portIsTaken = /port is already allocated|address already in use/;
 
 /**
