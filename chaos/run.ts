@@ -6,6 +6,7 @@ import { Random } from '../harness/random.ts';
 import { until } from '../harness/until.ts';
 import { connectObserver, type Observer } from '../harness/observer.ts';
 import { ClientProcess } from './client-process.ts';
+import { HoldUps } from './hold-ups.ts';
 import { now, type EndEvent, type HistoryEvent } from './history.ts';
 import { JavaProgram } from './java-program.ts';
 import { dataOf, foldersOf, leasesOf, lockPlans, type LockPlan } from './lock-plan.ts';
@@ -59,6 +60,7 @@ export async function run(options: ChaosOptions): Promise<string> {
   for (const path of ['/chaos', ...lockPlans.flatMap(({ is, path }) => (is === 'weighted' ? [path] : []))])
     await observer.create(path);
   for (const { path } of lockPlans) await observer.create(dataOf(path));
+  using _ = new HoldUps([...ours, ...peers], record);
   const common = { sessionTimeoutMs, registerPort: register.port };
   const programs = [
     ...ours.map((client, index) => {
