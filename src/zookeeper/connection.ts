@@ -237,6 +237,7 @@ export class Connection {
     const { clock, network, tls } = this.#options;
     const manager = this.#manager;
     const attempt = { startedAt: clock.now(), wasAccepted: false };
+    let time: 'running' | 'out' | 'over' = 'running';
     this.#sasl = undefined;
     const socket = network.connect(host, tls);
     manager.socket = socket;
@@ -249,7 +250,8 @@ export class Connection {
     // After the TLS handshake, because a ConnectRequest counts from the time when it is sent.
     socket.on(tls ? 'secureConnect' : 'connect', () => {
       // A server may repeat the handshake of TLS 1.2. A second ConnectRequest would be in the place of a request.
-      if (attempt.wasAccepted || !isPresent()) return;
+      // After the time of the attempt, a granted session would be thrown away, and would live until its timeout.
+      if (attempt.wasAccepted || time !== 'running' || !isPresent()) return;
       attempt.wasAccepted = true;
       this.#address = socket.remoteAddress;
       this.#guard('The request for a session could not be sent', () => manager.onSocketConnected());
@@ -265,17 +267,17 @@ export class Connection {
     // This time limit covers the ConnectResponse too, because otherwise a server that accepts the connection and
     // never answers would block the client forever.
     const attemptMs = this.#listener.attemptMs(this.#unansweredRounds);
-    let isOver = false;
     const cancel = clock.after(attemptMs, () => {
+      time = 'out';
       // After a stall of this process, the answer may lie unread in the socket.
       clock.afterPoll(() => {
-        if (isOver) return;
+        if (time === 'over') return;
         this.#hasRunOut = true;
         this.drop(new Error(`${name} did not answer within ${Math.round(attemptMs)} ms, the time of one attempt`));
       });
     });
     this.#cancelAttempt = () => {
-      isOver = true;
+      time = 'over';
       cancel();
     };
   }

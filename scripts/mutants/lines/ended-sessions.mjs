@@ -105,10 +105,17 @@ export const mutants = [
     name: 'an attempt ends before its answer is read',
     file: 'src/zookeeper/connection.ts',
     find: `      clock.afterPoll(() => {
-        if (isOver) return;`,
+        if (time === 'over') return;`,
     replace: `      ((run: () => void) => run())(() => {
-        if (isOver) return;`,
+        if (time === 'over') return;`,
     tests: tests('integration/connection/handshakes', 'succeeds if its answer lies unread'),
+  },
+  {
+    name: 'an attempt asks for a session after its time',
+    file: 'src/zookeeper/connection.ts',
+    find: " || time !== 'running'",
+    replace: '',
+    tests: tests('integration/connection/handshakes', 'asks for no session'),
   },
   {
     name: 'a slow server never gets more time',

@@ -188,7 +188,7 @@ export const mutants = [
   {
     name: 'a repeated TLS handshake sends a second ConnectRequest',
     file: 'src/zookeeper/connection.ts',
-    find: 'if (attempt.wasAccepted || !isPresent()) return;',
+    find: "if (attempt.wasAccepted || time !== 'running' || !isPresent()) return;",
     replace: '',
     tests: tests('integration/connection/handshakes', 'sends one ConnectRequest'),
   },

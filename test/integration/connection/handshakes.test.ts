@@ -36,24 +36,41 @@ describe('an attempt to connect', () => {
     expect(link.written).to.have.length(1);
   });
 
+  /** An attempt in a process that stalls. What it puts off until the sockets are read happens at `endPoll`. */
+  const dialled = () => {
+    const link = new FakeLink();
+    const clock = new ManualClock();
+    const putOff: (() => void)[] = [];
+    clock.afterPoll = (run) => void putOff.push(run);
+    const probe = new ConnectionProbe([1], { network: { connect: () => link }, attemptMs: 50, clock });
+    probe.connection.connect();
+    clock.advance(1);
+    return { link, clock, probe, endPoll: () => putOff.forEach((run) => run()) };
+  };
+
   for (const isAnswered of [true, false]) {
-    it(`that is due after a stall of the process ${isAnswered ? 'succeeds if its answer lies unread' : 'ends without one'}`, () => {
-      const link = new FakeLink();
-      const afterPoll: (() => void)[] = [];
-      const clock = new ManualClock();
-      clock.afterPoll = (run) => void afterPoll.push(run);
-      using probe = new ConnectionProbe([1], { network: { connect: () => link }, attemptMs: 50, clock });
-      probe.connection.connect();
-      clock.advance(1);
+    it(`that is due after a stall of the process ${isAnswered ? 'succeeds if its answer lies unread' : 'ends if it has no answer'}`, () => {
+      const { link, clock, probe, endPoll } = dialled();
+      using _ = probe;
       link.emit('connect');
       clock.advance(1_000);
       // The loop of Node.js runs timers first, then it reads.
       if (isAnswered) link.emit('data', connectResponse());
-      for (const run of afterPoll) run();
+      endPoll();
       expect(probe.connection.isConnected).to.equal(isAnswered);
       expect(link.destroyed).to.equal(!isAnswered);
     });
   }
+
+  it('that is due asks for no session, although the connection is made before the attempt ends', () => {
+    const { link, clock, probe, endPoll } = dialled();
+    using _ = probe;
+    clock.advance(1_000);
+    link.emit('connect');
+    endPoll();
+    expect(link.written).to.deep.equal([]);
+    expect(link.destroyed).to.equal(true);
+  });
 
   it('reads nothing from the connection before it', async () => {
     const links: FakeLink[] = [];
