@@ -116,7 +116,7 @@ describe('between a request and its reply', () => {
     const hold = await new InterProcessMutex(client, testPath('heartbeat-error')).acquire();
     once(lab.proxy, from('server', 'multi'), { replaceError: -127 });
     lab.proxy.clear();
-    await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'multi', 4);
+    await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'multi', 3);
     expect(hold.isValid).to.equal(true);
     expect(client.state).to.equal('connected');
     await hold.release();
