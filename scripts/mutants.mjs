@@ -13,7 +13,7 @@ import { anyOf, runTests } from './mutants/tests.mjs';
 const atOnce = 5; // a quarter of the mutants is killed by a test that waits in vain, which takes no time of a core
 const limitMs = 60_000;
 const limitOfFileMs = 120_000;
-const limitOfTestMs = 8_000; // a mutated test often waits in vain
+const leastOfTestMs = 8_000; // a mutated test often waits in vain
 const unmutatedTestMs = 20_000; // it fails only if a busy machine is slower than this
 
 const [part = ''] = process.argv.slice(2);
@@ -42,14 +42,14 @@ async function judge() {
   if (stale.length > 0) return { killed: 0, problems: stale };
 
   const copies = Array.from({ length: atOnce }, () => new Copy(temporary));
-  const { problems: unmutated, needReal } = await withoutMutation(copies);
+  const { problems: unmutated, needReal, passed } = await withoutMutation(copies);
   if (unmutated.length > 0) return { killed: 0, problems: unmutated };
 
   const problems = [];
   // The slow ones first, so that no copy is left alone with them.
   const left = [...mutants].sort((a, b) => Number(needReal.has(b)) - Number(needReal.has(a)));
   await each(copies, left, async (mutant, copy) => {
-    const problem = await survival(mutant, copy, needReal.has(mutant));
+    const problem = await survival(mutant, copy, needReal.has(mutant), limitOfItsTestsMs(mutant, passed));
     if (problem) problems.push(problem);
   });
   return { killed: mutants.length - problems.length, problems };
@@ -77,8 +77,8 @@ function staleness({ name, file, find }) {
 
 /**
  * Tests that fail without a mutation, and tests that do not exist, prove nothing. The tests run on an embedded ZooKeeper,
- * and those that fail there run again on a real one. Resolves with the problems, and with the mutants whose tests need
- * a real one.
+ * and those that fail there run again on a real one. Resolves with the problems, with the mutants whose tests need a real
+ * one, and with the passed tests.
  */
 async function withoutMutation(copies) {
   const startedAt = performance.now();
@@ -97,7 +97,7 @@ async function withoutMutation(copies) {
       .map((text) => `STALE: ${name}: no test is named "${text}"`),
   );
   const failures = real.failed.map(({ error, ...test }) => `Fails without a mutation: ${test.failed}\n${error}`);
-  return { problems: [...real.problems, ...(failures.length > 0 ? failures : unknown)], needReal };
+  return { problems: [...real.problems, ...(failures.length > 0 ? failures : unknown)], needReal, passed };
 }
 
 /** Runs the tests of these mutants, a file at a time in each copy. */
@@ -131,14 +131,14 @@ function allPass({ named }, { passed, failed }) {
  * Returns the reason why the mutant was not killed; undefined if it was killed. A mutant that survives on an embedded
  * ZooKeeper is judged again on a real one.
  */
-async function survival(mutant, copy, needsReal) {
+async function survival(mutant, copy, needsReal, limitOfTestMs) {
   const startedAt = performance.now();
   const restore = copy.mutate(mutant);
   let how = needsReal ? 'real' : 'embedded';
-  let result = await judged(mutant, copy, how);
+  let result = await judged(mutant, copy, how, limitOfTestMs);
   if (how === 'embedded' && isSurvivor(result)) {
     how = 'real';
-    result = await judged(mutant, copy, how);
+    result = await judged(mutant, copy, how, limitOfTestMs);
   }
   restore();
   const { passed, failed, isLate, code, output } = result;
@@ -158,8 +158,14 @@ async function survival(mutant, copy, needsReal) {
   return undefined;
 }
 
-function judged({ tests: { files, named } }, { folder }, servers) {
+function judged({ tests: { files, named } }, { folder }, servers, limitOfTestMs) {
   return runTests({ files, grep: anyOf(named), servers, bail: true }, { folder, temporary, limitMs, limitOfTestMs });
+}
+
+/** A test that takes long without a mutation too gets more time, because otherwise its failure would prove nothing. */
+function limitOfItsTestsMs({ tests: { named } }, passed) {
+  const took = passed.filter((test) => named.some((text) => test.passed.includes(text))).map(({ ms }) => ms);
+  return Math.max(leastOfTestMs, ...took.map((ms) => 2 * ms));
 }
 
 function isSurvivor({ failed, isLate, code }) {

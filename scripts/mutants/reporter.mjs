@@ -11,7 +11,7 @@ const { EVENT_TEST_PASS, EVENT_TEST_FAIL } = Mocha.Runner.constants;
 export default class Reporter {
   constructor(runner, { bail }) {
     const tell = (result) => appendFileSync(process.env.MUTANT_RESULTS, `${JSON.stringify(result)}\n`);
-    runner.on(EVENT_TEST_PASS, (test) => tell({ passed: test.fullTitle() }));
+    runner.on(EVENT_TEST_PASS, (test) => tell({ passed: test.fullTitle(), ms: test.duration }));
     runner.on(EVENT_TEST_FAIL, (test, error) => {
       tell({ failed: test.fullTitle(), error: error.stack });
       if (bail) process.exit(1);
