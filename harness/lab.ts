@@ -40,6 +40,11 @@ export interface Lab {
    * is given.
    */
   connect(options?: LockClientOptions, connectString?: string): Promise<LockClient>;
+  /**
+   * Ends the session of `client`, or of another client behind the proxy, on the server. Until it has ended, the proxy
+   * refuses connections, because otherwise the client might attach to its session once more.
+   */
+  endSession(client?: LockClient): Promise<void>;
   /** The requests that `client` has sent about the lock. All of them have been answered. */
   requests(): Promise<Frame['op'][]>;
 }
@@ -103,6 +108,12 @@ class OpenLab implements Lab {
     const client = await LockClient.connect(connectString, options);
     this.#clients.push(client);
     return client;
+  }
+
+  async endSession(client = this.client): Promise<void> {
+    await this.proxy.refuse();
+    await this.observer.endSession(client);
+    await this.proxy.accept();
   }
 
   async requests(): Promise<Frame['op'][]> {

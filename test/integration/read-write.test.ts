@@ -305,9 +305,7 @@ describe('readers and writers', () => {
     await lockContext.run(async () => {
       const writing = await rw.writeLock.acquire();
       const loss = aborted(writing.signal);
-      await lab.proxy.refuse();
-      await lab.observer.endSession(lab.client);
-      await lab.proxy.accept();
+      await lab.endSession();
       await loss;
       expect(await rejection(rw.readLock.acquire())).to.be.instanceOf(LockLostError);
       expect(await rejection(rw.readLock.tryAcquire())).to.be.instanceOf(LockLostError);

@@ -17,12 +17,7 @@ describe('at the end of a session', () => {
   const lab = labOfEachTest('session-end', { server: 'own', proxy: true });
 
   const ends: Record<string, () => Promise<void>> = {
-    'the server has ended it': async () => {
-      // Otherwise the client might attach to its session once more before the session ends.
-      await lab.proxy.refuse();
-      await lab.observer.endSession(lab.client);
-      await lab.proxy.accept();
-    },
+    'the server has ended it': () => lab.endSession(),
     'the client is closed': () => lab.client.close(),
   };
 

@@ -31,10 +31,7 @@ describe('the loss of a session', () => {
     const states: ConnectionState[] = [];
     client.on('state', (state) => void states.push(state));
     const again = reached(client, 'reconnected');
-    // Otherwise the client might attach to its session once more before the session ends.
-    await lab.proxy.refuse();
-    await lab.observer.endSession(client);
-    await lab.proxy.accept();
+    await lab.endSession(client);
     const reason = (await loss) as LockLostError;
     expect(reason).to.be.instanceOf(LockLostError);
     expect(reason.reason).to.equal('session-expired');
@@ -62,9 +59,7 @@ describe('the loss of a session', () => {
     const waiting = mutex.acquire();
     await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
     const before = client.session.id;
-    await lab.proxy.refuse();
-    await lab.observer.endSession(client);
-    await lab.proxy.accept();
+    await lab.endSession(client);
     await until(
       'the waiter is queued again, in another session',
       async () => (await lab.observer.children(path)).length === 2 && client.session.id !== before,

@@ -145,10 +145,7 @@ describe('a fault of a semaphore', () => {
     const waiting = semaphore.acquire();
     await waits(lab.observer, lab.path, 3);
     const losses = leases.map((lease) => aborted(lease.signal));
-    // Otherwise the client might attach to its session once more before the session ends.
-    await lab.proxy.refuse();
-    await lab.observer.endSession(lab.client);
-    await lab.proxy.accept();
+    await lab.endSession();
     for (const reason of await Promise.all(losses))
       expect(reason).to.be.instanceOf(LockLostError).with.property('reason', 'session-expired');
     const next = await waiting;

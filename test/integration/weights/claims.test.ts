@@ -131,10 +131,7 @@ describe('the claim of a weighted mutex', () => {
     const hold = await theirs.acquire();
     const waiting = ours.acquire({ weight: 5 });
     await queueReaches(2);
-    // Otherwise the client might attach to its session once more before the session ends.
-    await lab.proxy.refuse();
-    await lab.observer.endSession(lab.client);
-    await lab.proxy.accept();
+    await lab.endSession();
     await until('the waiter is queued again', async () =>
       (await lab.observer.children(lab.path)).some((name) => name.includes('+05x') && name.endsWith('2')),
     );
