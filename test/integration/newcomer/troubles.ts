@@ -40,8 +40,8 @@ async function listening({ defer }: Fixture, server: Server): Promise<string> {
   return `127.0.0.1:${port}`;
 }
 
-const connectBriefly = (hosts: string): Promise<LockClient> =>
-  LockClient.connect(hosts, { connectionTimeoutMs: 400, tls: undefined });
+const connectBriefly = (hosts: string, connectionTimeoutMs = 400): Promise<LockClient> =>
+  LockClient.connect(hosts, { connectionTimeoutMs, tls: undefined });
 
 /** The servers are missing, or the port belongs to another service. */
 export const servers: readonly Mistake[] = [
@@ -71,8 +71,7 @@ export const servers: readonly Mistake[] = [
       const silent = await startSilentServer();
       defer(() => silent.close());
       // So long that the silent host leaves time for the other one, also on a busy machine.
-      const hosts = `127.0.0.1:${(await freePorts(1))[0]},${silent.connectString}`;
-      return LockClient.connect(hosts, { connectionTimeoutMs: 2_000, tls: undefined });
+      return connectBriefly(`127.0.0.1:${(await freePorts(1))[0]},${silent.connectString}`, 2_000);
     },
     answer: () => ({
       ...connectionTimeout,
@@ -84,7 +83,7 @@ export const servers: readonly Mistake[] = [
   {
     done: 'connect() to an unknown host',
     // The machine's name server may be slow.
-    act: () => LockClient.connect('no-such-host.invalid:2181', { connectionTimeoutMs: 1_500, tls: undefined }),
+    act: () => connectBriefly('no-such-host.invalid:2181', 1_500),
     answer: () => ({
       ...connectionTimeout,
       thing: 'No ZooKeeper server of no-such-host.invalid:2181',
@@ -547,7 +546,7 @@ export const waits: readonly Mistake[] = [
       ...timedOut,
       thing: `The lock ${path} was not acquired within 1200 ms`,
       value: new RegExp(
-        `: no server has answered for \\d+\\.\\d s; last: connect ECONNREFUSED ${lab.proxy.connectString}`,
+        `: no server has answered for [1-9]\\d*\\.\\d s; last: connect ECONNREFUSED ${lab.proxy.connectString}`,
       ),
       todo: 'Check that the servers run, and that this host can reach them',
     }),
@@ -563,7 +562,7 @@ export const waits: readonly Mistake[] = [
       ...timedOut,
       thing: `The lock ${path} was not acquired within 1200 ms`,
       value: new RegExp(
-        `: no server has answered for \\d+\\.\\d s; last: ${lab.proxy.connectString} is connected, but does not answer`,
+        `: no server has answered for [1-9]\\d*\\.\\d s; last: ${lab.proxy.connectString} is connected, but does not answer`,
       ),
       todo: 'Check that the servers run',
     }),
@@ -611,7 +610,7 @@ export const waits: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...timedOut,
       thing: `The participants of ${path} were not read within 1200 ms`,
-      value: /no server has answered for \d+\.\d s/,
+      value: /no server has answered for [1-9]\d*\.\d s/,
       todo: 'Check that the servers run',
     }),
   },
@@ -624,7 +623,7 @@ export const waits: readonly Mistake[] = [
     answer: ({ path }) => ({
       ...timedOut,
       thing: `The holder of ${path} was not read within 1200 ms`,
-      value: /no server has answered for \d+\.\d s; last: connect ECONNREFUSED/,
+      value: /no server has answered for [1-9]\d*\.\d s; last: connect ECONNREFUSED/,
       todo: 'Check that the servers run',
     }),
   },
