@@ -36,7 +36,7 @@ let lastValidAt = 0;
 let firstLook: Report['firstLook'] = { afterMs: 0, isValid: true };
 
 function look(): void {
-  // Taken before the question: a process that is stopped behind it got its answer while it ran, whenever it goes on.
+  // The time comes first: if the process is stopped after the question, the answer still belongs to the time before it.
   const now = monotonicMs();
   const { isValid } = hold;
   if (isValid) lastValidAt = now;

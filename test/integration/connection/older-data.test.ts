@@ -275,7 +275,7 @@ describe('a server that refuses without a reply', function () {
     proxy.speak();
     await closing;
     expect(sinceStart.ms).to.be.below(1_000);
-    // Long before the session would expire.
+    // A second before the session would expire.
     await until('no session is left', async () => (await others()).length === 0, 2_000);
   });
 
