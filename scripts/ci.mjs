@@ -58,7 +58,6 @@ async function testsOfServers() {
     '--temp-directory',
     coverage,
   ]);
-  await suite('npm run test:interop', 'npm', ['run', 'test:interop']);
   await suite('npm run test:faults', 'npm', ['run', 'test:faults']);
   await suite('npm run test:ensemble', 'npm', ['run', 'test:ensemble']);
   await step('npm run chaos', 'npm', ['run', 'chaos', '--', '--minutes', '2', '--out', join(scratch, 'chaos')]);
@@ -76,6 +75,7 @@ async function buildsAndPackages() {
     TEST_SERVERS: 'embedded',
   });
   await suite('npm run test:containers', 'npm', ['run', 'test:containers']);
+  await suite('npm run test:interop', 'npm', ['run', 'test:interop']);
   await suite('npm run test:cli', 'npm', ['run', 'test:cli']);
   await suite('npm run test:tls', 'npm', ['run', 'test:tls']);
   await suite('npm run test:embedded', ...npm('run', 'test:embedded'));
