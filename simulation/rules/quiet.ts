@@ -58,9 +58,11 @@ export class Quiet {
 
   #judge({ name, client, process, open, waits, idleSince }: SimClient): void {
     if (!client || client.isClosing || open > waits) return;
+    // It has opened a new session after an outage, and proves it.
+    if (client.state === 'lost') return;
     const { id, znodes } = client.session;
     if (waits === 0 ? znodes > 0 : !this.#isFarBack(id, waits)) return;
-    const since = Math.max(idleSince, process.stalledUntil, (waits > 0 && this.#movedAt.get(id)) || 0);
+    const since = Math.max(idleSince, process.stalledUntil, this.#movedAt.get(id) ?? 0);
     const quietMs = this.#bench.now() - since;
     if (quietMs <= this.#quietMs) return;
     const doing = waits === 0 ? 'been idle' : 'waited behind two others';

@@ -276,6 +276,22 @@ describe('the judge of a simulation', () => {
       expect(bench.told).to.deep.equal(['I10']);
     });
 
+    it('counts for a client without a znode from the deletion of its last one', () => {
+      const quiet = waiting([3n]);
+      const its = { client: { isClosing: false, session: { id: 3n, znodes: 0 } } };
+      quiet.changed([], [znode(0)]);
+      bench.time += 1_300;
+      expect(judged(quiet, its)).to.deep.equal([]);
+      bench.time += 1;
+      expect(judged(quiet, its)).to.deep.equal(['I10']);
+    });
+
+    it('accepts it from a client that opens a new session after an outage', () => {
+      const its = { isClosing: false, session: { id: 3n, znodes: 0 } };
+      expect(judged(waiting([]), { client: { ...its, state: 'lost' } })).to.deep.equal([]);
+      expect(judged(waiting([]), { client: { ...its, state: 'reconnected' } })).to.deep.equal(['I10']);
+    });
+
     it('tells a transaction of a client that waits behind two others', () => {
       expect(judged(waiting([1n, 2n, 3n]), { open: 1, waits: 1 })).to.deep.equal(['I10']);
     });
