@@ -66,6 +66,8 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
       .map(({ op, path = '' }) => (path === lab.path ? op : `${op} ${Number(path.slice(-10))}`));
   const requestsAboutOthers = ({ path }: Waiter): string[] =>
     requests().filter((request) => request !== `getData ${Number(path.slice(-10))}`);
+  /** The list of this queue: `settled` asks for another one. */
+  const listed = (frame: Frame): boolean => answered('getChildren2')(frame) && frame.path === lab.path;
   const lists = (): number => requests().filter((request) => request === 'getChildren2').length;
   const eventOf = (path: string | undefined) => (frame: Frame) => frame.op === 'watch' && frame.path === path;
 
@@ -112,10 +114,10 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
       await settled();
       expect(requestsAboutOthers(waiter), 'the waiter watches only the last two').to.deep.equal([]);
       await lab.observer.remove(paths.at(-2) ?? '');
-      await lab.proxy.seen(answered('getChildren2'));
+      await lab.proxy.seen(listed);
       await settled();
       expect(requestsAboutOthers(waiter), 'its predecessor stays watched').to.deep.equal(['getChildren2']);
-      expect(waiter.watchesItself()).to.equal(true);
+      await until('the waiter watches itself', () => waiter.watchesItself());
       expect(waiter.isGranted()).to.equal(false);
       lab.proxy.clear();
       await lab.observer.remove(paths.at(-1) ?? '');
@@ -167,10 +169,10 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
     await lab.proxy.seen((frame) => answered('getData')(frame) && frame.path === second);
     await settled();
     expect(requestsAboutOthers(waiter), 'its predecessor stays watched').to.deep.equal(['getChildren2', 'getData 2']);
-    expect(waiter.watchesItself()).to.equal(true);
+    await until('the waiter watches itself', () => waiter.watchesItself());
     lab.proxy.clear();
     await lab.observer.remove(second);
-    await lab.proxy.seen(answered('getChildren2'));
+    await lab.proxy.seen(listed);
     await settled();
     expect(waiter.isGranted(), 'the holder and the predecessor exist').to.equal(false);
     lab.proxy.clear();
@@ -191,7 +193,7 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
     await lab.proxy.seen((frame) => answered('getData')(frame) && frame.path === first);
     await settled();
     expect(requestsAboutOthers(waiter).sort()).to.deep.equal(['getChildren2', 'getData 1']);
-    expect(waiter.watchesItself()).to.equal(true);
+    await until('the waiter watches itself', () => waiter.watchesItself());
     expect(waiter.isGranted()).to.equal(false);
     await lab.observer.remove(first);
     await lab.proxy.seen(eventOf(first));
@@ -407,7 +409,7 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
         const paths = await queueOfCurators(3);
         const waiter = await waiterBehind(paths.slice(1));
         await outage(deleting(...gone.map((number) => paths[number - 1] ?? '')));
-        await lab.proxy.seen(answered('getChildren2'));
+        await lab.proxy.seen(listed);
         await settled();
         await settled();
         expect(waiter.isGranted()).to.equal(false);
@@ -479,7 +481,7 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
       const waiter = await waiterBehind([path], { watchesItself: true });
       controller.abort();
       await givingUp;
-      await lab.proxy.seen(answered('getChildren2'));
+      await lab.proxy.seen(listed);
       await settled();
       await settled();
       expect(waiter.isGranted()).to.equal(false);
@@ -502,7 +504,7 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
       );
       const waiter = await waiterBehind([second, third]);
       await lab.other.session.request(multi(remove(first), remove(second)));
-      await lab.proxy.seen(answered('getChildren2'));
+      await lab.proxy.seen(listed);
       await settled();
       await lab.observer.remove(third);
       await (await waiter.granted).release();
