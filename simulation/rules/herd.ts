@@ -13,7 +13,10 @@ export class Herd {
   readonly #told = new Map<string, Set<bigint>>();
   readonly #asked = new Set<string>();
   readonly #owners = new Map<string, bigint>();
-  /** When a znode of the session last left a queue. Its watches may stay until its client has removed them. */
+  /**
+   * When a znode of the session last left a queue. Its watches may stay until its client has removed them. A follower
+   * that is cut off keeps a client whose link is half-open for longer than its session lives.
+   */
   readonly #leftAt = new Map<bigint, number>();
 
   constructor(bench: Bench, locks: readonly LockPlan[], sessionTimeoutMs: number) {
@@ -42,7 +45,7 @@ export class Herd {
     if (!this.#folders.has(folder) || this.#asked.has(path)) return;
     // The owner watches it too. A server that catches up may tell it before `changed` is called.
     if (this.#owners.get(path) === session) return;
-    if (this.#bench.now() - (this.#leftAt.get(session) ?? -Infinity) < this.#sessionTimeoutMs) return;
+    if (this.#bench.now() - (this.#leftAt.get(session) ?? -Infinity) < this.#sessionTimeoutMs * longestWatch) return;
     const committed = this.#bench.committed();
     if (!committed.children(folder).some((name) => committed.ownerOf(`${folder}/${name}`) === session)) return;
     const told = this.#told.get(path) ?? new Set();
@@ -57,6 +60,8 @@ export function isQueue({ is }: LockPlan): boolean {
 }
 
 const mostWoken = 2;
+/** In session timeouts. */
+const longestWatch = 2;
 
 function folderOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/'));
