@@ -235,6 +235,21 @@ describe('the judge of a simulation', () => {
     expect(bench.told).to.deep.equal(['I6']);
   });
 
+  it('counts a session in a departure again two timeouts after its own znode left', () => {
+    bench.time = 0;
+    for (const [index, session] of [1n, 2n, 3n, 4n, 5n].entries()) bench.znodes.set(znode(index), session);
+    const herd = new Herd(bench, [{ path: '/locks/a', is: 'mutex' }], 1_000);
+    herd.changed([...bench.znodes.keys()], []);
+    herd.changed([], [znode(3)]);
+    bench.znodes.set(znode(9), 4n);
+    bench.time = 1_999;
+    for (const session of [2n, 3n, 4n]) herd.told(znode(0), session);
+    expect(bench.told).to.deep.equal([]);
+    bench.time = 2_000;
+    herd.told(znode(0), 4n);
+    expect(bench.told).to.deep.equal(['I6']);
+  });
+
   describe('of idle clients', () => {
     const queue = [{ path: '/locks/a', is: 'mutex' }] as const;
     const client = (its: object) => simClient({ client: { isClosing: false, session: { id: 3n, znodes: 1 } }, ...its });
