@@ -74,7 +74,7 @@ export class World implements Struck {
   /** Called after each event in which code of a client ran. */
   look(): void {
     this.judge.look();
-    this.#quiet.look();
+    this.#quiet.look(this.clients);
     this.#closed.look();
   }
 

@@ -25,13 +25,9 @@ export class Quiet {
     this.#folders = locks.filter(isQueue).map(({ path }) => path);
   }
 
-  /**
-   * The client sends a transaction. Judged after the event, because a call may settle in it. A client with a znode, such
-   * as that of an idle sticky lock, is not idle.
-   */
+  /** The client sends a transaction. Judged after the event, because a call may settle in it. */
   wrote(client: SimClient): void {
-    if (client.waits === 0 && (client.open > 0 || client.client?.session.znodes !== 0)) client.noteUse();
-    else this.#suspects.add(client);
+    this.#suspects.add(client);
   }
 
   changed(created: readonly string[], deleted: readonly string[]): void {
@@ -51,7 +47,9 @@ export class Quiet {
     }
   }
 
-  look(): void {
+  /** Called after each event in which code of a client ran. */
+  look(clients: readonly SimClient[]): void {
+    for (const client of clients) if (isInUse(client)) client.noteUse();
     for (const client of this.#suspects) this.#judge(client);
     this.#suspects.clear();
   }
@@ -62,7 +60,7 @@ export class Quiet {
     if (client.state === 'lost') return;
     const { id, znodes } = client.session;
     if (waits === 0 ? znodes > 0 : !this.#isFarBack(id, waits)) return;
-    const since = Math.max(idleSince, process.stalledUntil, this.#movedAt.get(id) ?? 0);
+    const since = Math.max(idleSince, process.stalledUntil, (waits > 0 && this.#movedAt.get(id)) || 0);
     const quietMs = this.#bench.now() - since;
     if (quietMs <= this.#quietMs) return;
     const doing = waits === 0 ? 'been idle' : 'waited behind two others';
@@ -92,6 +90,14 @@ export class Quiet {
   #moved(session: bigint): void {
     this.#movedAt.set(session, this.#bench.now());
   }
+}
+
+/**
+ * A client with a znode, such as that of an idle sticky lock, is not idle. It counts from the moment when the client
+ * learns that the znode is gone, because a slow link tells it late.
+ */
+function isInUse({ open, waits, client }: SimClient): boolean {
+  return waits === 0 && (open > 0 || (client?.session.znodes ?? 0) > 0);
 }
 
 function folderOf(path: string): string {
