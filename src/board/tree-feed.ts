@@ -124,7 +124,10 @@ export class TreeFeed {
     else if (type === 'changed') this.#reader.changed(path);
     else if (type === 'deleted') this.#reader.deleted(path);
     else this.#reader.created(path);
-    if (type === 'deleted' && path === this.#root && !this.isRecursive) this.#absent(path);
+    if (path !== this.#root || this.isRecursive) return;
+    if (type === 'deleted') this.#absent(path);
+    // The watch of `exists` has reported it, and nothing watches its children yet.
+    else if (type === 'created') this.list(path);
   }
 
   /** Without a recursive watch, only a watch of `exists` reports the creation of the root. */

@@ -82,6 +82,17 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
       ]);
     });
 
+    it('shows a lock below a root that does not exist yet, and again after the root was removed', async () => {
+      await open(lab.path);
+      const mutex = new InterProcessMutex(lab.other, `${lab.path}/a`);
+      for (const round of [1, 2]) {
+        const hold = await mutex.acquire();
+        await queueIs(`${lab.path}/a`, [hold.path], 0);
+        await hold.release();
+        await until(`the server has removed the root, ${round}`, async () => !(await lab.observer.exists(lab.path)));
+      }
+    });
+
     it('shows the readers of a read/write lock as holders together, and a writer alone', async () => {
       const { readLock, writeLock } = new InterProcessReadWriteLock(lab.other, lab.path);
       await open();
