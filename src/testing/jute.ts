@@ -80,6 +80,11 @@ export class JuteWriter {
   #buffer = Buffer.allocUnsafe(4_096);
   #at = 4;
 
+  /** The number of bytes that were written since the last frame. */
+  get length(): number {
+    return this.#at - 4;
+  }
+
   /** Discards the bytes that were written since the last frame. */
   reset(): this {
     this.#at = 4;

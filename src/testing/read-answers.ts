@@ -96,7 +96,11 @@ function multiRead(reading: Reading): void {
   const items = readItems(reading.reader);
   try {
     if (items.are === 'changes' && items.changes.length > 0) throw Refusal.of('MARSHALLING_ERROR');
-    for (const item of items.are === 'reads' ? items.reads : []) answerItem(item, reading);
+    for (const item of items.are === 'reads' ? items.reads : []) {
+      // One frame can ask for the same large znode a hundred thousand times.
+      if (writer.length > mostBytes) throw Refusal.of('MARSHALLING_ERROR');
+      answerItem(item, reading);
+    }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     // The Java server sends the results of the items before the one that fails.
@@ -104,6 +108,9 @@ function multiRead(reading: Reading): void {
   }
   writer.int(-1).flag(true).int(-1);
 }
+
+/** Java's client accepts no longer answer by default. */
+const mostBytes = 4 * 1_024 * 1_024;
 
 /** The position of the error in a header: after the xid and the zxid. */
 export const errorPlace = 12;

@@ -21,6 +21,7 @@ export class ServerConnection implements Caller {
   readonly #reader: FrameReader;
   #out: Buffer[] = [];
   #holds = 0;
+  readonly #delayed: (() => void)[] = [];
   #isMute = false;
   #state: 'open' | 'closing' | 'closed' = 'open';
 
@@ -66,15 +67,18 @@ export class ServerConnection implements Caller {
     this.#isMute = true;
   }
 
-  /** Stops reading until `release` was called as many times as `hold`. */
+  /** Stops until `release` was called as many times as `hold`. */
   hold(): void {
     this.#holds += 1;
     this.#socket.pause();
   }
 
-  release(): void {
+  /** @param first called when the connection goes on, before it reads */
+  release(first?: () => void): void {
+    if (first) this.#delayed.push(first);
     this.#holds -= 1;
     if (this.#holds > 0 || this.#state !== 'open') return;
+    for (const run of this.#delayed.splice(0)) run();
     this.#socket.resume();
     this.#process();
   }

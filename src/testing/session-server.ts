@@ -226,8 +226,7 @@ export class SessionServer implements ConnectionHost {
     connection.hold();
     const cancel = this.#options.clock.after(delayMs, () => {
       this.#delays.delete(connection);
-      this.#perform(connection, frame);
-      connection.release();
+      connection.release(() => this.#perform(connection, frame));
       this.settled();
     });
     this.#delays.set(connection, cancel);

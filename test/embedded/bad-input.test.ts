@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../src/testing/index.ts';
+import { errorNumbers } from '../../src/testing/refusal.ts';
 import { embeddedOfEachTest } from './support/embedded.ts';
 import { encode } from './support/request.ts';
 import { PlainSession } from './support/plain-session.ts';
@@ -44,6 +45,14 @@ describe('an embedded ZooKeeper with arbitrary input', () => {
     await session.request({ op: 'setData', path: '/', data, version: -1 });
     const { reader } = await session.request({ op: 'getData', path: '/', watch: false });
     expect(reader.bytes()?.toString() === data).to.equal(true);
+  });
+
+  it('refuses the rest of a multiRead whose answer grows beyond every bound', async () => {
+    const session = await PlainSession.open(lab.zk.port, 4_000);
+    await session.request({ op: 'setData', path: '/', data: 'x'.repeat(1_000_000), version: -1 });
+    const items = Array.from({ length: 1_000 }, () => ({ op: 'getData', path: '/', watch: false }) as const);
+    expect((await session.request({ op: 'multiRead', items: items.slice(0, 4) })).error).to.equal(0);
+    expect((await session.request({ op: 'multiRead', items })).error).to.equal(errorNumbers.MARSHALLING_ERROR);
   });
 
   it('cuts the connection if a clock or a random source throws during its request, and warns', async () => {

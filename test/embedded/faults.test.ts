@@ -72,6 +72,22 @@ describe('the script of faults of an embedded ZooKeeper', () => {
     expect((await Promise.all(slow)).map(({ zxid }) => zxid)).to.deep.equal([5, 6]);
   });
 
+  it('carries out a request whose delay ends during a pause only after the pause', async () => {
+    lab.zk.play([{ path: '/slow', fault: { delayMs: 500 } }]);
+    const session = await PlainSession.open(lab.zk.port, 4_000);
+    const other = await PlainSession.open(lab.zk.port, 4_000);
+    const slow = [session.create('/slow', 0), session.create('/behind', 0)];
+    await other.create('/quick', 0);
+    await other.create('/quicker', 0);
+    lab.zk.pause();
+    clock.advance(500);
+    const during = other.childrenOfRoot();
+    expect(session.received).to.equal(0);
+    lab.zk.resume();
+    expect((await Promise.all(slow)).map(({ zxid }) => zxid)).to.deep.equal([5, 6]);
+    await during;
+  });
+
   it('forgets a delayed request when its connection ends', async () => {
     lab.zk.play([{ path: '/slow', fault: { delayMs: 500 } }]);
     const session = await PlainSession.open(lab.zk.port, 4_000);
