@@ -133,6 +133,7 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
       session: first.session,
       paths: () => guards.flatMap(({ paths }) => paths()),
       claims: () => guards.flatMap(({ claims }) => claims()),
+      queues: () => guards.flatMap(({ queues }) => queues()),
       assertValid: () => this.assertValid(),
       remainingMs: () => this.remainingMs,
       loss: () => this.loss,

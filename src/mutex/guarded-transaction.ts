@@ -18,7 +18,7 @@ import {
   type MultiAnswer,
   type Operation,
 } from '../zookeeper/operations.js';
-import { validatePath } from '../zookeeper/path.js';
+import { join, validatePath } from '../zookeeper/path.js';
 import type { Session } from '../zookeeper/session.js';
 import { Writer } from '../zookeeper/wire.js';
 import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
@@ -62,7 +62,8 @@ export class GuardedTransaction<Results extends readonly unknown[] = []> {
    *
    * @param path for a sequential mode the path before the number, which may end in `/`
    * @param data the znode's data, at most 512 KiB; by default empty
-   * @throws InvalidPathError for a path that ZooKeeper does not accept, and for a child of the lock's own znode
+   * @throws InvalidPathError for a path that ZooKeeper does not accept, for a child of the lock's own znode, and for one
+   * of a semaphore's `leases` and `locks`
    * @throws TypeError or RangeError for data or an option that is not accepted
    */
   create(
@@ -249,7 +250,7 @@ export class GuardedTransaction<Results extends readonly unknown[] = []> {
 
   #refuseParticipant(path: string): void {
     const parent = path.slice(0, path.lastIndexOf('/'));
-    if (this.#guard.paths().some((own) => own.slice(0, own.lastIndexOf('/')) === parent))
+    if (this.#guard.queues().includes(parent))
       throw new InvalidPathError(
         path,
         'the children of the lock’s own znode are its participants. Give the data a znode elsewhere',
@@ -274,6 +275,8 @@ export interface TransactionGuard {
   readonly paths: () => readonly string[];
   /** The paths of the znodes whose data name the holders. */
   readonly claims: () => readonly string[];
+  /** The paths of the znodes whose children are participants. A lock refuses children of another kind. */
+  readonly queues: () => readonly string[];
   /** @throws LockLostError or NotOwnedError */
   readonly assertValid: () => void;
   readonly remainingMs: () => number;
@@ -282,6 +285,11 @@ export interface TransactionGuard {
   readonly trace: <T>(commit: () => Promise<T>) => Promise<T>;
   /** The servers said that this znode does not exist. */
   readonly markDeleted: (path: string) => void;
+}
+
+/** The znodes of a lock whose children are participants: its own and, of a semaphore, the two below it. */
+export function queuesOf(lock: string, holder: string): string[] {
+  return holder.slice(0, holder.lastIndexOf('/')) === lock ? [lock] : [lock, join(lock, 'leases'), join(lock, 'locks')];
 }
 
 /** The result of {@link GuardedTransaction.setData}. */

@@ -10,7 +10,7 @@ import { sessionName } from '../zookeeper/session.js';
 import type { Grant, ReleaseOutcome } from '../internals/grant.js';
 import { thisOwner, type LockOwner } from '../internals/lock-owner.js';
 import { checkLeaseMs } from './acquire-options.js';
-import { GuardedTransaction, type TransactionGuard } from './guarded-transaction.js';
+import { GuardedTransaction, queuesOf, type TransactionGuard } from './guarded-transaction.js';
 import { HoldLease, type LeaseTerms } from './hold-lease.js';
 import type { LockRules } from './lock-rules.js';
 
@@ -268,6 +268,7 @@ export class Hold implements AsyncDisposable {
       trace: (commit) => this.keeper.committing(this, commit),
       markDeleted: () => node.markDeleted(),
       claims: () => (rules?.weights ? [path] : []),
+      queues: () => queuesOf(path, this.path),
     };
   }
 

@@ -4,6 +4,7 @@ import {
   InterProcessMutex,
   InterProcessReadWriteLock,
   InterProcessSemaphore,
+  InterProcessSemaphoreMutex,
   InvalidPathError,
   LockLostError,
   NotOwnedError,
@@ -413,6 +414,21 @@ describe('hold.transaction()', () => {
     expect(() => both.transaction().setData(path, bytes('x'))).to.throw(InvalidPathError, 'the option `weights`');
     // The own znode of another lock has no data of the library.
     await hold.transaction().setData(lab.path, bytes('x')).commit();
+  });
+
+  it('creates and writes nothing among the participants of a semaphore', async () => {
+    const path = testPath('semaphore');
+    await using lease = await new InterProcessSemaphore(lab.client, path, { maxLeases: 2 }).acquire();
+    for (const wrong of [`${path}/x`, `${path}/locks/x`, `${path}/leases/x`]) {
+      expect(() => lease.transaction().create(wrong), wrong).to.throw(InvalidPathError, 'participants');
+      expect(() => lease.transaction().setData(wrong, bytes('x')), wrong).to.throw(InvalidPathError, 'participants');
+    }
+    const other = testPath('semaphore-mutex');
+    await using both = await new InterProcessMultiLock([
+      new InterProcessMutex(lab.client, testPath('plain')),
+      new InterProcessSemaphoreMutex(lab.client, other),
+    ]).acquire();
+    expect(() => both.transaction().create(`${other}/locks/x`)).to.throw(InvalidPathError, 'participants');
   });
 
   it('of an earlier grant of a sticky lock is refused, though the znode is the same', async () => {
