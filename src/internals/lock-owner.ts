@@ -25,10 +25,17 @@ export function ownerIn(data: Buffer, sessionId: string): LockOwner | undefined 
   if (data.length > mostBytes || data[0] !== openingBrace) return undefined;
   try {
     const { host, pid } = JSON.parse(data.toString()) as Partial<LockOwner>;
-    return typeof host === 'string' && Number.isSafeInteger(pid) ? { host, pid: pid as number, sessionId } : undefined;
+    return typeof host === 'string' && isPrintable(host) && Number.isSafeInteger(pid)
+      ? { host, pid: pid as number, sessionId }
+      : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** Every client can write the data. Control characters could forge lines of a log, or drive a terminal. */
+function isPrintable(host: string): boolean {
+  return /^[^\s\p{C}]+$/u.test(host);
 }
 
 const openingBrace = 0x7b;

@@ -22,12 +22,21 @@ describe('the owner of a lock', () => {
     '{"host":7,"pid":7}',
     '{"host":"a","pid":"7"}',
     '{"host":"a","pid":1.5}',
+    '{"host":"","pid":7}',
+    '{"host":"a\\u001b[31m","pid":7}',
+    '{"host":"a\\nb","pid":7}',
+    '{"host":"a b","pid":7}',
+    '{"host":"a\\u202eb","pid":7}',
     `{"host":"${'a'.repeat(600)}","pid":7}`,
   ]) {
     it(`is unknown in ${JSON.stringify(data.slice(0, 40))}`, () => {
       expect(ownerIn(Buffer.from(data), '0x1')).to.equal(undefined);
     });
   }
+
+  it('may have a host name in any language', () => {
+    expect(ownerIn(Buffer.from('{"host":"Zoës-Büro’s_1","pid":7}'), '0x1')?.host).to.equal('Zoës-Büro’s_1');
+  });
 
   it('consists of host and pid, and ignores other fields', () => {
     expect(ownerIn(Buffer.from('{"host":"a","pid":7,"sessionId":"0x2","more":1}'), '0x1')).to.deep.equal({
