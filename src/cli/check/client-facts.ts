@@ -171,10 +171,11 @@ export class ClientChecks {
     }
   }
 
-  /** The root is no lock, nor is a znode above the path, nor one with children that are no participants. */
+  /** A znode with participants is a lock. One with a folder of a semaphore may be one, and so may an empty one. */
   #mayBeLock(base: string, names: readonly string[]): boolean {
-    const isNoLock = base === '/' || base !== this.#path || names.some((name) => participantName(name) === undefined);
-    return !isNoLock || names.some((name) => participantName(name) !== undefined);
+    if (names.some((name) => participantName(name) !== undefined)) return true;
+    if (base === '/') return false;
+    return names.some((name) => foldersOfSemaphore.has(name)) || (base === this.#path && names.length === 0);
   }
 
   async #containers(base: string): Promise<Finding> {
@@ -209,6 +210,7 @@ function notAllowed(subject: string, error: unknown): Finding {
   return fail(subject, errorText(error), 'look at the servers', 'unreachable');
 }
 
+const foldersOfSemaphore: ReadonlySet<string> = new Set(['locks', 'leases']);
 const samples = 20;
 const slowMs = 50;
 const clockLimitMs = 1_000;

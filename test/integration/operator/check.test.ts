@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { InterProcessSemaphore } from '../../../src/index.ts';
 import type { Finding } from '../../../src/cli/check/finding.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { startEnsemble, type Ensemble } from '../../../harness/zookeeper-server.ts';
@@ -45,6 +46,14 @@ describe('zklock check', () => {
     await check(lab.connectString, '/');
     expect((await lab.observer.children('/')).filter((name) => name.includes('check'))).to.deep.equal([]);
     await hold.release();
+  });
+
+  it('does not touch a semaphore, whose znode has no participants of its own', async () => {
+    const semaphore = new InterProcessSemaphore(lab.other, lab.path, { maxLeases: 2 });
+    const lease = await semaphore.acquire();
+    for (const path of [lab.path, `${lab.path}/missing`])
+      expect(levelOf(await check(lab.connectString, path), 'clocks'), path).to.equal('unknown');
+    await lease.release();
   });
 
   it('says which right is missing, and exits with 77', async () => {
