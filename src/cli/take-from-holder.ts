@@ -1,8 +1,13 @@
 import type { LockClient } from '../client/lock-client.js';
-import { connect, type connectionOptions } from './connection.js';
+import { lockPath } from '../zookeeper/path.js';
+import { isZooKeeperError } from '../zookeeper/zookeeper-error.js';
+import type { connectionOptions } from './connection.js';
 import { exitCodes } from './exit-code.js';
 import { holderOf } from './holder-of.js';
 import type { Io } from './io.js';
+import { openBoard } from './observe/open-board.js';
+import { printable } from './observe/printable.js';
+import { unlessUnanswered } from './observe/unanswered.js';
 import type { Arguments } from './verb.js';
 
 type AskOptions = typeof connectionOptions & { readonly json: { readonly kind: 'flag'; readonly summary: string } };
@@ -27,19 +32,29 @@ export function takeFromHolder(args: Arguments<TakeOptions>, io: Io): Promise<nu
   });
 }
 
-/** `free`: nobody held the lock. */
+/** `free`: nobody held the lock. `released`: the holder released it, perhaps before it was asked. */
 type Done = 'asked' | 'released' | 'deleted' | 'free';
 
-async function withHolder(
+function withHolder(
   args: Arguments<AskOptions>,
   io: Io,
   act: (client: LockClient, znode: string) => Promise<Done>,
 ): Promise<number> {
-  const [path = ''] = args.operands;
-  await using client = await connect(args, io);
-  const znode = await holderOf(client, path);
-  const done = znode === undefined ? 'free' : await act(client, znode);
-  if (args.options.json) io.stdout.write(`${JSON.stringify({ path, znode, done })}\n`);
-  else if (znode !== undefined) io.stdout.write(`${done} ${znode}\n`);
-  return exitCodes.success;
+  const path = lockPath(args.operands[0]);
+  return unlessUnanswered(io, async () => {
+    await using open = await openBoard(args, path, io);
+    const { client, board } = open;
+    const znode = await holderOf(client, board, path);
+    const done = znode === undefined ? 'free' : await act(client, znode).catch(unlessGone);
+    if (args.options.json) io.stdout.write(`${JSON.stringify({ path, znode, done })}\n`);
+    else if (znode !== undefined) io.stdout.write(`${done} ${printable(znode)}\n`);
+    if (znode === undefined && !board.locks.has(path) && board.locks.size > 0)
+      io.stderr.write(`${board.locks.size} locks are below this path: zklock ls ${printable(path)}\n`);
+    return exitCodes.success;
+  });
+}
+
+function unlessGone(error: unknown): 'released' {
+  if (isZooKeeperError((error as Error).cause, 'NO_NODE')) return 'released';
+  throw error;
 }
