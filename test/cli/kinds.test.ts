@@ -34,6 +34,13 @@ describe('the kinds of lock of zklock run', function () {
     expect(zklock.stdout.split('\n')).to.include('spring.profile=a b').and.not.to.include('BASH_ENV was run');
   });
 
+  it('every variable reaches the command as it is', async () => {
+    const env = { go: '/usr/bin/go', line: 'a', REPLY: 'b' };
+    await using zklock = new Zklock(['run', '--servers', lab.connectString, lab.path, '--', 'env'], { env });
+    await zklock.ends();
+    expect(zklock.stdout.split('\n')).to.include.members(['go=/usr/bin/go', 'line=a', 'REPLY=b']);
+  });
+
   it('words after -- are passed on as they are', async () => {
     const words = ['-n', '--help', '', "it's", '$HOME', 'a  b', '--', '*'];
     await using zklock = new Zklock([

@@ -2,7 +2,8 @@ import { UsageError } from '../usage-error.js';
 
 /**
  * The part of the session timeout that TERM, grace and KILL may take. In a healthy connection a hold has at least a
- * third of the timeout left at every moment, so a quarter never ends a job whose connection is in order.
+ * third of the timeout left at every moment, so a quarter and a margin of a sixteenth at most never end a job whose
+ * connection is in order.
  */
 const longestPart = 1 / 4;
 const defaultPart = 1 / 6;
@@ -29,7 +30,7 @@ export function endTimes(graceMs: number | undefined, timeoutMs: number): EndTim
     );
   return {
     graceMs: graceMs ?? timeoutMs * defaultPart,
-    marginMs: Math.min(longestMarginMs, Math.max(shortestMarginMs, timeoutMs / 40)),
+    marginMs: Math.min(longestMarginMs, Math.max(timeoutMs / 40, Math.min(shortestMarginMs, timeoutMs / 16))),
   };
 }
 

@@ -37,8 +37,11 @@ export class Job {
   }
 }
 
-/** The read fails if `zklock` ends before it writes. The shell's own messages name the command that cannot be executed. */
-const waitAndBecome = 'read -r go <&3 || exit 1; exec 3<&-; exec "$@"';
+/**
+ * The read fails if `zklock` ends before it writes. It sets a variable that no command uses, because the command gets all
+ * variables. The shell's own messages name the command that cannot be executed.
+ */
+const waitAndBecome = 'read -r _zklock_go <&3 || exit 1; exec 3<&-; exec "$@"';
 
 /**
  * dash, which is /bin/sh on Debian, drops the variables whose names it cannot assign, such as `spring.profile`. bash

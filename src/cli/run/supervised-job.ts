@@ -25,7 +25,12 @@ export interface Supervision {
   readonly io: Io;
 }
 
-/** The command of one hold, from its start until the last process of its group has ended. */
+/**
+ * The command of one hold, from its start until the last process of its group has ended.
+ *
+ * Each signal is sent before it is reported, because standard error may be a pipe that nobody reads: then the write stops
+ * this process.
+ */
 export class SupervisedJob {
   readonly #with: Supervision;
   readonly #job: Job;
@@ -87,9 +92,9 @@ export class SupervisedJob {
   /** Another client asks for the lock. The command decides when it ends. */
   askToEnd(): void {
     if (this.#isOver) return;
-    this.#with.report.tell({ event: 'asked-to-release' }, { isImportant: true });
     this.#job.group.signal('SIGTERM');
     this.#job.group.signal('SIGCONT');
+    this.#with.report.tell({ event: 'asked-to-release' }, { isImportant: true });
   }
 
   #start(): void {
@@ -126,8 +131,8 @@ export class SupervisedJob {
   }
 
   #pass(signal: NodeJS.Signals): void {
-    this.#with.report.tell({ event: 'signal', signal });
     this.#job.group.signal(signal);
+    this.#with.report.tell({ event: 'signal', signal });
   }
 
   /** Ctrl-Z stops only this process, because the job is in another session; there TSTP would have no effect. */
@@ -158,7 +163,6 @@ export class SupervisedJob {
     this.#job.group.signal('SIGTERM');
     this.#job.group.signal('SIGCONT');
     this.#cancelKill = clock.after(killInMs, () => this.#kill(why));
-    // Last, because standard error may be a pipe that nobody reads: then the write stops this process.
     report.tell({ event: 'ending', why, killInMs }, { isImportant: true });
   }
 

@@ -85,7 +85,15 @@ describe('the times for the end of a job', () => {
   it('are a sixth of the session timeout for the grace, if none is given, and a small margin', () => {
     expect(endTimes(undefined, 30_000)).to.deep.equal({ graceMs: 5_000, marginMs: 500 });
     expect(endTimes(undefined, 12_000)).to.deep.equal({ graceMs: 2_000, marginMs: 300 });
-    expect(endTimes(0, 1_000)).to.deep.equal({ graceMs: 0, marginMs: 100 });
+    expect(endTimes(0, 1_600)).to.deep.equal({ graceMs: 0, marginMs: 100 });
+    expect(endTimes(0, 800)).to.deep.equal({ graceMs: 0, marginMs: 50 });
+  });
+
+  it('leave a third of the session timeout untouched, which a hold always has in a healthy connection', () => {
+    for (const timeoutMs of [100, 400, 1_000, 1_200, 4_000, 30_000, 600_000]) {
+      const { graceMs, marginMs } = endTimes(timeoutMs / 4, timeoutMs);
+      expect(graceMs + marginMs, String(timeoutMs)).to.be.below(timeoutMs / 3);
+    }
   });
 
   it('allow a quarter of the session timeout, and the refusal of more says what fits', () => {

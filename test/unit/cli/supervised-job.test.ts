@@ -1,0 +1,68 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { RunEvent } from '../../../src/cli/run/report.ts';
+import { SupervisedJob, type Supervision } from '../../../src/cli/run/supervised-job.ts';
+import { systemClock } from '../../../src/support/clock.ts';
+import { until } from '../../../harness/until.ts';
+
+describe('the job of zklock run', function () {
+  this.timeout(60_000);
+  before(function () {
+    if (process.platform === 'win32') this.skip();
+  });
+  let folder = '';
+  beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'job-'))));
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  for (const [what, event, ask] of [
+    ['the request to release', 'asked-to-release', ({ job }) => job.askToEnd()],
+    ['a signal of an operator', 'signal', ({ pass }) => pass('SIGTERM')],
+  ] as const satisfies readonly (readonly [string, RunEvent['event'], (run: Run) => void])[])
+    it(`gets ${what} before it is reported, because the report may be a pipe that nobody reads`, async () => {
+      const [ready, asked] = [join(folder, 'ready'), join(folder, 'asked')];
+      const command = `trap ': > ${asked}; exit 3' TERM; : > ${ready}; while :; do sleep 0.05; done`;
+      const run = supervised(['sh', '-c', command], (told) => {
+        // As a full pipe does: the process goes on only after the command has got the signal.
+        if (told.event === event) expect(blockUntil(asked)).to.equal(true);
+      });
+      const outcome = run.job.run();
+      await until('the command runs', () => existsSync(ready), 50_000);
+      ask(run);
+      expect(await outcome).to.deep.equal({ is: 'ended', exitCode: 3 });
+    });
+});
+
+interface Run {
+  readonly job: SupervisedJob;
+  readonly pass: (signal: NodeJS.Signals) => void;
+}
+
+function supervised(command: readonly string[], tell: (event: RunEvent) => void): Run {
+  let passTo: (signal: NodeJS.Signals) => void = () => undefined;
+  const hold = {
+    path: '/locks/a/_c_x-lock-0000000000',
+    fencingToken: 1n,
+    signal: new AbortController().signal,
+    remainingMs: 600_000,
+    isValid: true,
+  };
+  const job = new SupervisedJob({
+    hold,
+    plan: { path: '/locks/a', command },
+    times: { graceMs: 1_000, marginMs: 500 },
+    sessionTimeoutMs: 600_000,
+    clock: systemClock,
+    interrupts: { passTo: (target: (signal: NodeJS.Signals) => void) => (passTo = target) },
+    report: { tell },
+    io: { onSignal: () => () => undefined },
+  } as unknown as Supervision);
+  return { job, pass: (signal) => passTo(signal) };
+}
+
+function blockUntil(file: string): boolean {
+  const wait = 'for try in $(seq 400); do [ -e "$0" ] && exit 0; sleep 0.05; done; exit 1';
+  return spawnSync('sh', ['-c', wait, file]).status === 0;
+}
