@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { createSecureContext, type ConnectionOptions } from 'node:tls';
 import { errorText } from '../support/error-text.js';
 import type { TlsSource } from '../zookeeper/network.js';
@@ -55,6 +56,10 @@ export function tlsOf({ options }: Arguments<typeof tlsOptions>, { env }: Io): T
   };
   const isAsked = options.tls || isOn(env['ZKLOCK_TLS']);
   if (!isAsked && ![...Object.values(files), texts.servername].some((each) => each !== undefined)) return undefined;
+  if (isIP(texts.servername ?? '') !== 0)
+    throw new UsageError(
+      `Expected --tls-servername to be a host name, got ${JSON.stringify(texts.servername)}: an address is checked without it`,
+    );
   if ((files.cert === undefined) !== (files.key === undefined))
     throw new UsageError('--tls-cert and --tls-key belong together: give both, or the same file twice if it has both');
   const read = (): ConnectionOptions => given({ ...texts, ...contentsOf(files) });

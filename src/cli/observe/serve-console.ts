@@ -21,6 +21,8 @@ type ConsoleArguments = Arguments<
 export function serveConsole(args: ConsoleArguments, io: Io): Promise<number> {
   const [root = '/'] = args.operands;
   const { host = '127.0.0.1', port = 8_080, 'allow-revoke': allowRevoke } = args.options;
+  // Node.js would listen on every address.
+  if (host === '') throw new UsageError('Expected --host to be an address of this machine, got ""');
   return unlessUnanswered(io, async () => {
     await using open = await openBoard(args, root, io);
     await using server = await ConsoleServer.start({ ...open, host, port, allowRevoke }).catch((error: unknown) =>

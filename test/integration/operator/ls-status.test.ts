@@ -25,6 +25,12 @@ describe('zklock ls and status', () => {
     await (await waiting).release();
   });
 
+  it('refuse an address as the name in the servers’ certificates', async () => {
+    const { code, errors } = await zklock('ls', '--tls-servername', '10.0.0.1', '/');
+    expect(code).to.equal(64);
+    expect(errors).to.include('Expected --tls-servername to be a host name, got "10.0.0.1"');
+  });
+
   it('print JSON that has everything', async () => {
     const hold = await lab.theirs.acquire({ data: 'owner' });
     const listed = (await zklock('ls', '--json', lab.path.slice(0, lab.path.lastIndexOf('/')))).json;
