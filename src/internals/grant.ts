@@ -89,6 +89,10 @@ export class Grant implements Holding {
       this.node.session.settle(this);
   }
 
+  znodeDeleted(): void {
+    this.node.markDeleted();
+  }
+
   /**
    * The servers delete the znode also when the session expires. A process that was frozen may read that event before it
    * has judged its session. The session is judged first, and if it is past its deadline, it loses all its holds.

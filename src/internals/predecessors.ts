@@ -118,6 +118,7 @@ export class Predecessors {
       znode.failure = { error };
       this.#waiter?.fail(error);
     } else {
+      znode.stop();
       this.#areAll = false;
       this.#znodes = this.#znodes.filter((other) => other !== znode);
       this.#judge();

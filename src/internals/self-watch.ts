@@ -131,7 +131,9 @@ export class SelfWatch {
       );
       if (found === 'gone') this.#watched.markDeleted();
       else if (found) {
-        if (this.#state.at === 'planted') this.#state = { ...this.#state, promisedOn: session.epoch };
+        // An event that arrived with the answer has planted another watch, which the server has not promised yet.
+        if (this.#state.at === 'planted' && this.#state.listener === listener)
+          this.#state = { at: 'planted', listener, promisedOn: session.epoch };
         this.#read(found.data, found.stat);
       }
     } catch (error) {

@@ -454,6 +454,11 @@ export class Session implements ConnectionListener {
     }
     const isAttach = this.#attaching !== undefined;
     const now = this.#clock.now();
+    if (this.#holdings.size > 0 && now >= this.#overdueAt) {
+      // After a stall, the answer was read before the timer of the deadline ran. No listener may see this connection.
+      this.#passDeadline();
+      return;
+    }
     this.#become({ at: 'connected', pulseAt: this.#schedule.pulseAfter(now, this.timeoutMs) });
     if (!isAttach) this.#owner.connected(this);
     // A quiet session that reconnects writes nothing. Otherwise the restart of a server would cost one transaction for
@@ -573,11 +578,11 @@ export class Session implements ConnectionListener {
     if (holdings.length === 0) return checks.length > 0 ? checks : [this.request(checkServers()).then(nothing)];
     const ofHolds = this.#check(
       holdings.map((holding) => holding.path),
-      (errors) =>
-        loseAll(
-          holdings.filter((_, index) => errors[index]?.is('NO_NODE')),
-          'node-deleted',
-        ),
+      (errors) => {
+        const deleted = holdings.filter((_, index) => errors[index]?.is('NO_NODE'));
+        loseAll(deleted, 'node-deleted');
+        for (const holding of deleted) holding.znodeDeleted();
+      },
     );
     return [ofHolds, ...checks];
   }
@@ -723,10 +728,13 @@ export class Session implements ConnectionListener {
   }
 
   #beginToClose(): void {
-    loseAll([...this.#holdings], 'client-closed');
     const wasConnected = this.isConnected;
     this.#stopTicks();
-    this.#become({ at: 'closing' });
+    // Before the holds are lost, because a listener of a loss may look at the session. If its deadline has passed, it
+    // would end, and its znodes would stay until its timeout.
+    this.#state = { at: 'closing' };
+    loseAll([...this.#holdings], 'client-closed');
+    this.#changes.tell();
     if (!wasConnected) this.#abandonIfEmpty();
     // A session that attaches asks when it has attached.
     else if (!this.#connection.isReattaching) this.#askToClose();
@@ -807,6 +815,8 @@ export interface Holding {
   markLost(reason: SessionLoss): void;
   /** Tells the listeners that the hold is lost. */
   tellLost(): void;
+  /** The servers have no such znode. The waiters of this process behind it move up. */
+  znodeDeleted(): void;
 }
 
 /** The znode of a waiter, which a quorum write checks before the waiter's grant. */

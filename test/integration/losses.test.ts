@@ -31,6 +31,19 @@ describe('a holder whose hold is lost', () => {
     expect(client.state).to.equal('connected');
   });
 
+  it('by a heartbeat alone makes room for the waiter behind it in the same process', async () => {
+    const client = await lab.connect({ sessionTimeoutMs: 4_000 });
+    const mutex = new InterProcessMutex(client, testPath('behind'));
+    const hold = await mutex.acquire();
+    await lab.proxy.seen(({ from, op }) => from === 'server' && op === 'getData');
+    const waiting = mutex.acquire();
+    await until('the waiter is in the queue', async () => (await mutex.participants()).length === 2);
+    lab.proxy.on(({ op }) => (op === 'watch' ? 'drop' : undefined));
+    await lab.observer.remove(hold.path);
+    await (await waiting).release();
+    expect(await hold.release()).to.equal('lost');
+  });
+
   it('may learn it late if the server refuses to watch its znode, which is logged', async () => {
     const warnings: string[] = [];
     const client = await lab.connect({ logger: { warn: (_details, message) => void warnings.push(message) } });

@@ -53,6 +53,13 @@ export const mutants = [
     tests: tests('integration/look-ahead', 'its own znode was deleted as well'),
   },
   {
+    name: 'the watch that an event has ended counts as planted, because its answer arrives with the event',
+    file: 'src/internals/self-watch.ts',
+    find: "this.#state.at === 'planted' && this.#state.listener === listener)",
+    replace: "this.#state.at === 'planted')",
+    tests: tests('unit/self-watch', 'is not promised by an answer'),
+  },
+  {
     name: 'a reader that downgrades behind a writer that queued up before',
     file: 'src/internals/attempt.ts',
     find: 'return this.#stepped(downgradeOf ? ',

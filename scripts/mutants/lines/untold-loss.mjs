@@ -26,9 +26,23 @@ export const mutants = [
   {
     name: "a heartbeat that finds a hold's znode deleted notifies nobody",
     file: 'src/zookeeper/session.ts',
-    find: "holdings.filter((_, index) => errors[index]?.is('NO_NODE')),",
-    replace: "holdings.filter((_, index) => errors[index]?.is('NO_AUTH')),",
+    find: "holdings.filter((_, index) => errors[index]?.is('NO_NODE'));",
+    replace: "holdings.filter((_, index) => errors[index]?.is('NO_AUTH'));",
     tests: tests('integration/losses', 'told by the next heartbeat'),
+  },
+  {
+    name: 'a znode that only a heartbeat finds deleted blocks the waiters of its process',
+    file: 'src/zookeeper/session.ts',
+    find: 'for (const holding of deleted) holding.znodeDeleted();',
+    replace: '',
+    tests: tests('integration/losses', 'makes room for the waiter behind it'),
+  },
+  {
+    name: 'a session that connects beyond the deadline of its holds counts as connected',
+    file: 'src/zookeeper/session.ts',
+    find: 'if (this.#holdings.size > 0 && now >= this.#overdueAt) {',
+    replace: 'if (this.#holdings.size > 1e9) {',
+    tests: tests('simulation/stalls', 'never tells that it is reconnected'),
   },
   {
     name: 'the end of a session is not reported to its holds',

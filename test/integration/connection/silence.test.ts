@@ -95,7 +95,8 @@ describe('silence', () => {
   it('is noticed after a quarter of the session timeout while a lock is held', async () => {
     client = await connectToFirst([lab.proxy, lab.server], { sessionTimeoutMs: 4_000 });
     const { session } = client;
-    const holding = { path: '/', heldSince: 0, isInner: false, markLost: () => undefined, tellLost: () => undefined };
+    const [heldSince, isInner, nothing] = [0, false, (): void => undefined];
+    const holding = { path: '/', heldSince, isInner, markLost: nothing, tellLost: nothing, znodeDeleted: nothing };
     session.hold(holding);
     lab.proxy.silence();
     using sinceAsked = new RunningTime();

@@ -1,0 +1,33 @@
+import { expect } from 'chai';
+import type { LockNode } from '../../src/internals/lock-node.ts';
+import { Predecessors } from '../../src/internals/predecessors.ts';
+import { Companions } from '../../src/support/companions.ts';
+import { Watches, type WatchListener } from '../../src/zookeeper/watches.ts';
+import { ZooKeeperError } from '../../src/zookeeper/zookeeper-error.ts';
+
+describe('the predecessors of a waiter', () => {
+  it('keep no watch on a znode that the servers do not let it watch', async () => {
+    const watches = new Watches();
+    const session = {
+      onChange: () => () => undefined,
+      watch: (path: string, _what: 'data', listener: WatchListener) => {
+        watches.add(path, listener);
+        const refusal = new ZooKeeperError(-102, 'getData', path);
+        return path === '/a/before' ? Promise.reject(refusal) : Promise.resolve({ data: Buffer.alloc(0), stat: {} });
+      },
+      unwatch: (path: string, _what: 'data', listener: WatchListener) => void watches.delete(path, listener),
+      isWatching: () => false,
+      companions: undefined as unknown,
+    };
+    session.companions = new Companions(session);
+    const predecessors = new Predecessors({ session } as unknown as LockNode);
+    const woken: string[] = [];
+    const standing = { predecessor: '/a/predecessor', before: '/a/before', position: 2 } as never;
+    predecessors.wait(standing, { wake: (why) => woken.push(why), fail: expect.fail });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(watches.paths()).to.deep.equal(['/a/predecessor']);
+    expect([predecessors.areAll, woken]).to.deep.equal([false, []]);
+    predecessors.close();
+    expect(watches.paths()).to.deep.equal([]);
+  });
+});
