@@ -121,7 +121,7 @@ export class LockBoard implements TreeListener {
     const events: BoardEvent[] = [];
     for (const path of this.#dirty) {
       const before = this.#locks.get(path);
-      const after = lockAt(path, this.#tree.directories, before?.kind);
+      const after = this.#tree.isRefused(path) ? undefined : lockAt(path, this.#tree.directories, before?.kind);
       if (!before && !after) continue;
       events.push(...this.#eventsAt(path, after, duringOutage));
       if (after) {
@@ -140,21 +140,25 @@ export class LockBoard implements TreeListener {
     this.#changes.tell({ locks, gone, events, state: this.#state });
   }
 
-  /** The first look shows the locks as they are, and says nothing about what happened before. */
+  /**
+   * The first look shows the locks as they are, and says nothing about what happened before. Nor is anything known of a
+   * lock that may not be read any more.
+   */
   #eventsAt(path: string, after: LockView | undefined, duringOutage: boolean): BoardEvent[] {
     const before = this.#holders.get(path) ?? holdersOf(undefined);
     if (after) this.#holders.set(path, holdersOf(after));
     else this.#holders.delete(path);
     const atMs = this.#client.clock.wall();
     const isFirst = this.#looked === 'never';
-    const events = isFirst
-      ? []
-      : eventsBetween(before, after, {
-          path,
-          atMs,
-          duringOutage,
-          isLost: (znode) => this.#departures.hasEnded(znode),
-        });
+    const events =
+      isFirst || this.#tree.isRefused(path)
+        ? []
+        : eventsBetween(before, after, {
+            path,
+            atMs,
+            duringOutage,
+            isLost: (znode) => this.#departures.hasEnded(znode),
+          });
     for (const znode of after?.waiters ?? []) znode.isHolder = false;
     for (const znode of after?.holders ?? []) {
       if (!znode.isHolder && !isFirst && !duringOutage) znode.heldSince = atMs;

@@ -1,6 +1,6 @@
 import type { LockClient } from '../client/lock-client.js';
 import type { Stat } from '../zookeeper/operations.js';
-import { join } from '../zookeeper/path.js';
+import { join, parentsOf } from '../zookeeper/path.js';
 import { participantName } from './participant-name.js';
 import { ParticipantZnode } from './participant-znode.js';
 import { TreeFeed, type TreeReader } from './tree-feed.js';
@@ -35,6 +35,11 @@ export class ZnodeTree implements TreeReader {
   /** The paths that the servers refused to show, and their errors. */
   get unreadable(): ReadonlyMap<string, unknown> {
     return this.#unreadable;
+  }
+
+  /** True if the servers refused to show this znode or one above it: what the tree knows of its children is not all. */
+  isRefused(path: string): boolean {
+    return this.#unreadable.size > 0 && ['/', ...parentsOf(path)].some((each) => this.#unreadable.has(each));
   }
 
   /** True if one recursive watch covers the tree now. */
@@ -134,6 +139,9 @@ export class ZnodeTree implements TreeReader {
 
   refused(path: string, error: unknown): void {
     this.#unreadable.set(path, error);
+    // They may have left meanwhile, and no list will tell.
+    for (const name of this.#directories.get(path)?.names() ?? []) this.deleted(join(path, name));
+    this.#listener.changed(path);
   }
 
   complete(): void {

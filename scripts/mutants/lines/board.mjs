@@ -12,6 +12,20 @@ export const mutants = [
     tests: board('shows no stale row when it is back'),
   },
   {
+    name: 'the board keeps the locks below a znode that it may not list any more',
+    file: 'src/board/znode-tree.ts',
+    find: 'for (const name of this.#directories.get(path)?.names() ?? []) this.deleted(join(path, name));',
+    replace: '',
+    tests: board('shows the locks below a znode again'),
+  },
+  {
+    name: 'the board shows a lock as free that it may not list any more',
+    file: 'src/board/lock-board.ts',
+    find: 'this.#tree.isRefused(path) ? undefined : lockAt(',
+    replace: 'lockAt(',
+    tests: board('shows no row of a lock that may not be listed any more'),
+  },
+  {
     name: 'the board does not say that it is cut off',
     file: 'src/board/znode-tree.ts',
     find: 'if (wasConnected) this.#listener.cutOff();',

@@ -36,6 +36,11 @@ export class WatchedBoard implements Disposable {
     return this.shows(() => true);
   }
 
+  /** Resolves when the board is cut off, now or after one of its changes. */
+  async cutOff(): Promise<void> {
+    while (this.board.state.is !== 'cut-off') await this.changed();
+  }
+
   changed(): Promise<void> {
     return new Promise((resolve) => {
       const stop = this.board.onChange(() => {

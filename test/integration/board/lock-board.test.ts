@@ -6,10 +6,11 @@ import {
   InterProcessSemaphore,
   revoke,
 } from '../../../src/index.ts';
-import { createEphemeral, createPersistent, openAcl } from '../../../src/zookeeper/operations.ts';
+import { createEphemeral, createPersistent, createSequential, openAcl } from '../../../src/zookeeper/operations.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { setData } from '../../../harness/semaphores.ts';
 import { until } from '../../../harness/until.ts';
+import { setAcl } from '../operator/acl.ts';
 import { asOldServer, WatchedBoard } from './board-of.ts';
 
 const bytes = (text: string): Buffer => Buffer.from(text);
@@ -251,5 +252,52 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
       expect(shown.lock(lab.path)?.holders[0]?.heldSince).to.equal(null);
       await second.release();
       await other.release();
+    });
+
+    it('shows no row of a lock that may not be listed any more, and does not say that it was released', async () => {
+      await open();
+      const hold = await lab.theirs.acquire();
+      const other = await new InterProcessMutex(lab.other, `${lab.path}-other`).acquire();
+      const free = `${lab.path}-free`;
+      await lab.other.session.request(createPersistent(free, openAcl));
+      const short = await new InterProcessMutex(lab.other, free).acquire();
+      await queueIs(free, [short.path], 0);
+      await short.release();
+      await queueIs(lab.path, [hold.path], 0);
+      await queueIs(`${lab.path}-other`, [other.path], 0);
+      await queueIs(free, [], 0);
+      for (const path of [lab.path, free]) await setAcl(lab.other, path, 30);
+      const cut = shown.cutOff();
+      lab.proxy.cut();
+      await cut;
+      await shown.live();
+      expect([...shown.board.locks.keys()]).to.deep.equal([`${lab.path}-other`]);
+      expect([...shown.board.unreadable.keys()].sort()).to.deep.equal([lab.path, free]);
+      // The recursive watch may report a newcomer, which is not the holder although nobody before it is known.
+      const newcomer = createSequential(`${lab.path}/${'f'.repeat(32)}__lock__`, bytes('kazoo'), openAcl);
+      await lab.other.session.request(newcomer);
+      const later = await new InterProcessMutex(lab.other, `${lab.path}-later`).acquire();
+      await queueIs(`${lab.path}-later`, [later.path], 0);
+      expect(shown.lock(lab.path)).to.equal(undefined);
+      const ofLock = shown.board.events.filter(({ path }) => path === lab.path).map(({ type }) => type);
+      expect(ofLock).to.deep.equal(['granted']);
+      for (const each of [later, other, hold]) await each.release();
+    });
+
+    it('shows the locks below a znode again that may be listed again', async () => {
+      await open();
+      const first = await lab.theirs.acquire();
+      await queueIs(lab.path, [first.path], 0);
+      for (const permissions of [30, 31]) {
+        await setAcl(lab.other, lab.path.slice(0, lab.path.lastIndexOf('/')), permissions);
+        const cut = shown.cutOff();
+        lab.proxy.cut();
+        await cut;
+        await shown.live();
+        expect(shown.board.locks.has(lab.path)).to.equal(permissions === 31);
+        expect(shown.events.filter(([type]) => type === 'released')).to.deep.equal([]);
+      }
+      expect(shown.queue(lab.path)).to.deep.equal({ holders: [first.path], waiters: [] });
+      await first.release();
     });
   });
