@@ -254,6 +254,33 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
       await other.release();
     });
 
+    it('shows the locks that exist when it is back on a new session, because its own has ended meanwhile', async () => {
+      await open();
+      const { id } = lab.client.session;
+      const first = await lab.theirs.acquire();
+      const gone = await new InterProcessMutex(lab.other, `${lab.path}-gone`).acquire();
+      await queueIs(`${lab.path}-gone`, [gone.path], 0);
+      await queueIs(lab.path, [first.path], 0);
+      await lab.proxy.refuse();
+      const cut = shown.cutOff();
+      lab.proxy.cut();
+      await cut;
+      await lab.observer.endSession(lab.client);
+      const waiting = lab.theirs.acquire();
+      await first.release();
+      const second = await waiting;
+      await gone.release();
+      await until('the server has removed the lock', async () => !(await lab.observer.exists(`${lab.path}-gone`)));
+      await lab.proxy.accept();
+      await shown.live();
+      expect(lab.client.session.id).to.not.equal(id);
+      expect([...shown.board.locks.keys()]).to.deep.equal([lab.path]);
+      expect(shown.queue(lab.path)).to.deep.equal({ holders: [second.path], waiters: [] });
+      // The watches of the new session work.
+      await second.release();
+      await shown.shows(() => !shown.board.locks.has(lab.path));
+    });
+
     it('shows no row of a lock that may not be listed any more, and does not say that it was released', async () => {
       await open();
       const hold = await lab.theirs.acquire();
@@ -301,3 +328,38 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
       await first.release();
     });
   });
+
+describe('the board of all locks, when the server starts again', function () {
+  this.timeout(60_000);
+  const lab = labOfEachTest('board', { server: { containerCheckMs: 50, ownProcess: true }, proxy: true });
+
+  it('shows the locks that exist then, and follows them', async () => {
+    using shown = new WatchedBoard(lab.client, '/');
+    await shown.live();
+    const first = await lab.theirs.acquire();
+    const gone = await new InterProcessMutex(lab.other, `${lab.path}-gone`).acquire();
+    await shown.shows(() => shown.queue(`${lab.path}-gone`)?.holders.length === 1);
+    await lab.proxy.refuse();
+    const cut = shown.cutOff();
+    await lab.server.kill();
+    await cut;
+    expect([...shown.board.locks.keys()].sort()).to.deep.equal([lab.path, `${lab.path}-gone`]);
+    await lab.server.start();
+    const waiting = lab.theirs.acquire();
+    await gone.release();
+    const other = await new InterProcessMutex(lab.other, `${lab.path}-new`).acquire();
+    await until('the server has removed the lock', async () => !(await lab.observer.exists(`${lab.path}-gone`)));
+    await until('the waiter is in the queue', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.proxy.accept();
+    await shown.live();
+    expect([...shown.board.locks.keys()].sort()).to.deep.equal([lab.path, `${lab.path}-new`]);
+    expect(shown.queue(lab.path)?.holders).to.deep.equal([first.path]);
+    expect(shown.queue(lab.path)?.waiters).to.have.length(1);
+    expect(shown.queue(`${lab.path}-new`)).to.deep.equal({ holders: [other.path], waiters: [] });
+    await first.release();
+    const second = await waiting;
+    await shown.shows(() => shown.queue(lab.path)?.holders[0] === second.path);
+    await second.release();
+    await other.release();
+  });
+});
