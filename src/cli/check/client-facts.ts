@@ -74,20 +74,7 @@ export class ClientChecks {
     const { session } = this.#client;
     const config = await session.find(absolute(getData('/zookeeper/config', false))).catch(() => undefined);
     const members = config ? membersIn(config.data.toString()) : [];
-    if (members.length === 0)
-      return hosts.length > 1
-        ? unknown('ensemble', 'the servers do not show their members', 'allow everyone to read /zookeeper/config')
-        : warn('ensemble', 'one server', 'if it fails, no lock can be taken: run three or five');
-    const text = `${members.length} members`;
-    if (members.length % 2 === 0)
-      return warn('ensemble', text, 'an even number survives no more failures than one member less');
-    if (hosts.length < members.length)
-      return warn(
-        'ensemble',
-        `${text}, ${hosts.length} in the connect string`,
-        'name all members in the connect string',
-      );
-    return ok('ensemble', text);
+    return judgeMembers(members, hosts.length);
   }
 
   async #latency(subject: string, ask: () => Promise<unknown>): Promise<Finding> {
@@ -101,17 +88,7 @@ export class ClientChecks {
     } catch (error) {
       return fail(subject, errorText(error), 'look at the servers', 'unreachable');
     }
-    took.sort((a, b) => a - b);
-    const [median = NaN, most = NaN] = [took[Math.floor(samples / 2)], took.at(-1)];
-    const text = `median ${median.toFixed(1)} ms, longest ${most.toFixed(1)} ms of ${samples}`;
-    const limitMs = this.#client.sessionTimeoutMs / 6;
-    if (most > limitMs)
-      return fail(
-        subject,
-        text,
-        `the longest is over a sixth of the session timeout: holds may be lost. Ask for a longer one`,
-      );
-    return median > slowMs ? warn(subject, text, 'every hand-over takes at least that long') : ok(subject, text);
+    return judgeLatency(subject, took, this.#client.sessionTimeoutMs);
   }
 
   async #reading(base: string): Promise<Finding> {
@@ -161,11 +138,7 @@ export class ClientChecks {
       const after = Date.now();
       await session.request(remove(value.path));
       const aheadMs = value.stat.createdAtMs - (before + after) / 2;
-      const text = `the leader's clock differs by ${(Math.abs(aheadMs) / 1_000).toFixed(1)} s from this machine's`;
-      // Exclusion never depends on it: this only says how wrong the ages are.
-      return Math.abs(aheadMs) - (after - before) > clockLimitMs
-        ? warn(subject, text, 'the ages that ls, watch and the console show are wrong by as much: run NTP')
-        : ok(subject, text);
+      return judgeClock(aheadMs, after - before);
     } catch (error) {
       return unknown(subject, errorText(error), 'the time is read from a znode that is created for a moment');
     }
@@ -197,6 +170,44 @@ export class ClientChecks {
 /** The lines of the dynamic configuration that name a server each. */
 export function membersIn(config: string): string[] {
   return config.split('\n').filter((line) => /^server\.\d+=/.test(line));
+}
+
+/** @param hosts the number of servers in the connect string */
+export function judgeMembers(members: readonly string[], hosts: number): Finding {
+  const subject = 'ensemble';
+  if (members.length === 0 && hosts > 1)
+    return unknown(subject, 'the servers do not show their members', 'allow everyone to read /zookeeper/config');
+  if (members.length < 2) return warn(subject, 'one server', 'if it fails, no lock can be taken: run three or five');
+  const text = `${members.length} members`;
+  const voters = members.filter((line) => !line.includes(':observer'));
+  if (voters.length % 2 === 0)
+    return warn(subject, text, 'an even number survives no more failures than one member less');
+  if (hosts < members.length)
+    return warn(subject, `${text}, ${hosts} in the connect string`, 'name all members in the connect string');
+  return ok(subject, text);
+}
+
+export function judgeLatency(subject: string, tookMs: readonly number[], sessionTimeoutMs: number): Finding {
+  const sorted = [...tookMs].sort((a, b) => a - b);
+  const [median = NaN, most = NaN] = [sorted[Math.floor(sorted.length / 2)], sorted.at(-1)];
+  const text = `median ${median.toFixed(1)} ms, longest ${most.toFixed(1)} ms of ${sorted.length}`;
+  if (most > sessionTimeoutMs / 6)
+    return fail(
+      subject,
+      text,
+      `the longest is over a sixth of the session timeout: holds may be lost. Ask for a longer one`,
+    );
+  return median > slowMs ? warn(subject, text, 'every hand-over takes at least that long') : ok(subject, text);
+}
+
+/** @param errorMs how long the answer took, in which the leader's clock was read at some moment */
+export function judgeClock(aheadMs: number, errorMs: number): Finding {
+  const subject = 'clocks';
+  const text = `the leader's clock differs by ${(Math.abs(aheadMs) / 1_000).toFixed(1)} s from this machine's`;
+  // Exclusion never depends on it: this only says how wrong the ages are.
+  return Math.abs(aheadMs) - errorMs > clockLimitMs
+    ? warn(subject, text, 'the ages that ls, watch and the console show are wrong by as much: run NTP')
+    : ok(subject, text);
 }
 
 function notAllowed(subject: string, error: unknown): Finding {

@@ -8,6 +8,8 @@ export interface ServerFacts {
   /** `host:port` */
   readonly name: string;
   readonly error: unknown;
+  /** False if the server says that it has no leader. */
+  readonly isServing: boolean;
   readonly version: string | undefined;
   readonly mode: string | undefined;
   readonly maxClientCnxns: number | undefined;
@@ -19,17 +21,25 @@ export async function serverFacts(host: Host, how: Parameters<typeof fourLetterW
   try {
     const srvr = await fourLetterWord(host, 'srvr', how);
     const conf = await fourLetterWord(host, 'conf', how).catch(() => '');
-    const most = /^maxClientCnxns=(-?\d+)/m.exec(conf)?.[1];
-    return {
-      name,
-      error: undefined,
-      version: /^Zookeeper version: (\d+\.\d+\.\d+)/im.exec(srvr)?.[1],
-      mode: /^Mode: (\w+)/m.exec(srvr)?.[1],
-      maxClientCnxns: most === undefined ? undefined : Number(most),
-    };
+    return factsIn(name, srvr, conf);
   } catch (error) {
-    return { name, error, version: undefined, mode: undefined, maxClientCnxns: undefined };
+    return { name, error, isServing: false, version: undefined, mode: undefined, maxClientCnxns: undefined };
   }
+}
+
+/** The facts in the answers to `srvr` and `conf`. */
+export function factsIn(name: string, srvr: string, conf: string): ServerFacts {
+  const mode = /^Mode: (\S+)/m.exec(srvr)?.[1];
+  const most = /^maxClientCnxns=(-?\d+)/m.exec(conf)?.[1];
+  return {
+    name,
+    error: undefined,
+    // With `readonlymode.enabled`, a server without a leader serves old data to clients that accept them.
+    isServing: !srvr.includes('not currently serving requests') && mode !== 'read-only',
+    version: /^Zookeeper version: (\d+\.\d+\.\d+)/im.exec(srvr)?.[1],
+    mode,
+    maxClientCnxns: most === undefined ? undefined : Number(most),
+  };
 }
 
 /** The findings from the servers' own answers. */
@@ -37,7 +47,7 @@ export function judgeServers(servers: readonly ServerFacts[]): Finding[] {
   return [...servers.map(judgeServer), judgeVersions(servers), judgeConnections(servers)];
 }
 
-function judgeServer({ name, error, version, mode }: ServerFacts): Finding {
+function judgeServer({ name, error, isServing, version, mode }: ServerFacts): Finding {
   const subject = `server ${name}`;
   if (error !== undefined)
     return fail(
@@ -46,24 +56,20 @@ function judgeServer({ name, error, version, mode }: ServerFacts): Finding {
       'start it, open its port, or take it out of the connect string. A port for TLS needs --tls or --tls-ca',
       'unreachable',
     );
-  if (version === undefined)
+  if (!isServing)
+    return fail(subject, 'not serving', 'it has no leader: look at its log, and at the other members', 'unreachable');
+  if (version === undefined || mode === undefined)
     return unknown(
       subject,
       'reachable; it does not answer srvr',
       'add srvr and conf to 4lw.commands.whitelist to let this check see more',
     );
-  if (mode === undefined)
-    return fail(
-      subject,
-      `${version}, not serving`,
-      'it has no leader: look at its log, and at the other members',
-      'unreachable',
-    );
   return ok(subject, `${version}, ${mode}`);
 }
 
 function judgeVersions(servers: readonly ServerFacts[]): Finding {
-  const versions = [...new Set(servers.flatMap(({ version }) => version ?? []))].sort();
+  const versions = [...new Set(servers.flatMap(({ version }) => version ?? []))];
+  versions.sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
   const [oldest] = versions;
   if (oldest === undefined) return unknown('versions', 'no server says its version', 'allow the four-letter word srvr');
   const text = versions.join(', ');
