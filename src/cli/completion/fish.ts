@@ -1,5 +1,5 @@
 import type { OptionDescription, Verb } from '../verb.js';
-import { choicesOf, operandChoices, takesFile } from './words.js';
+import { choicesOf, operandChoices, takesFile, valueOptions } from './words.js';
 
 export function fishScript(verbs: readonly Verb[]): string {
   const lines = [
@@ -20,8 +20,17 @@ function linesOf(verb: Verb, verbs: readonly Verb[]): string[] {
     ...Object.entries(verb.options).map(([name, option]) => `${start} ${optionOf(name, option)}`),
     `${start} -s h -l help -d "print the help"`,
     ...(choices.length > 0 ? [`${start} -a ${quoted(choices.join(' '))}`] : []),
-    ...(verb.command === undefined ? [] : [`${start} -a '(__fish_complete_subcommand --fcs-skip=2)'`]),
+    ...(verb.command === undefined ? [] : [`${start} -a ${quoted(`(${commandAfter(verb)})`)}`]),
   ];
+}
+
+/**
+ * Skips `zklock`, the verb, its operands, and the values of its options. fish takes leading words with two hyphens as
+ * options of the function itself, so the short ones come first.
+ */
+function commandAfter(verb: Verb): string {
+  const words = valueOptions(verb).flatMap((option) => option.words);
+  return `__fish_complete_subcommand --fcs-skip=${2 + verb.operands.length} ${words.sort().reverse().join(' ')}`;
 }
 
 function optionOf(name: string, option: OptionDescription): string {

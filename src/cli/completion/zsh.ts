@@ -31,7 +31,8 @@ function caseOf(verb: Verb, verbs: readonly Verb[]): string {
     const choices = index === 0 ? operandChoices(verb, verbs) : [];
     return quoted(`${isOptional ? '::' : ':'}${name}:${choices.length > 0 ? `(${choices.join(' ')})` : ''}`);
   });
-  const command = verb.command === undefined ? [] : [quoted('*::command:_normal')];
+  // Three colons: the words of the command alone, without the operands before it.
+  const command = verb.command === undefined ? [] : [quoted('*:::command: _normal')];
   const all = [...options, `'(- *)'{-h,--help}'[print the help]'`, ...operands, ...command];
   return `    ${verb.name})\n      _arguments -S \\\n        ${all.join(' \\\n        ')} ;;`;
 }

@@ -1,9 +1,10 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
+import { isCommand } from '../../../harness/debian-zookeeper.ts';
 import { exitCodes } from '../../../src/cli/exit-code.ts';
 import type { Io } from '../../../src/cli/io.ts';
 import { main } from '../../../src/cli/main.ts';
@@ -119,7 +120,7 @@ describe('the command line of zklock', () => {
   }
 });
 
-describe('the completion for bash', () => {
+describe('the completion', () => {
   const cases: [typed: string[], offers: string[]][] = [
     [['zklock', 'ru'], ['run']],
     [['zklock', 'run', '--on'], ['--on-lost']],
@@ -128,24 +129,60 @@ describe('the completion for bash', () => {
       ['bash', 'zsh', 'fish'],
     ],
     [['zklock', 'run', '/a', '--', 'tru'], ['true']],
+    [['zklock', 'run', '-w', '5', '--grace', '3', '/a', '--', 'tru'], ['true']],
     [['zklock', 'help', 'rev'], ['revoke']],
   ];
-  for (const [typed, offers] of cases) {
-    it(`offers ${offers.join(', ')} after ${typed.join(' ')}`, async () => {
-      const { stdout } = await called('completion', 'bash');
-      const folder = mkdtempSync(join(tmpdir(), 'completion-'));
-      try {
-        const file = join(folder, 'zklock.bash');
-        writeFileSync(file, stdout);
-        const ask = 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _zklock; printf "%s\\n" "${COMPREPLY[@]}"';
-        const answer = execFileSync('bash', ['-c', ask, file, ...typed], { encoding: 'utf8' });
-        expect(answer.trim().split('\n')).to.include.members(offers);
-      } finally {
-        rmSync(folder, { recursive: true });
-      }
+  const bash = 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _zklock; printf "%s\\n" "${COMPREPLY[@]}"';
+  const asks = {
+    bash: (file: string, typed: string[]) => execFileSync('bash', ['-c', bash, file, ...typed], { encoding: 'utf8' }),
+    fish: (file: string, typed: string[]) =>
+      execFileSync('fish', ['-c', 'source $argv[1]; complete -C "$argv[2]"', file, typed.join(' ')], {
+        encoding: 'utf8',
+      }),
+  };
+  for (const shell of ['bash', 'fish'] as const) {
+    if (shell !== 'bash' && !isCommand(shell)) continue;
+    for (const [typed, offers] of cases) {
+      it(`for ${shell} offers ${offers.join(', ')} after ${typed.join(' ')}`, async () => {
+        const { stdout } = await called('completion', shell);
+        const lines = withFile(stdout, (file) => asks[shell](file, typed)).split('\n');
+        // fish adds a description after a tab.
+        expect(lines.map((line) => line.split('\t')[0])).to.include.members(offers);
+      });
+    }
+  }
+});
+
+describe('what zklock prints for another program', () => {
+  const cases: [words: string[], program: string, options: string[]][] = [
+    [['completion', 'bash'], 'bash', ['-n']],
+    [['completion', 'zsh'], 'zsh', ['-n']],
+    [['completion', 'fish'], 'fish', ['-n']],
+    [['man'], 'groff', ['-K', 'utf8', '-T', 'utf8', '-man', '-ww', '-z']],
+  ];
+  for (const [words, program, options] of cases) {
+    // The tests need bash only, and a skipped test would be a failure.
+    if (program !== 'bash' && !isCommand(program)) continue;
+    it(`is read by ${program} without a complaint, after ${words.join(' ')}`, async () => {
+      const { stdout } = await called(...words);
+      const { status, stderr } = withFile(stdout, (file) =>
+        spawnSync(program, [...options, file], { encoding: 'utf8' }),
+      );
+      expect({ status, stderr }).to.deep.equal({ status: 0, stderr: '' });
     });
   }
 });
+
+function withFile<T>(text: string, use: (file: string) => T): T {
+  const folder = mkdtempSync(join(tmpdir(), 'zklock-'));
+  try {
+    const file = join(folder, 'printed');
+    writeFileSync(file, text);
+    return use(file);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
 
 /** Runs `main` with streams of its own. */
 async function called(...words: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
