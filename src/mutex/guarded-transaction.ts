@@ -71,13 +71,13 @@ export class GuardedTransaction<Results extends readonly unknown[] = []> {
     data: Uint8Array = noData,
     options: CreateOptions = {},
   ): GuardedTransaction<[...Results, string]> {
-    const { mode, acl } = checkCreateOptions(options);
+    const { mode, acl, ttlMs } = checkCreateOptions(options);
     const valid = pathFor(mode, path);
     this.#refuseParticipant(valid);
     const { aclFor, entriesOf } = this.#guard.client.options;
     const entries = acl === undefined ? aclFor(valid) : entriesOf(acl);
     if (mode.startsWith('ephemeral')) this.#ephemerals += 1;
-    return this.#add('create', valid, createInTransaction(valid, copyOfData(data), entries, wireModes[mode]));
+    return this.#add('create', valid, createInTransaction(valid, copyOfData(data), entries, wireModes[mode], ttlMs));
   }
 
   /**
@@ -358,5 +358,7 @@ function written(part: Operation<WrittenZnode>): Operation<WrittenZnode> {
 function adviceOn(error: ZooKeeperError): string | undefined {
   if (error.is('BAD_VERSION')) return 'another client wrote the znode since its version was read. Read it again';
   if (error.is('NODE_EXISTS')) return 'the znode exists already';
+  if (error.is('UNIMPLEMENTED') && error.operation === 'createTTL')
+    return 'the servers do not allow znodes with a time to live. Start each of them with -Dzookeeper.extendedTypesEnabled=true, or use another `mode`';
   return undefined;
 }

@@ -93,20 +93,43 @@ export function createPersistent(path: string, acl: readonly AclEntry[]): Operat
 /**
  * A part of a transaction that creates a znode. The answer is the path, with the number that the server appended to a
  * sequential one.
+ *
+ * @param ttlMs only for the modes with a time to live
  */
 export function createInTransaction(
   path: string,
   data: Uint8Array,
   acl: readonly AclEntry[],
   mode: keyof typeof createModes,
+  ttlMs?: number,
 ): Operation<string> {
-  // The result of a container has a Stat behind its path, and the results of the other modes have none (3.8.0).
-  return mode === 'container'
-    ? {
-        ...creation('createContainer', path, data, acl, createModes.container, readPathAndStat),
-        resultOpcode: opcodes.create2,
-      }
-    : creation('create', path, data, acl, createModes[mode], readPath);
+  const number = createModes[mode];
+  if (mode === 'container') return answeredByCreate2(creation('createContainer', path, data, acl, number, readPath));
+  const create = creation(ttlMs === undefined ? 'create' : 'createTTL', path, data, acl, number, readPath);
+  if (ttlMs === undefined) return create;
+  return answeredByCreate2({
+    ...create,
+    write: (to) => {
+      create.write(to);
+      return to.long(BigInt(ttlMs));
+    },
+  });
+}
+
+/**
+ * In a transaction, the result of a container, and of a znode with a time to live, has a Stat behind its path. The
+ * results of the other modes have none (3.8.0).
+ */
+function answeredByCreate2(part: Operation<string>): Operation<string> {
+  return {
+    ...part,
+    resultOpcode: opcodes.create2,
+    read: (from) => {
+      const path = part.read(from);
+      readStat(from);
+      return path;
+    },
+  };
 }
 
 export function remove(path: string, version = anyVersion): Operation<void> {
@@ -280,6 +303,7 @@ const opcodes = {
   create2: 15,
   removeWatches: 18,
   createContainer: 19,
+  createTTL: 21,
   setWatches: 101,
   addWatch: 106,
   closeSession: -11,
@@ -292,6 +316,8 @@ const createModes = {
   persistentSequential: 2,
   ephemeralSequential: 3,
   container: 4,
+  persistentWithTtl: 5,
+  persistentSequentialWithTtl: 6,
 } as const;
 /** ZooKeeper's WatcherType. */
 const watcherTypes: Readonly<Record<WatchKind, number>> = { children: 1, data: 2 };
@@ -313,7 +339,7 @@ function operation<T>(
 }
 
 function creation<T>(
-  name: 'create' | 'create2' | 'createContainer',
+  name: 'create' | 'create2' | 'createContainer' | 'createTTL',
   path: string,
   data: Uint8Array,
   acl: readonly AclEntry[],
@@ -334,17 +360,12 @@ function creation<T>(
 }
 
 function isSequential(mode: number): boolean {
-  return mode === createModes.persistentSequential || mode === createModes.ephemeralSequential;
+  const { persistentSequential, ephemeralSequential, persistentSequentialWithTtl } = createModes;
+  return mode === persistentSequential || mode === ephemeralSequential || mode === persistentSequentialWithTtl;
 }
 
 function readPath(from: Reader): string {
   return from.path();
-}
-
-function readPathAndStat(from: Reader): string {
-  const path = from.path();
-  readStat(from);
-  return path;
 }
 
 /** The path of a new znode is the asked one, with a number. Under any other path, a foreign znode would be deleted. */

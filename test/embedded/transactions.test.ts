@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient, OutcomeUnknownError, RequestFailedError, type Hold } from '../../src/index.ts';
 import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
+import { ManualClock } from '../../harness/manual-clock.ts';
 import { reached } from '../../harness/reached.ts';
 import { rejection } from '../../harness/until.ts';
 
@@ -46,5 +47,30 @@ describe('a transaction of a hold, with answers that are rare', () => {
     zk.play([{ op: 'multi', path: hold.path, times: 2, fault: { refuse: 'THROTTLED_OP' } }]);
     expect(await rejection(hold.transaction().create('/a').commit())).to.be.instanceOf(RequestFailedError);
     expect(hold.isValid).to.equal(true);
+  });
+});
+
+describe('a znode with a time to live that a transaction creates', () => {
+  it('is deleted when nobody has written it for that long', async () => {
+    const clock = new ManualClock();
+    await using zk = await EmbeddedZooKeeper.start({
+      extendedTypesEnabled: true,
+      containerCheckIntervalMs: 1_000,
+      maxSessionTimeoutMs: 60_000,
+      clock,
+    });
+    await using client = await LockClient.connect(`${zk.connectString}/below`, { sessionTimeoutMs: 60_000 });
+    await using hold = await new InterProcessMutex(client, '/lock').acquire();
+    const create = { mode: 'persistent-with-ttl', ttlMs: 2_500 } as const;
+    const [path] = await hold.transaction().create('/short', undefined, create).commit();
+    const numbered = { mode: 'persistent-sequential-with-ttl', ttlMs: 2_500 } as const;
+    const [other] = await hold.transaction().create('/', undefined, numbered).commit();
+    clock.advance(2_000);
+    await hold.transaction().setData(path, Buffer.from('written')).commit();
+    clock.advance(2_000);
+    expect((await rejection(hold.transaction().check(other).commit())).cause).to.include({ code: 'NO_NODE' });
+    await hold.transaction().check(path, { version: 1 }).commit();
+    clock.advance(2_000);
+    expect((await rejection(hold.transaction().check(path).commit())).cause).to.include({ code: 'NO_NODE' });
   });
 });

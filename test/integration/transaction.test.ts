@@ -20,7 +20,7 @@ import { labOfEachTest } from '../../harness/lab.ts';
 import { reached } from '../../harness/reached.ts';
 import type { Frame } from '../../harness/zk-proxy.ts';
 import { testPath } from '../../harness/test-path.ts';
-import { aborted, rejection } from '../../harness/until.ts';
+import { aborted, rejection, until } from '../../harness/until.ts';
 
 describe('hold.transaction()', () => {
   const lab = labOfEachTest('transaction', { server: 'own', proxy: true, client: { sessionTimeoutMs: 4_000 } });
@@ -76,6 +76,16 @@ describe('hold.transaction()', () => {
       .create(`${base}/c/`, bytes('child'), { mode: 'persistent-sequential' })
       .commit();
     expect(await lab.observer.read(child)).to.equal('child');
+  });
+
+  it('says what to do if the servers allow no znode with a time to live, and does nothing', async () => {
+    const options = { mode: 'persistent-with-ttl', ttlMs: 1_000 } as const;
+    const transaction = hold.transaction().create(`${base}/a`).create(`${base}/b`, undefined, options);
+    const error = await refusal(transaction.commit());
+    expect(error.operation).to.deep.equal({ index: 1, name: 'create', path: `${base}/b` });
+    expect(codeOf(error)).to.equal('UNIMPLEMENTED');
+    expect(error.message).to.contain('-Dzookeeper.extendedTypesEnabled=true');
+    expect(await lab.observer.children(base)).to.deep.equal([]);
   });
 
   it('is one request: a multi that checks the znode of the hold first', async () => {
@@ -316,6 +326,12 @@ describe('hold.transaction()', () => {
     expect(() => transaction.setData(base, 'x' as never)).to.throw(TypeError, 'data');
     expect(() => transaction.create(base, bytes('x'), { mode: 'ttl' as never })).to.throw(TypeError, 'mode');
     expect(() => transaction.create(base, bytes('x'), { acl: [] })).to.throw(TypeError, 'acl');
+    expect(() => transaction.create(base, bytes('x'), { ttlMs: 1_000 })).to.throw(TypeError, "'persistent'");
+    const withTtl = (ttlMs: unknown) => () =>
+      transaction.create(base, bytes('x'), { mode: 'persistent-with-ttl', ttlMs: ttlMs as never });
+    for (const ttlMs of [undefined, null, '1', 1n]) expect(withTtl(ttlMs)).to.throw(TypeError, 'ttlMs');
+    for (const ttlMs of [0, -1, 1.5, NaN, Infinity, 2 ** 40])
+      expect(withTtl(ttlMs)).to.throw(RangeError, 'a whole number from 1 to 1099511627775');
     expect(() => transaction.check(base, { version: -1 })).to.throw(RangeError, 'version');
     expect(() => transaction.check(base, { versoin: 1 } as never)).to.throw(TypeError, 'versoin');
     expect(() => transaction.create(base, Buffer.alloc(600_000))).to.throw(RangeError, '524288');
@@ -440,5 +456,29 @@ describe('hold.transaction()', () => {
     expect(second.path).to.equal(first.path);
     expect(await rejection(late.commit())).to.be.instanceOf(NotOwnedError);
     expect(await second.transaction().create(`${base}/new`).commit()).to.deep.equal([`${base}/new`]);
+  });
+});
+
+describe('hold.transaction() on a server that allows znodes with a time to live', () => {
+  const lab = labOfEachTest('ttl', {
+    server: { javaOptions: ['-Dzookeeper.extendedTypesEnabled=true'], containerCheckMs: 100 },
+  });
+  const ttlMs = 1_000;
+
+  it('creates them, and the server deletes them afterwards', async () => {
+    await using hold = await lab.mutex.acquire();
+    const base = testPath('data').replace(/(?<=.)\//g, '-');
+    const [, path, numbered, kept, , { version }] = await hold
+      .transaction()
+      .create(base)
+      .create(`${base}/x`, Buffer.from('x'), { mode: 'persistent-with-ttl', ttlMs })
+      .create(`${base}/`, undefined, { mode: 'persistent-sequential-with-ttl', ttlMs })
+      .create(`${base}/kept`, undefined, { mode: 'persistent-with-ttl', ttlMs: 2 ** 40 - 1 })
+      .check(`${base}/x`, { version: 0 })
+      .setData(base, Buffer.from('behind them'))
+      .commit();
+    expect([path, kept, version]).to.deep.equal([`${base}/x`, `${base}/kept`, 1]);
+    expect(numbered).to.match(/\/\d{10}$/);
+    await until('only one is left', async () => (await lab.observer.children(base)).join() === 'kept');
   });
 });

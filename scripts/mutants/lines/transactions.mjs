@@ -80,6 +80,13 @@ export const mutants = [
     tests: tests('integration/transaction', 'of a client with a chroot'),
   },
   {
+    name: 'a time to live that is not the one of the call',
+    file: 'src/zookeeper/operations.ts',
+    find: 'return to.long(BigInt(ttlMs));',
+    replace: 'return to.long(2n ** 40n - 1n);',
+    tests: tests('embedded/transactions', 'nobody has written it'),
+  },
+  {
     name: 'a version 0 that means any version',
     file: 'src/zookeeper/operations.ts',
     find: "return operation('check', 'write', path, (to) => to.path(path).int(version), nothing);",

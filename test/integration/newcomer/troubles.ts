@@ -711,6 +711,33 @@ export const others: readonly Mistake[] = [
     }),
   },
   {
+    done: 'a transaction with a time to live on a server that allows none',
+    act: async ({ client, path }) => {
+      await using hold = await new InterProcessMutex(client, path).acquire();
+      const options = { mode: 'persistent-with-ttl', ttlMs: 1_000 } as const;
+      await hold.transaction().create(`${path}-short`, undefined, options).commit();
+    },
+    answer: ({ path }) => ({
+      ...requestFailed,
+      thing: `because of operation 0, create("${path}-short")`,
+      value: 'UNIMPLEMENTED (-6) from createTTL',
+      todo: 'Start each of them with -Dzookeeper.extendedTypesEnabled=true, or use another `mode`',
+    }),
+  },
+  {
+    done: 'a time to live of a mode without one',
+    act: async ({ client, path }) => {
+      await using hold = await new InterProcessMutex(client, path).acquire();
+      hold.transaction().create(`${path}-short`, undefined, { ttlMs: 1_000 });
+    },
+    answer: () => ({
+      is: 'TypeError',
+      thing: '`ttlMs`',
+      value: "got 1000: the mode 'persistent' has no time to live",
+      todo: 'left out',
+    }),
+  },
+  {
     done: 'a mutex on the path above a lock that is held',
     act: async ({ client, path, defer }) => {
       const below = await new InterProcessMutex(client, `${path}/b`).acquire();
