@@ -45,6 +45,28 @@ describe('the address of the project', () => {
   }
 });
 
+describe('the commands of CONTRIBUTING.md', () => {
+  const text = (file: string): string => readFileSync(join(root, file), 'utf8');
+  const leftOut = '`.ci/run` leaves these out';
+  const [run = '', notRun = ''] = text('CONTRIBUTING.md').split('\n## ')[1]?.split(leftOut) ?? [];
+  /** The scripts of package.json in the first column, with arguments or without. */
+  const scriptsOf = (table: string): string[] =>
+    [...table.matchAll(/^\| (`.*?)\|/gm)].flatMap(([, commands = '']) =>
+      [...commands.matchAll(/`npm run ([\w:]+)( -- [^`]*)?`/g)].map(([, script = '']) => script),
+    );
+  const isRun = (script: string): boolean =>
+    text('scripts/ci.mjs').includes(`'run', '${script}'`) ||
+    text('scripts/check.mjs').includes(`run --silent ${script}`);
+
+  it('are run by `.ci/run`, except those of the second table', () => {
+    expect(scriptsOf(run)).to.have.length.above(10);
+    expect(scriptsOf(run).filter((script) => !isRun(script))).to.deep.equal([]);
+    const inBoth = ['chaos']; // there for half an hour
+    expect(scriptsOf(notRun)).to.have.length.above(5);
+    expect(scriptsOf(notRun).filter((script) => isRun(script) && !inBoth.includes(script))).to.deep.equal([]);
+  });
+});
+
 function filesOf(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .map((file) => join(folder, file))
