@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { summary } from '../../../bench/measure.ts';
 import { publish } from '../../../bench/publish.ts';
+import { tables } from '../../../bench/report.ts';
 import type { Results } from '../../../bench/results.ts';
 
 const some = summary([{ cyclesPerSecond: 10, cpuMicrosPerCycle: 1, requestsPerCycle: 2, bytesPerCycle: 3 }]);
@@ -62,5 +63,26 @@ describe('publishing the results of the benchmark', () => {
   it('keeps the figures in a file named after the day', () => {
     const kept = JSON.parse(readFileSync(join(root, 'bench/results/2026-11-22.json'), 'utf8')) as Results;
     expect(kept.scenarios['solo']?.ours?.cyclesPerSecond).to.equal(10);
+  });
+});
+
+describe('docs/performance.md', () => {
+  const here = (path: string): URL => new URL(`../../../${path}`, import.meta.url);
+  /** Without the spaces and dashes by which prettier aligns tables. */
+  const unaligned = (text: string): string => text.replaceAll(/ +/g, ' ').replaceAll(/-{3,}/g, '---').trim();
+
+  it('shows the tables of the newest file of results', () => {
+    const newest = readdirSync(here('bench/results')).sort().at(-1) ?? '';
+    // A figure that a scenario does not have is null in the file.
+    const kept = JSON.parse(
+      readFileSync(here(`bench/results/${newest}`), 'utf8'),
+      (_, value: unknown) => value ?? undefined,
+    ) as Results;
+    const [, shown = ''] = readFileSync(here('docs/performance.md'), 'utf8').split(
+      /<!-- (?:results|end of results) -->/,
+    );
+    expect(unaligned(shown)).to.equal(
+      `${unaligned(tables(kept))}\n\n![Cycles a second over links and on an ensemble](plots/links.svg)`,
+    );
   });
 });
