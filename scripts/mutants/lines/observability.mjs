@@ -28,6 +28,13 @@ export const mutants = [
     tests: tests('integration/tracing/transactions', 'costs nothing while nobody subscribes'),
   },
   {
+    name: 'a commit is not published',
+    file: 'src/mutex/guarded-transaction.ts',
+    find: 'return this.#guard.trace(() => this.#committed());',
+    replace: 'return this.#committed();',
+    tests: tests('integration/tracing/transactions', 'publishes a commit that is done'),
+  },
+  {
     name: 'an acquire without a lock is never published as ended',
     file: 'src/mutex/hold-events.ts',
     find: 'traceFailure(deadline, type, waitedMs, error);',

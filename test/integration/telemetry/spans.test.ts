@@ -3,7 +3,6 @@ import { hrTimeToMilliseconds } from '@opentelemetry/core';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { expect } from 'chai';
 import { lockContext } from '../../../src/index.ts';
-import { traceTransaction } from '../../../src/mutex/lock-tracing.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { Telemetry } from '../../../harness/open-telemetry.ts';
 import { queueReaches, takeAway } from '../../../harness/queue.ts';
@@ -124,16 +123,18 @@ describe('the spans of OpenTelemetry', () => {
   });
 
   it('of a transaction say how it ended', async () => {
+    let error: Error | undefined;
     await telemetry.inSpan('request', () =>
       lab.mutex.withLock(async (hold) => {
-        await traceTransaction(hold, () => Promise.resolve());
-        await rejection(traceTransaction(hold, () => Promise.reject(new TypeError('no'))));
+        await hold.transaction().commit();
+        error = await rejection(hold.transaction().check(hold.path, { version: 1 }).commit());
       }),
     );
     const [request] = named('request');
-    const [committed, failed] = named('zookeeper.lock.transaction');
+    const [committed, refused] = named('zookeeper.lock.transaction');
     expect(committed?.parentSpanContext?.spanId).to.equal(request?.spanContext().spanId);
     expect(committed?.status.code).to.equal(SpanStatusCode.UNSET);
-    expect(failed?.status).to.deep.equal({ code: SpanStatusCode.ERROR, message: 'no' });
+    expect(refused?.status).to.deep.equal({ code: SpanStatusCode.ERROR, message: error?.message });
+    expect(refused?.attributes['error.type']).to.equal('ERR_LOCK_REQUEST_FAILED');
   });
 });

@@ -2,7 +2,6 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { expect } from 'chai';
 import { lockContext } from '../../../src/index.ts';
 import { innermostContext } from '../../../src/mutex/lock-context.ts';
-import { traceTransaction } from '../../../src/mutex/lock-tracing.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { queueReaches } from '../../../harness/queue.ts';
 import { Recording } from '../../../harness/traced.ts';
@@ -24,7 +23,7 @@ describe('a subscriber of the tracing channels', () => {
     await inRequest(async () => {
       const hold = await lab.mutex.acquire();
       await lab.mutex.withLock(() => undefined);
-      await traceTransaction(hold, () => Promise.resolve());
+      await hold.transaction().commit();
       await hold.release();
       expect(await lab.mutex.tryAcquire({ signal: AbortSignal.abort() }).catch(() => undefined)).to.equal(undefined);
       const client = await lab.connect();
