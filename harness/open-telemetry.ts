@@ -71,6 +71,15 @@ export class Telemetry implements AsyncDisposable {
     return new Map(all.map(({ descriptor: { name, unit } }) => [name, unit]));
   }
 
+  /** The spans that have ended and the metrics, as exporters send them now. */
+  async exported(): Promise<object[]> {
+    const { resourceMetrics } = await this.#reader.collect();
+    const spans = this.spans.map(({ name, attributes, status, events, links }) => {
+      return { name, attributes, status, events, links };
+    });
+    return [...spans, ...resourceMetrics.scopeMetrics.flatMap(({ metrics }) => metrics)];
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.stop();
     context.disable();

@@ -1,18 +1,20 @@
 import { expect } from 'chai';
 import { InterProcessMutex, InterProcessSemaphore, LockClient } from '../../../src/index.ts';
-import { traceTransaction } from '../../../src/mutex/lock-tracing.ts';
+import { everythingIn } from '../../../harness/everything-in.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
+import { Telemetry } from '../../../harness/open-telemetry.ts';
 import { channelNames, Recording } from '../../../harness/traced.ts';
 import { aborted, rejection, until } from '../../../harness/until.ts';
 
 const password = 'p4ssw0rd-of-the-account';
 const data = 'd4ta-of-the-znode';
 
-describe('the messages of the tracing channels', () => {
+describe('the messages of the tracing channels, and the spans and metrics of OpenTelemetry', () => {
   const lab = labOfEachTest('tracing-secrets', { server: 'own', proxy: true, client: 'none' });
 
   it('contain neither data nor a credential, whatever happens', async () => {
     using recording = new Recording();
+    await using telemetry = await Telemetry.start();
     const auth = [{ scheme: 'digest', credentials: `orders:${password}` }];
     const acl = [{ permissions: 31, scheme: 'auth', id: '' }];
     const client = await lab.connect({ auth, acl, sessionTimeoutMs: 6_000 });
@@ -23,7 +25,9 @@ describe('the messages of the tracing channels', () => {
     await rejection(mutex.acquire({ ...options, timeoutMs: 20 }));
     await rejection(mutex.acquire({ ...options, signal: AbortSignal.abort() }));
     await mutex.tryAcquire(options);
-    await traceTransaction(hold, () => Promise.resolve([data]));
+    const znode = `${lab.path}-data`;
+    await hold.transaction().create(znode, options.data).commit();
+    await rejection(hold.transaction().setData(znode, options.data, { version: 1 }).commit());
     await rejection(new InterProcessMutex(stranger, lab.path).acquire({ timeoutMs: 500 }));
     lab.proxy.cut();
     await until('the outage is over', () => recording.events.includes('session asyncEnd'));
@@ -35,9 +39,14 @@ describe('the messages of the tracing channels', () => {
     await lease?.release();
     await client.close();
     await expectRefused(lab.connectString);
-    const texts = channelNames.flatMap((name) => recording.messages[name].map((message) => everythingIn(message)));
-    expect(texts.length).to.be.above(12);
+    const messages = channelNames.flatMap((name): object[] => recording.messages[name]);
+    const exported = await telemetry.exported();
+    expect(messages.length).to.be.above(12);
     expect(channelNames.filter((name) => recording.messages[name].length === 0)).to.deep.equal([]);
+    expect(recording.messages.transaction.map(({ outcome }) => outcome)).to.deep.equal(['committed', 'refused']);
+    expect(new Set(telemetry.spans.map(({ name }) => name)).size).to.equal(3);
+    expect(exported.length).to.be.above(telemetry.spans.length);
+    const texts = [...messages, ...exported].map((each) => everythingIn(each));
     expect(everythingIn({ error: new Error(`by ${password}`) })).to.contain(password);
     for (const secret of [password, data, Buffer.from(data).toString('hex'), Buffer.from(data).toString('base64')])
       expect(texts.filter((text) => text.includes(secret))).to.deep.equal([]);
@@ -47,23 +56,4 @@ describe('the messages of the tracing channels', () => {
 async function expectRefused(connectString: string): Promise<void> {
   const auth = [{ scheme: 'no-such-scheme', credentials: password }];
   await rejection(LockClient.connect(connectString, { auth, connectionTimeoutMs: 3_000 }));
-}
-
-/** Every string, number and byte that a reader of the value can reach. */
-function everythingIn(value: unknown, seen = new Set<unknown>()): string {
-  if (typeof value !== 'object' || value === null) return `${String(value)}\n`;
-  if (seen.has(value)) return '';
-  seen.add(value);
-  if (value instanceof Uint8Array) return `${Buffer.from(value).toString('latin1')}\n`;
-  const names = new Set<string>();
-  for (
-    let proto: object | null = value;
-    proto !== null && proto !== Object.prototype;
-    proto = Object.getPrototypeOf(proto) as object | null
-  )
-    for (const name of Object.getOwnPropertyNames(proto)) names.add(name);
-  return [...names]
-    .filter((name) => name !== 'constructor')
-    .map((name) => `${name} ${everythingIn((value as Record<string, unknown>)[name], seen)}`)
-    .join('');
 }
