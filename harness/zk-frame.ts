@@ -118,6 +118,16 @@ export function withError(frame: Frame, error: number): Buffer {
   return bytes;
 }
 
+/** The reply with this token of SASL in place of its own, with its length in front. */
+export function withToken({ body }: Frame, token: string): Buffer {
+  const bytes = Buffer.from(token);
+  const reply = Buffer.alloc(4 + replyHeaderBytes + 4);
+  reply.writeInt32BE(reply.length - 4 + bytes.length, 0);
+  body.copy(reply, 4, 0, replyHeaderBytes);
+  reply.writeInt32BE(bytes.length, 4 + replyHeaderBytes);
+  return Buffer.concat([reply, bytes]);
+}
+
 const withoutPath: readonly Op[] = [
   'unknown',
   'ping',

@@ -7,6 +7,7 @@ import { clientTls } from '../../../harness/tls-keys.ts';
 import { testPath } from '../../../harness/test-path.ts';
 import { rejection, until } from '../../../harness/until.ts';
 import { account, digest, permission } from '../../../harness/account.ts';
+import { withToken } from '../../../harness/zk-frame.ts';
 import { startRealServer, type ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
 
 const users = { alice: 'open sesame', bob: 'pass€wört "quoted"' };
@@ -90,15 +91,10 @@ describe('authentication by SASL', () => {
   });
 
   it('is not accepted from a server that does not know the password', async () => {
-    const forged = Buffer.from('rspauth=00000000000000000000000000000000');
-    lab.proxy.on((frame) => {
-      if (!answered('sasl')(frame) || frame.body.includes('nonce')) return undefined;
-      const length = Buffer.alloc(8);
-      length.writeInt32BE(16 + 4 + forged.length, 0);
-      length.writeInt32BE(forged.length, 4);
-      const header = frame.body.subarray(0, 16);
-      return { replaceWith: Buffer.concat([length.subarray(0, 4), header, length.subarray(4), forged]) };
-    });
+    const forged = 'rspauth=00000000000000000000000000000000';
+    lab.proxy.on((frame) =>
+      answered('sasl')(frame) && !frame.body.includes('nonce') ? { replaceWith: withToken(frame, forged) } : undefined,
+    );
     const error = await rejection(LockClient.connect(lab.proxy.connectString, alice));
     expect(error).to.be.instanceOf(AuthFailedError);
     expect(error.message).to.contain('could not prove that it knows the password');
