@@ -20,6 +20,8 @@ async function runSeeds({ from, to, minutes = Infinity, ...options }: Simulation
   const sum = { events: 0, messages: 0, faults: 0, grants: 0, terms: 0, writes: 0, virtualMs: 0 };
   const startedAt = performance.now();
   let [seeds, failed] = [0, 0];
+  // Before the first seed runs, because a run that hangs or crashes prints nothing else.
+  console.log(`seeds from ${from} on, each of ${options.steps} calls and faults, with ${options.members} servers`);
   for (let seed = from; seed <= to && performance.now() - startedAt < minutes * 60_000; seed += 1) {
     const plan = drawPlan(seed, options);
     const outcome = withUnhandled(await new Simulation(plan).run());
@@ -32,7 +34,7 @@ async function runSeeds({ from, to, minutes = Infinity, ...options }: Simulation
   }
   const seconds = (performance.now() - startedAt) / 1_000;
   console.log(
-    `${seeds} seeds from ${from} on, each of ${options.steps} calls and faults: ${whole(sum.faults)} faults, ${whole(sum.grants)} grants (${whole(sum.terms)} terms of leaders), ${whole(sum.writes)} guarded writes, ${whole(sum.messages)} messages, ${whole(sum.events)} steps, ${whole(sum.virtualMs / 3_600_000)} virtual hours in ${seconds.toFixed(0)} s (${whole(sum.events / seconds)} steps a second)`,
+    `${seeds} seeds from ${from} on, each of ${options.steps} calls and faults: ${whole(sum.faults)} faults, ${whole(sum.grants)} grants (${whole(sum.terms)} terms of leaders), ${whole(sum.writes)} guarded writes, ${whole(sum.messages)} messages, ${whole(sum.events)} events, ${whole(sum.virtualMs / 3_600_000)} virtual hours in ${seconds.toFixed(0)} s (${whole(sum.events / seconds)} events a second)`,
   );
   console.log(`${failed} seeds with a violation`);
   return failed;
