@@ -6,8 +6,6 @@ import type { Plan } from './plan.ts';
 import { report } from './report.ts';
 import { Simulation, type Outcome } from './simulation.ts';
 
-const unhandled: unknown[] = [];
-process.on('unhandledRejection', (reason) => unhandled.push(reason));
 // The library warns where an application's listener throws, or forgets a hold. The checks tell more.
 process.on('warning', () => undefined);
 Error.stackTraceLimit = 2;
@@ -24,7 +22,7 @@ async function runSeeds({ from, to, minutes = Infinity, ...options }: Simulation
   console.log(`seeds from ${from} on, each of ${options.steps} calls and faults, with ${options.members} servers`);
   for (let seed = from; seed <= to && performance.now() - startedAt < minutes * 60_000; seed += 1) {
     const plan = drawPlan(seed, options);
-    const outcome = withUnhandled(await new Simulation(plan).run());
+    const outcome = await new Simulation(plan).run();
     seeds += 1;
     for (const figure of Object.keys(sum) as (keyof typeof sum)[]) sum[figure] += outcome[figure];
     if (outcome.violations.length === 0) continue;
@@ -56,12 +54,6 @@ async function strikeEverywhere(options: SimulationOptions): Promise<number> {
   }
   console.log(`${failed} runs with a violation`);
   return failed;
-}
-
-/** I9: a rejection that nobody handles belongs to the seed that has just run. */
-function withUnhandled(outcome: Outcome): Outcome {
-  const rejections = unhandled.splice(0).map((reason) => ({ check: 'I9', t: 0, text: `unhandled: ${String(reason)}` }));
-  return rejections.length === 0 ? outcome : { ...outcome, violations: [...outcome.violations, ...rejections] };
 }
 
 async function tell(

@@ -10,14 +10,28 @@ export class Simulation {
   readonly #plan: Plan;
   #begin = 0;
   #at: At = { is: 'running' };
-  #settled: (outcome: Outcome) => void = () => {};
+  #settled: () => void = () => {};
 
   constructor(plan: Plan, { records = false } = {}) {
     this.#plan = plan;
     this.world = new World(plan, records);
   }
 
-  run(): Promise<Outcome> {
+  async run(): Promise<Outcome> {
+    const { judge } = this.world;
+    const note = (reason: unknown): void => judge.tell('I9', `unhandled: ${String(reason)}`);
+    process.on('unhandledRejection', note);
+    try {
+      await this.#run();
+      // Node reports a rejection of the last event only after the promises of this turn.
+      await new Promise(setImmediate);
+    } finally {
+      process.off('unhandledRejection', note);
+    }
+    return this.#outcome();
+  }
+
+  #run(): Promise<void> {
     const { agenda } = this.world;
     const begin = (this.#begin = agenda.now);
     for (const step of this.#plan.steps)
@@ -54,7 +68,7 @@ export class Simulation {
     this.world.look();
     for (;;) {
       if (judge.violations.length > 0 || this.#isOver()) {
-        this.#settled(this.#outcome());
+        this.#settled();
         return;
       }
       const entry = agenda.take(Infinity);

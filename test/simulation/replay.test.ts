@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { phases } from '../../simulation/agenda.ts';
 import { drawPlan } from '../../simulation/draw-plan.ts';
 import type { Plan, Step } from '../../simulation/plan.ts';
 import { exhaust, type Ground } from '../../simulation/exhaustive.ts';
@@ -46,6 +47,26 @@ describe('the simulation', () => {
     expect(violations[0]?.check).to.equal('I4');
     const short = await shrink(plan, 'I4', 50);
     expect(short.steps.length).to.be.lessThan(plan.steps.length);
+  });
+
+  it('tells a rejection that nobody handles, also one of the last event', async () => {
+    const listeners = process.rawListeners('unhandledRejection') as NodeJS.UnhandledRejectionListener[];
+    process.removeAllListeners('unhandledRejection');
+    try {
+      for (const isLast of [false, true]) {
+        const simulation = new Simulation(plain([call(300)]));
+        const { agenda, judge } = simulation.world;
+        agenda.add(agenda.now + 200, phases.socket, undefined, () => {
+          void Promise.reject(new Error('not handled'));
+          if (isLast) judge.tell('end', 'the run ends');
+        });
+        const { violations } = await simulation.run();
+        expect(violations.map(({ text }) => text)).to.include('unhandled: Error: not handled');
+      }
+      expect(process.listenerCount('unhandledRejection')).to.equal(0);
+    } finally {
+      for (const listener of listeners) process.on('unhandledRejection', listener);
+    }
   });
 
   it('strikes at every message of a small run', async () => {
