@@ -5,6 +5,7 @@ import type { Plan, Step } from '../../simulation/plan.ts';
 import { exhaust, type Ground } from '../../simulation/exhaustive.ts';
 import { shrink } from '../../simulation/shrink.ts';
 import { Simulation, type Outcome } from '../../simulation/simulation.ts';
+import { call, hanging, plain } from './support/plans.ts';
 
 describe('the simulation', () => {
   it('replays a seed exactly', async () => {
@@ -39,14 +40,10 @@ describe('the simulation', () => {
   });
 
   it('notices a call that hangs, and shrinks the plan to it', async () => {
-    // The fault strikes behind the time at which the plan heals its faults, and never ends by itself.
-    const calls = Array.from({ length: 6 }, (_, index) => call(300 + index * 50, index % 2, 400));
-    const outage = { do: 'server', member: 0, how: 'crash', forMs: 1e9 } as const;
-    const plan: Plan = { ...plain(calls), strikes: [{ message: 60, when: 'before', fault: outage }] };
-    const { violations } = await new Simulation(plan).run();
+    const { violations } = await new Simulation(hanging).run();
     expect(violations[0]?.check).to.equal('I4');
-    const short = await shrink(plan, 'I4', 50);
-    expect(short.steps.length).to.be.lessThan(plan.steps.length);
+    const short = await shrink(hanging, 'I4', 50);
+    expect(short.steps.length).to.be.lessThan(hanging.steps.length);
   });
 
   it('tells a rejection that nobody handles, also one of the last event', async () => {
@@ -124,23 +121,4 @@ describe('a client that is closed at any time around a grant', () => {
 async function recorded(plan: Plan) {
   const outcome = await new Simulation(plan, { records: true }).run();
   return { outcome, history: outcome.history ?? [] };
-}
-
-function call(at: number, client = 0, holdMs = 10): Step {
-  return { at, do: 'call', client, lock: 0, how: 'plain', role: 'owner', holdMs };
-}
-
-function plain(steps: readonly Step[]): Plan {
-  return {
-    seed: 1,
-    members: 1,
-    tickTimeMs: 500,
-    sessionTimeoutMs: 2_000,
-    leastDelayMs: 1,
-    mostDelayMs: 2,
-    knowsTick: false,
-    processes: Array.from({ length: 2 }, () => ({ clients: 1, clockRate: 1, clockOffsetMs: 0 })),
-    locks: [{ path: '/locks/a', is: 'mutex' }],
-    steps,
-  };
 }
