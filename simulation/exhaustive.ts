@@ -1,7 +1,7 @@
 import type { Fault, LockPlan, Plan, Strike } from './plan.ts';
 import { Simulation, type Outcome } from './simulation.ts';
 
-/** Every fault of the ground at every message of acquire, wait, hand-over and release; or every pair at two of them. */
+/** Every fault of the ground at every message of acquire, wait, hand-over and release; or every pair of faults. */
 export async function exhaust(
   ground: Ground,
   failed: (plan: Plan, outcome: Outcome) => Promise<void> | void,
@@ -18,10 +18,7 @@ export async function exhaust(
     runs += 1;
     if (outcome.violations.length > 0) await failed(plan, outcome);
   };
-  for (const strike of singles) {
-    if (ground.atOnce === 1) await run([strike]);
-    else for (const other of singles) if (other.message > strike.message) await run([strike, other]);
-  }
+  for (const strikes of ground.atOnce === 1 ? singles.map((strike) => [strike]) : pairsOf(singles)) await run(strikes);
   return { messages: last - first + 1, kinds: kinds.length, runs };
 }
 
@@ -32,7 +29,7 @@ export interface Ground {
   readonly lock: LockPlan;
   /** True if each holder writes by a transaction of its hold. */
   readonly writes: boolean;
-  /** 1: every single fault. 2: every pair of faults at two messages. */
+  /** 1: every single fault. 2: every pair of faults, at two messages or at the same one. */
   readonly atOnce: 1 | 2;
 }
 
@@ -52,6 +49,17 @@ export interface Exhausted {
   readonly messages: number;
   readonly kinds: number;
   readonly runs: number;
+}
+
+/** Every two strikes at two messages, and every two kinds of strikes at one message, in either order. */
+export function pairsOf(singles: readonly Strike[]): Strike[][] {
+  return singles.flatMap((strike) =>
+    singles
+      .filter(
+        ({ message, fault }) => message > strike.message || (message === strike.message && fault !== strike.fault),
+      )
+      .map((other) => [strike, other]),
+  );
 }
 
 /** The numbers of the first and the last message between the first call and the last release. */

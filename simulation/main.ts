@@ -49,7 +49,7 @@ async function strikeEverywhere(options: SimulationOptions): Promise<number> {
     const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0);
     const { clients, members, lock, writes, atOnce } = ground;
     const where = `${clients} clients of a${lock.is === 'election' ? 'n election' : ` ${lock.is}`}${writes ? ' that write' : ''}, ${members === 1 ? '1 server' : `${members} servers`}`;
-    const what = atOnce === 1 ? 'every single fault' : 'every pair of faults at two messages';
+    const what = atOnce === 1 ? 'every single fault' : 'every pair of faults';
     console.log(`${where}, ${messages} messages, ${kinds} kinds, ${what}: ${whole(runs)} runs in ${seconds} s`);
   }
   console.log(`${failed} runs with a violation`);

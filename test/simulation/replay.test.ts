@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { phases } from '../../simulation/agenda.ts';
 import { drawPlan } from '../../simulation/draw-plan.ts';
-import type { Plan, Step } from '../../simulation/plan.ts';
-import { exhaust, type Ground } from '../../simulation/exhaustive.ts';
+import type { Fault, Plan, Step, Strike } from '../../simulation/plan.ts';
+import { exhaust, pairsOf, type Ground } from '../../simulation/exhaustive.ts';
 import { shrink } from '../../simulation/shrink.ts';
 import { Simulation, type Outcome } from '../../simulation/simulation.ts';
 import { call, hanging, plain } from './support/plans.ts';
@@ -72,6 +72,25 @@ describe('the simulation', () => {
     expect(failed).to.deep.equal([]);
     expect(messages).to.be.greaterThan(10);
     expect(runs).to.equal(messages * kinds);
+  });
+
+  it('strikes twice, at two messages or at one', () => {
+    const faults: readonly Fault[] = [
+      { do: 'expire', client: 0 },
+      { do: 'stall', process: 0, forMs: 1 },
+    ];
+    const singles = [1, 2].flatMap((message) => faults.map((fault): Strike => ({ message, when: 'before', fault })));
+    const pairs = pairsOf(singles).map((pair) => pair.map(({ message, fault }) => `${message} ${fault.do}`).join(', '));
+    expect(pairs).to.have.members([
+      '1 expire, 1 stall',
+      '1 expire, 2 expire',
+      '1 expire, 2 stall',
+      '1 stall, 1 expire',
+      '1 stall, 2 expire',
+      '1 stall, 2 stall',
+      '2 expire, 2 stall',
+      '2 stall, 2 expire',
+    ]);
   });
 
   it('strikes the servers too, where there are several', async () => {
