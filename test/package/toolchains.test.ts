@@ -7,9 +7,19 @@ import { run } from './support/command.ts';
 import { Consumer } from './support/consumer.ts';
 import { prints } from './support/prints.ts';
 import { importAndRequire, listen, lockByImport, lockByRequire } from './support/programs.ts';
+import { codeUnderTest, testsOfPage, type Timers } from './support/testing-page.ts';
 import { toolCommand } from './support/tool-command.ts';
 
-const tools = ['jest@30.5.2', 'esbuild@0.28.2', 'typescript@5.4.5', 'bun@1.4.5', 'deno@2.9.6'];
+const tools = [
+  'jest@30.5.2',
+  'mocha@12.0.3',
+  'sinon@22.1.0',
+  'vitest@4.1.12', // the last one for Node.js 20
+  'esbuild@0.28.2',
+  'typescript@5.4.5',
+  'bun@1.4.5',
+  'deno@2.9.6',
+];
 
 describe('an application that is built, tested or run by other tools', function () {
   this.timeout(60_000);
@@ -84,6 +94,33 @@ describe('an application that is built, tested or run by other tools', function 
         [...nodeOptions, consumer.pathOf('node_modules/jest/bin/jest.js'), ...args],
         consumer.folder,
       );
+    }
+  });
+
+  describe('whose tests are those of docs/testing.md, with an embedded ZooKeeper and fake timers,', () => {
+    const testTimeout = 30_000;
+
+    it('by mocha, with the timers of sinon and of Node.js', () => passes('npx mocha', 'import', 'sinon', 'Node.js'));
+
+    it('by vitest', () => passes('npx vitest', 'import', 'vitest'));
+
+    it('by Jest as ES modules', () => passes('NODE_OPTIONS=--experimental-vm-modules npx jest', 'import', 'jest'));
+
+    it('by Jest in CommonJS', () => passes('npx jest', 'require', 'jest'));
+
+    /** Fails also if something keeps the tool from ending. Gives its tests more time than the 2 s and 5 s of the tools. */
+    async function passes(start: string, modules: 'import' | 'require', ...timers: readonly Timers[]): Promise<void> {
+      const folder = `page-${start.split(' ').at(-1)}-${modules}`;
+      const type = modules === 'import' ? 'module' : 'commonjs';
+      consumer.write(`${folder}/package.json`, JSON.stringify({ type, jest: { testTimeout } }));
+      consumer.write(`${folder}/.mocharc.json`, JSON.stringify({ timeout: testTimeout }));
+      consumer.write(
+        `${folder}/vitest.config.mjs`,
+        `export default { test: { testTimeout: ${testTimeout}, hookTimeout: ${testTimeout} } };`,
+      );
+      consumer.write(`${folder}/report-job.js`, codeUnderTest(modules));
+      for (const library of timers) consumer.write(`${folder}/test/${library}.test.js`, testsOfPage(library, modules));
+      await run('sh', ['-c', toolCommand(start, 'docs/testing.md')], consumer.pathOf(folder));
     }
   });
 

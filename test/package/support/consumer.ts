@@ -8,7 +8,7 @@ import { tarball } from './tarball.ts';
 const tsc = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url));
 
 /** Some tools are programs of 100 MB. */
-const installLimitMs = 240_000;
+const installLimitMs = 280_000;
 
 /**
  * A project outside of this one that has installed the package, together with Node's types, a strict compiler, and the
