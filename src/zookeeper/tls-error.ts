@@ -33,7 +33,8 @@ export class TlsError extends LockError {
  * - `unknown-authority`: the client does not trust the authority that signed the server's certificate
  * - `wrong-name`: the server's certificate is for another name
  * - `expired`: the server's certificate has expired, or is not valid yet
- * - `client-certificate`: the server does not accept the client's certificate, or the client has none
+ * - `client-certificate`: the server does not accept the client's certificate, or the client has none. If the server only
+ *   said that the handshake failed, they may also have no common cipher
  * - `protocol`: no common version of TLS, or no common cipher
  * - `not-tls`: the server's answer is not TLS
  * - `alert`: the server refused the handshake for another reason
@@ -82,8 +83,13 @@ const texts = {
     `the server's certificate is for another name (${reasonOf(cause)}). Use a name of the certificate in the connect string, or give it in the option tls.servername`,
   expired: (cause) =>
     `the server's certificate ${codeOf(cause) === 'CERT_NOT_YET_VALID' ? 'is not valid yet' : 'has expired'} (${codeOf(cause)}). Renew it on the server, and check the clock of this machine`,
-  'client-certificate': (cause) =>
-    `the server does not accept this client's certificate, or the client has none (${codeOf(cause)}). Give tls.cert and tls.key that an authority of the server's ssl.trustStore has signed`,
+  'client-certificate': (cause) => {
+    const cure = "Give tls.cert and tls.key that an authority of the server's ssl.trustStore has signed";
+    // Servers send this alert for a cipher, too.
+    return /HANDSHAKE[_ ]FAILURE/i.test(`${codeOf(cause)} ${errorText(cause)}`)
+      ? `the server does not accept this client's certificate, the client has none, or they have no common cipher (${codeOf(cause)}). ${cure}, or check tls.ciphers, and ssl.ciphersuites on the server`
+      : `the server does not accept this client's certificate, or the client has none (${codeOf(cause)}). ${cure}`;
+  },
   protocol: (cause) =>
     `the server and this client have no common version of TLS, or no common cipher (${codeOf(cause)}). Check tls.minVersion, tls.maxVersion and tls.ciphers, and ssl.enabledProtocols and ssl.ciphersuites on the server`,
   'not-tls': (cause) =>

@@ -139,6 +139,12 @@ describe('the error of a failed handshake', () => {
     expect(explainTls(error, host, false)).to.include({ problem: 'client-certificate' });
   });
 
+  it('names the ciphers too if the server only says that the handshake failed', () => {
+    const textOf = (code: string): string => String(explainTls(Object.assign(new Error('x'), { code }), host, false));
+    expect(textOf('ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE')).to.match(/no common cipher .* check tls\.ciphers/);
+    expect(textOf('ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE')).not.to.contain('cipher');
+  });
+
   it('is a closed connection only in the handshake', () => {
     const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
     expect(explainTls(reset, host, false)).to.include({ problem: 'closed', isDefinite: false });
