@@ -1,13 +1,19 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { listen, onFreshPorts } from './free-port.ts';
 import { behindTls } from './tls-front.ts';
 
 /**
  * The action of a fake server when the first bytes of a connection have arrived: `end` sends these bytes and closes,
- * `stay` sends these bytes and stays, `relayTo` connects to a real server.
+ * `stay` sends these bytes and stays, `stream` sends these bytes as fast as the client reads them, `relayTo` connects to
+ * a real server.
  */
-export type FakeAnswer = { readonly end: Buffer } | { readonly stay: Buffer } | { readonly relayTo: number };
+export type FakeAnswer =
+  | { readonly end: Buffer }
+  | { readonly stay: Buffer }
+  | { readonly stream: Iterable<Buffer> }
+  | { readonly relayTo: number };
 
 /** Sends the bytes of a test in place of a ConnectResponse. */
 export interface FakeServer extends AsyncDisposable {
@@ -43,6 +49,7 @@ export async function startFakeServer(
       const reaction = answer(++asked, request);
       if ('end' in reaction) socket.resume().end(reaction.end);
       else if ('stay' in reaction) socket.resume().write(reaction.stay);
+      else if ('stream' in reaction) Readable.from(reaction.stream).pipe(socket.resume());
       else {
         const real = connect(reaction.relayTo, '127.0.0.1');
         keep(real);

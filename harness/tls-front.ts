@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { keyFile } from './tls-keys.ts';
 
-/** True if the tests run over TLS: see `scripts/over-tls.mjs`. */
+/** True if the tests run over TLS: see `scripts/tls.mjs`. */
 export const isOverTls = process.env['ZK_TLS'] === '1';
 
 /**

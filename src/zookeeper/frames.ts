@@ -1,6 +1,6 @@
 /**
- * Four times the limit of ZooKeeper's own clients (`jute.maxbuffer`): the list of 70,000 waiters of a mutex. To read a
- * longer list would block the event loop for longer than 50 ms.
+ * Four times the limit of ZooKeeper's own clients (`jute.maxbuffer`): the list of 70,000 waiters of a mutex. To read and
+ * sort it blocks the event loop for about 100 ms, and a longer list would block it for longer.
  */
 export const longestFrame = 4 * 1024 * 1024;
 

@@ -32,7 +32,9 @@ const cases = Number(process.env['MUTATED_FRAMES'] ?? 100_000);
 const seed = Number(process.env['MUTATED_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const mostMemory = 64 * 1024 * 1024;
 /** Milliseconds of CPU time, because another program of the machine may hold a frame up. */
-const mostMsOfFrame = 250;
+const mostMsOfFrame = 50;
+/** Another program may also take the caches of the processor, and V8 may collect garbage in a frame. */
+const mostTries = 10;
 
 /** The requests whose recorded answers are mutated, by their names in the record. */
 const operations: Readonly<Record<string, () => Operation<unknown>>> = {
@@ -110,28 +112,38 @@ describe(`an answer with errors in it, ${cases} times (MUTATED_SEED=${seed})`, f
     const onEscape = (error: unknown): void => void escaped.push(error);
     process.on('uncaughtException', onEscape);
     const outcomes = { answered: 0, refused: 0, lost: 0 };
+    /** Sends a request and its answer. Resolves with the CPU time that the answer took, in milliseconds. */
+    const exchange = async ({ kind, xid, answer }: Exchange): Promise<number> => {
+      await connected();
+      probe.manager.xid = xid;
+      const asked = probe.send((operations[kind] ?? operations['exists'])?.() as Operation<unknown>);
+      const settled = asked.then(
+        () => 'answered' as const,
+        (error: unknown) => (isZooKeeperError(error, 'CONNECTION_LOSS') ? ('lost' as const) : ('refused' as const)),
+      );
+      const startedAt = process.cpuUsage();
+      link.emit('data', answer);
+      const { user, system } = process.cpuUsage(startedAt);
+      // An answer to no request, or half an answer, leaves the request open. Its connection ends with the next one.
+      const still = await Promise.race([settled, turn().then(() => 'open' as const)]);
+      if (still === 'open') link.destroy();
+      outcomes[await settled] += 1;
+      return (user + system) / 1_000;
+    };
     const before = process.memoryUsage();
     let mostMs = 0;
     let last: Buffer | undefined;
     try {
       for (let done = 0; done < cases; done += 1) {
-        await connected();
         const [name, body] = random.pick(recorded as [(typeof recorded)[number], ...typeof recorded]);
         const kind = name === 'multi' && random.chance(0.5) ? 'multiCheck' : name;
-        const asked = probe.send((operations[kind] ?? operations['exists'])?.() as Operation<unknown>);
-        const settled = asked.then(
-          () => 'answered' as const,
-          (error: unknown) => (isZooKeeperError(error, 'CONNECTION_LOSS') ? ('lost' as const) : ('refused' as const)),
-        );
-        last = mutated(body, nextXid(probe), random);
-        const startedAt = process.cpuUsage();
-        link.emit('data', last);
-        const { user, system } = process.cpuUsage(startedAt);
-        mostMs = Math.max(mostMs, (user + system) / 1_000);
-        // An answer to no request, or half an answer, leaves the request open. Its connection ends with the next one.
-        const still = await Promise.race([settled, turn().then(() => 'open' as const)]);
-        if (still === 'open') link.destroy();
-        outcomes[await settled] += 1;
+        const { xid } = probe.manager;
+        last = mutated(body, xid, random);
+        let tookMs = Infinity;
+        for (let tries = 0; tries < mostTries && tookMs >= mostMsOfFrame; tries += 1)
+          tookMs = Math.min(tookMs, await exchange({ kind, xid, answer: last }));
+        expect(tookMs, 'ms of one frame').to.be.below(mostMsOfFrame);
+        mostMs = Math.max(mostMs, tookMs);
       }
     } catch (error) {
       throw new Error(`MUTATED_SEED=${seed}, the last frame ${last?.toString('hex')}`, { cause: error });
@@ -140,7 +152,7 @@ describe(`an answer with errors in it, ${cases} times (MUTATED_SEED=${seed})`, f
       probe[Symbol.dispose]();
     }
     expect(escaped).to.deep.equal([]);
-    expect(mostMs, 'ms of one frame').to.be.below(mostMsOfFrame);
+    console.log(`      the longest frame took ${mostMs.toFixed(1)} ms of CPU time`);
     const { arrayBuffers, heapUsed } = process.memoryUsage();
     expect(arrayBuffers - before.arrayBuffers, 'bytes in array buffers').to.be.below(mostMemory);
     expect(heapUsed - before.heapUsed, 'bytes of heap').to.be.below(256 * 1024 * 1024);
@@ -153,9 +165,11 @@ function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** The number of the request that was sent last. */
-function nextXid(probe: ConnectionProbe): number {
-  return probe.manager.xid - 1;
+interface Exchange {
+  readonly kind: string;
+  /** The number of the request. */
+  readonly xid: number;
+  readonly answer: Buffer;
 }
 
 const odd = [

@@ -172,6 +172,20 @@ export const mutants = [
     tests: tests('faults/lying-server', 'a ping that was not sent'),
   },
   {
+    name: 'an answer that drips counts as an answer',
+    file: 'src/zookeeper/connection.ts',
+    find: 'for (const frame of this.#frames.push(chunk)) {',
+    replace: 'for (const frame of ((this.answeredAt = this.#options.clock.now()), this.#frames.push(chunk))) {',
+    tests: tests('faults/endless-answers', 'of an answer is silent'),
+  },
+  {
+    name: 'a handshake that drips never ends',
+    file: 'src/zookeeper/connection.ts',
+    find: 'if (isPresent()) manager.onSocketData(chunk);',
+    replace: 'if (isPresent()) (this.#cancelAttempt(), manager.onSocketData(chunk));',
+    tests: tests('faults/endless-answers', 'gets the time of one attempt'),
+  },
+  {
     name: 'an ACL of the scheme sasl is accepted from a client without an account',
     file: 'src/client/access-rights.ts',
     find: "if (scheme === 'sasl') return saslUser !== undefined && mayBeUser(saslUser, id);",
