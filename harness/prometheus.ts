@@ -45,19 +45,24 @@ export async function ensurePrometheus(): Promise<string> {
   return join(unpacked, 'usr/bin');
 }
 
+/** The OpenTelemetry Collector appends the unit of a metric to its name. The exporter for Node.js does not. */
+const unitsAppended =
+  ", metric_relabel_configs: [{ source_labels: [__name__], target_label: __name__, regex: '(zookeeper_.+_(?:duration|remaining))(_bucket|_count|_sum)?', replacement: '${1}_seconds${2}' }]";
+
 /** A real Prometheus on 127.0.0.1 that scrapes one target four times a second. */
 export class Prometheus implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #url: string;
   readonly #folder: string;
 
-  static async start(bin: string, target: string): Promise<Prometheus> {
+  /** @param names those of the series: as the target has them, or as the OpenTelemetry Collector would write them */
+  static async start(bin: string, target: string, names: 'target' | 'collector' = 'target'): Promise<Prometheus> {
     const folder = mkdtempSync(join(tmpdir(), 'prometheus-'));
     const [port] = await freePorts(1);
     const config = join(folder, 'prometheus.yml');
     writeFileSync(
       config,
-      `scrape_configs: [{ job_name: test, scrape_interval: 250ms, scrape_timeout: 250ms, static_configs: [{ targets: ['${target}'] }] }]\n`,
+      `scrape_configs: [{ job_name: test, scrape_interval: 250ms, scrape_timeout: 250ms, static_configs: [{ targets: ['${target}'] }]${names === 'collector' ? unitsAppended : ''} }]\n`,
     );
     const child = spawn(
       join(bin, 'prometheus'),

@@ -12,6 +12,7 @@ export class SessionMetrics implements Observer<SessionMessage, undefined> {
    */
   readonly #withoutSession = new Map<string, number>();
   readonly #sessions;
+  readonly #losses;
   readonly #reconnects;
   /** Ends the series of the remaining time with no number, in the next collection. */
   readonly end: () => void;
@@ -20,6 +21,10 @@ export class SessionMetrics implements Observer<SessionMessage, undefined> {
     this.#sessions = meter.createCounter('zookeeper.sessions', {
       unit: '{session}',
       description: 'Sessions that were opened',
+    });
+    this.#losses = meter.createCounter('zookeeper.session.losses', {
+      unit: '{session}',
+      description: 'Sessions that ended before their client was closed',
     });
     this.#reconnects = meter.createCounter('zookeeper.session.reconnects', {
       unit: '{reconnect}',
@@ -45,12 +50,17 @@ export class SessionMetrics implements Observer<SessionMessage, undefined> {
     if (message.mode !== 'session') return;
     this.#live.add(message);
     this.#sessions.add(1, attributesOf(message.ensemble));
-    // Without this, the series does not exist before the first reconnect, and no query sees that one.
+    // Without these, a series does not exist before the first loss or reconnect, and no query sees that one.
+    this.#losses.add(0, attributesOf(message.ensemble));
     this.#reconnects.add(0, attributesOf(message.ensemble));
   }
 
   ended(message: SessionMessage): void {
-    if (this.#live.delete(message)) this.#withoutSession.set(message.ensemble, message.outcome === 'closed' ? NaN : 0);
+    if (this.#live.delete(message)) {
+      const isLost = message.outcome !== 'closed';
+      this.#withoutSession.set(message.ensemble, isLost ? 0 : NaN);
+      if (isLost) this.#losses.add(1, attributesOf(message.ensemble));
+    }
     if (message.outcome === 'reconnected') this.#reconnects.add(1, attributesOf(message.ensemble));
   }
 

@@ -44,6 +44,8 @@ describe('a real Prometheus that scrapes the exporter of OpenTelemetry', functio
   let target: string;
   let telemetry: Telemetry;
   let prometheus: Prometheus;
+  /** Has the same series under the names of the OpenTelemetry Collector. */
+  let collector: Prometheus;
 
   before(async function () {
     try {
@@ -59,22 +61,29 @@ describe('a real Prometheus that scrapes the exporter of OpenTelemetry', functio
     const [port = 0] = await freePorts(1);
     target = `127.0.0.1:${port}`;
     telemetry = await Telemetry.start({ lockName: (path) => path.replace(lab.path, '/locks') }, port);
-    prometheus = await Prometheus.start(bin, target);
+    [prometheus, collector] = await Promise.all([
+      Prometheus.start(bin, target),
+      Prometheus.start(bin, target, 'collector'),
+    ]);
   });
   afterEach(async () => {
-    await prometheus[Symbol.asyncDispose]();
+    await Promise.all([prometheus, collector].map((each) => each[Symbol.asyncDispose]()));
     await telemetry[Symbol.asyncDispose]();
   });
 
-  const value = async (query: string): Promise<number | undefined> => (await prometheus.query(query))[0]?.value;
+  const onEach = async (query: string): Promise<Awaited<ReturnType<Prometheus['query']>>[]> =>
+    Promise.all([prometheus, collector].map((each) => each.query(query)));
   /** Waits, because a query has no answer while the latest scrape is one that failed on a busy machine. */
   const reads = async (query: string, isIt: (value: number) => boolean, withinMs = scrapedMs): Promise<number> => {
-    let read: number | undefined;
-    const look = async (): Promise<boolean> => (read = await value(query)) !== undefined && isIt(read);
+    let read: (number | undefined)[] = [];
+    const look = async (): Promise<boolean> => {
+      read = (await onEach(query)).map((series) => series[0]?.value);
+      return read.every((value) => value !== undefined && isIt(value));
+    };
     await until(`the value of ${query}`, look, withinMs).catch((error: unknown) => {
-      throw new Error(`${query} is ${read ?? 'without a value'}`, { cause: error });
+      throw new Error(`${query} is ${read.map((value) => value ?? 'without a value').join(' and ')}`, { cause: error });
     });
-    return read ?? NaN;
+    return read[0] ?? NaN;
   };
 
   it('reads the counts of the workload, and every query of the dashboard has an answer', async () => {
@@ -85,18 +94,20 @@ describe('a real Prometheus that scrapes the exporter of OpenTelemetry', functio
     for (let count = 0; count < 9; count += 1) await mutex.withLock(() => undefined);
     const acquired = 'zookeeper_lock_acquisitions_total{outcome="acquired",zookeeper_lock_name="/locks/orders"}';
     await reads(acquired, (count) => count === 10);
-    await reads('zookeeper_lock_wait_duration_count', (count) => count === 10);
+    await reads('{__name__=~"zookeeper_lock_wait_duration(_seconds)?_count"}', (count) => count === 10);
     await reads('zookeeper_lock_waiting', (count) => count === 0);
-    await reads('zookeeper_session_remaining', (seconds) => seconds > 1);
+    await reads('{__name__=~"zookeeper_session_remaining(_seconds)?"}', (seconds) => seconds > 1);
+    const withoutUnit = '{__name__=~"zookeeper_.*(duration|remaining)(_bucket|_count|_sum)?"}';
+    expect(await collector.query(withoutUnit)).to.deep.equal([]);
     for (const { title, targets } of panels)
       for (const { expr } of targets) {
         const query = filledIn(expr);
         await until(
           `"${title}" has a number: ${query}`,
-          async () => {
-            const series = await prometheus.query(query);
-            return series.length > 0 && series.every(({ value: number }) => Number.isFinite(number));
-          },
+          async () =>
+            (await onEach(query)).every(
+              (series) => series.length > 0 && series.every(({ value: number }) => Number.isFinite(number)),
+            ),
           scrapedMs,
         );
       }
@@ -109,18 +120,24 @@ describe('a real Prometheus that scrapes the exporter of OpenTelemetry', functio
     const client = await lab.connect({ sessionTimeoutMs: 30_000 });
     const mutex = new InterProcessMutex(client, `${lab.path}/orders`);
     for (let count = 0; count < 20; count += 1) await mutex.withLock(() => undefined);
+    const ofServers = `zookeeper_sessions_total{zookeeper_ensemble="${lab.proxy.connectString}"}`;
+    // A process that opens a client for each job loses no session.
+    for (let jobs = 1; jobs <= 3; jobs += 1) {
+      await (await lab.connect()).close();
+      await reads(ofServers, (sessions) => sessions > jobs);
+    }
     const scraped = 'increase(zookeeper_lock_acquisitions_total{outcome="acquired"}[5m]) > 0';
     await mutex.withLock(() => undefined);
     await until(
       'two scrapes',
       async () => {
         await mutex.withLock(() => undefined);
-        return (await prometheus.query(scraped)).length > 0;
+        return (await onEach(scraped)).every((series) => series.length > 0);
       },
       scrapedMs,
     );
     for (const [name, expr] of rules)
-      expect(await prometheus.query(expr), `${name} of a healthy run: ${expr}`).to.deep.equal([]);
+      expect(await onEach(expr), `${name} of a healthy run: ${expr}`).to.deep.equal([[], []]);
 
     // Trouble: a hold that is lost, acquires that fail, a lock that nobody gives up, and a session that ends twice.
     const hold = await mutex.acquire();
@@ -135,12 +152,14 @@ describe('a real Prometheus that scrapes the exporter of OpenTelemetry', functio
     const failed = 'zookeeper_lock_acquisitions_total{outcome="timed-out",zookeeper_lock_name="/locks/stuck"}';
     await reads(failed, (count) => count === 0); // before its first failure
     for (let count = 0; count < 20; count += 1) await stuck.tryAcquire();
-    const ofServers = `zookeeper_sessions_total{zookeeper_ensemble="${lab.proxy.connectString}"}`;
-    for (let count = 2; count <= 4; count += 1) {
+    const losses = `zookeeper_session_losses_total{zookeeper_ensemble="${lab.proxy.connectString}"}`;
+    const sessions = await reads(ofServers, () => true);
+    for (let count = 1; count <= 3; count += 1) {
       await lab.observer.endSession(client);
       // A connection that the server left without an answer when its session ended is given up after two thirds of 30 s.
-      await reads(ofServers, (sessions) => sessions >= count, 40_000);
+      await reads(ofServers, (opened) => opened >= sessions + count, 40_000);
     }
+    await reads(losses, (lost) => lost >= 3);
     const reconnects = `zookeeper_session_reconnects_total{zookeeper_ensemble="${lab.proxy.connectString}"}`;
     // A fast client attaches again to a session that is being ended, so it may have reconnected before.
     const before = await reads(reconnects, () => true);
@@ -150,7 +169,11 @@ describe('a real Prometheus that scrapes the exporter of OpenTelemetry', functio
     }
     const inShort = (expr: string): string => expr.replace('> 30', '> 0').replace('< 5', '< 60');
     for (const [name, expr] of rules)
-      await until(`${name} fires: ${expr}`, async () => (await prometheus.query(inShort(expr))).length > 0, scrapedMs);
+      await until(
+        `${name} fires: ${expr}`,
+        async () => (await onEach(inShort(expr))).every((series) => series.length > 0),
+        scrapedMs,
+      );
     stop.abort();
     await waiting;
     await lab.observer.remove(holder);

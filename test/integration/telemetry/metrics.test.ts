@@ -149,9 +149,10 @@ describe('the metrics of OpenTelemetry', () => {
     expect((await histogram('zookeeper.lock.hold.duration', { outcome: 'expired' })).count).to.equal(1);
   });
 
-  it('count sessions and reconnects, and show the time that the session has left', async () => {
+  it('count sessions, their losses and reconnects, and show the time that the session has left', async () => {
     expect(await ofServers('zookeeper.sessions')).to.equal(1);
     expect(await ofServers('zookeeper.session.reconnects')).to.equal(0);
+    expect(await ofServers('zookeeper.session.losses')).to.equal(0);
     const { remainingMs: before } = client.health();
     const remainingMs = Number(await ofServers('zookeeper.session.remaining')) * 1_000;
     const { remainingMs: after } = client.health();
@@ -164,6 +165,7 @@ describe('the metrics of OpenTelemetry', () => {
     await lab.observer.endSession(client);
     await until('there is a new session', async () => (await ofServers('zookeeper.sessions')) === 2);
     await client.close();
+    expect(await ofServers('zookeeper.session.losses')).to.equal(1); // not the one that was closed
     expect(await ofServers('zookeeper.session.remaining')).to.be.NaN;
   });
 
@@ -180,6 +182,7 @@ describe('the metrics of OpenTelemetry', () => {
       ['zookeeper.lock.release.duration', 's'],
       ['zookeeper.lock.wait.duration', 's'],
       ['zookeeper.lock.waiting', '{acquire}'],
+      ['zookeeper.session.losses', '{session}'],
       ['zookeeper.session.reconnects', '{reconnect}'],
       ['zookeeper.session.remaining', 's'],
       ['zookeeper.sessions', '{session}'],
