@@ -16,15 +16,25 @@ export interface Security {
   readonly clientAuth?: 'need' | 'want' | 'none';
   /** The accounts of SASL: passwords by user name. */
   readonly sasl?: Readonly<Record<string, string>>;
+  /** Kerberos in the place of the accounts. */
+  readonly kerberos?: ServerLogin;
   /** Serves only clients that have authenticated by SASL. */
   readonly requiresSasl?: boolean;
+}
+
+/** How a server logs in to Kerberos. */
+export interface ServerLogin {
+  readonly principal: string;
+  readonly keytab: string;
+  /** The path of krb5.conf. */
+  readonly configFile: string;
 }
 
 type Lines = Readonly<Record<string, string | number>>;
 
 /** The lines of `zoo.cfg`. */
 export function securityConfig(security: Security, securePort: number | undefined): Lines {
-  const { tls, certificate = 'server', clientAuth = 'want', sasl, requiresSasl } = security;
+  const { tls, certificate = 'server', clientAuth = 'want', sasl, kerberos, requiresSasl } = security;
   return {
     ...(tls && {
       serverCnxnFactory: 'org.apache.zookeeper.server.NettyServerCnxnFactory',
@@ -38,21 +48,36 @@ export function securityConfig(security: Security, securePort: number | undefine
     }),
     ...(tls === 'same-port' && { 'client.portUnification': 'true' }),
     ...(securePort !== undefined && { secureClientPort: securePort, secureClientPortAddress: '127.0.0.1' }),
-    ...(sasl && { 'authProvider.sasl': 'org.apache.zookeeper.server.auth.SASLAuthenticationProvider' }),
+    ...((sasl ?? kerberos) && { 'authProvider.sasl': 'org.apache.zookeeper.server.auth.SASLAuthenticationProvider' }),
     ...(requiresSasl && { sessionRequireClientSASLAuth: 'true' }),
   };
 }
 
-/** The options of `java`. Writes the accounts of SASL into the server's folder. */
-export function securityJavaOptions({ sasl }: Security, folder: string): string[] {
-  if (!sasl) return [];
+/** The options of `java`. Writes the accounts of SASL, or the login to Kerberos, into the server's folder. */
+export function securityJavaOptions({ sasl, kerberos }: Security, folder: string): string[] {
+  const loginModule = kerberos ? krb5LoginModule(kerberos) : sasl && digestLoginModule(sasl);
+  if (loginModule === undefined) return [];
   const file = join(folder, 'jaas.conf');
-  const users = Object.entries(sasl).map(([user, password]) => `  user_${user}=${JSON.stringify(password)}`);
-  writeFileSync(
-    file,
-    `Server {\n  org.apache.zookeeper.server.auth.DigestLoginModule required\n${users.join('\n')};\n};\n`,
-  );
-  return [`-Djava.security.auth.login.config=${file}`];
+  writeFileSync(file, `Server {\n${loginModule};\n};\n`);
+  return [
+    `-Djava.security.auth.login.config=${file}`,
+    ...(kerberos ? [`-Djava.security.krb5.conf=${kerberos.configFile}`] : []),
+  ];
+}
+
+function digestLoginModule(accounts: Readonly<Record<string, string>>): string {
+  const users = Object.entries(accounts).map(([user, password]) => `  user_${user}=${JSON.stringify(password)}`);
+  return `  org.apache.zookeeper.server.auth.DigestLoginModule required\n${users.join('\n')}`;
+}
+
+function krb5LoginModule({ principal, keytab }: ServerLogin): string {
+  return `  com.sun.security.auth.module.Krb5LoginModule required
+  useKeyTab=true
+  keyTab=${JSON.stringify(keytab)}
+  storeKey=true
+  useTicketCache=false
+  isInitiator=false
+  principal=${JSON.stringify(principal)}`;
 }
 
 /** Debian's jars of Netty, which serves TLS. `netty-all.jar` contains no class. */

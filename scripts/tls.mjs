@@ -11,6 +11,7 @@ const some = [
   'test/integration/session-loss.test.ts',
   'test/integration/read-write.test.ts',
   'test/integration/weights/order.test.ts',
+  'test/integration/connection/addresses.test.ts',
   'test/integration/connection/attach.test.ts',
   'test/integration/connection/reconnect.test.ts',
   'test/integration/connection/silence.test.ts',

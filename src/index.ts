@@ -7,7 +7,7 @@ export type { SessionMessage } from './client/session-tracing.js';
 export type { BackgroundEvent } from './client/background-event.js';
 export type { Acl, AclProvider } from './client/access-rights.js';
 export type { LockClientOptions } from './client/client-options.js';
-export type { SaslOptions } from './client/sasl-options.js';
+export type { DigestMd5Options, GssapiOptions, SaslOptions } from './client/sasl-options.js';
 export type { TlsOptions } from './client/tls-options.js';
 export type { LogDetails, Logger } from './client/logger.js';
 export type { LockEvent, LockEventBase, LockEventOfHold, LockKind } from './client/lock-event.js';

@@ -1,5 +1,6 @@
 import { errorText } from '../support/error-text.js';
 import { LockError } from '../support/lock-error.js';
+import { SaslRefusal } from '../zookeeper/sasl-handshake.js';
 
 /**
  * No server answered within `connectionTimeoutMs`. The message names the reason for each server. `cause` is the last
@@ -43,7 +44,10 @@ export function failuresText(failures: ReadonlyMap<string, unknown>): string | u
   ).join('; ');
 }
 
-/** The servers refused the credentials of the option `auth`, or the account of the option `sasl`. */
+/**
+ * The servers refused the credentials of the option `auth`, or the account of the option `sasl`; or Kerberos gave the
+ * client no ticket for them.
+ */
 export class AuthFailedError extends LockError {
   static {
     this.prototype.name = 'AuthFailedError';
@@ -62,7 +66,10 @@ export class AuthFailedError extends LockError {
   }
 }
 
-function refusedBySasl(hosts: string, { message }: Error): string {
+function refusedBySasl(hosts: string, refusal: Error): string {
+  const { message } = refusal;
+  if (refusal instanceof SaslRefusal && refusal.why === 'no-ticket')
+    return `This client cannot authenticate to the servers ${hosts}: ${message}`;
   return `The servers ${hosts} refused this client: ${message}`;
 }
 

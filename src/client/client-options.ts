@@ -7,7 +7,6 @@ import { secretsOf } from './redaction.js';
 import { defaultRetryPolicy, type RetryDecision, type RetryPolicy } from './retry-policy.js';
 import { checkSasl, type SaslOptions } from './sasl-options.js';
 import { checkTls, type TlsOptions } from './tls-options.js';
-import type { SaslAccount } from '../zookeeper/digest-md5.js';
 import type { TlsSource } from '../zookeeper/network.js';
 import { expected, expectDuration, expectMethod, expectOptions, expectSignal } from '../support/validate.js';
 
@@ -73,7 +72,7 @@ export interface CheckedClientOptions extends CheckedAcl {
   readonly tickTimeMs: number | undefined;
   readonly auth: readonly Credential[];
   readonly tls: TlsSource | undefined;
-  readonly sasl: SaslAccount | undefined;
+  readonly sasl: SaslOptions | undefined;
   readonly others: OtherIdentities;
   readonly signal: AbortSignal | undefined;
   readonly log: ClientLog;
@@ -115,10 +114,15 @@ export function checkClientOptions(options: LockClientOptions = {}): CheckedClie
   if (tickTimeMs !== undefined) checkTickTime(tickTimeMs);
   if (signal !== undefined) expectSignal('signal', signal);
   const accounts = checkAuth(auth);
-  const saslAccount = checkSasl(sasl);
+  const login = checkSasl(sasl);
+  const saslAccount = login?.mechanism === 'DIGEST-MD5' ? login : undefined;
   const log = checkedLog(logger, secretsOf(accounts, saslAccount));
   const checkedTls = checkTls(tls, log);
-  const others = { saslUser: saslAccount?.username, mayHaveCertificate: checkedTls?.mayHaveCertificate ?? false };
+  const others = {
+    saslUser: saslAccount?.username,
+    hasTicket: login?.mechanism === 'GSSAPI',
+    mayHaveCertificate: checkedTls?.mayHaveCertificate ?? false,
+  };
   if (typeof debug !== 'boolean') throw new TypeError(expected('debug', 'true or false', debug));
   return {
     sessionTimeoutMs: Math.ceil(sessionTimeoutMs),
@@ -127,7 +131,7 @@ export function checkClientOptions(options: LockClientOptions = {}): CheckedClie
     tickTimeMs,
     auth: accounts,
     tls: checkedTls?.source,
-    sasl: saslAccount,
+    sasl: login,
     others,
     ...checkedAcl(acl, accounts, others),
     signal,

@@ -15,10 +15,12 @@ import { Companions } from '../support/companions.js';
 import type { Deadline } from '../support/deadline.js';
 import { Events } from '../support/events.js';
 import { Ghost, type ServerHealth } from './ghost.js';
+import { loadKerberos } from './kerberos-package.js';
 import { Listeners } from '../support/listeners.js';
 import { errorText } from '../support/error-text.js';
 import { OutageLog, type Silence } from './outage-log.js';
 import type { LockEvent } from './lock-event.js';
+import { saslSource } from './sasl-options.js';
 import { SaslRefusal } from '../zookeeper/sasl-handshake.js';
 import { Session, sessionName, type SessionEnd, type SessionOwner } from '../zookeeper/session.js';
 import { SessionTracing } from './session-tracing.js';
@@ -72,7 +74,7 @@ export class LockClient implements AsyncDisposable {
    * @param connectString `host:port,host:port/chroot`. The default port is 2181. IPv6 addresses need brackets
    * @throws TypeError or RangeError for a bad connect string or option
    * @throws ConnectionTimeoutError if no server answers within `connectionTimeoutMs`
-   * @throws AuthFailedError if the servers refuse the credentials, or the account of `sasl`
+   * @throws AuthFailedError if the servers refuse the credentials, or the account of `sasl`, or if Kerberos gives no ticket
    * @throws TlsError if TLS with every server fails for a reason that a further attempt would not change
    * @throws the reason of `signal` if it aborts first
    * @example
@@ -90,6 +92,8 @@ export class LockClient implements AsyncDisposable {
   ): Promise<LockClient> {
     const target = parseConnectString(connectString);
     const checked = checkClientOptions(options);
+    // A missing package is a bad option: it must not look like a failed connection.
+    if (checked.sasl?.mechanism === 'GSSAPI') await loadKerberos();
     throwIfAborted(checked.signal);
     const client = new LockClient(target, checked, surroundings, fromConnect);
     try {
@@ -429,7 +433,7 @@ export class LockClient implements AsyncDisposable {
       sessionTimeoutMs: this.#options.sessionTimeoutMs,
       auth: this.#options.auth,
       tls: this.#options.tls,
-      sasl: this.#options.sasl && { ...this.#options.sasl, uuid: this.chance.uuid },
+      sasl: this.#options.sasl && saslSource(this.#options.sasl, this.chance.uuid),
       tickTimeMs: this.#options.tickTimeMs,
       clock: this.clock,
       random: this.chance.random,

@@ -5,7 +5,14 @@ import { longestConnectResponse, readConnectResponse } from './connect-response.
 import { describeHosts, type Host } from './connect-string.js';
 import { FrameSplitter, longestFrame } from './frames.js';
 import { RefusingServers } from './refusing-servers.js';
-import { requiredError, saslToken, SaslHandshake, SaslRefusal, type SaslLogin } from './sasl-handshake.js';
+import {
+  requiredError,
+  saslToken,
+  SaslRefusal,
+  type SaslHandshake,
+  type SaslMessage,
+  type SaslSource,
+} from './sasl-handshake.js';
 import { explainTls } from './tls-error.js';
 import type { Link, Network, TlsSource } from './network.js';
 import { ping, setWatches, type Operation, type WatchKind } from './operations.js';
@@ -26,6 +33,8 @@ export class Connection {
   #frames = new FrameSplitter();
   #connectSentAt = 0;
   #nextHost = 0;
+  /** The host of the last connection or attempt. */
+  #dialled: Host | undefined;
   #failedRounds = 0;
   /** The number of rounds over the hosts, since the last connection, in which an attempt ran out of time. */
   #unansweredRounds: number;
@@ -41,8 +50,7 @@ export class Connection {
   #ping: WireRequest | undefined;
   #reattach: Reattach | undefined;
   /** The authentication by SASL, from the ConnectResponse until the server has accepted the account. */
-  #sasl: SaslHandshake | undefined;
-  #saslXid = 0;
+  #sasl: SaslExchange | undefined;
   readonly #refusing = new RefusingServers();
   /** The IP address of the connected server. Kept, because a socket that has ended knows it no more. */
   #address: string | undefined;
@@ -241,6 +249,7 @@ export class Connection {
     this.#sasl = undefined;
     const socket = network.connect(host, tls);
     manager.socket = socket;
+    this.#dialled = host;
     this.#refusing.dial(name);
     // Node.js emits no data of a destroyed socket. If it did, an old answer would be in the place of a new one.
     const isPresent = (): boolean => manager.socket === socket;
@@ -273,7 +282,10 @@ export class Connection {
       clock.afterPoll(() => {
         if (time === 'over') return;
         this.#hasRunOut = true;
-        this.drop(new Error(`${name} did not answer within ${Math.round(attemptMs)} ms, the time of one attempt`));
+        // Only Kerberos makes a message that is not there at once.
+        const silent =
+          this.#sasl && this.#sasl.xid === undefined ? `Kerberos gave no token for ${name}` : `${name} did not answer`;
+        this.drop(new Error(`${silent} within ${Math.round(attemptMs)} ms, the time of one attempt`));
       });
     });
     this.#cancelAttempt = () => {
@@ -343,21 +355,23 @@ export class Connection {
       return;
     }
     // The end of a connection is reported anyway. A refusal by SASL comes before there is one.
-    if (isFirst && !this.isConnected)
-      this.#listener.warn(`The server ${server} does not serve this client; trying the next server`, why);
+    if (isFirst && !this.isConnected) this.#listener.warn(`${refusalText(server, why)}; trying the next server`, why);
     this.drop(why);
   }
 
   /**
    * A server that cannot be reached may still accept the account, and the session may hold locks. But each ConnectRequest
    * extends the session, and the znodes of a session that nobody can use block their queues. So it ends after one session
-   * timeout in which no server answered it. A session with holds is past its deadline by then.
+   * timeout in which no server answered it. A session with holds is past its deadline by then. A missing ticket may be
+   * there in time, so it ends only a session that no server has served yet.
    */
   get #isRefusedForGood(): boolean {
     const { hosts, clock } = this.#options;
     const names = hosts.map((host) => describeHosts({ hosts: [host] }));
     const hasRefused = (name: string): boolean => this.failures.get(name) instanceof SaslRefusal;
-    if (names.every((name) => hasRefused(name) && this.#refusing.haveAllRefused(name))) return true;
+    const mayStillGetTicket = this.refusal?.why === 'no-ticket' && this.heardAt > 0;
+    if (!mayStillGetTicket && names.every((name) => hasRefused(name) && this.#refusing.haveAllRefused(name)))
+      return true;
     const answeredAt = Math.max(this.heardAt, this.#createdAt);
     return this.refusal !== undefined && clock.now() - answeredAt >= this.timeoutMs;
   }
@@ -418,9 +432,7 @@ export class Connection {
     const manager = this.#manager;
     const socket = manager.socket;
     const message =
-      manager.state === states.connecting
-        ? `The session that ${this.server} granted cannot be used; trying the next server`
-        : 'A reply could not be read; reconnecting';
+      manager.state === states.connecting ? unusable(this.server) : 'A reply could not be read; reconnecting';
     // A reply that cannot be parsed cannot be matched to its request either. Only a new connection is in a known state.
     this.#guard(message, () => {
       for (const frame of this.#frames.push(chunk)) {
@@ -453,33 +465,56 @@ export class Connection {
       this.#established();
       return;
     }
-    this.#sasl = new SaslHandshake(sasl);
-    this.#sendToken(this.#sasl.begin());
+    const { socket } = manager;
+    const isConnected = (): boolean => manager.socket === socket && socket?.destroyed === false;
+    const handshake = sasl({ host: this.#dialled?.host ?? '', isConnected });
+    this.#sasl = { handshake, isConnected, xid: undefined };
+    this.#sendToken(this.#sasl, handshake.begin());
   }
 
-  #sendToken(token: Buffer): void {
+  #sendToken(sasl: SaslExchange, token: SaslMessage): void {
+    sasl.xid = undefined;
+    if (token instanceof Promise) {
+      // The connection may have ended meanwhile.
+      const ifConnected = (act: () => void): void => {
+        if (sasl.isConnected()) this.#guard(unusable(this.server), act);
+      };
+      token.then(
+        (made) => ifConnected(() => this.#sendToken(sasl, made)),
+        (why: unknown) => ifConnected(() => this.#notAuthenticated(why)),
+      );
+      return;
+    }
     const request = new WireRequest(saslToken(token), this.#nextXid(), 0, nobody);
     const frame = new Writer();
     frame.addFrame(request, noChroot);
     this.#manager.socket?.write(frame.frames());
-    this.#saslXid = request.xid;
+    sasl.xid = request.xid;
   }
 
-  #authenticate(sasl: SaslHandshake, frame: Buffer): void {
+  #authenticate(sasl: SaslExchange, frame: Buffer): void {
     const { xid, error } = readReplyHeader(frame);
-    if (xid !== this.#saslXid)
-      throw new Error(`The server answered request ${xid}, but request ${this.#saslXid} was due`);
+    if (xid !== sasl.xid)
+      throw new Error(
+        `The server answered request ${xid}, but ${sasl.xid === undefined ? 'no answer' : `request ${sasl.xid}`} was due`,
+      );
     const token = error === 0 ? new Reader(frame, replyBodyAt).bytes() : Buffer.alloc(0);
-    let next: Buffer | undefined;
+    let next: SaslMessage | undefined;
     try {
-      next = sasl.next(error, token);
+      next = sasl.handshake.next(error, token);
     } catch (why) {
       if (!(why instanceof SaslRefusal)) throw why;
       this.#refused(why);
       return;
     }
-    if (next) this.#sendToken(next);
+    if (next) this.#sendToken(sasl, next);
     else this.#established();
+  }
+
+  /** Kerberos made no message. Unless that is a refusal, a further attempt may succeed. */
+  #notAuthenticated(why: unknown): void {
+    if (why instanceof SaslRefusal) this.#refused(why);
+    else this.drop(why instanceof Error ? why : new Error(String(why)));
   }
 
   #established(): void {
@@ -687,7 +722,7 @@ export interface ConnectionOptions {
   readonly auth: readonly Credential[];
   /** Without it, the connections are not encrypted. */
   readonly tls?: TlsSource | undefined;
-  readonly sasl?: SaslLogin | undefined;
+  readonly sasl?: SaslSource | undefined;
   readonly clock: Clock;
   readonly random: () => number;
   readonly network: Network;
@@ -780,6 +815,14 @@ class WireRequest {
   }
 }
 
+/** The authentication of one connection by SASL. */
+interface SaslExchange {
+  readonly handshake: SaslHandshake;
+  readonly isConnected: () => boolean;
+  /** The request whose answer is due. Undefined while the client makes the next message. */
+  xid: number | undefined;
+}
+
 /** The functions that settle the promise of a request. */
 interface Caller {
   resolve(reply: Reply<unknown>): void;
@@ -806,6 +849,16 @@ interface ReplyHeader {
 
 function connectionLost({ name, path }: Operation<unknown>, cause: unknown): ZooKeeperError {
   return new ZooKeeperError(ZooKeeperError.connectionLoss, name, path, { cause });
+}
+
+function refusalText(server: string, { why }: SaslRefusal): string {
+  return why === 'no-ticket'
+    ? `This client cannot authenticate to ${server}`
+    : `The server ${server} does not serve this client`;
+}
+
+function unusable(server: string): string {
+  return `The session that ${server} granted cannot be used; trying the next server`;
 }
 
 const replyBodyAt = 4 + 16;

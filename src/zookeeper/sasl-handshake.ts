@@ -1,60 +1,52 @@
-import { answerChallenge, isConfirmed, type DigestAnswer, type SaslAccount } from './digest-md5.js';
 import type { Operation } from './operations.js';
 import { ZooKeeperError } from './zookeeper-error.js';
 
 /**
- * The authentication of one connection by SASL's mechanism DIGEST-MD5, after the ConnectResponse and before any other
- * request: the client sends an empty token, the server answers with a challenge, and confirms the client's answer.
+ * The authentication of one connection by a mechanism of SASL, after the ConnectResponse and before any other request:
+ * the client and the server send each other messages in turn until the server has accepted the account.
  */
-export class SaslHandshake {
-  readonly #login: SaslLogin;
-  #state: State = { at: 'beginning' };
-
-  constructor(login: SaslLogin) {
-    this.#login = login;
-  }
-
-  /** The first message. In DIGEST-MD5 the server speaks first, so it is empty. */
-  begin(): Buffer {
-    return Buffer.alloc(0);
-  }
-
+export interface SaslHandshake {
+  /** The first message. */
+  begin(): SaslMessage;
   /**
    * Returns the client's next message, or undefined when the server has accepted the account.
    *
    * @param error the error number of the server's answer
-   * @throws SaslRefusal if the server has refused the account, or has no SASL
+   * @throws SaslRefusal if the server has refused the account, or has no SASL. A promise rejects with it
    */
-  next(error: number, token: Buffer): Buffer | undefined {
-    if (error === authFailedError || error === requiredError) throw new SaslRefusal('account');
-    if (error !== 0) throw new ZooKeeperError(error, 'sasl', '/');
-    if (this.#state.at === 'beginning') {
-      // A server without a JAAS configuration answers with a null token.
-      if (token.length === 0) throw new SaslRefusal('no-sasl');
-      const answer = answerChallenge(token, this.#login, this.#login.uuid());
-      this.#state = { at: 'answered', answer };
-      return answer.token;
-    }
-    // With `allowSaslFailedClients`, a server keeps the connection of a client that it has refused, without the account.
-    if (token.length === 0) throw new SaslRefusal('account');
-    if (!isConfirmed(token, this.#state.answer)) throw new SaslRefusal('server');
-    return undefined;
-  }
+  next(error: number, token: Buffer): SaslMessage | undefined;
 }
 
-/** An account, and the source of a text that was never used before. */
-export interface SaslLogin extends SaslAccount {
-  readonly uuid: () => string;
+/** A message that is known at once, or one that Kerberos has to make. */
+export type SaslMessage = Buffer | Promise<Buffer>;
+
+/** Begins the authentication of a new connection. */
+export type SaslSource = (peer: SaslPeer) => SaslHandshake;
+
+/** The other end of a connection that authenticates by SASL. */
+export interface SaslPeer {
+  /** The host name, or the address, as in the connect string. */
+  readonly host: string;
+  /** False once the connection has ended: nobody waits for a message any more. */
+  readonly isConnected: () => boolean;
 }
 
-type State = { readonly at: 'beginning' } | { readonly at: 'answered'; readonly answer: DigestAnswer };
+/**
+ * Checks the error number of an answer to a message.
+ *
+ * @throws SaslRefusal with this text if the server has refused the account
+ */
+export function checkAnswer(error: number, refusal?: string): void {
+  if (error === authFailedError || error === requiredError) throw new SaslRefusal('account', refusal);
+  if (error !== 0) throw new ZooKeeperError(error, 'sasl', '/');
+}
 
 /** A server and this client do not agree on the client's account, of SASL or of another scheme. */
 export class SaslRefusal extends Error {
   readonly why: SaslProblem;
 
-  constructor(why: SaslProblem) {
-    super(problems[why]);
+  constructor(why: SaslProblem, message: string = problems[why]) {
+    super(message);
     this.why = why;
   }
 }
@@ -62,7 +54,7 @@ export class SaslRefusal extends Error {
 /**
  * `account`: the server refused the user name or the password. `no-sasl`: the server has no SASL. `server`: the server
  * does not know the password. `required`: the server serves no client without SASL. `credentials`: the server refused the
- * option `auth`.
+ * option `auth`. `no-ticket`: Kerberos gave this client no ticket for the server.
  */
 export type SaslProblem = keyof typeof problems;
 
@@ -73,6 +65,7 @@ const problems = {
   required:
     'the server serves only clients that authenticate (error -124): give the option `sasl`, or the credentials or the client certificate that its `enforce.auth.schemes` names',
   credentials: 'the server refused the credentials of the option `auth`',
+  'no-ticket': 'Kerberos gave this client no ticket',
 } as const;
 
 /** Carries one token of the authentication. */

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex } from '../../src/index.ts';
+import { DigestMd5Handshake } from '../../src/zookeeper/digest-md5-handshake.ts';
 import type { Network } from '../../src/zookeeper/network.ts';
 import { Session } from '../../src/zookeeper/session.ts';
 import { Writer } from '../../src/zookeeper/wire.ts';
@@ -17,7 +18,7 @@ const mostMemory = 64 * 1024 * 1024;
 
 describe('a server that sends one byte a second', () => {
   const challenge = new Writer().int(1).long(0n).int(0).bytes(Buffer.alloc(100, 'x')).frame();
-  const account = { username: 'orders', password: 'secret', uuid: () => 'nonce' };
+  const account = () => new DigestMd5Handshake({ username: 'orders', password: 'secret', uuid: () => 'nonce' });
   for (const [what, sasl, before, dripped] of [
     ['ConnectResponse', undefined, [], connectResponse()],
     ['answer to SASL', account, [connectResponse()], challenge],

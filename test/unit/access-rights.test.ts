@@ -161,6 +161,15 @@ describe('an ACL for accounts of SASL and of certificates', () => {
     expect(acl('sasl', 'alice')).not.to.throw();
   });
 
+  it('of the scheme sasl may have any id for a Kerberos ticket, because the servers make the id', () => {
+    others = { hasTicket: true };
+    expect(acl('sasl', 'alice')).not.to.throw();
+    expect(() => checkedAcl([entry('x509', 'CN=alice')], [], others)).to.throw(
+      TypeError,
+      'to the account sasl of its Kerberos ticket',
+    );
+  });
+
   it('of the scheme x509 needs a certificate', () => {
     expect(acl('x509', 'CN=alice')).to.throw(TypeError, 'does not give');
     others = { mayHaveCertificate: true };
@@ -169,7 +178,7 @@ describe('an ACL for accounts of SASL and of certificates', () => {
 
   it('of the scheme auth needs one of them', () => {
     expect(() => checkedAcl('creator-only', [], {})).to.throw(TypeError, "scheme 'auth' stands for");
-    for (const own of [{ saslUser: 'alice' }, { mayHaveCertificate: true }])
+    for (const own of [{ saslUser: 'alice' }, { hasTicket: true }, { mayHaveCertificate: true }])
       expect(checkedAcl('creator-only', [], own).aclFor('/a')).to.deep.equal(creatorOnly);
   });
 });

@@ -1,6 +1,5 @@
 import type { PeerCertificate } from 'node:tls';
 import { expect } from 'chai';
-import { checkSasl } from '../../src/client/sasl-options.ts';
 import { checkTls } from '../../src/client/tls-options.ts';
 import { noLog } from '../../src/client/logger.ts';
 import { explainTls, TlsError } from '../../src/zookeeper/tls-error.ts';
@@ -77,31 +76,6 @@ describe('the option tls', () => {
     checked?.source();
     checked?.source();
     expect(warnings).to.have.length(1);
-  });
-});
-
-describe('the option sasl', () => {
-  it('is an account of DIGEST-MD5', () => {
-    expect(checkSasl(undefined)).to.equal(undefined);
-    const account = { username: 'alice', password: 'open sesame' };
-    expect(checkSasl({ mechanism: 'DIGEST-MD5', ...account })).to.deep.equal(account);
-  });
-
-  it('never shows the password in its errors', () => {
-    const password = 'open sesame';
-    for (const bad of [
-      password,
-      { password },
-      { mechanism: 'DIGEST-MD5', password },
-      { mechanism: 'SCRAM', username: 'alice', password },
-      { mechanism: 'DIGEST-MD5', username: 'alice', password: Buffer.from(password) },
-      { mechanism: 'DIGEST-MD5', username: 'alice', password, realm: 'x' },
-    ])
-      expect(() => checkSasl(bad))
-        .to.throw(TypeError)
-        .with.property('message')
-        .that.contains('`sasl')
-        .and.does.not.contain(password);
   });
 });
 

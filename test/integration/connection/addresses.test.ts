@@ -13,7 +13,9 @@ import { startProxy } from '../../../harness/zk-proxy.ts';
 import { startServer } from '../../../harness/zookeeper-server.ts';
 import { nextState } from '../../../harness/lock-clients.ts';
 
-describe('an address', () => {
+describe('an address', function () {
+  // One test starts a server of its own.
+  this.timeout(60_000);
   const lab = labOfEachTest('address', { server: 'own', client: 'none' });
 
   const acquires = async (client: LockClient): Promise<void> => {

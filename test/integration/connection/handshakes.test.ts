@@ -7,17 +7,132 @@ import { connectResponse, startFakeServer } from '../../../harness/fake-server.t
 import { listen, onFreshPorts } from '../../../harness/free-port.ts';
 import { ManualClock } from '../../../harness/manual-clock.ts';
 import { clientTls, keyFile } from '../../../harness/tls-keys.ts';
+import { DigestMd5Handshake } from '../../../src/zookeeper/digest-md5-handshake.ts';
+import { SaslRefusal, type SaslHandshake } from '../../../src/zookeeper/sasl-handshake.ts';
 
 describe('an attempt to connect', () => {
   it('gets more time in each round, also if the authentication by SASL is what takes the time', async () => {
     await using server = await startFakeServer(() => ({ stay: connectResponse() }));
     using probe = new ConnectionProbe([server.port], {
       attemptMs: 50,
-      sasl: { username: 'alice', password: 'x', uuid: () => 'nonce' },
+      sasl: () => new DigestMd5Handshake({ username: 'alice', password: 'x', uuid: () => 'nonce' }),
     });
     probe.connection.connect();
     for (let round = 0; round < 3; round += 1) await probe.next('disconnected');
     expect(probe.rounds.slice(0, 3)).to.deep.equal([0, 1, 2]);
+  });
+
+  /** A connection whose server has answered the ConnectRequest, and for which Kerberos makes the messages. */
+  const withKerberos = () => {
+    const links: FakeLink[] = [];
+    const connect = (): FakeLink => links[links.push(new FakeLink()) - 1] as FakeLink;
+    const clock = new ManualClock();
+    const messages: { resolve(message: Buffer): void; reject(error: Error): void }[] = [];
+    const begin = (): Promise<Buffer> => new Promise((resolve, reject) => messages.push({ resolve, reject }));
+    const sasl = (): SaslHandshake => ({ begin, next: () => undefined });
+    const probe = new ConnectionProbe([1], { network: { connect }, attemptMs: 2_000, clock, sasl });
+    let isRefused = false;
+    probe.on('authFailed', () => (isRefused = true));
+    const open = (): FakeLink => {
+      clock.advance(1_000);
+      const link = links.at(-1) as FakeLink;
+      link.emit('connect');
+      link.emit('data', connectResponse());
+      return link;
+    };
+    probe.connection.connect();
+    const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+    return { probe, clock, links, messages, open, turn, isRefused: () => isRefused };
+  };
+
+  const answerTo = (xid: number): Buffer => {
+    const frame = Buffer.alloc(4 + 20);
+    frame.writeInt32BE(20, 0);
+    frame.writeInt32BE(xid, 4);
+    return frame;
+  };
+
+  it('sends the message of Kerberos when it is there, and then has the answer', async () => {
+    const { probe, messages, open, turn } = withKerberos();
+    using _ = probe;
+    const link = open();
+    expect(link.written).to.have.length(1);
+    messages[0]?.resolve(Buffer.from('ticket'));
+    await turn();
+    expect(link.written).to.have.length(2);
+    expect(String(link.written[1])).to.match(/ticket$/);
+    link.emit('data', answerTo(link.written[1]?.readInt32BE(4) ?? 0));
+    expect(probe.connection.isConnected).to.equal(true);
+  });
+
+  it('that waits for Kerberos says so when its time is over, and sends nothing later', async () => {
+    const { probe, clock, links, messages, open, turn } = withKerberos();
+    using _ = probe;
+    const link = open();
+    clock.advance(2_000);
+    expect(link.errored?.message).to.equal(
+      'Kerberos gave no token for 127.0.0.1:1 within 2000 ms, the time of one attempt',
+    );
+    await turn();
+    clock.advance(1_000);
+    messages[0]?.resolve(Buffer.from('ticket'));
+    await turn();
+    expect(links.map(({ written }) => written.length)).to.deep.equal([1, 0]);
+  });
+
+  it('is refused by no error of Kerberos that comes after its end', async () => {
+    const { probe, clock, messages, open, turn, isRefused } = withKerberos();
+    using _ = probe;
+    open();
+    clock.advance(2_000);
+    messages[0]?.reject(new SaslRefusal('no-ticket'));
+    await turn();
+    expect(isRefused()).to.equal(false);
+    expect(probe.connection.refusal).to.equal(undefined);
+  });
+
+  it('without a ticket is refused at once', async () => {
+    const { probe, messages, open, turn, isRefused } = withKerberos();
+    using _ = probe;
+    open();
+    messages[0]?.reject(new SaslRefusal('no-ticket'));
+    await turn();
+    expect(isRefused()).to.equal(true);
+  });
+
+  it('without a ticket is repeated while a session that was served may go on', async () => {
+    const { probe, clock, links, messages, open, turn, isRefused } = withKerberos();
+    using _ = probe;
+    const link = open();
+    messages[0]?.resolve(Buffer.from('ticket'));
+    await turn();
+    link.emit('data', answerTo(link.written[1]?.readInt32BE(4) ?? 0));
+    probe.connection.ping();
+    await turn();
+    link.emit('data', answerTo(-2));
+    link.destroy();
+    await turn();
+    for (const attempt of [1, 2]) {
+      open();
+      messages[attempt]?.reject(new SaslRefusal('no-ticket'));
+      await turn();
+      await turn();
+      expect(links).to.have.length(attempt + 1);
+      expect(isRefused()).to.equal(false);
+    }
+    clock.stall(4_000);
+    open();
+    messages.at(-1)?.reject(new SaslRefusal('no-ticket'));
+    await turn();
+    expect(isRefused()).to.equal(true);
+  });
+
+  it('ends if the server answers before Kerberos has made the message', () => {
+    const { probe, open } = withKerberos();
+    using _ = probe;
+    const link = open();
+    link.emit('data', answerTo(0));
+    expect(link.errored?.message).to.equal('The server answered request 0, but no answer was due');
   });
 
   it('sends its ConnectRequest after the TLS handshake', () => {

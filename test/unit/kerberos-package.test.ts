@@ -1,0 +1,40 @@
+import { expect } from 'chai';
+import { FakeKerberos } from '../../harness/fake-kerberos.ts';
+import { rejection } from '../../harness/until.ts';
+import { loadKerberos } from '../../src/client/kerberos-package.ts';
+
+const failing = (code: string, message: string) => () => Promise.reject(Object.assign(new Error(message), { code }));
+
+describe('the package kerberos', () => {
+  it('is a CommonJS module, whose exports are the default export', async () => {
+    const kerberos = new FakeKerberos();
+    expect(await loadKerberos(() => Promise.resolve({ default: kerberos }))).to.equal(kerberos);
+  });
+
+  it('that is not installed leads to a TypeError that names the option, and the command', async () => {
+    const load = failing(
+      'ERR_MODULE_NOT_FOUND',
+      "Cannot find package 'kerberos' imported from /app/kerberos-package.js",
+    );
+    const error = await rejection(loadKerberos(load));
+    expect(error).to.be.instanceOf(TypeError);
+    expect(error.message)
+      .to.contain('`sasl.mechanism`')
+      .and.contain('is not installed')
+      .and.contain('npm install kerberos');
+  });
+
+  for (const [code, message] of [
+    ['MODULE_NOT_FOUND', "Cannot find module '../build/Debug/kerberos.node'"],
+    [
+      'ERR_MODULE_NOT_FOUND',
+      "Cannot find package 'node-addon-api' imported from /app/node_modules/kerberos/lib/index.js",
+    ],
+    ['', 'Opening library libgssapi_krb5.so.2 failed: libgssapi_krb5.so.2: cannot open shared object file'],
+  ] as const)
+    it(`that is there, but fails by ${message} leads to an error that says so`, async () => {
+      const error = await rejection(loadKerberos(failing(code, message)));
+      expect(error).to.be.instanceOf(TypeError);
+      expect(error.message).to.contain(`cannot be loaded: ${message}`).and.not.contain('is not installed');
+    });
+});
