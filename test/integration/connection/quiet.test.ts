@@ -1,11 +1,19 @@
 import { expect } from 'chai';
-import { InterProcessMutex, InterProcessReadWriteLock, type Hold, type LockClient } from '../../../src/index.ts';
+import {
+  InterProcessMutex,
+  InterProcessReadWriteLock,
+  InterProcessSemaphore,
+  type Hold,
+  type LockClient,
+  type MutexAcquireOptions,
+} from '../../../src/index.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { connectToFirst, nextState } from '../../../harness/lock-clients.ts';
 import { answered, once, sent } from '../../../harness/frame-matches.ts';
 import { rejection, until } from '../../../harness/until.ts';
 import type { Frame } from '../../../harness/zk-proxy.ts';
 import { RunningTime } from '../../../harness/running-time.ts';
+import { setCount } from '../../../harness/semaphores.ts';
 
 /** A quarter of it without an answer ends the connection, which must not happen on a busy machine either. */
 const sessionTimeoutMs = 3_000;
@@ -16,10 +24,16 @@ const slackMs = 400;
 interface Kind {
   readonly name: string;
   /** The lock of a holder, and of a waiter that stands before the quiet session's waiter. */
-  lockOf(client: LockClient, path: string): InterProcessMutex;
+  lockOf(client: LockClient, path: string): Lock;
   /** The lock of the quiet session. */
-  quietLockOf(client: LockClient, path: string): InterProcessMutex;
+  quietLockOf(client: LockClient, path: string): Lock;
   readonly weight?: number;
+  /** The folder of the znodes below the lock's own path. @default none */
+  readonly folder?: string;
+}
+
+interface Lock {
+  acquire(options?: MutexAcquireOptions): Promise<Hold>;
 }
 
 const mutexOf = (client: LockClient, path: string): InterProcessMutex => new InterProcessMutex(client, path);
@@ -34,6 +48,17 @@ const kinds: readonly Kind[] = [
     quietLockOf: (client, path) => new InterProcessReadWriteLock(client, path).readLock,
   },
   { name: 'waiter with a weight', lockOf: weightedOf, quietLockOf: weightedOf, weight: 5 },
+];
+
+const sharedOf = (client: LockClient, path: string): InterProcessSemaphore =>
+  new InterProcessSemaphore(client, path, { sharedCount: countPath(path) });
+/** Below the root, which exists. */
+const countPath = (path: string): string => `/count${path.replaceAll('/', '-')}`;
+
+/** A waiter for a lease holds the turn of the semaphore, so the call behind it waits for the turn, and is next there. */
+const kindsThatAreNext: readonly Kind[] = [
+  ...kinds,
+  { name: 'waiter for a shared count', lockOf: sharedOf, quietLockOf: sharedOf, folder: '/leases' },
 ];
 
 describe('a session', function () {
@@ -52,6 +77,13 @@ describe('a session', function () {
 
   const isQueued = (path: string, count: number): Promise<void> =>
     until(`${count} are queued`, async () => (await lab.observer.children(path)).length === count);
+
+  /** Creates what the lock needs besides its own path. */
+  const prepare = async ({ folder }: Kind, path: string): Promise<void> => {
+    if (folder === undefined) return;
+    await lab.observer.create(countPath(path));
+    await setCount(lab.other, countPath(path), 1);
+  };
 
   it('without holds and waiters sends nothing but a ping per third of the timeout', async () => {
     await lab.proxy.seen(sent('ping'));
@@ -84,14 +116,19 @@ describe('a session', function () {
     for (const hold of holds) await hold.release();
   });
 
-  for (const { name, lockOf, quietLockOf } of kinds) {
+  for (const kind of kindsThatAreNext) {
+    const { name, lockOf, quietLockOf, folder = '' } = kind;
     it(`whose ${name} is next sends heartbeats`, async () => {
       const [holder] = await rivals(1);
       if (!holder) throw new Error('no rival');
+      await prepare(kind, lab.path);
       const held = await lockOf(holder, lab.path).acquire();
       const waiting = quietLockOf(lab.client, lab.path).acquire();
-      await isQueued(lab.path, 2);
-      expect(await sentUntil('multi', 8)).to.include('multi');
+      await isQueued(`${lab.path}${folder}`, 2);
+      // Without a proof, the waiter for a lease would lose its turn, and queue up again.
+      expect(await sentUntil('multi', 8))
+        .to.include('multi')
+        .and.not.include('create2');
       lab.proxy.clear();
       await held.release();
       await (await waiting).release();
@@ -106,11 +143,13 @@ describe('a session', function () {
     const stop = new AbortController();
     const holds: Hold[] = [];
     const waits: Promise<Error>[] = [];
-    for (const [index, { lockOf, quietLockOf }] of kinds.entries()) {
+    for (const [index, kind] of kindsThatAreNext.entries()) {
+      const { lockOf, quietLockOf, folder = '' } = kind;
       const path = `${lab.path}-${index}`;
+      await prepare(kind, path);
       holds.push(await lockOf(holder, path).acquire());
       waits.push(rejection(quietLockOf(lab.client, path).acquire({ signal: stop.signal })));
-      await isQueued(path, 2);
+      await isQueued(`${path}${folder}`, 2);
     }
     await lab.proxy.seen(sent('multi'));
     stop.abort();
