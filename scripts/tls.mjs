@@ -1,4 +1,4 @@
-// npm run test:tls [-- test files]: a part of the suites that takes about two minutes, with TLS between clients and
+// npm run test:tls [-- test files]: a part of the suites that takes about three minutes, with TLS between clients and
 // servers. With ZK_TLS=1, every other suite, chaos included, runs over TLS too.
 import { bootstrap } from './bootstrap.mjs';
 import { runMocha } from './mocha.mjs';
@@ -17,6 +17,7 @@ const some = [
   'test/integration/connection/silence.test.ts',
   'test/ensemble/follower-cut-off.test.ts',
   'test/ensemble/follower-killed.test.ts',
+  'test/ensemble/leader-deposed.test.ts',
 ];
 
 bootstrap();
