@@ -11,11 +11,14 @@ export async function loadKerberos(load: () => Promise<unknown> = importKerberos
     const { default: loaded } = (await load()) as { default: Kerberos };
     return loaded;
   } catch (cause) {
-    const why = isMissing(cause) ? 'is not installed' : `cannot be loaded: ${errorText(cause)}`;
-    throw new TypeError(
-      `Expected \`sasl.mechanism\` 'GSSAPI' with the npm package \`${name}\`, but it ${why}. Run: npm install ${name}`,
-      { cause },
-    );
+    // Node.js adds a line for each module on the way.
+    const [reason = ''] = errorText(cause).split('\n');
+    const fault = isMissing(cause)
+      ? `is not installed. Run: npm install ${name}`
+      : `cannot be loaded: ${reason}. It needs its install script (npm rebuild ${name}), and the libraries of MIT Kerberos`;
+    throw new TypeError(`Expected \`sasl.mechanism\` 'GSSAPI' with the npm package \`${name}\`, but it ${fault}`, {
+      cause,
+    });
   }
 }
 
@@ -26,8 +29,8 @@ function importKerberos(): Promise<unknown> {
   return import(name);
 }
 
-/** A missing part of the package has the same code, and the path of that part in its message. */
+/** `import` and `require` have a code each. A missing part of the package has the same code, and another name in its message. */
 function isMissing(error: unknown): boolean {
   const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
-  return code === 'ERR_MODULE_NOT_FOUND' && String(message).includes(`'${name}'`);
+  return /MODULE_NOT_FOUND$/.test(String(code)) && String(message).includes(`'${name}'`);
 }

@@ -11,30 +11,31 @@ describe('the package kerberos', () => {
     expect(await loadKerberos(() => Promise.resolve({ default: kerberos }))).to.equal(kerberos);
   });
 
-  it('that is not installed leads to a TypeError that names the option, and the command', async () => {
-    const load = failing(
-      'ERR_MODULE_NOT_FOUND',
-      "Cannot find package 'kerberos' imported from /app/kerberos-package.js",
-    );
-    const error = await rejection(loadKerberos(load));
-    expect(error).to.be.instanceOf(TypeError);
-    expect(error.message)
-      .to.contain('`sasl.mechanism`')
-      .and.contain('is not installed')
-      .and.contain('npm install kerberos');
-  });
-
   for (const [code, message] of [
-    ['MODULE_NOT_FOUND', "Cannot find module '../build/Debug/kerberos.node'"],
-    [
-      'ERR_MODULE_NOT_FOUND',
-      "Cannot find package 'node-addon-api' imported from /app/node_modules/kerberos/lib/index.js",
-    ],
-    ['', 'Opening library libgssapi_krb5.so.2 failed: libgssapi_krb5.so.2: cannot open shared object file'],
+    ['ERR_MODULE_NOT_FOUND', "Cannot find package 'kerberos' imported from /app/kerberos-package.js"],
+    ['MODULE_NOT_FOUND', "Cannot find module 'kerberos'\nRequire stack:\n- /app/kerberos-package.js"],
   ] as const)
-    it(`that is there, but fails by ${message} leads to an error that says so`, async () => {
+    it(`that is not installed (${code}) leads to a TypeError that names the option, and the command`, async () => {
       const error = await rejection(loadKerberos(failing(code, message)));
       expect(error).to.be.instanceOf(TypeError);
-      expect(error.message).to.contain(`cannot be loaded: ${message}`).and.not.contain('is not installed');
+      expect(error.message)
+        .to.contain('`sasl.mechanism`')
+        .and.contain('is not installed')
+        .and.contain('npm install kerberos');
+    });
+
+  for (const [code, reason, more] of [
+    ['MODULE_NOT_FOUND', "Cannot find module '../build/Debug/kerberos.node'", '\nRequire stack:\n- /app/util.js'],
+    [
+      'ERR_MODULE_NOT_FOUND',
+      "Cannot find package 'node-addon-api' imported from /app/node_modules/kerberos/index.js",
+      '',
+    ],
+    ['', 'Opening library libgssapi_krb5.so.2 failed: cannot open shared object file', ''],
+  ] as const)
+    it(`that is there, but fails by ${reason} leads to an error that says so in one line`, async () => {
+      const error = await rejection(loadKerberos(failing(code, reason + more)));
+      expect(error).to.be.instanceOf(TypeError);
+      expect(error.message).to.contain(`cannot be loaded: ${reason}. It needs its install script`);
     });
 });
