@@ -54,8 +54,8 @@ describe('the package', function () {
     ) as Record<string, unknown>;
     expect({ dependencies, peerDependencies, peerDependenciesMeta, optionalDependencies }).to.deep.equal({
       dependencies: { 'node-zookeeper-client': '1.1.3' },
-      peerDependencies: { '@opentelemetry/api': '^1.9.0' },
-      peerDependenciesMeta: { '@opentelemetry/api': { optional: true } },
+      peerDependencies: { '@opentelemetry/api': '^1.9.0', kerberos: '^7.0.0' },
+      peerDependenciesMeta: { '@opentelemetry/api': { optional: true }, kerberos: { optional: true } },
       optionalDependencies: undefined,
     });
   });

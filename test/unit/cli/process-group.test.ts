@@ -26,7 +26,7 @@ while True:
 `;
 
 describe('the group of a command', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   before(function () {
     if (process.platform !== 'linux') this.skip();
   });
