@@ -61,24 +61,25 @@ describe('the script of faults of an embedded ZooKeeper', () => {
     for (const [name, code] of names) expect(code).to.equal(name);
   });
 
-  it('delays a request and the later requests of the same connection, but of no other', async () => {
+  /** Two requests of one connection that wait for the clock. Those of the other connection are answered. */
+  const delayed = async () => {
     lab.zk.play([{ path: '/slow', fault: { delayMs: 500 } }]);
     const session = await PlainSession.open(lab.zk.port, 4_000);
     const other = await PlainSession.open(lab.zk.port, 4_000);
     const slow = [session.create('/slow', 0), session.create('/behind', 0)];
     await other.create('/quick', 0);
     await other.create('/quicker', 0);
+    return { session, other, slow };
+  };
+
+  it('delays a request and the later requests of the same connection, but of no other', async () => {
+    const { slow } = await delayed();
     clock.advance(500);
     expect((await Promise.all(slow)).map(({ zxid }) => zxid)).to.deep.equal([5, 6]);
   });
 
   it('carries out a request whose delay ends during a pause only after the pause', async () => {
-    lab.zk.play([{ path: '/slow', fault: { delayMs: 500 } }]);
-    const session = await PlainSession.open(lab.zk.port, 4_000);
-    const other = await PlainSession.open(lab.zk.port, 4_000);
-    const slow = [session.create('/slow', 0), session.create('/behind', 0)];
-    await other.create('/quick', 0);
-    await other.create('/quicker', 0);
+    const { session, other, slow } = await delayed();
     lab.zk.pause();
     clock.advance(500);
     const during = other.childrenOfRoot();
