@@ -17,7 +17,7 @@ export interface ServerOptions {
   tickTimeMs?: number;
   /** The interval at which the server looks for empty containers. @default ZooKeeper's, one minute */
   containerCheckMs?: number;
-  /** @default 'small' */
+  /** 'usual' as users run it, also with every change written through to the disk. @default 'small' */
   jvm?: Jvm;
   /** Extra arguments of `java`, for example `-Dzookeeper.extendedTypesEnabled=true`. */
   javaOptions?: string[];
@@ -226,9 +226,11 @@ async function startFailure(name: string, process: ServerProcess): Promise<Error
   return /BindException|Address already in use/.test(log) ? new PortTakenError(message) : new Error(message);
 }
 
-function javaOptions({ containerCheckMs, javaOptions = [] }: ServerOptions): string[] {
+function javaOptions({ containerCheckMs, jvm = 'small', javaOptions = [] }: ServerOptions): string[] {
+  // A test kills servers, never the machine. A disk that is busy for a second would end sessions of a few seconds.
+  const sync = jvm === 'usual' ? [] : ['-Dzookeeper.forceSync=no'];
   const check = containerCheckMs === undefined ? [] : [`-Dznode.container.checkIntervalMs=${containerCheckMs}`];
-  return [...check, ...javaOptions];
+  return [...sync, ...check, ...javaOptions];
 }
 
 function configuration(port: number, dataDirectory: string, options: ServerOptions, extra: Config): string {

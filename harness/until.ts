@@ -8,7 +8,7 @@ export function aborted(signal: AbortSignal): Promise<unknown> {
  * Calls `look` again, at intervals of an event-loop turn and a few milliseconds, until it returns true. Use it only if
  * there is no event to wait for.
  */
-export async function until(what: string, look: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
+export async function until(what: string, look: () => boolean | Promise<boolean>, withinMs = 20_000): Promise<void> {
   const giveUpAt = performance.now() + withinMs;
   while (!(await look())) {
     if (performance.now() > giveUpAt) throw new Error(`Not within ${withinMs} ms: ${what}`);

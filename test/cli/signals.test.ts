@@ -104,10 +104,13 @@ describe('signals to zklock run', function () {
   });
 });
 
-/** A shell that is just starting a program by vfork is in state D until the stopped child goes on. */
+/**
+ * A shell that is just starting a program by vfork is in state D until the stopped child goes on. A child that has just
+ * ended is in state Z until the stopped shell goes on.
+ */
 function isStopped(group: number): boolean {
   const states = statesOf(group);
-  return states.includes('T') && states.every((state) => state === 'T' || state === 'D');
+  return states.includes('T') && states.every((state) => 'TDZ'.includes(state));
 }
 
 /** The states of the group's processes, as proc(5) names them. */

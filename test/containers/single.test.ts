@@ -14,6 +14,11 @@ interface Port {
 describe('the single server in a container', () => {
   const image = zooKeeperImage(process.env);
 
+  before(async function () {
+    this.timeout(90_000);
+    await sharedZooKeeper();
+  });
+
   it('is the server that this run tests against', async () => {
     const { how } = await sharedZooKeeper();
     expect(how).to.equal(`a container of ${image}`);

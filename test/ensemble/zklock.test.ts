@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { diesBeforeTheNextGrant, queueBehind } from '../cli/support/died-before.ts';
 import { fromSource, Zklock } from '../cli/support/zklock.ts';
 
-const sessionTimeoutMs = 4_000;
+const sessionTimeoutMs = 8_000;
 
 /** Goes on after TERM, in a child of the shell. */
 const stubborn = `trap '' TERM; sh -c 'echo ready; while :; do sleep 0.05; done'; echo not reached`;

@@ -26,7 +26,7 @@ import { labOfEachTest } from '../../harness/lab.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { reached } from '../../harness/reached.ts';
 import { Random } from '../../harness/random.ts';
-import { until } from '../../harness/until.ts';
+import { queueReaches } from '../../harness/queue.ts';
 
 const cases = Number(process.env['MUTATED_FRAMES'] ?? 100_000);
 const seed = Number(process.env['MUTATED_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
@@ -60,8 +60,9 @@ describe(`an answer with errors in it, ${cases} times (MUTATED_SEED=${seed})`, f
   const record = async (): Promise<readonly (readonly [name: string, body: Buffer])[]> => {
     const hold = await lab.mutex.acquire();
     const second = lab.theirs.acquire();
+    await queueReaches(lab.mutex, 2);
     const third = lab.mutex.acquire();
-    await until('both wait', async () => (await lab.mutex.participants()).length === 3);
+    await queueReaches(lab.mutex, 3);
     const again = reached(lab.client, 'reconnected');
     lab.proxy.cut();
     await again;

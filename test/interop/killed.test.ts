@@ -6,7 +6,7 @@ import { peersOfSuite, startJava, startNode } from '../../harness/interop/peers.
 import { until } from '../../harness/until.ts';
 import { queueOf, queueReaches } from '../../harness/queue.ts';
 
-const shortest = { sessionTimeoutMs: 4_000 };
+const shortest = { sessionTimeoutMs: 6_000 };
 
 describe('kill -9 in a queue of Java and Node', () => {
   const lab = labOfEachTest('killed');

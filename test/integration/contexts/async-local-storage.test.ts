@@ -19,7 +19,7 @@ describe('AsyncLocalStorage', () => {
     const { stdout } = await promisify(execFile)(
       process.execPath,
       [...script, connectString, testPath('async-local-storage')],
-      { timeout: 15_000 },
+      { timeout: 50_000 },
     );
     expect(JSON.parse(stdout)).to.deep.equal({
       connected: 0,

@@ -59,7 +59,7 @@ describe('TestInterProcessSemaphoreCluster', function () {
 
     await Promise.all(ensemble.servers.map((server) => server.start()));
     await until('one client is inside again', () => inside.size === 1, 30_000);
-    await semaphoreOf(clients[0] as LockClient, path, 1).participants();
+    await semaphoreOf(clients[0] as LockClient, path, 1).participants({ timeoutMs: 30_000 });
     // The client inside leaves if its connection is lost, as it may be while the servers start.
     await until('one client is inside still, or again', () => inside.size === 1, 30_000);
     expect(most).to.equal(1);

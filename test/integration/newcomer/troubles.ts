@@ -40,7 +40,7 @@ async function listening({ defer }: Fixture, server: Server): Promise<string> {
   return `127.0.0.1:${port}`;
 }
 
-const connectBriefly = (hosts: string, connectionTimeoutMs = 400): Promise<LockClient> =>
+const connectBriefly = (hosts: string, connectionTimeoutMs = 1_500): Promise<LockClient> =>
   LockClient.connect(hosts, { connectionTimeoutMs, tls: undefined });
 
 /** The servers are missing, or the port belongs to another service. */
@@ -50,7 +50,7 @@ export const servers: readonly Mistake[] = [
     act: async () => connectBriefly(`127.0.0.1:${(await freePorts(1))[0]}`),
     answer: () => ({
       ...connectionTimeout,
-      thing: /No ZooKeeper server of 127\.0\.0\.1:\d+ answered within 400 ms/,
+      thing: /No ZooKeeper server of 127\.0\.0\.1:\d+ answered within 1500 ms/,
       value: /last: connect ECONNREFUSED 127\.0\.0\.1:\d+/,
       todo: 'Check that ZooKeeper runs there',
     }),
@@ -83,7 +83,7 @@ export const servers: readonly Mistake[] = [
   {
     done: 'connect() to an unknown host',
     // The machine's name server may be slow.
-    act: () => connectBriefly('no-such-host.invalid:2181', 1_500),
+    act: () => connectBriefly('no-such-host.invalid:2181'),
     answer: () => ({
       ...connectionTimeout,
       thing: 'No ZooKeeper server of no-such-host.invalid:2181',
@@ -96,7 +96,7 @@ export const servers: readonly Mistake[] = [
     act: async ({ defer }) => {
       const silent = await startSilentServer();
       defer(() => silent.close());
-      return LockClient.connect(silent.connectString, { connectionTimeoutMs: 400, sessionTimeoutMs: 2_400 });
+      return LockClient.connect(silent.connectString, { connectionTimeoutMs: 2_000, sessionTimeoutMs: 2_400 });
     },
     answer: () => ({
       ...connectionTimeout,
@@ -179,7 +179,7 @@ export const servers: readonly Mistake[] = [
     act: ({ lab, defer }) => {
       lab.server.pause();
       defer(() => lab.server.resume());
-      return LockClient.connect(lab.connectString, { connectionTimeoutMs: 400, sessionTimeoutMs: 2_400 });
+      return LockClient.connect(lab.connectString, { connectionTimeoutMs: 2_000, sessionTimeoutMs: 2_400 });
     },
     answer: () => ({
       ...connectionTimeout,
@@ -314,7 +314,7 @@ export const permissions: readonly Mistake[] = [
 ];
 
 /** The time in which a waiter learns its place in the queue, also on a busy machine. */
-const learnMs = 1_000;
+const learnMs = 2_000;
 
 /** Another process holds the lock. */
 async function heldByOther({ other, path, defer }: Fixture, data?: 'owner'): Promise<void> {

@@ -56,7 +56,7 @@ const operations: Readonly<Record<string, (by: Account, scene: Scene) => (() => 
     () => by.write(waitingPath, '__REVOKE__'),
   ],
   'remove the holder or the waiter': (by, { hold, waitingPath }) => [
-    () => forceRelease(by.client, hold.path, { timeoutMs: 1_500 }),
+    () => forceRelease(by.client, hold.path, { timeoutMs: 15_000 }),
     () => by.remove(hold.path),
     () => by.remove(waitingPath),
   ],

@@ -41,7 +41,7 @@ describe('a lost session on servers that serve only accounts', function () {
 
 describe('a lost session on a server that accepts it, and then answers no token of SASL', function () {
   this.timeout(60_000);
-  const sessionTimeoutMs = 2_000;
+  const sessionTimeoutMs = 3_000;
   const password = 'open sesame';
   let server: ZooKeeperServer;
 
@@ -75,6 +75,7 @@ describe('a lost session on a server that accepts it, and then answers no token 
       until(
         `the servers have answered for ${timeouts} session timeouts`,
         () => client.session.heardAt >= releasedAt + timeouts * sessionTimeoutMs,
+        30_000,
       );
     await heardFor(3.5);
     const dialled = proxy.frames.filter(isDial).length;

@@ -148,7 +148,7 @@ describe('a client of three servers, one of which refuses its account', function
       }));
 
     it(`${how}, gives its session up after a session timeout, because its znodes would block their queues`, async () => {
-      await using client = await LockClient.connect(connectString(), { ...options, sessionTimeoutMs: 2_000 });
+      await using client = await LockClient.connect(connectString(), { ...options, sessionTimeoutMs: 4_000 });
       await using direct = await startProxy(server.port); // Also for a run over TLS: the server itself has none.
       await using observer = await LockClient.connect(direct.connectString, {
         auth: options.auth ?? [],

@@ -18,7 +18,7 @@ import { startRealServer, type ZooKeeperServer } from '../../../harness/zookeepe
 
 /** The servers start beforehand, because a start takes longer than a test. */
 const servers = new Map<KeyName, ZooKeeperServer>();
-const connectionTimeoutMs = 5_000;
+const connectionTimeoutMs = 15_000;
 
 const secure = (name: KeyName = 'server'): ZooKeeperServer => {
   const server = servers.get(name);
@@ -176,7 +176,7 @@ describe('a client with TLS', () => {
       let isBroken = true;
       const options = (() => (isBroken ? tls() : clientTls())) as TlsOptions;
       const at = secure().secureConnectString;
-      const error = await rejection(LockClient.connect(at, { tls: options, connectionTimeoutMs: 300 }));
+      const error = await rejection(LockClient.connect(at, { tls: options, connectionTimeoutMs: 1_500 }));
       expect(error.cause).to.be.instanceOf(TlsError).with.property('problem', 'options');
       expect(error.message).to.contain(`TLS with ${at} failed: the option tls cannot be used: `).and.contain(says);
       expect(error.message).not.to.contain('secret');

@@ -205,8 +205,12 @@ describe('two kinds of locks on one path', () => {
   it('are an error for the semaphore, at once', async () => {
     const hold = await new InterProcessMutex(lab.other, lab.path).acquire();
     const semaphore = semaphoreOf(lab.client, lab.path, 1);
-    for (const call of [semaphore.acquire(), semaphore.tryAcquire(), semaphore.acquireMany(1, { timeoutMs: 10_000 })]) {
-      const error = await rejection(call);
+    for (const call of [
+      () => semaphore.acquire(),
+      () => semaphore.tryAcquire(),
+      () => semaphore.acquireMany(1, { timeoutMs: 10_000 }),
+    ]) {
+      const error = await rejection(call());
       expect(error).to.have.property('code', 'ERR_LOCK_FOREIGN_NODE');
       expect(error.message).to.contain(hold.path.slice(lab.path.length + 1));
     }

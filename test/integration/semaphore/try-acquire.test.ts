@@ -50,6 +50,7 @@ describe('a semaphore’s tryAcquire', () => {
 
   it('writes nothing if fewer leases are free than requested', async () => {
     const gate = await semaphoreOf(lab.other, lab.path, 2).acquire();
+    await crowd(lab.observer, lab.path, { leases: 1, locks: 0 });
     expect((await rejection(semaphoreOf(watched, lab.path, 2).acquireMany(2, { timeoutMs: 0 }))).code).to.equal(
       'ERR_LOCK_TIMEOUT',
     );

@@ -106,7 +106,7 @@ describe('the spans of OpenTelemetry', () => {
 
   it('of an acquire that times out are errors, but not those of a try', async () => {
     const hold = await lab.theirs.acquire();
-    const late = await rejection(lab.mutex.acquire({ timeoutMs: 1_000 }));
+    const late = await rejection(lab.mutex.acquire({ timeoutMs: 2_000 }));
     await lab.mutex.tryAcquire();
     await rejection(lab.mutex.acquire({ signal: AbortSignal.abort() }));
     await hold.release();

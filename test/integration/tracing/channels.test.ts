@@ -92,9 +92,9 @@ describe('the tracing channels of locks', () => {
 
   it('tell how an acquire without a lock ended, and why', async () => {
     const hold = await lab.theirs.acquire();
-    const late = await rejection(lab.mutex.acquire({ timeoutMs: 1_000 }));
+    const late = await rejection(lab.mutex.acquire({ timeoutMs: 2_000 }));
     await lab.mutex.tryAcquire();
-    await lab.mutex.tryAcquire(1_000);
+    await lab.mutex.tryAcquire(2_000);
     const stop = new AbortController();
     const waiting = rejection(lab.mutex.withLock(() => undefined, { signal: stop.signal }));
     stop.abort(new Error('enough'));

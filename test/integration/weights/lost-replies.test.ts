@@ -72,6 +72,7 @@ describe('a weighted mutex on a broken connection:', () => {
 
   it('a claim whose caller gave up leaves no znode, and the next client holds', async () => {
     const controller = new AbortController();
+    lab.proxy.clear();
     once(lab.proxy, isClaim('server'), 'cut');
     const lost = lab.proxy.seen(isClaim('server'));
     const acquiring = rejection(
