@@ -71,7 +71,8 @@ describe("client.on('lock')", () => {
     await until('50 ms have passed', () => performance.now() - since > 50);
     await first.release();
     const hold = await waiting;
-    await until('150 ms have passed', () => performance.now() - since > 150);
+    const heldSince = performance.now();
+    await until('50 ms have passed', () => performance.now() - heldSince > 50);
     await hold.release();
     const took = performance.now() - since;
     expect(said(events)).to.deep.equal(['queued mutex', 'acquired mutex', 'released mutex']);
@@ -80,7 +81,7 @@ describe("client.on('lock')", () => {
     expect(waitedMs).to.be.within(50, since + took - askedAt);
     const released = only(events, 'released');
     expect([released.znode, released.fencingToken]).to.deep.equal([hold.path, hold.fencingToken]);
-    expect(released.heldMs).to.be.within(1, took);
+    expect(released.heldMs).to.be.within(40, took);
     const queued = only(events, 'queued');
     expect([queued.znode, queued.position]).to.deep.equal([hold.path, 1]);
   });

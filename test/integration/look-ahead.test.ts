@@ -265,13 +265,15 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
 
   it('that is second is not granted without a list if the watch on its own znode was not answered', async () => {
     const [first = '', second = '', third = ''] = await queueOfCurators(3);
-    const waiter = await waiterBehind([second, third]);
-    lab.proxy.on((frame) => {
-      if (frame.from !== 'server' || frame.path !== waiter.path) return undefined;
-      return frame.op === 'watch' ? 'drop' : frame.op === 'getData' ? { replaceError: noAuth } : undefined;
+    lab.proxy.on(({ from, op, path = '' }) => {
+      if (from !== 'server' || !path.startsWith(`${lab.path}/`) || [first, second, third].includes(path))
+        return undefined;
+      return op === 'watch' ? 'drop' : op === 'getData' ? { replaceError: noAuth } : undefined;
     });
+    const waiter = await waiterBehind([second, third]);
     await lab.other.session.request(multi(remove(first), remove(second)));
-    await lab.proxy.seen((frame) => answered('getData')(frame) && frame.path === waiter.path);
+    await lab.proxy.seen(listed);
+    await until('its own watch is refused', () => waiter.watchesItself());
     await lab.other.session.request(multi(remove(waiter.path), remove(third)));
     const hold = await waiter.granted;
     expect(hold.path).not.to.equal(waiter.path);
@@ -424,10 +426,10 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
 
     it('lists again if the answer to the list was lost', async () => {
       const [first = '', second = '', third = ''] = await queueOfCurators(3);
-      const waiter = await waiterBehind([second, third]);
+      const waiter = await waiterBehind([second, third], { watchesItself: true });
       once(lab.proxy, answered('getChildren2'), 'cut');
       await deleting(first, second)();
-      await lab.proxy.seen((frame) => answered('getData')(frame) && frame.path === waiter.path, 2);
+      await lab.proxy.seen((frame) => answered('getData')(frame) && frame.path === waiter.path);
       await settled();
       lab.proxy.clear();
       await lab.observer.remove(third);

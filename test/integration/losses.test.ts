@@ -21,7 +21,7 @@ describe('a holder whose hold is lost', () => {
   });
 
   it('by the deletion of its znode is told by the next heartbeat if the event is missing', async () => {
-    const client = await lab.connect({ sessionTimeoutMs: 4_000 });
+    const client = await lab.connect({ sessionTimeoutMs: 10_000 });
     const hold = await new InterProcessMutex(client, testPath('heartbeat')).acquire();
     await lab.proxy.seen(({ from, op }) => from === 'server' && op === 'getData');
     const loss = aborted(hold.signal);

@@ -286,13 +286,17 @@ describe('readers and writers', () => {
     const losses = [writing, reading].map((hold) =>
       aborted(hold.signal).then((reason) => (events.push('aborted'), reason)),
     );
-    const next = theirs.writeLock.acquire().then((hold) => (events.push('granted'), hold));
+    const next = theirs.writeLock.acquire().then((hold) => {
+      // If this process was held up, the first look of its code finds the loss, before the signals tell it.
+      if (writing.isValid || reading.isValid) events.push('granted');
+      return hold;
+    });
     await queued(rw.path, 3);
     lab.proxy.silence();
     for (const reason of await Promise.all(losses))
       expect(reason).to.be.instanceOf(LockLostError).with.property('reason', 'session-deadline');
     const granted = await next;
-    expect(events).to.deep.equal(['aborted', 'aborted', 'granted']);
+    expect(events).to.deep.equal(['aborted', 'aborted']);
     expect(granted.fencingToken > reading.fencingToken).to.equal(true);
     lab.proxy.speak();
     expect(await Promise.all([writing.release(), reading.release()])).to.deep.equal(['lost', 'lost']);

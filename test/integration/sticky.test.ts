@@ -180,7 +180,9 @@ describe('a sticky lock', () => {
     const mutex = sticky();
     await idle(mutex);
     const rival = new InterProcessMutex(lab.other, mutex.path);
-    const hold = await rival.tryAcquire();
+    let hold: Hold | undefined;
+    // It waits a second for the idle lock, which a busy machine may need.
+    await until('the idle lock is taken', async () => (hold = await rival.tryAcquire()) !== undefined);
     expect(hold?.isValid).to.equal(true);
     await hold?.release();
     const own = await mutex.acquire();
@@ -195,7 +197,8 @@ describe('a sticky lock', () => {
     await once(mutex);
     await until('the znode is marked idle', async () => (await rival.participants())[0]?.isIdle === true);
     expect(await rival.isLocked()).to.equal(false);
-    const hold = await rival.tryAcquire();
+    let hold: Hold | undefined;
+    await until('the idle lock is taken', async () => (hold = await rival.tryAcquire()) !== undefined);
     expect(hold?.isValid).to.equal(true);
     await hold?.release();
   });

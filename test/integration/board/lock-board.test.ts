@@ -7,6 +7,7 @@ import {
   revoke,
 } from '../../../src/index.ts';
 import { createEphemeral, createPersistent, createSequential, openAcl } from '../../../src/zookeeper/operations.ts';
+import { once } from '../../../harness/frame-matches.ts';
 import { labOfEachTest } from '../../../harness/lab.ts';
 import { setData } from '../../../harness/semaphores.ts';
 import { until } from '../../../harness/until.ts';
@@ -189,6 +190,10 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
       const waiting = new InterProcessMutex(dying, lab.path).acquire().catch(() => undefined);
       await queueIs(lab.path, [blocker.path], 1);
       await queueIs(`${lab.path}-2`, [held.path], 0);
+      // Of both znodes: a look at the first one alone would tell a release.
+      lab.proxy.clear();
+      const arrived = lab.proxy.seen(({ op }) => op === 'watch', 2);
+      once(lab.proxy, ({ op }) => op === 'watch', { delayUntil: arrived });
       await dying.close();
       await shown.shows(() => shown.queue(`${lab.path}-2`)?.holders.length !== 1);
       expect(shown.events).to.deep.include(['lost', held.path, undefined]);
@@ -232,7 +237,7 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
       await queueIs(`${lab.path}-gone`, [gone.path], 0);
       await queueIs(lab.path, [first.path], 0);
       await lab.proxy.refuse();
-      const cut = shown.changed();
+      const cut = shown.cutOff();
       lab.proxy.cut();
       await cut;
       expect(shown.board.state.is).to.equal('cut-off');

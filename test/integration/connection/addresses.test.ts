@@ -65,7 +65,7 @@ describe('an address', function () {
       expect(await suspended).to.equal('suspended');
       expect(await nextState(client)).to.equal('reconnected');
       expect(hold.isValid).to.equal(true);
-      expect(after.connections).to.equal(1);
+      expect(after.connections).to.be.at.least(1);
       expect(await hold.release()).to.equal('released');
     });
   });

@@ -110,7 +110,7 @@ describe('a lost session', function () {
     await until('the connection is lost', () => client.state === 'suspended');
     await hold.release();
     const closing = client.close({ timeoutMs: 15_000 });
-    await proxy.seen(dialsLostSession, 3);
+    await proxy.seen(dialsLostSession, 2);
     expect(await observer.children(path)).to.have.length(1);
     whileDown();
     await closing;
