@@ -273,7 +273,7 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
     const waiter = await waiterBehind([second, third]);
     await lab.other.session.request(multi(remove(first), remove(second)));
     await lab.proxy.seen(listed);
-    await until('its own watch is refused', () => waiter.watchesItself());
+    await until('the self-watch is refused', () => waiter.watchesItself());
     await lab.other.session.request(multi(remove(waiter.path), remove(third)));
     const hold = await waiter.granted;
     expect(hold.path).not.to.equal(waiter.path);

@@ -190,7 +190,7 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
       const waiting = new InterProcessMutex(dying, lab.path).acquire().catch(() => undefined);
       await queueIs(lab.path, [blocker.path], 1);
       await queueIs(`${lab.path}-2`, [held.path], 0);
-      // Of both znodes: a look at the first one alone would tell a release.
+      // The events of both znodes arrive together: the first one alone would be told as a release.
       lab.proxy.clear();
       const arrived = lab.proxy.seen(({ op }) => op === 'watch', 2);
       once(lab.proxy, ({ op }) => op === 'watch', { delayUntil: arrived });
