@@ -29,7 +29,7 @@ describe('a follower that is killed right after an answer', function () {
         })),
       );
       await phase(round / rounds, pingIntervalMs);
-      await contest.each(({ holder }) => holder.session.request(exists('/')).catch(() => undefined));
+      await contest.each(({ holder }) => holder.session.request(exists('/')));
       await follower.kill();
       await contest.each((rivals) => rivals.loses('a follower killed after an answer'));
     });

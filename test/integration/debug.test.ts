@@ -164,7 +164,7 @@ describe('the log of a client', () => {
         ['--import=tsx', program, lab.connectString, lab.path],
         { timeout: 20_000 },
       );
-      expect(Number(stdout), 'milliseconds from the end of close to the end of the process').to.be.below(900);
+      expect(Number(stdout), 'milliseconds from the end of close to the end of the process').to.be.below(500);
     });
   });
 

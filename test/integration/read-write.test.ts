@@ -8,6 +8,7 @@ import {
   type Hold,
 } from '../../src/index.ts';
 import { labOfEachTest } from '../../harness/lab.ts';
+import { RunningTime } from '../../harness/running-time.ts';
 import { testPath } from '../../harness/test-path.ts';
 import { aborted, rejection, until } from '../../harness/until.ts';
 import { type Frame } from '../../harness/zk-proxy.ts';
@@ -286,9 +287,11 @@ describe('readers and writers', () => {
     const losses = [writing, reading].map((hold) =>
       aborted(hold.signal).then((reason) => (events.push('aborted'), reason)),
     );
+    using running = new RunningTime();
     const next = theirs.writeLock.acquire().then((hold) => {
-      // If this process was held up, the first look of its code finds the loss, before the signals tell it.
-      if (writing.isValid || reading.isValid) events.push('granted');
+      // Code that a busy machine did not let run before the grant cannot be told: its first look finds the loss.
+      const isFirstLook = events.length === 0 && running.isHeldUp;
+      if (!isFirstLook || writing.isValid || reading.isValid) events.push('granted');
       return hold;
     });
     await queued(rw.path, 3);
@@ -296,7 +299,7 @@ describe('readers and writers', () => {
     for (const reason of await Promise.all(losses))
       expect(reason).to.be.instanceOf(LockLostError).with.property('reason', 'session-deadline');
     const granted = await next;
-    expect(events).to.deep.equal(['aborted', 'aborted']);
+    expect(events.slice(0, 2)).to.deep.equal(['aborted', 'aborted']);
     expect(granted.fencingToken > reading.fencingToken).to.equal(true);
     lab.proxy.speak();
     expect(await Promise.all([writing.release(), reading.release()])).to.deep.equal(['lost', 'lost']);
