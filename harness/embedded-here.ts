@@ -1,3 +1,4 @@
+import { virtualMachine, startIn } from '../lab/world.ts';
 import { EmbeddedZooKeeper } from '../src/testing/index.ts';
 import { fourLetterWord } from './four-letter-word.ts';
 import type { ServerOptions, ZooKeeperServer } from './local-zookeeper.ts';
@@ -18,13 +19,8 @@ export class EmbeddedHere implements ZooKeeperServer {
 
   static async start({ tickTimeMs = 500, containerCheckMs = 60_000 }: ServerOptions = {}): Promise<EmbeddedHere> {
     // The harness configures the real server with the same times.
-    return new EmbeddedHere(
-      await EmbeddedZooKeeper.start({
-        tickTimeMs,
-        maxSessionTimeoutMs: 60_000,
-        containerCheckIntervalMs: containerCheckMs,
-      }),
-    );
+    const options = { tickTimeMs, maxSessionTimeoutMs: 60_000, containerCheckIntervalMs: containerCheckMs };
+    return new EmbeddedHere(await (virtualMachine ? startIn(virtualMachine, options) : EmbeddedZooKeeper.start(options)));
   }
 
   private constructor(zk: EmbeddedZooKeeper) {

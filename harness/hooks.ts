@@ -1,3 +1,4 @@
+import { virtualMachine } from '../lab/world.ts';
 import './over-tls.ts';
 import type { Runner } from 'mocha';
 import { ensureDebianZooKeeper } from './debian-zookeeper.ts';
@@ -81,10 +82,12 @@ async function ensureBrowser(runner: Runner): Promise<void> {
 }
 
 export async function mochaGlobalTeardown(): Promise<void> {
-  failIfKeptAlive();
-  if (state.at === 'unused') return;
-  const found = await Promise.resolve(state.found).catch(() => undefined);
-  await found?.stop();
+  if (!virtualMachine) failIfKeptAlive();
+  if (state.at !== 'unused') {
+    const found = await Promise.resolve(state.found).catch(() => undefined);
+    await found?.stop();
+  }
+  virtualMachine?.time.stop();
 }
 
 /**

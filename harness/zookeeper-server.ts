@@ -2,6 +2,7 @@ import { ensureDebianZooKeeper } from './debian-zookeeper.ts';
 import { AdviceError } from './docker/advice.ts';
 import { EmbeddedHere } from './embedded-here.ts';
 import { EmbeddedProcess } from './embedded-process.ts';
+import { virtualMachine } from '../lab/world.ts';
 import { onFreshPorts } from './free-port.ts';
 import { LocalZooKeeper, type ServerOptions, type ZooKeeperServer } from './local-zookeeper.ts';
 
@@ -23,7 +24,7 @@ export async function startServer(options: ServerOptions = {}): Promise<ZooKeepe
 }
 
 export function prefersEmbedded(): boolean {
-  return process.env['TEST_SERVERS'] === 'embedded';
+  return virtualMachine !== undefined || process.env['TEST_SERVERS'] === 'embedded';
 }
 
 /**

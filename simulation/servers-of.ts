@@ -1,6 +1,6 @@
 import type { Clock } from '../src/support/clock.ts';
 import type { Random } from '../harness/random.ts';
-import { cancel, phases, type Agenda } from './agenda.ts';
+import { cancel, phases, type Agenda } from '../lab/virtual/agenda.ts';
 import type { CommittedChange } from './ensemble/committed.ts';
 import { Ensemble } from './ensemble/ensemble.ts';
 import type { Plan } from './plan.ts';

@@ -1,7 +1,7 @@
 import type { Link, Network } from '../src/zookeeper/network.ts';
 import { Random } from '../harness/random.ts';
 import { AcceptedEnd } from './accepted-end.ts';
-import { phases, type Agenda } from './agenda.ts';
+import { phases, type Agenda } from '../lab/virtual/agenda.ts';
 import { deletionsIn, hasTransaction, sessionIn } from './frames.ts';
 import type { Servers } from './servers.ts';
 import type { SimProcess } from './sim-process.ts';

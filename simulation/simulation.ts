@@ -1,5 +1,5 @@
 import type { HistoryEvent } from '../chaos/history.ts';
-import { phases } from './agenda.ts';
+import { phases } from '../lab/virtual/agenda.ts';
 import type { Fault, Plan, Strike } from './plan.ts';
 import type { Violation } from './violation.ts';
 import { World } from './world.ts';

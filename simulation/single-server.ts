@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { JuteWriter } from '../src/testing/jute.ts';
 import { ServerConnection } from '../src/testing/server-connection.ts';
 import { SessionServer } from '../src/testing/session-server.ts';
-import { phases, type Agenda } from './agenda.ts';
+import { phases, type Agenda } from '../lab/virtual/agenda.ts';
 import type { Committed, ServerEnd, ServerFaults, Servers } from './servers.ts';
 
 /** One server, without an ensemble: the embedded ZooKeeper behind the simulated network. */

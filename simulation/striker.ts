@@ -1,5 +1,5 @@
 import { forceRelease, revoke } from '../src/index.ts';
-import { phases, type Agenda } from './agenda.ts';
+import { phases, type Agenda } from '../lab/virtual/agenda.ts';
 import { attachTwin } from './attach-twin.ts';
 import { sequenceOf } from './claim.ts';
 import type { Judge } from './judge.ts';

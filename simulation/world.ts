@@ -1,5 +1,5 @@
 import { Random } from '../harness/random.ts';
-import { Agenda, phases } from './agenda.ts';
+import { Agenda, phases } from '../lab/virtual/agenda.ts';
 import { Judge } from './judge.ts';
 import { Owners } from './owners.ts';
 import { isFault, type Call, type Close, type Plan, type ProcessPlan, type Step } from './plan.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { phases } from '../../simulation/agenda.ts';
+import { phases } from '../../lab/virtual/agenda.ts';
 import { drawPlan } from '../../simulation/draw-plan.ts';
 import type { Fault, Plan, Step, Strike } from '../../simulation/plan.ts';
 import { exhaust, pairsOf, type Ground } from '../../simulation/exhaustive.ts';

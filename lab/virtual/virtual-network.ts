@@ -1,0 +1,52 @@
+import type { Random } from '../../harness/random.ts';
+import type { VirtualServer } from './virtual-server.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** The addresses of this machine, as a network that exists only in memory. */
+export class VirtualNetwork {
+  readonly time: VirtualTime;
+  readonly #random: Random | undefined;
+  readonly #listeners = new Map<string, VirtualServer>();
+  #lastPort = firstPort;
+
+  /** @param random draws the delay of each message; without it all delays are the same */
+  constructor(time: VirtualTime, random?: Random) {
+    this.time = time;
+    this.#random = random;
+  }
+
+  /** The time that a message takes, in milliseconds. */
+  delayMs(): number {
+    return this.#random ? shortestMs + this.#random.next() * (longestMs - shortestMs) : usualMs;
+  }
+
+  /** A port that nothing has used so far. */
+  freshPort(): number {
+    return (this.#lastPort += 1);
+  }
+
+  /** Returns false if another server listens there. */
+  listen(server: VirtualServer, address: string, port: number): boolean {
+    if (this.listenerAt(address, port)) return false;
+    this.#listeners.set(keyOf(address, port), server);
+    return true;
+  }
+
+  close(address: string, port: number): void {
+    this.#listeners.delete(keyOf(address, port));
+  }
+
+  listenerAt(address: string, port: number): VirtualServer | undefined {
+    const wildcard = address.includes(':') ? '::' : '0.0.0.0';
+    return this.#listeners.get(keyOf(address, port)) ?? this.#listeners.get(keyOf(wildcard, port)) ?? this.#listeners.get(keyOf('::', port));
+  }
+}
+
+function keyOf(address: string, port: number): string {
+  return `${address} ${port}`;
+}
+
+const usualMs = 0.1;
+const shortestMs = 0.02;
+const longestMs = 2;
+const firstPort = 40_000;

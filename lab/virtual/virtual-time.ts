@@ -1,0 +1,108 @@
+import { AsyncResource } from 'node:async_hooks';
+import { Agenda, cancel, type Entry, type Phase } from './agenda.ts';
+import { VirtualProcess } from './virtual-process.ts';
+
+// Node's own, because the bridge replaces the global one.
+const { setImmediate: nextTurn } = globalThis;
+
+/**
+ * Virtual time. It moves only when nothing else is due. Each event has a turn of Node's event loop for itself, so
+ * promises and `process.nextTick` run between two events as they do between two events of a real loop.
+ */
+export class VirtualTime {
+  readonly agenda = new Agenda();
+  /** The process that tests and clients run in. */
+  readonly here = new VirtualProcess('here', this.agenda);
+  #running = this.here;
+  #isDriven = false;
+  #isStopped = false;
+  #emptyTurns = 0;
+  #reads = 0;
+
+  /** The process whose code runs now. */
+  get process(): VirtualProcess {
+    return this.#running;
+  }
+
+  /** Milliseconds, as the running process sees them. */
+  now(): number {
+    // A loop that waits for the time to pass would never end: it has to use `lab.stall`.
+    if ((this.#reads += 1) > mostReads) throw new Error(`The clock was read ${mostReads} times in one event: use lab.stall()`);
+    return this.#running.now;
+  }
+
+  /** Runs code of another process, which owns the timers and the sockets that it makes meanwhile. */
+  as<T>(process: VirtualProcess, run: () => T): T {
+    const before = this.#running;
+    this.#running = process;
+    try {
+      return run();
+    } finally {
+      this.#running = before;
+    }
+  }
+
+  /** Calls `run` in the async context of the caller, or of `resource`. Returns a function that cancels the call. */
+  add(delayMs: number, phase: Phase, run: () => void, options: EventOptions = {}): () => void {
+    return this.addAt((options.whose ?? this.#running).now + delayMs, phase, run, options);
+  }
+
+  /** As `add`, at a time. */
+  addAt(at: number, phase: Phase, run: () => void, options: EventOptions = {}): () => void {
+    const { whose = this.#running, resource = new AsyncResource('VirtualEvent') } = options;
+    const entry = this.agenda.add(at, phase, whose, () =>
+      this.as(whose, () => resource.runInAsyncScope(run)),
+    );
+    this.#drive();
+    return () => cancel(entry);
+  }
+
+  /** Nothing happens any more, so nothing of it keeps the process alive. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  #drive(): void {
+    if (this.#isDriven || this.#isStopped) return;
+    this.#isDriven = true;
+    driver.runInAsyncScope(nextTurn, undefined, this.#turn);
+  }
+
+  readonly #turn = (): void => {
+    if (this.#isStopped) return;
+    this.#reads = 0;
+    const entry = this.#next();
+    if (entry === undefined && this.agenda.isEmpty) {
+      this.#isDriven = false;
+      return;
+    }
+    // Before `run`, which may throw.
+    nextTurn(this.#turn);
+    entry?.run();
+  };
+
+  /** The next event, if it may happen already. */
+  #next(): Entry | undefined {
+    const due = this.agenda.take(this.agenda.now);
+    if (due) this.#emptyTurns = 0;
+    else if ((this.#emptyTurns += 1) > turnsBeforeJump) {
+      this.#emptyTurns = 0;
+      return this.agenda.take(Infinity);
+    }
+    return due;
+  }
+}
+
+export interface EventOptions {
+  /** @default the running process */
+  readonly whose?: VirtualProcess;
+  /** The async context of the event. @default the caller's */
+  readonly resource?: AsyncResource;
+}
+
+/** What the process does for real, such as loading a module, needs some turns before the time may jump. */
+const turnsBeforeJump = 2;
+
+const mostReads = 1_000_000;
+
+const driver = new AsyncResource('VirtualTime');
