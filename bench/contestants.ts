@@ -1,5 +1,5 @@
-import { missingEtcd } from '../harness/etcd-server.ts';
-import { missingRedis } from '../harness/redis-server.ts';
+import { missingEtcd } from '../lab/programs/etcd-server.ts';
+import { missingRedis } from '../lab/programs/redis-server.ts';
 import { Curator } from './peers/curator.ts';
 import { Etcd3Peer } from './peers/etcd3.ts';
 import { Ours } from './peers/ours.ts';

@@ -1,7 +1,7 @@
 // npm run bench:tls [-- --rounds 5 --seconds 3]: this library over TLS beside plain sockets, on the same server, in turn.
 import { loadavg } from 'node:os';
-import { startRealServer } from '../harness/zookeeper-server.ts';
-import { clientTls } from '../harness/tls-keys.ts';
+import { startRealServer } from '../lab/servers/zookeeper-server.ts';
+import { clientTls } from '../lab/servers/tls-keys.ts';
 import { readOptions } from './options.ts';
 import { Ours } from './peers/ours.ts';
 import type { Scenario } from './peers/peer.ts';

@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { startRealServer } from '../harness/zookeeper-server.ts';
+import { startRealServer } from '../lab/servers/zookeeper-server.ts';
 
 const goalMs = 60;
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '40' } } });

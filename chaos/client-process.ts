@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { whenProcessEnds } from '../harness/process-end.ts';
+import { whenProcessEnds } from '../lab/servers/process-end.ts';
 import { Link } from './link.ts';
 import type { Identity, Order } from './messages.ts';
 import type { Program } from './program.ts';

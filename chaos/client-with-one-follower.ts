@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Roles } from '../harness/trio.ts';
-import type { ZooKeeperServer } from '../harness/zookeeper-server.ts';
+import type { Roles } from '../lab/servers/trio.ts';
+import type { ZooKeeperServer } from '../lab/servers/zookeeper-server.ts';
 import { oneOfOurs } from './client-faults.ts';
 import type { Fault, FaultKind, World } from './world.ts';
 

@@ -1,4 +1,4 @@
-import { twinOf } from '../harness/twin-session.ts';
+import { twinOf } from '../lab/wire/twin-session.ts';
 import type { Identity } from './messages.ts';
 
 /** Ends a session on the servers from another connection, as a client with a stolen session password could. */

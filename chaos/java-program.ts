@@ -1,6 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { curatorJars, ensureCurator, javaOptions } from '../harness/interop/curator.ts';
+import { curatorJars, ensureCurator, javaOptions } from '../lab/programs/interop/curator.ts';
 import type { LockPlan } from './lock-plan.ts';
 import type { ClientSetup, Order } from './messages.ts';
 import type { Program } from './program.ts';

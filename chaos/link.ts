@@ -1,5 +1,5 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { listen, onFreshPorts } from '../harness/free-port.ts';
+import { listen, onFreshPorts } from '../lab/servers/free-port.ts';
 
 type Mode =
   | { readonly at: 'open' }

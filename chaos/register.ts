@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
-import { listen, onFreshPorts } from '../harness/free-port.ts';
+import { listen, onFreshPorts } from '../lab/servers/free-port.ts';
 import { now, type HistoryEvent } from './history.ts';
 
 export interface WriteRequest {

@@ -1,10 +1,10 @@
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Trio } from '../harness/trio.ts';
-import { Random } from '../harness/random.ts';
-import { until } from '../harness/until.ts';
-import { connectObserver, type Observer } from '../harness/observer.ts';
+import { Trio } from '../lab/servers/trio.ts';
+import { Random } from '../lab/random.ts';
+import { until } from '../lab/until.ts';
+import { connectObserver, type Observer } from '../lab/wire/observer.ts';
 import { ClientProcess } from './client-process.ts';
 import { HoldUps } from './hold-ups.ts';
 import { now, type EndEvent, type HistoryEvent } from './history.ts';

@@ -1,5 +1,5 @@
-import type { Cut } from '../harness/firewall.ts';
-import type { ZooKeeperServer } from '../harness/zookeeper-server.ts';
+import type { Cut } from '../lab/proxy/firewall.ts';
+import type { ZooKeeperServer } from '../lab/servers/zookeeper-server.ts';
 import type { Fault, FaultKind, World } from './world.ts';
 
 const allClients = ({ clients }: World): string[] => clients.map(({ name }) => name);

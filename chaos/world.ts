@@ -1,6 +1,6 @@
-import type { Roles, Trio } from '../harness/trio.ts';
-import type { Random } from '../harness/random.ts';
-import type { Observer } from '../harness/observer.ts';
+import type { Roles, Trio } from '../lab/servers/trio.ts';
+import type { Random } from '../lab/random.ts';
+import type { Observer } from '../lab/wire/observer.ts';
 import type { ClientProcess } from './client-process.ts';
 
 /** The parts of a run that a fault can act on. */

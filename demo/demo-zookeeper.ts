@@ -1,5 +1,5 @@
-import type { FoundZooKeeper } from '../harness/find-zookeeper.ts';
-import { givenConnectString } from '../harness/choose-zookeeper.ts';
+import type { FoundZooKeeper } from '../lab/servers/find-zookeeper.ts';
+import { givenConnectString } from '../lab/servers/choose-zookeeper.ts';
 import { EmbeddedZooKeeper } from '../src/testing/index.ts';
 
 /** The ZooKeeper that the arguments and the environment ask for. */
@@ -24,7 +24,7 @@ export async function startDemoZooKeeper(choice: DemoChoice): Promise<FoundZooKe
     return { connectString: zk.connectString, how: 'an embedded server in this process', stop: () => zk.stop() };
   }
   // Imported only if needed, because it loads the code for Docker and for Debian's packages.
-  const { findZooKeeper } = await import('../harness/find-zookeeper.ts');
+  const { findZooKeeper } = await import('../lab/servers/find-zookeeper.ts');
   return findZooKeeper();
 }
 

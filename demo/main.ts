@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { AdviceError } from '../harness/docker/advice.ts';
-import type { FoundZooKeeper } from '../harness/find-zookeeper.ts';
+import { AdviceError } from '../lab/servers/docker/advice.ts';
+import type { FoundZooKeeper } from '../lab/servers/find-zookeeper.ts';
 import { chooseDemoZooKeeper, furtherTrials, startDemoZooKeeper } from './demo-zookeeper.ts';
 import { aborted, interruption } from './interruption.ts';
 import { Screen } from './screen.ts';

@@ -12,7 +12,8 @@ export async function startIn({ time }: VirtualMachine, options: EmbeddedZooKeep
   const machine = new VirtualProcess('server', time.agenda);
   const clock = {
     now: () => startWallMs + machine.now,
-    after: (delayMs: number, run: () => void) => time.add(Math.max(1, delayMs), phases.timer, run, { whose: machine, resource: none }),
+    after: (delayMs: number, run: () => void) =>
+      time.add(Math.max(1, delayMs), phases.timer, run, { whose: machine, resource: none }),
   };
   const { EmbeddedZooKeeper } = await import('../src/testing/index.ts');
   return time.as(machine, () => EmbeddedZooKeeper.start({ ...options, clock }));

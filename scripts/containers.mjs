@@ -8,11 +8,11 @@ const { register } = await import('tsx/esm/api');
 register();
 const [{ openEngine }, { ensureImage }, { ComposeEnsemble }, { sharedServerTests }, { AdviceError }] =
   await Promise.all([
-    import('../harness/docker/engine.ts'),
-    import('../harness/docker/image.ts'),
-    import('../harness/docker/compose-ensemble.ts'),
-    import('../harness/docker/shared-server-tests.ts'),
-    import('../harness/docker/advice.ts'),
+    import('../lab/servers/docker/engine.ts'),
+    import('../lab/servers/docker/image.ts'),
+    import('../lab/servers/docker/compose-ensemble.ts'),
+    import('../lab/servers/docker/shared-server-tests.ts'),
+    import('../lab/servers/docker/advice.ts'),
   ]);
 
 const args = process.argv.slice(2);

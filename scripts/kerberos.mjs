@@ -15,9 +15,9 @@ bootstrap();
 const { register } = await import('tsx/esm/api');
 register();
 const [{ installDebianPackages }, { kerberosPackages }, { AdviceError }] = await Promise.all([
-  import('../harness/debian-zookeeper.ts'),
-  import('../harness/kerberos-realm.ts'),
-  import('../harness/docker/advice.ts'),
+  import('../lab/servers/debian-zookeeper.ts'),
+  import('../lab/servers/kerberos-realm.ts'),
+  import('../lab/servers/docker/advice.ts'),
 ]);
 
 try {

@@ -1,7 +1,7 @@
 import { root } from './bootstrap.mjs';
 import { run } from './run.mjs';
 
-const fastSuites = ['unit', 'properties', 'harness', 'demo', 'chaos', 'simulation', 'integration'].map(
+const fastSuites = ['unit', 'properties', 'lab', 'demo', 'chaos', 'simulation', 'behaviour'].map(
   (name) => `test/${name}/**/*.test.ts`,
 );
 

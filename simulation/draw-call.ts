@@ -1,4 +1,4 @@
-import type { Random } from '../harness/random.ts';
+import type { Random } from '../lab/random.ts';
 import type { Mood } from './mood.ts';
 import type { Call, Close, How, LockPlan, Role, WritePlan } from './plan.ts';
 

@@ -1,4 +1,4 @@
-import { Random } from '../harness/random.ts';
+import { Random } from '../lab/random.ts';
 import { drawCall, drawClose } from './draw-call.ts';
 import type { Mood } from './mood.ts';
 import type { Call, Close, Fault, LockPlan, Plan, ProcessPlan, Step } from './plan.ts';

@@ -1,8 +1,8 @@
 import type { Clock } from '../src/support/clock.ts';
-import type { Random } from '../harness/random.ts';
+import type { Random } from '../lab/random.ts';
 import { cancel, phases, type Agenda } from '../lab/virtual/agenda.ts';
-import type { CommittedChange } from './ensemble/committed.ts';
-import { Ensemble } from './ensemble/ensemble.ts';
+import type { CommittedChange } from '../lab/ensemble/committed.ts';
+import { Ensemble } from '../lab/ensemble/ensemble.ts';
 import type { Plan } from './plan.ts';
 import type { Servers } from './servers.ts';
 import { SingleServer } from './single-server.ts';

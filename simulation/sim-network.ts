@@ -1,5 +1,5 @@
 import type { Link, Network } from '../src/zookeeper/network.ts';
-import { Random } from '../harness/random.ts';
+import { Random } from '../lab/random.ts';
 import { AcceptedEnd } from './accepted-end.ts';
 import { phases, type Agenda } from '../lab/virtual/agenda.ts';
 import { deletionsIn, hasTransaction, sessionIn } from './frames.ts';

@@ -1,7 +1,7 @@
 import type { Chance } from '../src/support/chance.ts';
 import type { Clock } from '../src/support/clock.ts';
 import type { Surroundings } from '../src/client/surroundings.ts';
-import { Random } from '../harness/random.ts';
+import { Random } from '../lab/random.ts';
 import { cancel, phases, type Agenda, type Whose } from '../lab/virtual/agenda.ts';
 
 /** A simulated process of Node.js: its clock and its chance. */

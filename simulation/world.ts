@@ -1,4 +1,4 @@
-import { Random } from '../harness/random.ts';
+import { Random } from '../lab/random.ts';
 import { Agenda, phases } from '../lab/virtual/agenda.ts';
 import { Judge } from './judge.ts';
 import { Owners } from './owners.ts';

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface, type Interface } from 'node:readline';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { curatorJars, missingOfCurator } from '../../harness/interop/curator.ts';
+import { curatorJars, missingOfCurator } from '../../lab/programs/interop/curator.ts';
 import { addressesOf, type Addresses } from '../places.ts';
 import { maxLeases, writerPauseMs, type Outcome, type Peer, type Scenario } from './peer.ts';
 

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { startRealServer } from '../../harness/zookeeper-server.ts';
+import { startRealServer } from '../../lab/servers/zookeeper-server.ts';
 import { Crowd } from './crowd.ts';
 import { levels, requestsOf, type Level } from './levels.ts';
 import { costOf } from './server-cost.ts';

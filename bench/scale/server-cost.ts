@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import type { ZooKeeperServer } from '../../harness/zookeeper-server.ts';
-import { zxidOf } from '../../harness/zxid.ts';
+import type { ZooKeeperServer } from '../../lab/servers/zookeeper-server.ts';
+import { zxidOf } from '../../lab/wire/zxid.ts';
 import { mntrFigure } from '../services/figures.ts';
 
 /** The work and the memory of a server now. */

@@ -1,4 +1,4 @@
-import { etcdMetrics, startEtcd } from '../../harness/etcd-server.ts';
+import { etcdMetrics, startEtcd } from '../../lab/programs/etcd-server.ts';
 import type { Place } from '../places.ts';
 import { metricSum } from './figures.ts';
 import { address, placesOf, sum, type Service, type ServiceOptions, type Traffic } from './service.ts';

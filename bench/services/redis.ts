@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { startRedis, type AppendFsync } from '../../harness/redis-server.ts';
+import { startRedis, type AppendFsync } from '../../lab/programs/redis-server.ts';
 import type { Place } from '../places.ts';
 import { infoFigure } from './figures.ts';
 import { address, placesOf, sum, type Service, type ServiceOptions, type Traffic } from './service.ts';

@@ -4,7 +4,7 @@ import {
   type Ensemble,
   type ServerOptions,
   type ZooKeeperServer,
-} from '../../harness/zookeeper-server.ts';
+} from '../../lab/servers/zookeeper-server.ts';
 import type { Place } from '../places.ts';
 import { mntrFigure } from './figures.ts';
 import { placesOf, sum, type Service, type ServiceOptions, type Traffic } from './service.ts';

@@ -1,7 +1,7 @@
-import '../../harness/over-tls.ts';
+import '../../lab/servers/over-tls.ts';
 // One client process of a run. Its owners take locks until the run tells them to stop.
 import { LockClient } from '../../src/index.ts';
-import { Random } from '../../harness/random.ts';
+import { Random } from '../../lab/random.ts';
 import type { ClientSetup, Order } from '../messages.ts';
 import { lockOf } from './lock.ts';
 import { Owner } from './owner.ts';

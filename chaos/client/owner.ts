@@ -1,5 +1,5 @@
 import { lockContext, type Hold, type InterProcessSemaphore } from '../../src/index.ts';
-import type { Random } from '../../harness/random.ts';
+import type { Random } from '../../lab/random.ts';
 import { now, type CallKind } from '../history.ts';
 import { recordGrant, work, type Job } from './job.ts';
 import type { CallOptions, Lock, Side } from './lock.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Random } from '../../harness/random.ts';
+import type { Random } from '../../lab/random.ts';
 
 const lookEveryMs = 50;
 

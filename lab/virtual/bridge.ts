@@ -60,7 +60,13 @@ function lookupIn(time: VirtualTime) {
     const literal = name === 'localhost' ? '127.0.0.1' : /^[\d.]+$|:/.test(name) ? name : undefined;
     time.add(lookupMs, 0, () => {
       if (literal === undefined)
-        tell(Object.assign(new Error(`getaddrinfo ENOTFOUND ${name}`), { code: 'ENOTFOUND', syscall: 'getaddrinfo', hostname: name }));
+        tell(
+          Object.assign(new Error(`getaddrinfo ENOTFOUND ${name}`), {
+            code: 'ENOTFOUND',
+            syscall: 'getaddrinfo',
+            hostname: name,
+          }),
+        );
       else if (options.all === true) tell(null, [{ address: literal, family: literal.includes(':') ? 6 : 4 }]);
       else tell(null, literal, literal.includes(':') ? 6 : 4);
     });

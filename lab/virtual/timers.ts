@@ -94,7 +94,11 @@ export function virtualTimers(time: VirtualTime) {
       clearInterval: clear,
       clearImmediate,
     },
-    promises: { setTimeout: sleep, setImmediate: turn, setInterval: (delayMs?: number, value?: unknown) => ticks(sleep, delayMs, value) },
+    promises: {
+      setTimeout: sleep,
+      setImmediate: turn,
+      setInterval: (delayMs?: number, value?: unknown) => ticks(sleep, delayMs, value),
+    },
   };
 }
 

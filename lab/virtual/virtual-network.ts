@@ -1,4 +1,4 @@
-import type { Random } from '../../harness/random.ts';
+import type { Random } from '../random.ts';
 import type { VirtualServer } from './virtual-server.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -38,7 +38,11 @@ export class VirtualNetwork {
 
   listenerAt(address: string, port: number): VirtualServer | undefined {
     const wildcard = address.includes(':') ? '::' : '0.0.0.0';
-    return this.#listeners.get(keyOf(address, port)) ?? this.#listeners.get(keyOf(wildcard, port)) ?? this.#listeners.get(keyOf('::', port));
+    return (
+      this.#listeners.get(keyOf(address, port)) ??
+      this.#listeners.get(keyOf(wildcard, port)) ??
+      this.#listeners.get(keyOf('::', port))
+    );
   }
 }
 

@@ -55,7 +55,10 @@ export class VirtualServer extends EventEmitter {
   /** Takes no new connection. The event 'close' follows the end of the last one. */
   close(closed?: (error?: Error) => void): this {
     if (this.#state.at === 'closed') {
-      if (closed) this.#later(() => closed(Object.assign(new Error('Server is not running.'), { code: 'ERR_SERVER_NOT_RUNNING' })));
+      if (closed)
+        this.#later(() =>
+          closed(Object.assign(new Error('Server is not running.'), { code: 'ERR_SERVER_NOT_RUNNING' })),
+        );
       return this;
     }
     if (closed) this.once('close', () => closed());

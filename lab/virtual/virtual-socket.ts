@@ -49,7 +49,11 @@ export class VirtualSocket extends Duplex {
   }
 
   /** The server's end of a connection. */
-  static accepted(network: VirtualNetwork, peer: VirtualSocket, { allowHalfOpen, pauseOnConnect }: ServerOpts): VirtualSocket {
+  static accepted(
+    network: VirtualNetwork,
+    peer: VirtualSocket,
+    { allowHalfOpen, pauseOnConnect }: ServerOpts,
+  ): VirtualSocket {
     const socket = new VirtualSocket(network, allowHalfOpen);
     socket.#link(peer);
     if (pauseOnConnect) socket.pause();
@@ -178,7 +182,11 @@ export class VirtualSocket extends Duplex {
       if (error) this.emit('lookup', error, undefined, undefined, host);
       for (const { address, family } of addresses) this.emit('lookup', null, address, family, host);
       if (error) this.destroy(error);
-      else this.#dial(addresses.map(({ address }) => ({ address, port: Number(port) })), []);
+      else
+        this.#dial(
+          addresses.map(({ address }) => ({ address, port: Number(port) })),
+          [],
+        );
     });
   }
 
@@ -186,7 +194,11 @@ export class VirtualSocket extends Duplex {
   #dial([place, ...others]: readonly Place[], errors: readonly Error[]): void {
     if (!place) {
       const [first = errnoError('connect', 'ENETUNREACH')] = errors;
-      this.destroy(errors.length > 1 ? Object.assign(new AggregateError(errors), { code: (first as NodeJS.ErrnoException).code }) : first);
+      this.destroy(
+        errors.length > 1
+          ? Object.assign(new AggregateError(errors), { code: (first as NodeJS.ErrnoException).code })
+          : first,
+      );
       return;
     }
     let isOver = false;
@@ -198,7 +210,9 @@ export class VirtualSocket extends Duplex {
     this.#place = place;
     this.#failed = (code) => next(errnoError('connect', code, place.address, place.port));
     if (others.length > 0)
-      this.#later(familyAttemptMs, phases.timer, () => next(errnoError('connect', 'ETIMEDOUT', place.address, place.port)));
+      this.#later(familyAttemptMs, phases.timer, () =>
+        next(errnoError('connect', 'ETIMEDOUT', place.address, place.port)),
+      );
     // A packet to another machine arrives nowhere, and nothing comes back.
     if (!isHere(place.address)) return;
     const listener = this.#network.listenerAt(place.address, place.port);

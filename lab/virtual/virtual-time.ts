@@ -27,7 +27,8 @@ export class VirtualTime {
   /** Milliseconds, as the running process sees them. */
   now(): number {
     // A loop that waits for the time to pass would never end: it has to use `lab.stall`.
-    if ((this.#reads += 1) > mostReads) throw new Error(`The clock was read ${mostReads} times in one event: use lab.stall()`);
+    if ((this.#reads += 1) > mostReads)
+      throw new Error(`The clock was read ${mostReads} times in one event: use lab.stall()`);
     return this.#running.now;
   }
 
@@ -50,9 +51,7 @@ export class VirtualTime {
   /** As `add`, at a time. */
   addAt(at: number, phase: Phase, run: () => void, options: EventOptions = {}): () => void {
     const { whose = this.#running, resource = new AsyncResource('VirtualEvent') } = options;
-    const entry = this.agenda.add(at, phase, whose, () =>
-      this.as(whose, () => resource.runInAsyncScope(run)),
-    );
+    const entry = this.agenda.add(at, phase, whose, () => this.as(whose, () => resource.runInAsyncScope(run)));
     this.#drive();
     return () => cancel(entry);
   }

@@ -12,7 +12,7 @@ export async function bundle(folder, files) {
   const outdir = mkdtempSync(join(folder, 'bundle-'));
   const remove = () => rmSync(outdir, { recursive: true, force: true });
   try {
-    const hooks = 'harness/hooks.ts';
+    const hooks = 'lab/hooks.ts';
     const { metafile } = await build({
       absWorkingDir: folder,
       entryPoints: [hooks, ...files],

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { HoldUps } from '../../chaos/hold-ups.ts';
 import type { HistoryEvent } from '../../chaos/history.ts';
-import { until } from '../../harness/until.ts';
+import { until } from '../../lab/until.ts';
 
 describe('a machine that holds everything up during chaos', () => {
   const standStill = (ms: number): unknown => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);

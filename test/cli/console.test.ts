@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { labOfEachTest } from '../../harness/lab.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
 import { Zklock } from './support/zklock.ts';
 
 describe('zklock console, as built', function () {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { labOfEachTest } from '../../harness/lab.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
 
 const bin = fileURLToPath(new URL('../../bin/zklock.cjs', import.meta.url));
 const shells = 20;

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { labOfEachTest } from '../../harness/lab.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
 import { Zklock } from './support/zklock.ts';
 
 describe('the exit code of zklock run', function () {

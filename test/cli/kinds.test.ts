@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { InterProcessReadWriteLock, InterProcessSemaphore } from '../../src/index.ts';
-import { labOfEachTest } from '../../harness/lab.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
 import { Zklock } from './support/zklock.ts';
 
 describe('the kinds of lock of zklock run', function () {

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { forceRelease } from '../../src/index.ts';
-import { labOfEachTest } from '../../harness/lab.ts';
-import { until } from '../../harness/until.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { until } from '../../lab/until.ts';
 import { diesBeforeTheNextGrant, queueBehind } from './support/died-before.ts';
 import { Zklock } from './support/zklock.ts';
 

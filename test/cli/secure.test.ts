@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { account, permission } from '../../harness/account.ts';
-import { clientTls, keyFile, x509Ids } from '../../harness/tls-keys.ts';
-import { startRealServer, type ZooKeeperServer } from '../../harness/zookeeper-server.ts';
+import { account, permission } from '../../lab/wire/account.ts';
+import { clientTls, keyFile, x509Ids } from '../../lab/servers/tls-keys.ts';
+import { startRealServer, type ZooKeeperServer } from '../../lab/servers/zookeeper-server.ts';
 import { Zklock } from './support/zklock.ts';
 
 const password = 'open:sesame';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { labOfEachTest } from '../../harness/lab.ts';
-import { until } from '../../harness/until.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { until } from '../../lab/until.ts';
 import { passedOn } from '../../src/cli/run/interrupts.ts';
 import { exitCodeOfSignal } from '../../src/cli/exit-code.ts';
 import { Zklock } from './support/zklock.ts';

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { InterProcessMutex, type Hold } from '../../src/index.ts';
-import { labOfEachTest } from '../../harness/lab.ts';
-import { until } from '../../harness/until.ts';
-import { setData } from '../../harness/semaphores.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { until } from '../../lab/until.ts';
+import { setData } from '../../lab/semaphores.ts';
 import { consoleOfEachTest } from './support/console-of.ts';
 
 const bytes = (text: string): Buffer => Buffer.from(text);

@@ -11,8 +11,8 @@ import {
   InterProcessSemaphore,
   LockClient,
 } from '../../src/index.ts';
-import { startChromium } from '../../harness/chromium.ts';
-import { startRealServer } from '../../harness/zookeeper-server.ts';
+import { startChromium } from '../../lab/programs/chromium.ts';
+import { startRealServer } from '../../lab/servers/zookeeper-server.ts';
 
 const folder = fileURLToPath(new URL('../../docs/pictures/', import.meta.url));
 const as = (host: string, pid: number): { data: Buffer } => ({ data: Buffer.from(JSON.stringify({ host, pid })) });

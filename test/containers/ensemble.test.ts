@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { serverMode } from '../../harness/four-letter-word.ts';
-import { sharedZooKeeper } from '../../harness/hooks.ts';
-import { testPath } from '../../harness/test-path.ts';
-import { until } from '../../harness/until.ts';
+import { serverMode } from '../../lab/servers/four-letter-word.ts';
+import { sharedZooKeeper } from '../../lab/hooks.ts';
+import { testPath } from '../../lab/test-path.ts';
+import { until } from '../../lab/until.ts';
 
 describe('the ensemble of docker-compose.yml', function () {
   this.timeout(60_000);

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient, type Hold } from '../../src/index.ts';
-import { ComposeEnsemble, type ComposeMember } from '../../harness/docker/compose-ensemble.ts';
-import { fourLetterWord } from '../../harness/four-letter-word.ts';
-import { testPath } from '../../harness/test-path.ts';
-import { until } from '../../harness/until.ts';
+import { ComposeEnsemble, type ComposeMember } from '../../lab/servers/docker/compose-ensemble.ts';
+import { fourLetterWord } from '../../lab/servers/four-letter-word.ts';
+import { testPath } from '../../lab/test-path.ts';
+import { until } from '../../lab/until.ts';
 
 const minuteMs = 60_000;
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { zooKeeperImage } from '../../harness/choose-zookeeper.ts';
-import { askEngine } from '../../harness/docker/engine-api.ts';
-import { serverMode } from '../../harness/four-letter-word.ts';
-import { sharedZooKeeper } from '../../harness/hooks.ts';
-import { until } from '../../harness/until.ts';
+import { zooKeeperImage } from '../../lab/servers/choose-zookeeper.ts';
+import { askEngine } from '../../lab/servers/docker/engine-api.ts';
+import { serverMode } from '../../lab/servers/four-letter-word.ts';
+import { sharedZooKeeper } from '../../lab/hooks.ts';
+import { until } from '../../lab/until.ts';
 
 interface Port {
   readonly IP?: string;

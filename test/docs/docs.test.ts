@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
-import { ensureCurator } from '../../harness/interop/curator.ts';
+import { ensureCurator } from '../../lab/programs/interop/curator.ts';
 import { blocksOf, pages, root } from './support/blocks.ts';
 import { checkJava, checkSyntax } from './support/other-languages.ts';
 import { compile, type Program } from './support/programs.ts';

@@ -3,7 +3,7 @@ import { InterProcessMutex, LockClient } from '../../src/index.ts';
 import { errorNumbers } from '../../src/testing/refusal.ts';
 import { ZooKeeperError } from '../../src/zookeeper/zookeeper-error.ts';
 import type { FaultStep } from '../../src/testing/index.ts';
-import { ManualClock } from '../../harness/manual-clock.ts';
+import { ManualClock } from '../../lab/manual-clock.ts';
 import { embeddedOfEachTest } from './support/embedded.ts';
 import { PlainSession } from './support/plain-session.ts';
 

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { sharedZooKeeper } from '../../harness/hooks.ts';
-import { Ledger } from '../../harness/interop/ledger.ts';
-import type { Owner, Peer } from '../../harness/interop/peer.ts';
-import { ensurePeers, startJava, startKazoo } from '../../harness/interop/peers.ts';
-import { connectObserver, type Observer } from '../../harness/observer.ts';
-import { testPath } from '../../harness/test-path.ts';
-import { until } from '../../harness/until.ts';
+import { sharedZooKeeper } from '../../lab/hooks.ts';
+import { Ledger } from '../../lab/programs/interop/ledger.ts';
+import type { Owner, Peer } from '../../lab/programs/interop/peer.ts';
+import { ensurePeers, startJava, startKazoo } from '../../lab/programs/interop/peers.ts';
+import { connectObserver, type Observer } from '../../lab/wire/observer.ts';
+import { testPath } from '../../lab/test-path.ts';
+import { until } from '../../lab/until.ts';
 import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
 
 interface Server {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RemoteRivals } from './support/remote-rivals.ts';
 import { shortTimeoutMs } from './support/rivals.ts';
-import { useTrio } from '../../harness/trio.ts';
+import { useTrio } from '../../lab/servers/trio.ts';
 
 /** Long, because a busy machine may let the process go on some seconds later than the test wants. */
 const patientTimeoutMs = 20_000;

@@ -1,9 +1,9 @@
 import { exists } from '../../src/zookeeper/operations.ts';
-import { ConnectionProbe } from '../../harness/connection-probe.ts';
-import { serverMode } from '../../harness/four-letter-word.ts';
+import { ConnectionProbe } from '../../lab/wire/connection-probe.ts';
+import { serverMode } from '../../lab/servers/four-letter-word.ts';
 import { Contest, longTimeoutMs, shortTimeoutMs, wantedBy } from './support/rivals.ts';
-import { useTrio } from '../../harness/trio.ts';
-import { until } from '../../harness/until.ts';
+import { useTrio } from '../../lab/servers/trio.ts';
+import { until } from '../../lab/until.ts';
 
 describe('a follower that is cut off from its leader', function () {
   this.timeout(60_000);

@@ -1,6 +1,6 @@
 import { exists } from '../../src/zookeeper/operations.ts';
 import { Contest, longTimeoutMs, shortTimeoutMs } from './support/rivals.ts';
-import { tickTimeMs, useTrio } from '../../harness/trio.ts';
+import { tickTimeMs, useTrio } from '../../lab/servers/trio.ts';
 
 const rounds = 3;
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient, type BackgroundEvent } from '../../src/index.ts';
-import { testPath } from '../../harness/test-path.ts';
-import { aborted, until } from '../../harness/until.ts';
-import { startProxy, type Frame } from '../../harness/zk-proxy.ts';
-import { useTrio } from '../../harness/trio.ts';
+import { testPath } from '../../lab/test-path.ts';
+import { aborted, until } from '../../lab/until.ts';
+import { startProxy, type Frame } from '../../lab/proxy/zk-proxy.ts';
+import { useTrio } from '../../lab/servers/trio.ts';
 
 /** As long as a client may need to find the new leader, on a busy machine that is starting two servers. */
 const sessionTimeoutMs = 8_000;

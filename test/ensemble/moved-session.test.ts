@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
 import type { Session } from '../../src/zookeeper/session.ts';
 import { nodesOf } from '../../src/internals/lock-node.ts';
-import { testPath } from '../../harness/test-path.ts';
-import { useTrio } from '../../harness/trio.ts';
-import { twinOf } from '../../harness/twin-session.ts';
-import { until } from '../../harness/until.ts';
+import { testPath } from '../../lab/test-path.ts';
+import { useTrio } from '../../lab/servers/trio.ts';
+import { twinOf } from '../../lab/wire/twin-session.ts';
+import { until } from '../../lab/until.ts';
 
 describe('a session that another connection has moved to another server', function () {
   this.timeout(60_000);

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { InterProcessMutex, type Hold, type LockClient } from '../../src/index.ts';
-import { connectToFirst, nextState } from '../../harness/lock-clients.ts';
-import { serverMode } from '../../harness/four-letter-word.ts';
-import { queueOf, queueReaches } from '../../harness/queue.ts';
-import { testPath } from '../../harness/test-path.ts';
-import { useTrio } from '../../harness/trio.ts';
-import { until } from '../../harness/until.ts';
-import type { ZooKeeperServer } from '../../harness/zookeeper-server.ts';
+import { connectToFirst, nextState } from '../../lab/lock-clients.ts';
+import { serverMode } from '../../lab/servers/four-letter-word.ts';
+import { queueOf, queueReaches } from '../../lab/queue.ts';
+import { testPath } from '../../lab/test-path.ts';
+import { useTrio } from '../../lab/servers/trio.ts';
+import { until } from '../../lab/until.ts';
+import type { ZooKeeperServer } from '../../lab/servers/zookeeper-server.ts';
 import { longTimeoutMs, shortTimeoutMs } from './support/rivals.ts';
 
 describe('a quiet session with waiters that are not next', function () {

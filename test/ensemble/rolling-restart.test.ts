@@ -1,6 +1,6 @@
-import type { ZooKeeperServer } from '../../harness/zookeeper-server.ts';
+import type { ZooKeeperServer } from '../../lab/servers/zookeeper-server.ts';
 import { Contest, longTimeoutMs } from './support/rivals.ts';
-import { useTrio } from '../../harness/trio.ts';
+import { useTrio } from '../../lab/servers/trio.ts';
 
 describe('a rolling restart', function () {
   this.timeout(60_000);

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import type { LockClient } from '../../src/index.ts';
 import { exists } from '../../src/zookeeper/operations.ts';
-import { connectToFirst } from '../../harness/lock-clients.ts';
-import { until } from '../../harness/until.ts';
+import { connectToFirst } from '../../lab/lock-clients.ts';
+import { until } from '../../lab/until.ts';
 import { Contest, longTimeoutMs, shortTimeoutMs, wantedBy } from './support/rivals.ts';
-import { tickTimeMs, useTrio } from '../../harness/trio.ts';
-import { RunningTime } from '../../harness/running-time.ts';
+import { tickTimeMs, useTrio } from '../../lab/servers/trio.ts';
+import { RunningTime } from '../../lab/running-time.ts';
 
 /** The delay that a timer may have in a process that runs. */
 const slackMs = 400;

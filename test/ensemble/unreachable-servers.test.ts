@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { RunningTime } from '../../harness/running-time.ts';
-import { testPath } from '../../harness/test-path.ts';
-import { rejection, until } from '../../harness/until.ts';
-import { tickTimeMs, useTrio, type Trio } from '../../harness/trio.ts';
+import { RunningTime } from '../../lab/running-time.ts';
+import { testPath } from '../../lab/test-path.ts';
+import { rejection, until } from '../../lab/until.ts';
+import { tickTimeMs, useTrio, type Trio } from '../../lab/servers/trio.ts';
 
 /** How much later than a timer a promise may settle. */
 const slackMs = 50;

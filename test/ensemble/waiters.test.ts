@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { InterProcessMutex, type Hold, type LockClient } from '../../src/index.ts';
-import { connectInOrder } from '../../harness/lock-clients.ts';
-import { testPath } from '../../harness/test-path.ts';
-import { until } from '../../harness/until.ts';
-import type { ZooKeeperServer } from '../../harness/zookeeper-server.ts';
+import { connectInOrder } from '../../lab/lock-clients.ts';
+import { testPath } from '../../lab/test-path.ts';
+import { until } from '../../lab/until.ts';
+import type { ZooKeeperServer } from '../../lab/servers/zookeeper-server.ts';
 import { longTimeoutMs, shortTimeoutMs } from './support/rivals.ts';
-import { tickTimeMs, useTrio } from '../../harness/trio.ts';
+import { tickTimeMs, useTrio } from '../../lab/servers/trio.ts';
 
 /** Longer than a restart of a server on a busy machine. */
 const restartMs = 20_000;

@@ -1,8 +1,8 @@
 import { InterProcessMutex, type LockClient } from '../../src/index.ts';
-import { connectInOrder } from '../../harness/lock-clients.ts';
-import { testPath } from '../../harness/test-path.ts';
-import { useTrio, type Roles, type Trio } from '../../harness/trio.ts';
-import type { ZooKeeperServer } from '../../harness/zookeeper-server.ts';
+import { connectInOrder } from '../../lab/lock-clients.ts';
+import { testPath } from '../../lab/test-path.ts';
+import { useTrio, type Roles, type Trio } from '../../lab/servers/trio.ts';
+import type { ZooKeeperServer } from '../../lab/servers/zookeeper-server.ts';
 import { expect } from 'chai';
 import { diesBeforeTheNextGrant, queueBehind } from '../cli/support/died-before.ts';
 import { fromSource, Zklock } from '../cli/support/zklock.ts';

@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { sharedZooKeeper } from '../../harness/hooks.ts';
-import { connectObserver } from '../../harness/observer.ts';
-import { until } from '../../harness/until.ts';
-import { testPath } from '../../harness/test-path.ts';
-import { keyFolder } from '../../harness/tls-keys.ts';
-import { startRealServer } from '../../harness/zookeeper-server.ts';
+import { sharedZooKeeper } from '../../lab/hooks.ts';
+import { connectObserver } from '../../lab/wire/observer.ts';
+import { until } from '../../lab/until.ts';
+import { testPath } from '../../lab/test-path.ts';
+import { keyFolder } from '../../lab/servers/tls-keys.ts';
+import { startRealServer } from '../../lab/servers/zookeeper-server.ts';
 import { Example, exampleFiles } from './support/example.ts';
 
 const bin = fileURLToPath(new URL('../../bin/zklock.cjs', import.meta.url));

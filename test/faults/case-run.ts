@@ -6,9 +6,9 @@ import {
   type Hold,
   type LockErrorCode,
 } from '../../src/index.ts';
-import { testPath } from '../../harness/test-path.ts';
-import { until } from '../../harness/until.ts';
-import { startProxy, type ZkProxy } from '../../harness/zk-proxy.ts';
+import { testPath } from '../../lab/test-path.ts';
+import { until } from '../../lab/until.ts';
+import { startProxy, type ZkProxy } from '../../lab/proxy/zk-proxy.ts';
 import { stalledSinceMs } from './alarms.ts';
 import { Eavesdropper } from './eavesdropper.ts';
 import { mutex, type Kind, type Lock } from './kinds.ts';

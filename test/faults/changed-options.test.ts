@@ -13,9 +13,9 @@ import {
   type AcquireOptions,
   type Hold,
 } from '../../src/index.ts';
-import { sharedZooKeeper } from '../../harness/hooks.ts';
-import { testPath } from '../../harness/test-path.ts';
-import { rejection, until } from '../../harness/until.ts';
+import { sharedZooKeeper } from '../../lab/hooks.ts';
+import { testPath } from '../../lab/test-path.ts';
+import { rejection, until } from '../../lab/until.ts';
 
 type Options = Record<string, unknown>;
 

@@ -1,5 +1,5 @@
 import { ZooKeeperError } from '../../src/index.ts';
-import type { Frame } from '../../harness/zk-proxy.ts';
+import type { Frame } from '../../lab/proxy/zk-proxy.ts';
 import type { Fault, FrameFact } from './fault.ts';
 import type { FrameKey } from './frame-key.ts';
 

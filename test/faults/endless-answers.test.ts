@@ -4,12 +4,12 @@ import { DigestMd5Handshake } from '../../src/zookeeper/digest-md5-handshake.ts'
 import type { Network } from '../../src/zookeeper/network.ts';
 import { Session } from '../../src/zookeeper/session.ts';
 import { Writer } from '../../src/zookeeper/wire.ts';
-import { ConnectionProbe } from '../../harness/connection-probe.ts';
-import { FakeLink } from '../../harness/fake-link.ts';
-import { connectResponse, startFakeServer } from '../../harness/fake-server.ts';
-import { labOfEachTest } from '../../harness/lab.ts';
-import { ManualClock } from '../../harness/manual-clock.ts';
-import { testPath } from '../../harness/test-path.ts';
+import { ConnectionProbe } from '../../lab/wire/connection-probe.ts';
+import { FakeLink } from '../../lab/wire/fake-link.ts';
+import { connectResponse, startFakeServer } from '../../lab/servers/fake-server.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { ManualClock } from '../../lab/manual-clock.ts';
+import { testPath } from '../../lab/test-path.ts';
 import { costOf } from './cost.ts';
 
 /** CPU time. Node.js reads up to 2 MB of a socket in one turn, which can be 60,000 frames. */

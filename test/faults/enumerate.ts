@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Frame } from '../../harness/zk-proxy.ts';
+import type { Frame } from '../../lab/proxy/zk-proxy.ts';
 import { codeFaults } from './code-faults.ts';
 import type { Fault, FrameFact, PlaceFact } from './fault.ts';
 import { deletedBy, FrameCounter, keyName } from './frame-key.ts';

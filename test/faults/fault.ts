@@ -1,4 +1,4 @@
-import type { Frame, FrameAction } from '../../harness/zk-proxy.ts';
+import type { Frame, FrameAction } from '../../lab/proxy/zk-proxy.ts';
 import type { FrameKey } from './frame-key.ts';
 import type { CaseRun } from './case-run.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { until } from '../../harness/until.ts';
+import { until } from '../../lab/until.ts';
 import { Alarms } from './alarms.ts';
 import { enumerate, factsOf, faultsOf, type Unreachable } from './enumerate.ts';
 import type { FrameFact } from './fault.ts';

@@ -1,7 +1,7 @@
 import { LockClient, retryForever } from '../../src/index.ts';
-import { connectObserver, type Observer } from '../../harness/observer.ts';
-import { RunningTime } from '../../harness/running-time.ts';
-import { startServer, type ZooKeeperServer } from '../../harness/zookeeper-server.ts';
+import { connectObserver, type Observer } from '../../lab/wire/observer.ts';
+import { RunningTime } from '../../lab/running-time.ts';
+import { startServer, type ZooKeeperServer } from '../../lab/servers/zookeeper-server.ts';
 
 /** The session timeout of the client under test. */
 export const sessionTimeoutMs = 2_000;

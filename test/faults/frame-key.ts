@@ -1,4 +1,4 @@
-import type { Frame, Op } from '../../harness/zk-proxy.ts';
+import type { Frame, Op } from '../../lab/proxy/zk-proxy.ts';
 import type { Scenario } from './scenario.ts';
 
 /**

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { ConnectionProbe } from '../../harness/connection-probe.ts';
-import { Random } from '../../harness/random.ts';
-import { connectResponse, startFakeServer, type FakeAnswer } from '../../harness/fake-server.ts';
-import { testPath } from '../../harness/test-path.ts';
-import { startServer } from '../../harness/zookeeper-server.ts';
+import { ConnectionProbe } from '../../lab/wire/connection-probe.ts';
+import { Random } from '../../lab/random.ts';
+import { connectResponse, startFakeServer, type FakeAnswer } from '../../lab/servers/fake-server.ts';
+import { testPath } from '../../lab/test-path.ts';
+import { startServer } from '../../lab/servers/zookeeper-server.ts';
 
 const cases = Number(process.env['HOSTILE_CASES'] ?? 10_000);
 const seed = Number(process.env['HOSTILE_SEED'] ?? Math.floor(Math.random() * 2 ** 31));

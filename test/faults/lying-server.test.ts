@@ -5,12 +5,12 @@ import { Listing } from '../../src/internals/listing.ts';
 import { longestFrame } from '../../src/zookeeper/frames.ts';
 import { getChildren } from '../../src/zookeeper/operations.ts';
 import { Reader, Writer } from '../../src/zookeeper/wire.ts';
-import { answered, once, sent } from '../../harness/frame-matches.ts';
-import { labOfEachTest } from '../../harness/lab.ts';
-import { Random } from '../../harness/random.ts';
-import { testPath } from '../../harness/test-path.ts';
-import { rejection, until } from '../../harness/until.ts';
-import type { Frame } from '../../harness/zk-proxy.ts';
+import { answered, once, sent } from '../../lab/proxy/frame-matches.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { Random } from '../../lab/random.ts';
+import { testPath } from '../../lab/test-path.ts';
+import { rejection, until } from '../../lab/until.ts';
+import type { Frame } from '../../lab/proxy/zk-proxy.ts';
 import { costOf } from './cost.ts';
 
 const mostMemory = 64 * 1024 * 1024;

@@ -19,14 +19,14 @@ import {
 } from '../../src/zookeeper/operations.ts';
 import { isZooKeeperError } from '../../src/zookeeper/zookeeper-error.ts';
 import type { Network } from '../../src/zookeeper/network.ts';
-import { ConnectionProbe } from '../../harness/connection-probe.ts';
-import { FakeLink } from '../../harness/fake-link.ts';
-import { connectResponse } from '../../harness/fake-server.ts';
-import { labOfEachTest } from '../../harness/lab.ts';
-import { ManualClock } from '../../harness/manual-clock.ts';
-import { reached } from '../../harness/reached.ts';
-import { Random } from '../../harness/random.ts';
-import { queueReaches } from '../../harness/queue.ts';
+import { ConnectionProbe } from '../../lab/wire/connection-probe.ts';
+import { FakeLink } from '../../lab/wire/fake-link.ts';
+import { connectResponse } from '../../lab/servers/fake-server.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { ManualClock } from '../../lab/manual-clock.ts';
+import { reached } from '../../lab/reached.ts';
+import { Random } from '../../lab/random.ts';
+import { queueReaches } from '../../lab/queue.ts';
 
 const cases = Number(process.env['MUTATED_FRAMES'] ?? 100_000);
 const seed = Number(process.env['MUTATED_SEED'] ?? Math.floor(Math.random() * 2 ** 31));

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { LockClient, type BackgroundEvent, type Hold } from '../../src/index.ts';
-import { connectObserver, type Observer } from '../../harness/observer.ts';
-import { testPath } from '../../harness/test-path.ts';
-import { aborted, until } from '../../harness/until.ts';
-import { startServer } from '../../harness/zookeeper-server.ts';
+import { connectObserver, type Observer } from '../../lab/wire/observer.ts';
+import { testPath } from '../../lab/test-path.ts';
+import { aborted, until } from '../../lab/until.ts';
+import { startServer } from '../../lab/servers/zookeeper-server.ts';
 import { mutex, readWrite, semaphore, weighted, type Kind } from './kinds.ts';
 
 // The holds must outlive a restart of the server, also on a busy machine. A hold may have less than 40 % of the timeout

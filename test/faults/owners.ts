@@ -1,6 +1,6 @@
 import type { Hold } from '../../src/index.ts';
-import type { RunningTime } from '../../harness/running-time.ts';
-import { until } from '../../harness/until.ts';
+import type { RunningTime } from '../../lab/running-time.ts';
+import { until } from '../../lab/until.ts';
 import { longestStallMs } from './alarms.ts';
 import type { Kind } from './kinds.ts';
 

@@ -1,4 +1,4 @@
-import { aborted } from '../../harness/until.ts';
+import { aborted } from '../../lab/until.ts';
 import type { Scenario } from './scenario.ts';
 import { acquireAndRelease, heldBeforeWaiter, ready, waitingBehindHolder } from './steps.ts';
 

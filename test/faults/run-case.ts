@@ -1,5 +1,5 @@
-import { until } from '../../harness/until.ts';
-import type { Frame } from '../../harness/zk-proxy.ts';
+import { until } from '../../lab/until.ts';
+import type { Frame } from '../../lab/proxy/zk-proxy.ts';
 import { asRequest } from './eavesdropper.ts';
 import type { Fault, FrameFact } from './fault.ts';
 import { FrameCounter, isSameKey, keyName } from './frame-key.ts';

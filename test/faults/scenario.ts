@@ -1,4 +1,4 @@
-import type { Frame } from '../../harness/zk-proxy.ts';
+import type { Frame } from '../../lab/proxy/zk-proxy.ts';
 import type { Kind } from './kinds.ts';
 import type { CaseRun } from './case-run.ts';
 

@@ -1,5 +1,5 @@
 import { InterProcessSemaphore, type Hold } from '../../src/index.ts';
-import type { Frame } from '../../harness/zk-proxy.ts';
+import type { Frame } from '../../lab/proxy/zk-proxy.ts';
 import { countPath, semaphore, sharedSemaphore } from './kinds.ts';
 import type { Scenario } from './scenario.ts';
 import type { CaseRun } from './case-run.ts';

@@ -1,4 +1,4 @@
-import { until } from '../../harness/until.ts';
+import { until } from '../../lab/until.ts';
 import type { Fault, FrameFact } from './fault.ts';
 import type { CaseRun } from './case-run.ts';
 

@@ -1,4 +1,4 @@
-import type { Frame, FrameAction, FrameRule, ZkProxy } from '../../harness/zk-proxy.ts';
+import type { Frame, FrameAction, FrameRule, ZkProxy } from '../../lab/proxy/zk-proxy.ts';
 
 /** The connection of the client under test: the frames that passed, the scripted actions, and the fault. */
 export class Wire {

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { LeaderElection, revoke, type Hold } from '../../src/index.ts';
-import { labOfEachTest } from '../../harness/lab.ts';
-import { Ledger } from '../../harness/interop/ledger.ts';
-import { peersOfSuite, startJava, startNode } from '../../harness/interop/peers.ts';
-import { RunningTime } from '../../harness/running-time.ts';
-import { until } from '../../harness/until.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { Ledger } from '../../lab/programs/interop/ledger.ts';
+import { peersOfSuite, startJava, startNode } from '../../lab/programs/interop/peers.ts';
+import { RunningTime } from '../../lab/running-time.ts';
+import { until } from '../../lab/until.ts';
 
 /** The tick of the servers that the tests start. */
 const tickTimeMs = 500;

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { InterProcessReadWriteLock, InterProcessSemaphore, type Hold } from '../../src/index.ts';
-import { labOfEachTest } from '../../harness/lab.ts';
-import type { Owner, Peer } from '../../harness/interop/peer.ts';
-import { peersOfSuite, startJava, startNode } from '../../harness/interop/peers.ts';
-import { until } from '../../harness/until.ts';
-import { queueOf, queueReaches } from '../../harness/queue.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import type { Owner, Peer } from '../../lab/programs/interop/peer.ts';
+import { peersOfSuite, startJava, startNode } from '../../lab/programs/interop/peers.ts';
+import { until } from '../../lab/until.ts';
+import { queueOf, queueReaches } from '../../lab/queue.ts';
 
 const shortest = { sessionTimeoutMs: 6_000 };
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { InterProcessMultiLock, InterProcessMutex } from '../../src/index.ts';
-import { labOfEachTest } from '../../harness/lab.ts';
-import { Ledger } from '../../harness/interop/ledger.ts';
-import { peersOfSuite, startNode } from '../../harness/interop/peers.ts';
-import { until } from '../../harness/until.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { Ledger } from '../../lab/programs/interop/ledger.ts';
+import { peersOfSuite, startNode } from '../../lab/programs/interop/peers.ts';
+import { until } from '../../lab/until.ts';
 
 /**
  * Curator acquires the locks in the order given. The peers give them in the order of their paths, which our multi-lock

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { labOfEachTest } from '../../harness/lab.ts';
-import { sharedZooKeeper } from '../../harness/hooks.ts';
-import { Ledger } from '../../harness/interop/ledger.ts';
-import type { Peer } from '../../harness/interop/peer.ts';
-import { peersOfSuite, startJava, startNode } from '../../harness/interop/peers.ts';
-import { queueOf, queueReaches } from '../../harness/queue.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { sharedZooKeeper } from '../../lab/hooks.ts';
+import { Ledger } from '../../lab/programs/interop/ledger.ts';
+import type { Peer } from '../../lab/programs/interop/peer.ts';
+import { peersOfSuite, startJava, startNode } from '../../lab/programs/interop/peers.ts';
+import { queueOf, queueReaches } from '../../lab/queue.ts';
 
 describe('a mutex that is shared with Java Curator', () => {
   const lab = labOfEachTest('mutex');

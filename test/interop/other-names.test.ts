@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { createContainer, createSequential, openAcl } from '../../src/zookeeper/operations.ts';
 import { InterProcessMutex, StandardDriver } from '../../src/index.ts';
-import { labOfEachTest } from '../../harness/lab.ts';
-import { Ledger } from '../../harness/interop/ledger.ts';
-import type { Peer } from '../../harness/interop/peer.ts';
-import { peersOfSuite, startKazoo, startNode } from '../../harness/interop/peers.ts';
-import { rejection, until } from '../../harness/until.ts';
-import { queueOf, queueReaches } from '../../harness/queue.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { Ledger } from '../../lab/programs/interop/ledger.ts';
+import type { Peer } from '../../lab/programs/interop/peer.ts';
+import { peersOfSuite, startKazoo, startNode } from '../../lab/programs/interop/peers.ts';
+import { rejection, until } from '../../lab/until.ts';
+import { queueOf, queueReaches } from '../../lab/queue.ts';
 
 describe('the names of other clients in the queue of a mutex', () => {
   const lab = labOfEachTest('names');

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { InterProcessMutex } from '../../src/index.ts';
-import { AdviceError } from '../../harness/docker/advice.ts';
-import { freePorts } from '../../harness/free-port.ts';
-import { labOfEachTest } from '../../harness/lab.ts';
-import { Telemetry } from '../../harness/open-telemetry.ts';
-import { ensurePrometheus, Prometheus, promtool } from '../../harness/prometheus.ts';
-import { takeAway } from '../../harness/queue.ts';
-import { rejection, until } from '../../harness/until.ts';
+import { AdviceError } from '../../lab/servers/docker/advice.ts';
+import { freePorts } from '../../lab/servers/free-port.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { Telemetry } from '../../lab/programs/open-telemetry.ts';
+import { ensurePrometheus, Prometheus, promtool } from '../../lab/programs/prometheus.ts';
+import { takeAway } from '../../lab/queue.ts';
+import { rejection, until } from '../../lab/until.ts';
 
 interface Dashboard {
   readonly panels: readonly { readonly title: string; readonly targets: readonly { readonly expr: string }[] }[];

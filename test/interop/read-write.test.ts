@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { InterProcessReadWriteLock, lockContext, type Hold } from '../../src/index.ts';
-import { labOfEachTest } from '../../harness/lab.ts';
-import { Ledger } from '../../harness/interop/ledger.ts';
-import type { Owner, Peer } from '../../harness/interop/peer.ts';
-import { peersOfSuite, startNode } from '../../harness/interop/peers.ts';
-import { until } from '../../harness/until.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { Ledger } from '../../lab/programs/interop/ledger.ts';
+import type { Owner, Peer } from '../../lab/programs/interop/peer.ts';
+import { peersOfSuite, startNode } from '../../lab/programs/interop/peers.ts';
+import { until } from '../../lab/until.ts';
 
 describe('a read/write lock that is shared with Java Curator', () => {
   const lab = labOfEachTest('read-write');

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { forceRelease, InterProcessMutex, InterProcessReadWriteLock, revoke, type Hold } from '../../src/index.ts';
-import { labOfEachTest } from '../../harness/lab.ts';
-import { peersOfSuite } from '../../harness/interop/peers.ts';
-import { queueReaches } from '../../harness/queue.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { peersOfSuite } from '../../lab/programs/interop/peers.ts';
+import { queueReaches } from '../../lab/queue.ts';
 
 describe('revocation between Node and Java Curator', () => {
   const lab = labOfEachTest('revocation');

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { InterProcessSemaphoreMutex } from '../../src/index.ts';
-import { labOfEachTest } from '../../harness/lab.ts';
-import { Ledger } from '../../harness/interop/ledger.ts';
-import { peersOfSuite, startNode } from '../../harness/interop/peers.ts';
-import { rejection, until } from '../../harness/until.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { Ledger } from '../../lab/programs/interop/ledger.ts';
+import { peersOfSuite, startNode } from '../../lab/programs/interop/peers.ts';
+import { rejection, until } from '../../lab/until.ts';
 
 const kind = 'semaphoreMutex';
 

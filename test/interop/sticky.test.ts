@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { InterProcessMutex } from '../../src/index.ts';
-import { labOfEachTest } from '../../harness/lab.ts';
-import { Ledger } from '../../harness/interop/ledger.ts';
-import type { Peer } from '../../harness/interop/peer.ts';
-import { peersOfSuite, startNode } from '../../harness/interop/peers.ts';
-import { until } from '../../harness/until.ts';
-import { queueOf, queueReaches } from '../../harness/queue.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { Ledger } from '../../lab/programs/interop/ledger.ts';
+import type { Peer } from '../../lab/programs/interop/peer.ts';
+import { peersOfSuite, startNode } from '../../lab/programs/interop/peers.ts';
+import { until } from '../../lab/until.ts';
+import { queueOf, queueReaches } from '../../lab/queue.ts';
 
 describe('a sticky lock that Java Curator asks for', () => {
   const lab = labOfEachTest('sticky');

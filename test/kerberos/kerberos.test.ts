@@ -7,15 +7,15 @@ import {
   type GssapiOptions,
   type LockClientOptions,
 } from '../../src/index.ts';
-import { account, permission } from '../../harness/account.ts';
-import { answered, sent } from '../../harness/frame-matches.ts';
-import { KerberosRealm } from '../../harness/kerberos-realm.ts';
-import { reached } from '../../harness/reached.ts';
-import { testPath } from '../../harness/test-path.ts';
-import { clientTls } from '../../harness/tls-keys.ts';
-import { rejection, until } from '../../harness/until.ts';
-import { startProxy, type ZkProxy } from '../../harness/zk-proxy.ts';
-import { startRealServer, type ServerOptions, type ZooKeeperServer } from '../../harness/zookeeper-server.ts';
+import { account, permission } from '../../lab/wire/account.ts';
+import { answered, sent } from '../../lab/proxy/frame-matches.ts';
+import { KerberosRealm } from '../../lab/servers/kerberos-realm.ts';
+import { reached } from '../../lab/reached.ts';
+import { testPath } from '../../lab/test-path.ts';
+import { clientTls } from '../../lab/servers/tls-keys.ts';
+import { rejection, until } from '../../lab/until.ts';
+import { startProxy, type ZkProxy } from '../../lab/proxy/zk-proxy.ts';
+import { startRealServer, type ServerOptions, type ZooKeeperServer } from '../../lab/servers/zookeeper-server.ts';
 
 const service = 'zookeeper/127.0.0.1';
 const gssapi = (options: Omit<GssapiOptions, 'mechanism'> = {}): LockClientOptions => ({

@@ -3,7 +3,7 @@ import { deadlineOf, learn, unproven, type ClockEvent } from '../../src/zookeepe
 import type { Agenda, Due } from './agenda.ts';
 import type { EnsembleModel } from './ensemble-model.ts';
 import type { Kind, Request, ToClient } from './messages.ts';
-import type { Random } from '../../harness/random.ts';
+import type { Random } from '../../lab/random.ts';
 import type { Scenario } from './scenario.ts';
 
 type State =

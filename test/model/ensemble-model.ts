@@ -2,7 +2,7 @@ import type { Agenda } from './agenda.ts';
 import { Lane } from './lane.ts';
 import type { LeaderModel } from './leader-model.ts';
 import type { FromClient, Moment, ToClient } from './messages.ts';
-import type { Random } from '../../harness/random.ts';
+import type { Random } from '../../lab/random.ts';
 import type { Scenario } from './scenario.ts';
 import { ServerModel } from './server-model.ts';
 

@@ -2,7 +2,7 @@ import type { Agenda, Due } from './agenda.ts';
 import type { ClientModel } from './client-model.ts';
 import type { EnsembleModel } from './ensemble-model.ts';
 import type { Moment } from './messages.ts';
-import type { Random } from '../../harness/random.ts';
+import type { Random } from '../../lab/random.ts';
 import type { Fault } from './scenario.ts';
 import type { ServerModel } from './server-model.ts';
 

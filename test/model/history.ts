@@ -4,7 +4,7 @@ import type { ClockRule } from './clock-rules.ts';
 import { EnsembleModel } from './ensemble-model.ts';
 import { Faults } from './faults.ts';
 import { Judge } from './judge.ts';
-import type { Random } from '../../harness/random.ts';
+import type { Random } from '../../lab/random.ts';
 import type { Scenario } from './scenario.ts';
 
 export interface History {

@@ -1,5 +1,5 @@
 import type { Agenda, Due } from './agenda.ts';
-import type { Random } from '../../harness/random.ts';
+import type { Random } from '../../lab/random.ts';
 
 /**
  * One direction of a TCP connection: first in, first out, and nothing is lost. Data that a cut delays arrives when the

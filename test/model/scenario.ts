@@ -1,6 +1,6 @@
 import { relayMs } from '../../src/zookeeper/session-clock.ts';
 import type { Kind, Moment } from './messages.ts';
-import type { Random } from '../../harness/random.ts';
+import type { Random } from '../../lab/random.ts';
 
 export interface Fault {
   /** The fault strikes this long after the previous one, or at the nth such moment after it. */

@@ -1,4 +1,4 @@
-import { sharedZooKeeper } from '../../harness/hooks.ts';
+import { sharedZooKeeper } from '../../lab/hooks.ts';
 import { Consumer } from './support/consumer.ts';
 import { prints } from './support/prints.ts';
 import { importAndRequire, instrumentLock, listen, lockByImport, lockByRequire } from './support/programs.ts';

@@ -1,8 +1,8 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sharedZooKeeper } from '../../harness/hooks.ts';
-import { testPath } from '../../harness/test-path.ts';
+import { sharedZooKeeper } from '../../lab/hooks.ts';
+import { testPath } from '../../lab/test-path.ts';
 import { run } from './support/command.ts';
 import { Consumer } from './support/consumer.ts';
 import { prints } from './support/prints.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { brokenRules, realRule, type ClockRule } from '../model/clock-rules.ts';
 import { runHistory, type History } from '../model/history.ts';
-import { Random } from '../../harness/random.ts';
+import { Random } from '../../lab/random.ts';
 import { drawScenario, idleScenario, quietScenario } from '../model/scenario.ts';
 
 const few = 10_000;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { Machine } from '../../harness/machine.ts';
+import { Machine } from '../../lab/servers/machine.ts';
 
 const nap = fc.oneof(
   fc.double({ min: 30, max: 5_000, noNaN: true }),

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Random } from '../../harness/random.ts';
+import { Random } from '../../lab/random.ts';
 import { Fixture, noticedMs } from './support/fixture.ts';
 import type { WireClient } from './support/wire-client.ts';
 

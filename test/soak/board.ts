@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openPaintedPage } from '../console/support/plain-page.ts';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { startRealServer } from '../../harness/zookeeper-server.ts';
+import { startRealServer } from '../../lab/servers/zookeeper-server.ts';
 
 const [locks = 1_000, waiters = 10] = process.argv.slice(2).map(Number);
 const changes = 300;

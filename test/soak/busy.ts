@@ -3,8 +3,8 @@
 import { Worker } from 'node:worker_threads';
 import { availableParallelism } from 'node:os';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { testPath } from '../../harness/test-path.ts';
-import { startEnsemble } from '../../harness/zookeeper-server.ts';
+import { testPath } from '../../lab/test-path.ts';
+import { startEnsemble } from '../../lab/servers/zookeeper-server.ts';
 
 const minutes = Number(process.argv[2] ?? 10);
 const sessionTimeoutMs = 4_000;

@@ -2,9 +2,9 @@
 // Prints how long an acquire takes after the idle time.
 import { setTimeout as delay } from 'node:timers/promises';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { testPath } from '../../harness/test-path.ts';
-import { startRealServer } from '../../harness/zookeeper-server.ts';
-import { zxidOf } from '../../harness/zxid.ts';
+import { testPath } from '../../lab/test-path.ts';
+import { startRealServer } from '../../lab/servers/zookeeper-server.ts';
+import { zxidOf } from '../../lab/wire/zxid.ts';
 
 const minutes = Number(process.argv[2] ?? 60);
 // A server that looks for empty containers would delete the parent of the lock, in a transaction of its own.

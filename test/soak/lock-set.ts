@@ -4,9 +4,9 @@
 // lost update. Three ways to write: without a look at the lock, after a look at `hold.isValid`, and by
 // `hold.transaction()`.
 import { parseArgs } from 'node:util';
-import { Random } from '../../harness/random.ts';
-import { startServer } from '../../harness/zookeeper-server.ts';
-import { PlainClient } from '../../harness/plain-client.ts';
+import { Random } from '../../lab/random.ts';
+import { startServer } from '../../lab/servers/zookeeper-server.ts';
+import { PlainClient } from '../../lab/wire/plain-client.ts';
 import { openAcl, sessionTimeoutMs, ways, type Way } from './lock-set/run.ts';
 import { SetWorker } from './lock-set/set-worker.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { abortReason, listenForAbort, throwIfAborted } from '../../src/support/abort-signal.ts';
 import { abortHubs } from '../../src/support/abort-hubs.ts';
-import { OldSignal } from '../../harness/old-signal.ts';
+import { OldSignal } from '../../lab/old-signal.ts';
 
 /** The abort reasons that a listener has received so far. */
 function heardOf(signal: AbortSignal): { readonly reasons: unknown[]; readonly stop: () => void } {

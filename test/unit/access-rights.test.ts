@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { AclEntry, AclProvider, Credential } from '../../src/index.ts';
 import { accountText, checkAuth, checkedAcl, type OtherIdentities } from '../../src/client/access-rights.ts';
-import { anyone, creatorOnly, digest, digestId, permission } from '../../harness/account.ts';
+import { anyone, creatorOnly, digest, digestId, permission } from '../../lab/wire/account.ts';
 
 const alice = digest('alice:open sesame');
 const entry = (scheme: string, id: string, permissions: number = permission.all): AclEntry => ({

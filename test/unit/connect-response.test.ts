@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { readConnectResponse } from '../../src/zookeeper/connect-response.ts';
-import { connectResponse } from '../../harness/fake-server.ts';
+import { connectResponse } from '../../lab/servers/fake-server.ts';
 
 const id = 0x1000_0000_1234n;
 const read = (fields: Parameters<typeof connectResponse>[0], askedFor = 0n) =>

@@ -4,8 +4,8 @@ import type { LockClient } from '../../src/client/lock-client.ts';
 import { Companions } from '../../src/support/companions.ts';
 import type { Deadline } from '../../src/support/deadline.ts';
 import { lockDeadline } from '../../src/internals/lock-deadline.ts';
-import { ManualClock } from '../../harness/manual-clock.ts';
-import { rejection } from '../../harness/until.ts';
+import { ManualClock } from '../../lab/manual-clock.ts';
+import { rejection } from '../../lab/until.ts';
 
 class Client {
   readonly clock = new ManualClock();

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { FakeKerberos } from '../../harness/fake-kerberos.ts';
-import { gate } from '../../harness/gate.ts';
-import { rejection } from '../../harness/until.ts';
+import { FakeKerberos } from '../../lab/servers/fake-kerberos.ts';
+import { gate } from '../../lab/gate.ts';
+import { rejection } from '../../lab/until.ts';
 import { GssapiHandshake, type KerberosLogin } from '../../src/zookeeper/gssapi-handshake.ts';
 import { oneAtATime } from '../../src/zookeeper/kerberos.ts';
 import { SaslRefusal } from '../../src/zookeeper/sasl-handshake.ts';

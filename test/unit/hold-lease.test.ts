@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { HoldLease } from '../../src/mutex/hold-lease.ts';
-import { ManualClock } from '../../harness/manual-clock.ts';
+import { ManualClock } from '../../lab/manual-clock.ts';
 
 describe('the lease of a hold', () => {
   const clock = (): ManualClock => new ManualClock();

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { FakeKerberos } from '../../harness/fake-kerberos.ts';
-import { rejection } from '../../harness/until.ts';
+import { FakeKerberos } from '../../lab/servers/fake-kerberos.ts';
+import { rejection } from '../../lab/until.ts';
 import { loadKerberos } from '../../src/client/kerberos-package.ts';
 
 const failing = (code: string, message: string) => () => Promise.reject(Object.assign(new Error(message), { code }));

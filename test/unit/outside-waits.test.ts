@@ -3,7 +3,7 @@ import type { LockClient } from '../../src/client/lock-client.ts';
 import type { Hold } from '../../src/mutex/hold.ts';
 import { OutsideWaits } from '../../src/mutex/outside-waits.ts';
 import type { Deadline } from '../../src/support/deadline.ts';
-import { ManualClock } from '../../harness/manual-clock.ts';
+import { ManualClock } from '../../lab/manual-clock.ts';
 
 describe('the warning about an acquire that waits for its own process', () => {
   it('comes only when one acquire has waited for a second, and not several acquires together', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Machine } from '../../harness/machine.ts';
+import { Machine } from '../../lab/servers/machine.ts';
 
 for (const granularityMs of [10, 1_000] as const) {
   describe(`sleepless time with an uptime in units of ${granularityMs} ms`, () => {

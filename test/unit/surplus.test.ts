@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { LimitMismatchError } from '../../src/semaphore/limit-mismatch-error.ts';
 import { Surplus } from '../../src/semaphore/surplus.ts';
-import { ManualClock } from '../../harness/manual-clock.ts';
+import { ManualClock } from '../../lab/manual-clock.ts';
 
 const stayMs = 60_000;
 

@@ -30,7 +30,7 @@ export const mutants = [
     file: 'src/mutex/hold.ts',
     find: 'return this.#leaseEnd < this.shared.grant.deadline;',
     replace: 'return this.#leaseEnd < Infinity;',
-    tests: tests('integration/leases/expiry', 'the hold knows which'),
+    tests: tests('behaviour/leases/expiry', 'the hold knows which'),
   },
   {
     name: 'a grace may be longer than the session',

@@ -1,8 +1,8 @@
 import { tests } from '../named-tests.mjs';
 
-const channels = 'integration/tracing/channels';
-const contexts = 'integration/tracing/contexts';
-const metrics = 'integration/telemetry/metrics';
+const channels = 'behaviour/tracing/channels';
+const contexts = 'behaviour/tracing/contexts';
+const metrics = 'behaviour/telemetry/metrics';
 
 /** A message, a number or a log line that is wrong, or that harms the lock that it is about. */
 export const mutants = [
@@ -25,14 +25,14 @@ export const mutants = [
     file: 'src/mutex/lock-tracing.ts',
     find: 'if (!transaction.hasSubscribers) return commit();',
     replace: '',
-    tests: tests('integration/tracing/transactions', 'costs nothing while nobody subscribes'),
+    tests: tests('behaviour/tracing/transactions', 'costs nothing while nobody subscribes'),
   },
   {
     name: 'a commit is not published',
     file: 'src/mutex/guarded-transaction.ts',
     find: 'return this.#guard.trace(() => this.#committed());',
     replace: 'return this.#committed();',
-    tests: tests('integration/tracing/transactions', 'publishes a commit that is done'),
+    tests: tests('behaviour/tracing/transactions', 'publishes a commit that is done'),
   },
   {
     name: 'an acquire without a lock is never published as ended',
@@ -109,7 +109,7 @@ export const mutants = [
     file: 'src/telemetry/subscriptions.ts',
     find: '(message as Noted)[note] = undefined;',
     replace: '',
-    tests: tests('integration/telemetry/spans', 'leave nothing of the caller’s context'),
+    tests: tests('behaviour/telemetry/spans', 'leave nothing of the caller’s context'),
   },
   {
     name: 'a later lease changes the message of an acquire that has ended',
@@ -151,21 +151,21 @@ export const mutants = [
     file: 'src/telemetry/lock-spans.ts',
     find: 'parent: context.active()',
     replace: "parent: context.active().deleteValue(Symbol.for('OpenTelemetry Context Key SPAN'))",
-    tests: tests('integration/telemetry/spans', 'are children of the caller’s span'),
+    tests: tests('behaviour/telemetry/spans', 'are children of the caller’s span'),
   },
   {
     name: 'a client counts lost locks as held',
     file: 'src/client/client-health.ts',
     find: 'held: isEnded ? 0 : lockCount,',
     replace: 'held: lockCount,',
-    tests: tests('integration/health', 'counts down to the moment of the loss'),
+    tests: tests('behaviour/health', 'counts down to the moment of the loss'),
   },
   {
     name: 'questions count as waiting acquires',
     file: 'src/support/deadline.ts',
     find: 'return this.#errors.isAcquire === true;',
     replace: 'return true;',
-    tests: tests('integration/health', 'counts the acquires that wait, and no other call'),
+    tests: tests('behaviour/health', 'counts the acquires that wait, and no other call'),
   },
   {
     name: 'a password in an error reaches the log',

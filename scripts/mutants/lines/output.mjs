@@ -7,6 +7,6 @@ export const mutants = [
     file: 'src/client/lock-client.ts',
     find: 'return { hosts: describeHosts(this.#target), chroot',
     replace: 'return { ...this.#options, hosts: describeHosts(this.#target), chroot',
-    tests: tests('integration/shown', 'are texts without bigints, internals or credentials'),
+    tests: tests('behaviour/shown', 'are texts without bigints, internals or credentials'),
   },
 ];

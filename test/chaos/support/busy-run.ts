@@ -1,5 +1,5 @@
 import type { History } from '../../../chaos/checks/folded-history.ts';
-import { Random } from '../../../harness/random.ts';
+import { Random } from '../../../lab/random.ts';
 import { play, type Call, type Fate, type Round } from './rounds.ts';
 
 const kinds: readonly [Call['kind'], ...Call['kind'][]] = ['plain', 'long', 're-entrant', 'handler'];

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ProcessGroup } from '../../../src/cli/run/process-group.ts';
-import { whenProcessEnds } from '../../../harness/process-end.ts';
+import { whenProcessEnds } from '../../../lab/servers/process-end.ts';
 
 const built: readonly string[] = [fileURLToPath(new URL('../../../bin/zklock.cjs', import.meta.url))];
 const bundle = fileURLToPath(new URL('../../../dist/zklock.cjs', import.meta.url));

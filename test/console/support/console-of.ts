@@ -1,8 +1,8 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { LockBoard } from '../../../src/board/lock-board.ts';
 import { ConsoleServer } from '../../../src/console/console-server.ts';
-import { startChromium } from '../../../harness/chromium.ts';
-import type { Lab } from '../../../harness/lab.ts';
+import { startChromium } from '../../../lab/programs/chromium.ts';
+import type { Lab } from '../../../lab/lab.ts';
 
 /** The console of each test, and pages that show it. */
 export interface ShownConsole {

@@ -1,4 +1,4 @@
-import { startChromium } from '../../../harness/chromium.ts';
+import { startChromium } from '../../../lab/programs/chromium.ts';
 
 /** A page that tells when the row of a lock has been painted. */
 export interface PaintedPage extends AsyncDisposable {

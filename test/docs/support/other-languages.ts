@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { installDebianPackages, isCommand } from '../../../harness/debian-zookeeper.ts';
-import { curatorJars } from '../../../harness/interop/curator.ts';
+import { installDebianPackages, isCommand } from '../../../lab/servers/debian-zookeeper.ts';
+import { curatorJars } from '../../../lab/programs/interop/curator.ts';
 import type { Block } from './blocks.ts';
 
 const exec = promisify(execFile);

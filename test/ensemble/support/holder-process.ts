@@ -1,4 +1,4 @@
-import '../../../harness/over-tls.ts';
+import '../../../lab/servers/over-tls.ts';
 // A process that holds a lock and checks all the time whether it still does. The test can block its event loop.
 import { existsSync } from 'node:fs';
 import { InterProcessMutex, LockClient, type ConnectionState } from '../../../src/index.ts';

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../../src/index.ts';
-import { whenProcessEnds } from '../../../harness/process-end.ts';
-import { testPath } from '../../../harness/test-path.ts';
-import { until } from '../../../harness/until.ts';
+import { whenProcessEnds } from '../../../lab/servers/process-end.ts';
+import { testPath } from '../../../lab/test-path.ts';
+import { until } from '../../../lab/until.ts';
 import type { Order, Report } from './holder-process.ts';
 import { recordMargin } from './margins.ts';
 import { monotonicMs } from './monotonic.ts';
-import { tickTimeMs } from '../../../harness/trio.ts';
+import { tickTimeMs } from '../../../lab/servers/trio.ts';
 
 const program = fileURLToPath(new URL('holder-process.ts', import.meta.url));
 

@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LeaderElection, type Hold, type LockClient } from '../../../src/index.ts';
 import { exists } from '../../../src/zookeeper/operations.ts';
-import { connectToFirst } from '../../../harness/lock-clients.ts';
-import { testPath } from '../../../harness/test-path.ts';
-import { until } from '../../../harness/until.ts';
-import type { ZooKeeperServer } from '../../../harness/zookeeper-server.ts';
+import { connectToFirst } from '../../../lab/lock-clients.ts';
+import { testPath } from '../../../lab/test-path.ts';
+import { until } from '../../../lab/until.ts';
+import type { ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
 import { recordMargin } from './margins.ts';
 import { monotonicMs } from './monotonic.ts';
-import { tickTimeMs } from '../../../harness/trio.ts';
-import { RunningTime } from '../../../harness/running-time.ts';
+import { tickTimeMs } from '../../../lab/servers/trio.ts';
+import { RunningTime } from '../../../lab/running-time.ts';
 
 /** The timeout of sessions that are to expire. */
 export const shortTimeoutMs = 4_000;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { testPath } from '../../../harness/test-path.ts';
+import { testPath } from '../../../lab/test-path.ts';
 
 export interface Application {
   readonly folder: string;

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { Random } from '../../../harness/random.ts';
-import { Ensemble } from '../../../simulation/ensemble/ensemble.ts';
-import type { EnsembleClock } from '../../../simulation/ensemble/settings.ts';
+import { Random } from '../../../lab/random.ts';
+import { Ensemble } from '../../../lab/ensemble/ensemble.ts';
+import type { EnsembleClock } from '../../../lab/ensemble/settings.ts';
 import { machineClock } from '../../../src/testing/test-clock.ts';
 
 /** A simulated ensemble on real time. One of its members listens on a port. */

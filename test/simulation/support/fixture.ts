@@ -1,5 +1,5 @@
-import { Random } from '../../../harness/random.ts';
-import { Ensemble, type EnsembleOptions } from '../../../simulation/ensemble/ensemble.ts';
+import { Random } from '../../../lab/random.ts';
+import { Ensemble, type EnsembleOptions } from '../../../lab/ensemble/ensemble.ts';
 import { VirtualClock } from './virtual-clock.ts';
 import { WireClient } from './wire-client.ts';
 

@@ -1,4 +1,4 @@
-import type { EnsembleClock } from '../../../simulation/ensemble/settings.ts';
+import type { EnsembleClock } from '../../../lab/ensemble/settings.ts';
 
 /** A clock that jumps to its next timer. Timers that are due at the same time run in the order of their creation. */
 export class VirtualClock implements EnsembleClock {

@@ -1,4 +1,4 @@
-import type { Ensemble } from '../../../simulation/ensemble/ensemble.ts';
+import type { Ensemble } from '../../../lab/ensemble/ensemble.ts';
 import { JuteReader, JuteWriter } from '../../../src/testing/jute.ts';
 import { errorNumbers, type ErrorName } from '../../../src/testing/refusal.ts';
 import { encode, type Request } from '../../embedded/support/request.ts';

@@ -1,7 +1,7 @@
 // A process of lock-set: adds elements until its time is over, and reports those whose write was answered.
 import { InterProcessMutex, LockClient, type Hold } from '../../../src/index.ts';
-import { PlainClient } from '../../../harness/plain-client.ts';
-import { Random } from '../../../harness/random.ts';
+import { PlainClient } from '../../../lab/wire/plain-client.ts';
+import { Random } from '../../../lab/random.ts';
 import { sessionTimeoutMs, type SetRun } from './run.ts';
 
 process.on('message', (run: SetRun) => void addElements(run).then((added) => process.send?.(added)));

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
-import { isCommand } from '../../../harness/debian-zookeeper.ts';
+import { isCommand } from '../../../lab/servers/debian-zookeeper.ts';
 import { exitCodes } from '../../../src/cli/exit-code.ts';
 import type { Io } from '../../../src/cli/io.ts';
 import { main } from '../../../src/cli/main.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ManualClock } from '../../../harness/manual-clock.ts';
+import { ManualClock } from '../../../lab/manual-clock.ts';
 import { endTimes } from '../../../src/cli/run/grace.ts';
 import { HoldGuard } from '../../../src/cli/run/hold-guard.ts';
 import { UsageError } from '../../../src/cli/usage-error.ts';

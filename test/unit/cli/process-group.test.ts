@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { expect } from 'chai';
 import { ProcessGroup } from '../../../src/cli/run/process-group.ts';
-import { whenProcessEnds } from '../../../harness/process-end.ts';
+import { whenProcessEnds } from '../../../lab/servers/process-end.ts';
 
 /**
  * A group whose only process creates the next one and ends, again and again, until its standard input ends. The parent,

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import type { RunEvent } from '../../../src/cli/run/report.ts';
 import { SupervisedJob, type Supervision } from '../../../src/cli/run/supervised-job.ts';
 import { systemClock } from '../../../src/support/clock.ts';
-import { until } from '../../../harness/until.ts';
+import { until } from '../../../lab/until.ts';
 
 describe('the job of zklock run', function () {
   this.timeout(60_000);

@@ -1,0 +1,102 @@
+import { virtualMachine } from './world.ts';
+import './servers/over-tls.ts';
+import type { Runner } from 'mocha';
+import { ensureDebianZooKeeper } from './servers/debian-zookeeper.ts';
+import { AdviceError } from './servers/docker/advice.ts';
+import { EmbeddedHere } from './servers/embedded-here.ts';
+import { EmbeddedProcess } from './servers/embedded-process.ts';
+import { findZooKeeper, type FoundZooKeeper } from './servers/find-zookeeper.ts';
+import { skipWithoutServer } from './servers/skip-without-server.ts';
+import { prefersEmbedded } from './servers/zookeeper-server.ts';
+
+type State =
+  { at: 'unused' } | { at: 'starting'; found: Promise<FoundZooKeeper> } | { at: 'ready'; found: FoundZooKeeper };
+
+let state: State = { at: 'unused' };
+
+/**
+ * The ZooKeeper that the tests of a run share: started on the first call, stopped after the last test. It is an embedded
+ * one if there is no real one, or with TEST_SERVERS=embedded.
+ */
+export async function sharedZooKeeper(): Promise<FoundZooKeeper> {
+  if (state.at === 'unused') state = { at: 'starting', found: realOrEmbedded() };
+  const found = await state.found;
+  state = { at: 'ready', found };
+  return found;
+}
+
+async function realOrEmbedded(): Promise<FoundZooKeeper> {
+  if (prefersEmbedded()) {
+    const server = await EmbeddedHere.start();
+    return {
+      connectString: server.connectString,
+      how: 'an embedded server in this process',
+      stop: () => server.stop(),
+    };
+  }
+  try {
+    return await findZooKeeper();
+  } catch (error) {
+    if (!(error instanceof AdviceError)) throw error;
+    const server = await EmbeddedProcess.start({}, error);
+    return {
+      connectString: server.connectString,
+      how: `an embedded server, process ${server.pid}`,
+      stop: () => server.stop(),
+    };
+  }
+}
+
+/** Its connect string, once `await sharedZooKeeper()` has settled in a before hook. */
+export function sharedConnectString(): string {
+  if (state.at !== 'ready') throw new Error('No shared ZooKeeper yet: call `await sharedZooKeeper()` in a before hook');
+  return state.found.connectString;
+}
+
+/**
+ * Installs the packages of a bare machine here, outside of the tests' timeouts. If that is not possible, the tests that
+ * need a server of their own are skipped.
+ */
+export async function mochaGlobalSetup(this: Runner): Promise<void> {
+  try {
+    await ensureDebianZooKeeper();
+  } catch (error) {
+    // Otherwise the tests that need a server report the failure.
+    if (error instanceof AdviceError) skipWithoutServer(this, error.message);
+  }
+  if (this.suite.suites.some(({ title }) => title.endsWith(browserSuite))) await ensureBrowser(this);
+}
+
+/** The end of the titles of the suites that need a browser. */
+const browserSuite = 'in a browser';
+
+async function ensureBrowser(runner: Runner): Promise<void> {
+  // Loaded only here: the other suites need no browser.
+  const { ensureChromium } = await import('./programs/chromium.ts');
+  try {
+    await ensureChromium();
+  } catch (error) {
+    if (!(error instanceof AdviceError)) throw error;
+    skipWithoutServer(runner, error.message);
+  }
+}
+
+export async function mochaGlobalTeardown(): Promise<void> {
+  if (!virtualMachine) failIfKeptAlive();
+  if (state.at !== 'unused') {
+    const found = await Promise.resolve(state.found).catch(() => undefined);
+    await found?.stop();
+  }
+  virtualMachine?.time.stop();
+}
+
+/**
+ * A test that leaves a socket or a timer open would keep the run alive without a limit: the run fails with a message
+ * instead.
+ */
+function failIfKeptAlive(): void {
+  setTimeout(() => {
+    console.error(`Something keeps the process alive: ${process.getActiveResourcesInfo().join(', ')}`);
+    process.exit(1);
+  }, 15_000).unref();
+}

@@ -1,0 +1,160 @@
+import { InterProcessMutex, LockClient, type LockClientOptions } from '../src/index.ts';
+import { sharedConnectString, sharedZooKeeper } from './hooks.ts';
+import { connectObserver, type Observer } from './wire/observer.ts';
+import { testPath } from './test-path.ts';
+import { startProxy, type Frame, type ZkProxy } from './proxy/zk-proxy.ts';
+import { startServer, type ServerOptions, type ZooKeeperServer } from './servers/zookeeper-server.ts';
+
+export interface LabOptions {
+  /**
+   * A server of the suite's own, which its tests may stop, pause, or reach through a proxy. Without it the tests use
+   * the shared ZooKeeper.
+   */
+  readonly server?: 'own' | ServerOptions;
+  /**
+   * Lets `client`, and the clients of `connect`, reach the server through a proxy. Needs a server of the suite's own.
+   */
+  readonly proxy?: boolean;
+  /** Options of `client`; `none` if each test opens its own clients. */
+  readonly client?: LockClientOptions | 'none';
+}
+
+/** The fixture of each test. All of it except the server is new for each test. */
+export interface Lab {
+  /** The path of the lock. */
+  readonly path: string;
+  readonly client: LockClient;
+  /** Another client, with default options and without a proxy. */
+  readonly other: LockClient;
+  /** The lock, used by `client`. */
+  readonly mutex: InterProcessMutex;
+  /** The same lock, used by `other`. */
+  readonly theirs: InterProcessMutex;
+  readonly observer: Observer;
+  readonly proxy: ZkProxy;
+  readonly server: ZooKeeperServer;
+  /** The connect string of the server, not of the proxy. */
+  readonly connectString: string;
+  /**
+   * Opens another client, which is closed after the test. It connects through the proxy, unless another `connectString`
+   * is given.
+   */
+  connect(options?: LockClientOptions, connectString?: string): Promise<LockClient>;
+  /**
+   * Ends the session of `client`, or of another client behind the proxy, on the server. Until it has ended, the proxy
+   * refuses connections, because otherwise the client might attach to its session once more.
+   */
+  endSession(client?: LockClient): Promise<void>;
+  /** The requests that `client` has sent about the lock. All of them have been answered. */
+  requests(): Promise<Frame['op'][]>;
+}
+
+/**
+ * Creates the fixture of a suite: call it in a `describe`. After each test it closes the clients, then the observer,
+ * then the proxy.
+ *
+ * @example
+ * const lab = labOfEachTest('grants', { server: 'own', proxy: true, client: { sessionTimeoutMs: 2_000 } });
+ */
+export function labOfEachTest(name: string, options: LabOptions = {}): Lab {
+  if (options.proxy && !options.server) throw new TypeError('A proxy needs a server of the suite’s own: set `server`');
+  const lab = new OpenLab(name, options);
+  before(() => lab.startServer());
+  beforeEach(() => lab.open());
+  afterEach(() => lab.close());
+  after(() => lab.stopServer());
+  return lab;
+}
+
+/** A short limit, because a test whose server is stopped does not wait for the server. */
+const closing = { timeoutMs: 500 };
+
+class OpenLab implements Lab {
+  path = '';
+  client!: LockClient;
+  other!: LockClient;
+  mutex!: InterProcessMutex;
+  theirs!: InterProcessMutex;
+  observer!: Observer;
+  #server: ZooKeeperServer | undefined;
+  #proxy: ZkProxy | undefined;
+  #clients: LockClient[] = [];
+  readonly #name: string;
+  readonly #options: LabOptions;
+
+  constructor(name: string, options: LabOptions) {
+    this.#name = name;
+    this.#options = options;
+  }
+
+  get connectString(): string {
+    return this.#server?.connectString ?? sharedConnectString();
+  }
+
+  get server(): ZooKeeperServer {
+    if (!this.#server) throw new Error("This lab has no server of its own: set `server: 'own'`");
+    return this.#server;
+  }
+
+  get proxy(): ZkProxy {
+    if (!this.#proxy) throw new Error('This lab has no proxy: set `proxy: true`');
+    return this.#proxy;
+  }
+
+  async connect(
+    options?: LockClientOptions,
+    connectString = this.#proxy?.connectString ?? this.connectString,
+  ): Promise<LockClient> {
+    const client = await LockClient.connect(connectString, options);
+    this.#clients.push(client);
+    return client;
+  }
+
+  async endSession(client = this.client): Promise<void> {
+    await this.proxy.refuse();
+    await this.observer.endSession(client);
+    await this.proxy.accept();
+  }
+
+  async requests(): Promise<Frame['op'][]> {
+    // One connection answers in order.
+    await new InterProcessMutex(this.client, testPath('fence')).participants();
+    return this.proxy.frames
+      .filter(({ from, path }) => from === 'client' && path?.startsWith(this.path))
+      .map(({ op }) => op);
+  }
+
+  async startServer(): Promise<void> {
+    const { server } = this.#options;
+    if (server) this.#server = await startServer(server === 'own' ? {} : server);
+    else await sharedZooKeeper();
+  }
+
+  async open(): Promise<void> {
+    const { proxy, client = {} } = this.#options;
+    this.path = testPath(this.#name);
+    if (proxy) this.#proxy = await startProxy(this.server.port);
+    const observing = connectObserver(this.connectString).then((observer) => (this.observer = observer));
+    if (client === 'none') {
+      await observing;
+      return;
+    }
+    [this.client, this.other] = await Promise.all([
+      this.connect(client),
+      this.connect({}, this.connectString),
+      observing,
+    ]);
+    this.mutex = new InterProcessMutex(this.client, this.path);
+    this.theirs = new InterProcessMutex(this.other, this.path);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#clients.splice(0).map((client) => client.close(closing)));
+    await this.observer[Symbol.asyncDispose]();
+    await this.#proxy?.close();
+  }
+
+  async stopServer(): Promise<void> {
+    await this.#server?.stop();
+  }
+}

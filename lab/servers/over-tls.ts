@@ -1,0 +1,29 @@
+import { LockClient } from '../../src/client/lock-client.ts';
+import { systemNetwork } from '../../src/zookeeper/network.ts';
+import { isOverTls } from './tls-front.ts';
+import { clientTls } from './tls-keys.ts';
+
+// In a run with ZK_TLS=1, every LockClient that names no option `tls` connects over TLS. Imported by the entry of each
+// process of such a run.
+if (isOverTls) {
+  const { connectIn } = LockClient;
+  const tls = clientTls();
+  LockClient.connectIn = (surroundings, connectString, options) =>
+    connectIn.call(
+      LockClient,
+      surroundings,
+      connectString,
+      surroundings.network === systemNetwork && namesNoTls(options) ? { tls, ...options } : options,
+    );
+}
+
+/** False for a bad value too, because the client must refuse it as it is. */
+function namesNoTls(options: unknown): boolean {
+  if (options === undefined) return true;
+  return (
+    typeof options === 'object' &&
+    options !== null &&
+    Object.getPrototypeOf(options) === Object.prototype &&
+    !('tls' in options)
+  );
+}

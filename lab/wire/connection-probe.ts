@@ -1,0 +1,149 @@
+import { EventEmitter, once } from 'node:events';
+import zookeeper, { type ConnectionManager } from 'node-zookeeper-client';
+import { systemClock } from '../../src/support/clock.ts';
+import { systemNetwork } from '../../src/zookeeper/network.ts';
+import {
+  Connection,
+  type ConnectionListener,
+  type ConnectionOptions,
+  type Reply,
+  type UnansweredAttempt,
+  type WatchEventType,
+} from '../../src/zookeeper/connection.ts';
+import type { Operation } from '../../src/zookeeper/operations.ts';
+
+export type ProbeOptions = Partial<Omit<ConnectionOptions, 'hosts'>> & { readonly attemptMs?: number };
+
+type ProbeEvent = 'connected' | 'disconnected' | 'expired' | 'authFailed' | 'answered' | 'pinged' | 'watch';
+
+/** A Connection to servers of this machine without a session on top: it sends only what a test sends. */
+export class ConnectionProbe implements ConnectionListener, Disposable {
+  readonly connection: Connection;
+  /**
+   * The library's own object, from which tests read its state, and in which they set numbers that would take days to
+   * reach.
+   */
+  readonly manager: ConnectionManager;
+  /** The paths that every new server gets to watch. */
+  readonly watched = new Set<string>();
+  readonly fired: { readonly path: string; readonly event: WatchEventType }[] = [];
+  readonly warnings: unknown[] = [];
+  /** The number of unanswered rounds before each attempt. */
+  readonly rounds: number[] = [];
+  readonly unansweredAttempts: UnansweredAttempt[] = [];
+  readonly #attemptMs: number;
+  readonly #events = new EventEmitter();
+
+  /** Resolves when the probe is connected to the first of these ports that answers. */
+  static async connect(ports: readonly number[], options: ProbeOptions = {}): Promise<ConnectionProbe> {
+    const probe = new ConnectionProbe(ports, options);
+    const connected = probe.next('connected');
+    probe.connection.connect();
+    await connected;
+    return probe;
+  }
+
+  constructor(ports: readonly number[], { attemptMs = 1_000, ...options }: ProbeOptions = {}) {
+    this.#attemptMs = attemptMs;
+    const hosts = ports.map((port) => ({ host: '127.0.0.1', port }));
+    const make = () =>
+      new Connection(
+        {
+          hosts,
+          chroot: '',
+          sessionTimeoutMs: 4_000,
+          auth: [],
+          clock: systemClock,
+          random: () => 0,
+          network: systemNetwork,
+          ...options,
+        },
+        this,
+      );
+    [this.connection, this.manager] = withManager(make);
+  }
+
+  /** Runs `react` within the call that reports the event. */
+  on(event: ProbeEvent, react: () => void): void {
+    this.#events.on(event, react);
+  }
+
+  async next(event: ProbeEvent): Promise<void> {
+    await once(this.#events, event);
+  }
+
+  send<T>(operation: Operation<T>): Promise<Reply<T>> {
+    return this.connection.send(operation);
+  }
+
+  [Symbol.dispose](): void {
+    this.connection.abandon();
+  }
+
+  // ConnectionListener
+
+  attemptMs(unansweredRounds: number): number {
+    this.rounds.push(unansweredRounds);
+    return this.#attemptMs;
+  }
+
+  unanswered(attempt: UnansweredAttempt): void {
+    this.unansweredAttempts.push(attempt);
+  }
+
+  connected(): void {
+    this.#events.emit('connected');
+  }
+
+  disconnected(): void {
+    this.#events.emit('disconnected');
+  }
+
+  expired(): void {
+    this.#events.emit('expired');
+  }
+
+  authFailed(): void {
+    this.#events.emit('authFailed');
+  }
+
+  answered(): void {
+    this.#events.emit('answered');
+  }
+
+  pinged(): void {
+    this.#events.emit('pinged');
+  }
+
+  watchFired(path: string, event: WatchEventType): void {
+    this.watched.delete(path);
+    this.fired.push({ path, event });
+    this.#events.emit('watch');
+  }
+
+  watchedPaths(kind: 'data' | 'children'): string[] {
+    if (kind === 'children') return [];
+    return [...this.watched];
+  }
+
+  warn(_message: string, error: unknown): void {
+    this.warnings.push(error);
+  }
+}
+
+function withManager<T>(make: () => T): [T, ConnectionManager] {
+  const createClient = zookeeper.createClient.bind(zookeeper);
+  let manager: ConnectionManager | undefined;
+  zookeeper.createClient = (...given) => {
+    const client = createClient(...given);
+    manager = client.connectionManager;
+    return client;
+  };
+  try {
+    const made = make();
+    if (manager === undefined) throw new Error('No client was created');
+    return [made, manager];
+  } finally {
+    zookeeper.createClient = createClient;
+  }
+}

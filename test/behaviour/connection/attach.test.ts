@@ -1,0 +1,287 @@
+import { expect } from 'chai';
+import { InterProcessMutex, type ConnectionState, type LockClient } from '../../../src/index.ts';
+import { closeSession, exists } from '../../../src/zookeeper/operations.ts';
+import { ConnectionProbe } from '../../../lab/wire/connection-probe.ts';
+import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
+import { labOfEachTest } from '../../../lab/lab.ts';
+import { connectInOrder } from '../../../lab/lock-clients.ts';
+import { testPath } from '../../../lab/test-path.ts';
+import { rejection, until } from '../../../lab/until.ts';
+import { startProxy, type Frame, type ZkProxy } from '../../../lab/proxy/zk-proxy.ts';
+
+/** An attempt to connect may take a twenty-fourth of it, also on a busy machine. */
+const sessionTimeoutMs = 12_000;
+
+/** Clients that no test has used yet. Their sessions become stale together, because that takes several seconds. */
+const mostTests = 14;
+
+describe('a session that was quiet attaches anew', function () {
+  this.timeout(60_000);
+  const lab = labOfEachTest('attach', { server: 'own', client: 'none' });
+  const fresh: { readonly proxy: ZkProxy; readonly client: LockClient }[] = [];
+  let proxy: ZkProxy;
+  let client: LockClient;
+  let other: LockClient;
+  let mutex: InterProcessMutex;
+  let states: ConnectionState[];
+
+  /** Creates the parents, so that an acquire needs no request for them. */
+  const createParents = async (path: string): Promise<void> => {
+    await (await new InterProcessMutex(other, path).acquire()).release();
+  };
+  /** Waits until the session needs a new proof. */
+  const becomeStale = async (quiet: LockClient): Promise<void> => {
+    await until('the session is stale', () => quiet.session.isStale, 30_000);
+    proxy.clear();
+  };
+  const clientFrames = (): Frame['op'][] =>
+    proxy.frames.filter(({ from, op }) => from === 'client' && op !== 'ping').map(({ op }) => op);
+  const connects = (): number => proxy.frames.filter(sent('connect')).length;
+
+  before(async () => {
+    for (let left = mostTests; left > 0; left -= 1) {
+      const ownProxy = await startProxy(lab.server.port);
+      fresh.push({ proxy: ownProxy, client: await connectInOrder([ownProxy, lab.server], { sessionTimeoutMs }) });
+    }
+  });
+  beforeEach(async () => {
+    const next = fresh.pop();
+    if (!next) throw new Error('there are more tests than clients: set mostTests');
+    ({ proxy, client } = next);
+    other = await lab.connect({ sessionTimeoutMs: 30_000 });
+    mutex = new InterProcessMutex(client, lab.path);
+    states = [];
+    client.on('state', (state) => states.push(state));
+    await createParents(lab.path);
+    await becomeStale(client);
+  });
+  afterEach(async () => {
+    proxy.speak();
+    await client.close();
+    await proxy.close();
+  });
+  after(async () => {
+    for (const { proxy: unused, client: idle } of fresh) {
+      await idle.close();
+      await unused.close();
+    }
+  });
+
+  it('before a create, and sends the proof, the create and the list in one flush behind it', async () => {
+    const hold = await mutex.acquire();
+    expect(clientFrames().slice(0, 4)).to.deep.equal(['connect', 'multi', 'create2', 'getChildren2']);
+    const list = proxy.frames.findIndex(sent('getChildren2'));
+    expect(proxy.frames.findIndex(answered('multi'))).to.be.above(list);
+    expect(hold.isValid).to.equal(true);
+    expect(hold.remainingMs).to.be.above(sessionTimeoutMs / 2);
+    expect(states).to.deep.equal([]);
+    await hold.release();
+  });
+
+  it('which costs the first acquire two round trips more than the next one', async () => {
+    const first = await mutex.acquire();
+    // The new TCP connection is one of them.
+    const firstTrips = 1 + roundTrips(proxy.frames);
+    await first.release();
+    proxy.clear();
+    const second = await mutex.acquire();
+    expect([firstTrips, roundTrips(proxy.frames)]).to.deep.equal([3, 1]);
+    await second.release();
+  });
+
+  it('once, for all acquires and tries that come meanwhile, and sends their requests in call order', async () => {
+    const paths = Array.from({ length: 5 }, (_, index) => `${testPath('several')}${index}`);
+    await Promise.all(paths.map(createParents));
+    const holds = await Promise.all(
+      paths.map((path, index) => {
+        const mutex = new InterProcessMutex(client, path);
+        return index === 3 ? mutex.tryAcquire() : mutex.acquire();
+      }),
+    );
+    expect(connects()).to.equal(1);
+    expect(states).to.deep.equal([]);
+    const created = proxy.frames.filter(sent('create2')).map(({ path }) => path?.slice(0, path.lastIndexOf('/')));
+    expect(created.slice(0, 4)).to.deep.equal([0, 1, 2, 4].map((index) => paths[index]));
+    for (const hold of holds) expect(hold?.isValid).to.equal(true);
+    for (const hold of holds) await hold?.release();
+  });
+
+  it('for a try only if the lock is free', async () => {
+    const held = await new InterProcessMutex(other, lab.path).acquire();
+    expect(await mutex.tryAcquire()).to.equal(undefined);
+    expect(clientFrames()).to.deep.equal(['sync', 'getChildren2']);
+    await held.release();
+    await using hold = await mutex.tryAcquire();
+    expect(hold?.isValid).to.equal(true);
+    expect(clientFrames().slice(2, 6)).to.deep.equal(['sync', 'getChildren2', 'connect', 'multi']);
+  });
+
+  it('after the requests in flight are answered', async () => {
+    once(proxy, answered('exists'), 'hold');
+    const asked = client.session.request(exists('/'));
+    await proxy.seen(answered('exists'));
+    const acquiring = mutex.acquire();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(connects()).to.equal(0);
+    proxy.speak();
+    expect((await asked).value).to.have.property('version');
+    await (await acquiring).release();
+    expect(connects()).to.equal(1);
+    expect(states).to.deep.equal([]);
+  });
+
+  it('without an answer to the requests in flight after a quarter of the timeout', async () => {
+    once(proxy, answered('exists'), 'drop');
+    const asked = rejection(client.session.request(exists('/')));
+    const startedAt = performance.now();
+    const hold = await mutex.acquire();
+    expect(performance.now() - startedAt).to.be.at.least(sessionTimeoutMs / 4 - 1);
+    expect(await asked).to.have.property('code', 'CONNECTION_LOSS');
+    expect(states).to.deep.equal([]);
+    await hold.release();
+  });
+
+  it('to another server if the present one does not answer in time', async () => {
+    const { id } = client.session;
+    proxy.on((frame) => (answered('connect')(frame) ? 'drop' : undefined));
+    const hold = await mutex.acquire({ timeoutMs: 10_000 });
+    expect(hold.isValid).to.equal(true);
+    expect(states).to.deep.equal(['suspended', 'reconnected']);
+    expect(client.session.id).to.equal(id);
+    await hold.release();
+  });
+
+  it('and finds that it has expired: the acquire goes on in the next session', async () => {
+    const { id, identity } = client.session;
+    // The client does not hear that the server closes its connection.
+    proxy.silence();
+    using twin = await ConnectionProbe.connect([lab.server.port], { resume: identity, sessionTimeoutMs });
+    await twin.send(closeSession());
+    const acquiring = mutex.acquire();
+    await proxy.seen(sent('connect'));
+    proxy.speak();
+    const hold = await acquiring;
+    expect(client.session.id).to.not.equal(id);
+    // On a busy machine the first, short attempt may run out of time.
+    expect(states.filter((state) => state !== 'suspended')).to.deep.equal(['lost', 'reconnected']);
+    expect(hold.isValid).to.equal(true);
+    expect(await lab.observer.children(lab.path)).to.have.length(1);
+    await hold.release();
+  });
+
+  it('and sends its proof also if the caller has given up, and leaves no znode', async () => {
+    once(proxy, sent('connect'), 'hold');
+    const stop = new AbortController();
+    const acquiring = rejection(mutex.acquire({ signal: stop.signal }));
+    await proxy.seen(sent('connect'));
+    stop.abort(new Error('enough'));
+    expect(await acquiring).to.have.property('message', 'enough');
+    proxy.speak();
+    await proxy.seen(answered('multi'));
+    await proxy.seen(answered('sync'));
+    await until('no znode is left', async () => (await lab.observer.children(lab.path)).length === 0);
+    expect(states).to.deep.equal([]);
+  });
+
+  it('and is closed by close() meanwhile', async () => {
+    once(proxy, sent('connect'), 'hold');
+    const acquiring = rejection(mutex.acquire());
+    await proxy.seen(sent('connect'));
+    const closing = client.close({ timeoutMs: 20_000 });
+    expect(await acquiring).to.have.property('code', 'ERR_LOCK_CLIENT_CLOSED');
+    proxy.speak();
+    await closing;
+    expect(proxy.frames.filter(sent('closeSession'))).to.have.length(1);
+    expect(await lab.observer.children(lab.path)).to.deep.equal([]);
+  });
+
+  it('and is closed by close() also before the sync behind its proof is answered', async () => {
+    const closeSent = proxy.seen(sent('closeSession'));
+    closeSent.catch(() => undefined);
+    once(proxy, answered('sync'), { delayUntil: closeSent });
+    await mutex.acquire();
+    const startedAt = performance.now();
+    await client.close({ timeoutMs: 20_000 });
+    expect(performance.now() - startedAt).to.be.below(10_000);
+    expect(proxy.frames.filter(answered('closeSession'))).to.have.length(1);
+    expect(await lab.observer.children(lab.path)).to.deep.equal([]);
+  });
+
+  it('when its waiter with a weight becomes next, before the lock is released', async () => {
+    const weights = { overtakesPerWeight: 10 };
+    const path = testPath('weighted');
+    const first = await new InterProcessMutex(other, path, { weights }).acquire({ weight: 5 });
+    const heavier = await lab.connect({ sessionTimeoutMs: 30_000 });
+    const second = new InterProcessMutex(heavier, path, { weights }).acquire({ weight: 9 });
+    await until('two are queued', async () => (await lab.observer.children(path)).length === 2);
+    const third = new InterProcessMutex(client, path, { weights }).acquire({ weight: 1 });
+    await until('three are queued', async () => (await lab.observer.children(path)).length === 3);
+    await becomeStale(client);
+    await first.release();
+    const held = await second;
+    await proxy.seen(answered('connect'));
+    await proxy.seen(answered('multi'));
+    expect(client.session.hasTimeToGrant).to.equal(true);
+    await held.release();
+    await (await third).release();
+    expect(states).to.deep.equal([]);
+  });
+
+  for (const [index, list] of [
+    [2, []],
+    [3, ['getChildren2']],
+  ] as const) {
+    it(`when its waiter at index ${index} moves up, with a proof that its znode exists, its watch${list.length > 0 ? ' and the list' : ''} in one flush`, async () => {
+      const [holder, ...others] = await Promise.all(
+        Array.from({ length: index }, () => lab.connect({ sessionTimeoutMs: 30_000 })),
+      );
+      if (!holder) throw new Error('no rivals');
+      const held = await new InterProcessMutex(holder, lab.path).acquire();
+      const stop = new AbortController();
+      const waits: Promise<unknown>[] = [];
+      for (const other of others) {
+        const count = waits.length + 2;
+        const signal = other === others.at(-1) ? stop.signal : undefined;
+        waits.push(new InterProcessMutex(other, lab.path).acquire({ signal }).then((hold) => hold.release(), ignore));
+        await until('another is queued', async () => (await lab.observer.children(lab.path)).length === count);
+      }
+      const acquiring = mutex.acquire();
+      await until('all are queued', async () => (await lab.observer.children(lab.path)).length === index + 1);
+      const own = (await mutex.participants())[index]?.path;
+      await proxy.seen((frame) => answered('getData')(frame) && frame.path === own);
+      await becomeStale(client);
+      stop.abort();
+      await proxy.seen(answered(list.length > 0 ? 'getChildren2' : 'getData'));
+      const sentFrames = proxy.frames.filter(({ from, op }) => from === 'client' && op !== 'sync' && op !== 'ping');
+      const expected = ['connect', 'setWatches', 'multi', 'getData', ...list];
+      expect(sentFrames.slice(0, expected.length).map(({ op }) => op)).to.have.members(expected);
+      expect(sentFrames.slice(2, 4).map(({ path }) => path)).to.deep.equal([own, own]);
+      // One flush: all of it is sent before the first answer.
+      const last = proxy.frames.indexOf(sentFrames[expected.length - 1] as Frame);
+      expect(proxy.frames.slice(0, last).filter(answered('multi'))).to.deep.equal([]);
+      await held.release();
+      await (await acquiring).release();
+      await Promise.all(waits);
+      expect(states).to.deep.equal([]);
+    });
+  }
+});
+
+/**
+ * The number of round trips until the list that grants the lock: the longest chain of requests, each of which was sent
+ * after the answer to the one before it.
+ */
+function roundTrips(frames: readonly Frame[]): number {
+  let answeredTrips = 0;
+  const tripOf = new Map<string, number>();
+  for (const frame of frames.slice(0, frames.findIndex(answered('getChildren2')) + 1)) {
+    const key = `${frame.connection} ${frame.xid}`;
+    if (frame.from === 'client') tripOf.set(key, answeredTrips + 1);
+    else answeredTrips = Math.max(answeredTrips, tripOf.get(key) ?? 0);
+  }
+  return answeredTrips;
+}
+
+function ignore(): void {
+  // The waiter has given up.
+}

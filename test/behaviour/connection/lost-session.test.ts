@@ -1,0 +1,138 @@
+import { expect } from 'chai';
+import { InterProcessMutex, LockClient, type BackgroundEvent, type Hold } from '../../../src/index.ts';
+import { connectObserver } from '../../../lab/wire/observer.ts';
+import { testPath } from '../../../lab/test-path.ts';
+import { aborted, until } from '../../../lab/until.ts';
+import { startProxy, type Frame, type ZkProxy } from '../../../lab/proxy/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
+import { RunningTime } from '../../../lab/running-time.ts';
+
+const sessionTimeoutMs = 2_000;
+
+/** After a hold was lost, the client dials the lost session again in order to close it. */
+describe('a lost session', function () {
+  this.timeout(60_000);
+  let server: ZooKeeperServer;
+  let proxy: ZkProxy;
+  let client: LockClient;
+  let events: BackgroundEvent[];
+  let lost: bigint;
+
+  beforeEach(async () => {
+    server = await startServer({ ownProcess: true });
+    proxy = await startProxy(server.port);
+    client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs });
+    events = [];
+    client.on('background', (event) => events.push(event));
+  });
+  afterEach(async () => {
+    await client.close();
+    await proxy.close();
+    await server.stop();
+  });
+
+  const isConnect = (frame: Frame): boolean => frame.from === 'client' && frame.op === 'connect';
+  const dialsLostSession = (frame: Frame): boolean => isConnect(frame) && frame.body.readBigInt64BE(16) === lost;
+  const dials = (): number => proxy.frames.filter(dialsLostSession).length;
+  const isClosed = (): boolean => events.some(({ type }) => type === 'lost-session-closed');
+
+  const loseAHold = async (path = testPath('ghost')): Promise<Hold> => {
+    lost = client.session.id;
+    const hold = await new InterProcessMutex(client, path).acquire();
+    const hear = proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
+    await aborted(hold.signal);
+    hear();
+    await until('the next session is connected', () => client.session.id !== lost && client.session.isConnected);
+    proxy.clear();
+    return hold;
+  };
+
+  it('is dialled twice on wiped servers, which then say that it has ended', async () => {
+    const hold = await new InterProcessMutex(client, testPath('ghost')).acquire();
+    lost = client.session.id;
+    await server.kill();
+    server.wipe();
+    await server.start();
+    await aborted(hold.signal);
+    await until('the next session is connected', () => client.session.id !== lost && client.session.isConnected);
+    proxy.clear();
+    await hold.release();
+    await until('the lost session is closed', isClosed);
+    // A server with older data refuses the session's zxid without a reply, and answers if the zxid is 0.
+    expect(proxy.frames.filter(dialsLostSession).map(({ body }) => body.readBigInt64BE(4) === 0n)).to.deep.equal([
+      false,
+      true,
+    ]);
+  });
+
+  it('is given up after 1.5 of its timeouts of refusals without a reply, and is not reported as closed', async () => {
+    const hold = await loseAHold();
+    proxy.on((frame) => (dialsLostSession(frame) ? 'cut' : undefined));
+    await hold.release();
+    await proxy.seen(dialsLostSession, 2);
+    const { connectedAt } = client.session;
+    const releasedAt = performance.now();
+    await until(
+      'the servers have answered for two session timeouts',
+      () => client.session.heardAt >= releasedAt + 2 * sessionTimeoutMs,
+    );
+    const dialled = dials();
+    expect(dialled).to.be.within(4, 12);
+    await until(
+      'the servers have answered for a third session timeout',
+      () => client.session.heardAt >= releasedAt + 3 * sessionTimeoutMs,
+    );
+    expect(dials()).to.equal(dialled);
+    expect(client.session.connectedAt).to.equal(connectedAt);
+    expect(isClosed()).to.equal(false);
+    using sinceStart = new RunningTime();
+    await client.close();
+    expect(sinceStart.ms).to.be.below(1_000);
+    expect(dials()).to.equal(dialled);
+  });
+
+  it('is not dialled while the client itself has no connection', async () => {
+    const hold = await loseAHold();
+    proxy.on((frame) => (isConnect(frame) ? 'cut' : undefined));
+    proxy.cut();
+    await until('the connection is lost', () => client.state === 'suspended');
+    await hold.release();
+    await proxy.seen(isConnect, 4);
+    expect(dials()).to.equal(0);
+  });
+
+  it('is closed by close() as soon as a server answers again, which deletes its znode', async () => {
+    await using observer = await connectObserver(server.connectString);
+    const path = testPath('ghost');
+    const hold = await loseAHold(path);
+    const whileDown = proxy.on((frame) => (isConnect(frame) ? 'cut' : undefined));
+    proxy.cut();
+    await until('the connection is lost', () => client.state === 'suspended');
+    await hold.release();
+    const closing = client.close({ timeoutMs: 15_000 });
+    await proxy.seen(dialsLostSession, 2);
+    expect(await observer.children(path)).to.have.length(1);
+    whileDown();
+    await closing;
+    expect(await observer.children(path)).to.have.length(0);
+  });
+
+  it('is closed on the servers by close(), even while its job runs', async () => {
+    const hold = await loseAHold();
+    await client.close();
+    expect(dials()).to.equal(1);
+    expect(proxy.frames.some((frame) => frame.from === 'server' && frame.op === 'closeSession')).to.equal(true);
+    await hold.release();
+  });
+
+  it('delays close() by at most its timeout while a server accepts the connection and stays silent', async () => {
+    const hold = await loseAHold();
+    proxy.on((frame) => (dialsLostSession(frame) ? 'drop' : undefined));
+    const startedAt = performance.now();
+    using sinceStart = new RunningTime();
+    await client.close({ timeoutMs: 100 });
+    expect(performance.now() - startedAt).to.be.at.least(99);
+    expect(sinceStart.ms).to.be.below(1_000);
+    await hold.release();
+  });
+});

@@ -1,0 +1,137 @@
+import { expect } from 'chai';
+import { InterProcessMutex, lockContext } from '../../../src/index.ts';
+import { labOfEachTest } from '../../../lab/lab.ts';
+import { gate } from '../../../lab/gate.ts';
+import { queueReaches, takeAway } from '../../../lab/queue.ts';
+
+describe('the ownership queries', () => {
+  const lab = labOfEachTest('owner-queries');
+
+  const answers = (mutex = lab.mutex) => ({
+    acquired: mutex.isAcquiredInThisProcess,
+    owned: mutex.isOwnedByCurrentContext,
+  });
+  const noOwner = { acquired: false, owned: false };
+  const anotherOwner = { acquired: true, owned: false };
+  const thisContext = { acquired: true, owned: true };
+
+  it('outside of contexts: a hold is acquired, and no context owns it', async () => {
+    expect(answers()).to.deep.equal(noOwner);
+    const hold = await lab.mutex.acquire();
+    expect(answers()).to.deep.equal(anotherOwner);
+    await hold.release();
+    expect(answers()).to.deep.equal(noOwner);
+  });
+
+  it('while it waits: no owner', async () => {
+    const { mutex, theirs } = lab;
+    const theirHold = await theirs.acquire();
+    await lockContext.run(async () => {
+      const acquiring = mutex.acquire();
+      await queueReaches(theirs, 2);
+      expect(answers()).to.deep.equal(noOwner);
+      await theirHold.release();
+      const hold = await acquiring;
+      expect(answers()).to.deep.equal(thisContext);
+      await hold.release();
+    });
+  });
+
+  it('in a lockContext.run: this context, until the last release', async () => {
+    const { mutex } = lab;
+    await lockContext.run(async () => {
+      expect(answers()).to.deep.equal(noOwner);
+      await mutex.acquire();
+      await mutex.acquire();
+      expect(answers()).to.deep.equal(thisContext);
+      await mutex.release();
+      expect(answers()).to.deep.equal(thisContext);
+      await mutex.release();
+      expect(answers()).to.deep.equal(noOwner);
+    });
+  });
+
+  it('in a withLock and in the functions that it calls: this context', async () => {
+    const { client, mutex } = lab;
+    const other = new InterProcessMutex(client, `${mutex.path}-other`);
+    await mutex.withLock(async () => {
+      expect(answers()).to.deep.equal(thisContext);
+      await other.withLock(() => {
+        expect(answers()).to.deep.equal(thisContext);
+        expect(answers(other)).to.deep.equal(thisContext);
+      });
+      expect(answers(other)).to.deep.equal(noOwner);
+      await Promise.resolve().then(() => expect(answers()).to.deep.equal(thisContext));
+    });
+    expect(answers()).to.deep.equal(noOwner);
+  });
+
+  it('next to a withLock, and in a job inside it: another owner', async () => {
+    const { mutex } = lab;
+    const held = gate();
+    const { opened, open } = gate();
+    const running = mutex.withLock(async () => {
+      lockContext.run(() => expect(answers()).to.deep.equal(anotherOwner));
+      held.open();
+      await opened;
+    });
+    await held.opened;
+    expect(answers()).to.deep.equal(anotherOwner);
+    lockContext.run(() => expect(answers()).to.deep.equal(anotherOwner));
+    open();
+    await running;
+  });
+
+  it('in work whose context has died: another owner, even if its hold was not released', async () => {
+    const { mutex } = lab;
+    const { opened, open } = gate();
+    let detached: Promise<unknown> | undefined;
+    const left = await lockContext.run(async () => {
+      detached = opened.then(() => answers());
+      return mutex.acquire();
+    });
+    open();
+    expect(await detached).to.deep.equal(anotherOwner);
+    await left.release();
+  });
+
+  it('after a loss: no owner', async () => {
+    const { mutex, observer } = lab;
+    await lockContext.run(async () => {
+      const hold = await mutex.acquire();
+      await takeAway(hold, observer);
+      expect(answers()).to.deep.equal(noOwner);
+      await hold.release();
+      expect(answers()).to.deep.equal(noOwner);
+    });
+  });
+
+  it('when a successor holds the lock while the lost hold is unreleased: another owner', async () => {
+    const { mutex, observer } = lab;
+    await lockContext.run(async () => {
+      const lost = await mutex.acquire();
+      await takeAway(lost, observer);
+      const successor = await lockContext.run(() => mutex.acquire());
+      expect(answers()).to.deep.equal(anotherOwner);
+      await successor.release();
+      await lost.release();
+    });
+  });
+
+  it('of another client: no owner', async () => {
+    const { mutex, theirs } = lab;
+    await mutex.withLock(() => {
+      expect(answers(theirs)).to.deep.equal(noOwner);
+    });
+  });
+
+  it('after the client was closed: no owner', async () => {
+    const { client, mutex } = lab;
+    await lockContext.run(async () => {
+      const hold = await mutex.acquire();
+      await client.close();
+      expect(answers()).to.deep.equal(noOwner);
+      expect(await hold.release()).to.equal('lost');
+    });
+  });
+});

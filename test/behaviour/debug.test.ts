@@ -1,0 +1,275 @@
+import { expect } from 'chai';
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import {
+  InterProcessMutex,
+  InterProcessReadWriteLock,
+  InterProcessSemaphore,
+  lockContext,
+  type Hold,
+  type LockClient,
+} from '../../src/index.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { queueReaches } from '../../lab/queue.ts';
+import { until } from '../../lab/until.ts';
+import { RunningTime } from '../../lab/running-time.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+describe('the log of a client', () => {
+  const lab = labOfEachTest('debug', { client: 'none' });
+  let log: string[];
+  beforeEach(() => {
+    log = [];
+  });
+
+  const connect = (debug?: boolean): Promise<LockClient> =>
+    lab.connect({ debug, logger: { warn: (_details, message) => log.push(message) } });
+  const locksOf = async (debug?: boolean): Promise<InterProcessMutex> =>
+    new InterProcessMutex(await connect(debug), lab.path);
+
+  /** Waits for longer than the time after which the client warns about a wait. */
+  const afterTheWarningTime = (): Promise<void> => {
+    const since = performance.now();
+    return until('the time for a warning has passed', () => performance.now() - since > 2_300);
+  };
+
+  async function forgetful(mutex: InterProcessMutex): Promise<Hold> {
+    return mutex.acquire();
+  }
+
+  async function acquiresAgain(mutex: InterProcessMutex): Promise<Hold> {
+    return mutex.acquire();
+  }
+
+  describe('about a wait for its own process', () => {
+    it('has one line after a second, which names the option debug', async () => {
+      const mutex = await locksOf();
+      const hold = await mutex.acquire();
+      const askedAt = performance.now();
+      using sinceAsked = new RunningTime();
+      const waiting = mutex.acquire();
+      await until('the wait is logged', () => log.length > 0);
+      expect(performance.now() - askedAt).to.be.at.least(950);
+      expect(sinceAsked.ms).to.be.below(2_000);
+      expect(log[0]).to.match(
+        new RegExp(
+          `^An acquire\\(\\) of the lock ${lab.path} has waited for a second for a hold of this process\\. Both were called outside of every lock context`,
+        ),
+      );
+      expect(log[0])
+        .to.contain('use withLock or lockContext.run')
+        .and.to.contain('With the option debug of LockClient.connect');
+      const another = mutex.acquire();
+      await afterTheWarningTime();
+      expect(log).to.have.length(1);
+      await hold.release();
+      for (const next of [waiting, another]) await (await next).release();
+    });
+
+    it('names both places with `debug`', async () => {
+      const mutex = await locksOf(true);
+      const hold = await forgetful(mutex);
+      const waiting = acquiresAgain(mutex);
+      await until('the wait is logged', () => log.length > 0);
+      expect(log[0]).to.match(
+        /The hold was acquired at forgetful \(.*debug\.test\.ts:\d+:\d+\).*; the acquire\(\) that waits was called at acquiresAgain \(.*debug\.test\.ts:\d+:\d+\)/,
+      );
+      expect(log[0]).not.to.contain('/src/');
+      await hold.release();
+      await (await waiting).release();
+    });
+
+    it('names the call that waits, and not one of the other lock of a pair', async () => {
+      const { readLock, writeLock } = new InterProcessReadWriteLock(await connect(true), lab.path);
+      const hold = await writeLock.acquire();
+      const reading = readLock.acquire({ timeoutMs: 10_000 });
+      const writing = acquiresAgain(writeLock);
+      await until('the wait is logged', () => log.length > 0);
+      expect(log[0]).to.contain('the acquire() that waits was called at acquiresAgain (');
+      await hold.release();
+      await (await reading).release();
+      await (await writing).release();
+      expect(log).to.have.length(1);
+    });
+
+    it('has no line for calls with a timeout or a signal, however often they are repeated', async () => {
+      const mutex = await locksOf();
+      const hold = await mutex.acquire();
+      const controller = new AbortController();
+      const waiting = [mutex.acquire({ timeoutMs: 10_000 }), mutex.acquire({ signal: controller.signal })];
+      const since = performance.now();
+      while (performance.now() - since < 2_300) expect(await mutex.tryAcquire(100)).to.equal(undefined);
+      expect(log).to.deep.equal([]);
+      await hold.release();
+      for (const next of waiting) await (await next).release();
+    });
+
+    it('also has a line for two objects, and for a reader behind a writer', async () => {
+      const mutex = await locksOf();
+      const rw = new InterProcessReadWriteLock(mutex.client, `${lab.path}-rw`);
+      const holds = [await mutex.acquire(), await rw.writeLock.acquire()];
+      const waiting = [new InterProcessMutex(mutex.client, lab.path).acquire(), rw.readLock.acquire()];
+      await until('both waits are logged', () => log.length === 2);
+      expect(log.map((line) => / lock (\S+) has/.exec(line)?.[1])).to.have.members([lab.path, rw.path]);
+      for (const hold of holds) await hold.release();
+      for (const next of waiting) await (await next).release();
+    });
+
+    it('has a line for the second of two simultaneous calls', async () => {
+      const mutex = await locksOf();
+      await (await mutex.acquire()).release();
+      const both = [mutex.acquire(), mutex.acquire()];
+      await until('the wait is logged', () => log.length === 1);
+      for (const next of both) await (await next).release();
+    });
+
+    it('has no line for other processes, short waits, or owners in contexts', async () => {
+      const mutex = await locksOf();
+      const theirs = new InterProcessMutex(await lab.connect(), lab.path);
+      const busy = new InterProcessMutex(mutex.client, `${lab.path}-busy`);
+      const inContext = new InterProcessMutex(mutex.client, `${lab.path}-context`);
+      const readers = new InterProcessReadWriteLock(mutex.client, `${lab.path}-readers`);
+      const hold = await theirs.acquire();
+      const reading = [await readers.readLock.acquire(), await readers.readLock.acquire()];
+      const waiting = mutex.acquire();
+      const ended = { is: false };
+      const passesOn = (async () => {
+        while (!ended.is) {
+          const [one, next] = [await busy.acquire(), busy.acquire()];
+          await one.release();
+          await (await next).release();
+        }
+      })();
+      const owned = inContext.withLock(() => afterTheWarningTime());
+      const behind = inContext.acquire();
+      const held = await new InterProcessMutex(mutex.client, `${lab.path}-held`).acquire();
+      const behindInContext = lockContext.run(() => new InterProcessMutex(mutex.client, `${lab.path}-held`).acquire());
+      await owned;
+      expect(log).to.deep.equal([]);
+      ended.is = true;
+      await passesOn;
+      for (const one of [hold, held, ...reading]) await one.release();
+      for (const next of [waiting, behind, behindInContext]) await (await next).release();
+    });
+
+    it('keeps no process alive once the client is closed', async () => {
+      const program = fileURLToPath(new URL('processes/acquire-twice-and-close.ts', import.meta.url));
+      const { stdout } = await promisify(execFile)(
+        process.execPath,
+        ['--import=tsx', program, lab.connectString, lab.path],
+        { timeout: 20_000 },
+      );
+      expect(Number(stdout), 'milliseconds from the end of close to the end of the process').to.be.below(500);
+    });
+  });
+
+  describe('about an unreleased hold', () => {
+    const leak = async (mutex: InterProcessMutex): Promise<void> => {
+      await forgetful(mutex);
+    };
+    const collected = (): Promise<void> =>
+      until('the leak is logged', async () => {
+        // The microtasks of the acquire keep the hold for a while.
+        await new Promise((resolve) => setImmediate(resolve));
+        collectGarbage();
+        return log.length > 0;
+      });
+
+    it('names the caller of the acquire with `debug`', async () => {
+      const mutex = await locksOf(true);
+      await leak(mutex);
+      await collected();
+      expect(log).to.have.length(1);
+      expect(log[0]).to.match(
+        new RegExp(
+          `^A hold of the lock ${lab.path} was garbage-collected without a release: .*It was acquired at forgetful \\(.*debug\\.test\\.ts:\\d+:\\d+\\)`,
+        ),
+      );
+      expect(await mutex.release()).to.equal('released');
+    });
+
+    it('names the caller of a semaphore’s acquire', async () => {
+      const semaphore = new InterProcessSemaphore(await connect(true), lab.path, { maxLeases: 2 });
+      await (async function takesALease() {
+        await semaphore.acquire();
+      })();
+      await collected();
+      expect(log[0]).to.match(/It was acquired at takesALease \(/);
+    });
+
+    it('has no line for released or lost holds, for a withLock, or without `debug`', async () => {
+      const [mutex, quiet] = [await locksOf(true), await locksOf()];
+      const { opened, open } = (() => {
+        let open = (): void => undefined;
+        return { opened: new Promise<void>((resolve) => (open = resolve)), open: () => open() };
+      })();
+      const weak: WeakRef<Hold>[] = [];
+      await (async () => {
+        const released = await mutex.acquire();
+        weak.push(new WeakRef(released));
+        await released.release();
+        const lost = await mutex.acquire();
+        weak.push(new WeakRef(lost));
+        await lab.observer.remove(lost.path);
+        await until('the hold is lost', () => !lost.isValid);
+      })();
+      await mutex.release();
+      const job = mutex.withLock(() => opened);
+      const other = new InterProcessMutex(quiet.client, `${lab.path}-2`);
+      await leak(other);
+      await until('the others are collected', async () => {
+        await new Promise((resolve) => setImmediate(resolve));
+        collectGarbage();
+        return weak.every((one) => one.deref() === undefined);
+      });
+      // The finalizers run after the collection.
+      for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      expect(log).to.deep.equal([]);
+      open();
+      await job;
+    });
+
+    it('leaves the methods and events of a hold unchanged', async () => {
+      const mutex = await locksOf(true);
+      const emitted: unknown[] = [];
+      mutex.on('acquired', ({ hold }) => emitted.push(hold)).on('released', ({ hold }) => emitted.push(hold));
+      const plain = await new InterProcessMutex(await connect(), `${lab.path}-2`).acquire();
+      const hold = await mutex.acquire({ leaseMs: 60_000 });
+      expect(hold).to.be.instanceOf(plain.constructor);
+      expect(hold.constructor).to.equal(plain.constructor);
+      expect(hold.isValid).to.equal(true);
+      expect(hold.signal.aborted).to.equal(false);
+      hold.renew(30_000);
+      expect(hold.remainingMs).to.be.within(1, 30_000);
+      hold.assertValid();
+      const { release } = hold;
+      expect(await release()).to.equal('released');
+      await hold[Symbol.asyncDispose]();
+      expect(emitted[0]).to.equal(hold);
+      expect(emitted).to.have.length(2);
+      await plain.release();
+    });
+  });
+
+  it('has no line for a service whose owners queue up outside of contexts and release quickly', async () => {
+    const mutex = await locksOf();
+    let heldMs: number;
+    do {
+      log = [];
+      const askedAt = performance.now();
+      const hold = await mutex.acquire();
+      const waiting = Array.from({ length: 20 }, () => mutex.acquire().then((next) => next.release()));
+      await queueReaches(mutex, 21);
+      heldMs = performance.now() - askedAt;
+      await hold.release();
+      await Promise.all(waiting);
+      // A hold that a busy machine keeps for a second is reported with good reason.
+    } while (heldMs > 900);
+    expect(log).to.deep.equal([]);
+  });
+});

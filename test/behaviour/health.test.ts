@@ -1,0 +1,126 @@
+import { expect } from 'chai';
+import { InterProcessMutex, InterProcessSemaphore, LockClient, lockContext } from '../../src/index.ts';
+import { sessionName } from '../../src/zookeeper/session.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { queueReaches } from '../../lab/queue.ts';
+import { reached } from '../../lab/reached.ts';
+import { aborted, rejection } from '../../lab/until.ts';
+import { RunningTime } from '../../lab/running-time.ts';
+
+const sessionTimeoutMs = 6_000;
+
+describe('client.health()', () => {
+  const lab = labOfEachTest('health', { server: 'own', proxy: true, client: { sessionTimeoutMs } });
+
+  it('of an idle client shows its session, its server, and nothing held', () => {
+    const { remainingMs, ...others } = lab.client.health();
+    expect(others).to.deep.equal({
+      state: 'connected',
+      sessionId: sessionName(lab.client.session.id),
+      server: lab.proxy.connectString,
+      timeoutMs: sessionTimeoutMs,
+      held: 0,
+      waiting: 0,
+      lastError: undefined,
+    });
+    expect(remainingMs).to.be.within(1, sessionTimeoutMs);
+  });
+
+  it('sends nothing', async () => {
+    await lab.requests();
+    lab.proxy.clear();
+    for (let count = 0; count < 100; count += 1) lab.client.health();
+    expect(await lab.requests()).to.deep.equal([]);
+    expect(lab.proxy.frames.filter(({ from, op }) => from === 'client' && op !== 'ping').length).to.be.at.most(6);
+  });
+
+  it('counts a re-entered lock once, and each lease', async () => {
+    await lockContext.run(async () => {
+      const holds = [await lab.mutex.acquire(), await lab.mutex.acquire()];
+      expect(lab.client.health().held).to.equal(1);
+      for (const hold of holds) await hold.release();
+    });
+    const semaphore = new InterProcessSemaphore(lab.client, `${lab.path}-semaphore`, { maxLeases: 3 });
+    const leases = await semaphore.acquireMany(2);
+    expect(lab.client.health().held).to.equal(2);
+    for (const lease of leases) await lease.release();
+    expect(lab.client.health().held).to.equal(0);
+  });
+
+  it('counts the acquires that wait, and no other call', async () => {
+    const hold = await lab.theirs.acquire();
+    const stop = new AbortController();
+    const waits = [lab.mutex, lab.mutex, new InterProcessMutex(lab.client, lab.path)].map((mutex) =>
+      rejection(mutex.acquire({ signal: stop.signal })),
+    );
+    const asking = lab.mutex.participants();
+    expect(lab.client.health().waiting).to.equal(3);
+    await asking;
+    await queueReaches(lab.mutex, 4);
+    expect(lab.client.health()).to.include({ waiting: 3, held: 0 });
+    stop.abort();
+    await Promise.all(waits);
+    expect(lab.client.health().waiting).to.equal(0);
+    await hold.release();
+  });
+
+  it('says how long a hold is still valid, as the hold itself does', async () => {
+    const hold = await lab.mutex.acquire();
+    const before = hold.remainingMs;
+    const { remainingMs } = lab.client.health();
+    expect(remainingMs).to.be.within(hold.remainingMs - 1, before + 1);
+    await hold.release();
+  });
+
+  it('of a suspended client with a hold shows the reason, and counts down to the moment of the loss', async () => {
+    const hold = await lab.mutex.acquire();
+    const suspended = reached(lab.client, 'suspended');
+    await lab.proxy.refuse();
+    lab.proxy.cut();
+    await suspended;
+    const at = performance.now();
+    const { sessionId, remainingMs, lastError, ...others } = lab.client.health();
+    expect(others).to.deep.equal({
+      state: 'suspended',
+      server: undefined,
+      timeoutMs: sessionTimeoutMs,
+      held: 1,
+      waiting: 0,
+    });
+    expect(sessionId).to.equal(sessionName(lab.client.session.id));
+    expect(remainingMs).to.be.within(1, sessionTimeoutMs);
+    expect(lastError).to.be.instanceOf(Error).with.property('message').that.contains(lab.proxy.connectString);
+    using sinceLook = new RunningTime();
+    await aborted(hold.signal);
+    expect(performance.now() - at).to.be.at.least(remainingMs - 50);
+    expect(sinceLook.ms).to.be.below(remainingMs + 500);
+    expect(lab.client.health()).to.include({ held: 0, remainingMs: 0 });
+  });
+
+  it('of a client that waits shows a time that is left, also after the deadline of holds has passed', async () => {
+    const hold = await lab.theirs.acquire();
+    const stop = new AbortController();
+    const waiting = rejection(lab.mutex.acquire({ signal: stop.signal }));
+    await queueReaches(lab.theirs, 2);
+    expect(lab.client.health().remainingMs).to.be.above(sessionTimeoutMs / 4);
+    stop.abort();
+    await waiting;
+    await hold.release();
+  });
+
+  it('of a closed client has nothing left', async () => {
+    const client = await LockClient.connect(lab.connectString);
+    await client.close();
+    expect(client.health()).to.include({ state: 'closed', remainingMs: 0, held: 0, waiting: 0, server: undefined });
+    expect(client.health().lastError).to.equal(undefined);
+  });
+
+  it('is JSON', async () => {
+    const suspended = reached(lab.client, 'suspended');
+    await lab.proxy.refuse();
+    lab.proxy.cut();
+    await suspended;
+    const { lastError } = JSON.parse(JSON.stringify(lab.client.health())) as { lastError: object };
+    expect(lastError).to.have.keys('name', 'message');
+  });
+});

@@ -1,0 +1,278 @@
+import { expect } from 'chai';
+import {
+  InterProcessMultiLock,
+  InterProcessMutex,
+  InterProcessSemaphoreMutex,
+  lockContext,
+  LockClient,
+  LockLostError,
+  LockTimeoutError,
+  type Hold,
+  type PartOfMultiLock,
+} from '../../src/index.ts';
+import { sessionName } from '../../src/zookeeper/session.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { sharedZooKeeper } from '../../lab/hooks.ts';
+import { aborted, rejection, until } from '../../lab/until.ts';
+import { crowd } from '../../lab/semaphores.ts';
+
+describe('a multi-lock', () => {
+  const lab = labOfEachTest('multi');
+
+  const mutex = (name: string, client = lab.client): InterProcessMutex =>
+    new InterProcessMutex(client, `${lab.path}-${name}`);
+  const multi = (...names: string[]): InterProcessMultiLock<Hold> =>
+    new InterProcessMultiLock(names.map((name) => mutex(name)));
+  const queue = async (name: string): Promise<number> => (await lab.observer.children(`${lab.path}-${name}`)).length;
+  const areFree = (...names: string[]): Promise<void> =>
+    until(`${names.join()} are free`, async () =>
+      (await Promise.all(names.map(queue))).every((length) => length === 0),
+    );
+
+  it('acquires in the order of the paths, whatever the given order, and releases in reverse', async () => {
+    const calls: string[] = [];
+    const spied = (name: string): PartOfMultiLock<Hold> => ({
+      path: name,
+      acquire: async (options) => {
+        calls.push(`+${name}`);
+        const hold = await mutex(name).acquire(options);
+        const release = hold.release.bind(hold);
+        hold.release = () => {
+          calls.push(`-${name}`);
+          return release();
+        };
+        return hold;
+      },
+    });
+    const lock = new InterProcessMultiLock([spied('c'), spied('a'), spied('b')]);
+    expect(lock.paths).to.deep.equal(['a', 'b', 'c']);
+    const hold = await lock.acquire();
+    expect(hold.holds.map(({ path }) => path.slice(lab.path.length, lab.path.length + 2))).to.deep.equal([
+      '-a',
+      '-b',
+      '-c',
+    ]);
+    expect(hold.isValid).to.equal(true);
+    expect(await hold.release()).to.equal('released');
+    expect(calls).to.deep.equal(['+a', '+b', '+c', '-c', '-b', '-a']);
+    await areFree('a', 'b', 'c');
+  });
+
+  it('cannot deadlock with a multi-lock that has the same locks in another order', async () => {
+    const job = async (lock: InterProcessMultiLock): Promise<void> => {
+      for (let round = 0; round < 10; round += 1) await (await lock.acquire({ timeoutMs: 10_000 })).release();
+    };
+    const theirs = new InterProcessMultiLock([mutex('b', lab.other), mutex('a', lab.other)]);
+    await Promise.all([job(multi('a', 'b')), job(theirs), job(multi('b', 'a'))]);
+    await areFree('a', 'b');
+  });
+
+  it('takes one path of two clients in the order of their servers, whatever order is given', async () => {
+    const { connectString } = await sharedZooKeeper();
+    const clients = await Promise.all(
+      ['/b', '/a'].map((chroot) => LockClient.connect(`${connectString}${lab.path}${chroot}`)),
+    );
+    const [ofB, ofA] = clients.map((client) => new InterProcessMutex(client, '/account')) as [
+      InterProcessMutex,
+      InterProcessMutex,
+    ];
+    for (const locks of [
+      [ofB, ofA],
+      [ofA, ofB],
+    ]) {
+      const hold = await new InterProcessMultiLock(locks).acquire({ timeoutMs: 5_000 });
+      expect(hold.holds.map(({ owner }) => owner.sessionId)).to.deep.equal(
+        [ofA, ofB].map(({ client }) => sessionName(client.session.id)),
+      );
+      expect([await ofA.isLocked(), await ofB.isLocked()]).to.deep.equal([true, true]);
+      await hold.release();
+    }
+    await Promise.all(clients.map((client) => client.close()));
+  });
+
+  it('has one deadline, names the lock for which it waited, and releases the others', async () => {
+    const gates = [await mutex('a', lab.other).acquire(), await mutex('b', lab.other).acquire()];
+    const leftMs: number[] = [];
+    const spied = ['a', 'b'].map((name): PartOfMultiLock<Hold> => {
+      const lock = mutex(name);
+      return {
+        path: lock.path,
+        acquire(options) {
+          leftMs.push(options?.timeoutMs ?? Infinity);
+          return lock.acquire(options);
+        },
+      };
+    });
+    const waiting = rejection(new InterProcessMultiLock(spied).acquire({ timeoutMs: 1_500 }));
+    await until('the multi-lock waits for the first lock', async () => (await queue('a')) === 2);
+    await gates[0]?.release();
+    const error = await waiting;
+    const [first = 0, second = Infinity] = leftMs;
+    expect(second).to.be.below(first);
+    expect(error).to.be.instanceOf(LockTimeoutError);
+    expect(error.message).to.match(
+      new RegExp(`^The lock ${lab.path}-b was not acquired within 1500 ms: 1 participant is ahead in the queue`),
+    );
+    await areFree('a');
+    await gates[1]?.release();
+  });
+
+  it('names the lock before, if that one used up the time', async () => {
+    const late = (name: string, isValid: boolean): PartOfMultiLock => ({
+      path: `${lab.path}-${name}`,
+      acquire: async () => {
+        await new Promise((resolve) => setTimeout(resolve, 40));
+        return { isValid, signal: new AbortController().signal, release: () => Promise.resolve('released') };
+      },
+    });
+    const error = await rejection(new InterProcessMultiLock([late('a', true), mutex('b')]).acquire({ timeoutMs: 20 }));
+    expect(error)
+      .to.be.instanceOf(LockTimeoutError)
+      .and.to.include({ path: `${lab.path}-b`, reason: undefined });
+    expect(error.message).to.equal(
+      `The lock ${lab.path}-b was not acquired within 20 ms: the locks before it used up the time, and the call was waiting for ${lab.path}-a when the time was over. Give the call more time`,
+    );
+    expect(
+      (await rejection(new InterProcessMultiLock([late('a', false)]).acquire({ timeoutMs: 20 }))).message,
+    ).to.equal(
+      `The lock ${lab.path}-a was not acquired within 20 ms: a lock was lost before all of them were held, and no time was left to start over. Give the call more time`,
+    );
+  });
+
+  it('tries each lock once, and gets all or none', async () => {
+    const gate = await mutex('b', lab.other).acquire();
+    expect(await multi('a', 'b').tryAcquire()).to.equal(undefined);
+    await areFree('a');
+    await gate.release();
+    const hold = await multi('a', 'b').tryAcquire();
+    expect(hold?.isValid).to.equal(true);
+    await hold?.release();
+  });
+
+  it('rejects with the reason of a signal, and releases the locks that it holds', async () => {
+    const gate = await mutex('b', lab.other).acquire();
+    const controller = new AbortController();
+    const waiting = rejection(multi('a', 'b').acquire({ signal: controller.signal }));
+    await until('the multi-lock waits for the second lock', async () => (await queue('b')) === 2);
+    controller.abort(new Error('enough'));
+    expect((await waiting).message).to.equal('enough');
+    await areFree('a');
+    await gate.release();
+  });
+
+  it('is lost with any of its holds: the signal aborts, and the others are still released', async () => {
+    const lock = multi('a', 'b');
+    const hold = await lock.acquire();
+    const loss = aborted(hold.signal);
+    await lab.observer.remove(hold.holds[0]?.path ?? '');
+    expect(await loss)
+      .to.be.instanceOf(LockLostError)
+      .with.property('path', hold.holds[0]?.path);
+    expect([hold.isValid, lock.isAcquiredInThisProcess]).to.deep.equal([false, false]);
+    expect(hold.holds.map(({ isValid }) => isValid)).to.deep.equal([false, true]);
+    expect(() => hold.assertValid()).to.throw(LockLostError);
+    expect(await hold.release()).to.equal('lost');
+    await areFree('a', 'b');
+  });
+
+  it('starts over if a lock is lost while it waits for another', async () => {
+    const gate = await mutex('b', lab.other).acquire();
+    const waiting = multi('a', 'b').acquire({ timeoutMs: 10_000 });
+    await until('the multi-lock waits for the second lock', async () => (await queue('b')) === 2);
+    const [before] = await lab.observer.children(`${lab.path}-a`);
+    const held = `${lab.path}-a/${before ?? ''}`;
+    await until('the client watches the znode', () => lab.client.session.watchedPaths('data').includes(held));
+    await lab.client.session.prove();
+    await lab.observer.remove(held);
+    await lab.client.session.prove();
+    await gate.release();
+    const hold = await waiting;
+    expect(hold.isValid).to.equal(true);
+    expect(hold.holds[0]?.path).to.not.equal(held);
+    await hold.release();
+    await areFree('a', 'b');
+  });
+
+  it('is re-entrant inside its job, lock by lock, and free afterwards', async () => {
+    const [a, b] = [mutex('a'), mutex('b')];
+    const lock = new InterProcessMultiLock([a, b]);
+    await lock.withLock(async (outer) => {
+      const inner = await lock.acquire({ timeoutMs: 0 });
+      expect(inner.holds.map(({ path }) => path)).to.deep.equal(outer.holds.map(({ path }) => path));
+      await a.withLock((hold) => expect(hold.path).to.equal(outer.holds[0]?.path));
+      await inner.release();
+      expect(outer.isValid).to.equal(true);
+    });
+    await areFree('a', 'b');
+  });
+
+  it('detects a certain deadlock as each of its locks does', async () => {
+    const inner = multi('a', 'b');
+    const error = await rejection(mutex('b').withLock(() => lockContext.run(() => inner.acquire())));
+    expect(error).to.have.property('code', 'ERR_LOCK_DEADLOCK');
+    await areFree('a', 'b');
+  });
+
+  it('accepts locks of several kinds', async () => {
+    const lock = new InterProcessMultiLock([mutex('a'), new InterProcessSemaphoreMutex(lab.client, lab.path)]);
+    const hold = await lock.acquire();
+    await crowd(lab.observer, lab.path, { leases: 1, locks: 0 });
+    await hold.release();
+    await crowd(lab.observer, lab.path, { leases: 0, locks: 0 });
+  });
+
+  it('rejects a job that fulfils after a loss, and passes on the error of a job', async () => {
+    const lock = multi('a', 'b');
+    const lost = await rejection(
+      lock.withLock(async (hold) => {
+        await lab.observer.remove(hold.holds[1]?.path ?? '');
+        await aborted(hold.signal);
+      }),
+    );
+    expect(lost).to.be.instanceOf(LockLostError);
+    const own = new Error('own');
+    expect(await rejection(lock.withLock(() => Promise.reject(own)))).to.equal(own);
+    expect(await lock.withLock(() => 7)).to.equal(7);
+    await areFree('a', 'b');
+  });
+
+  it('is released once, and is not valid afterwards', async () => {
+    const hold = await multi('a', 'b').acquire();
+    expect(hold.release()).to.equal(hold.release());
+    expect(await hold.release()).to.equal('released');
+    expect(hold.isValid).to.equal(false);
+    expect(hold.signal.aborted).to.equal(false);
+    expect(() => hold.assertValid())
+      .to.throw()
+      .with.property('code', 'ERR_LOCK_NOT_OWNED');
+  });
+
+  describe('is refused', () => {
+    it('without a lock', () => {
+      expect(() => new InterProcessMultiLock([])).to.throw(RangeError, 'Expected `locks` to be at least one lock');
+    });
+
+    it('with a path of one client twice', () => {
+      expect(() => multi('a', 'b', 'a')).to.throw(RangeError, `${lab.path}-a twice`);
+      const between = [mutex('a'), mutex('a', lab.other), new InterProcessSemaphoreMutex(lab.client, `${lab.path}-a`)];
+      expect(() => new InterProcessMultiLock(between)).to.throw(RangeError, `${lab.path}-a twice`);
+    });
+
+    it('with a path twice if the client of one lock is unknown', () => {
+      const foreign: PartOfMultiLock<Hold> = { path: `${lab.path}-a`, acquire: () => mutex('b').acquire() };
+      for (const locks of [
+        [foreign, mutex('a')],
+        [mutex('a'), foreign],
+        [foreign, { ...foreign }],
+      ]) {
+        expect(() => new InterProcessMultiLock(locks)).to.throw(RangeError, `${lab.path}-a twice`);
+      }
+    });
+
+    for (const wrong of [undefined, 'locks', [undefined], [{}], [{ acquire: () => undefined }]]) {
+      it(`with ${JSON.stringify(wrong, (_, value: unknown) => (typeof value === 'function' ? 'a function' : value))}`, () => {
+        expect(() => new InterProcessMultiLock(wrong as never)).to.throw(TypeError, /Expected `(locks|path)`/);
+      });
+    }
+  });
+});

@@ -1,0 +1,92 @@
+import { expect } from 'chai';
+import { InterProcessMutex } from '../../../src/index.ts';
+import { exists, setAcl } from './acl.ts';
+import { labOfEachTest } from '../../../lab/lab.ts';
+import { until } from '../../../lab/until.ts';
+import { InProcess } from './in-process.ts';
+
+describe('zklock ls and status', () => {
+  const lab = labOfEachTest('operator', { server: 'own', proxy: true });
+  const zklock = async (...words: string[]): Promise<InProcess & { readonly code: number }> => {
+    const run = new InProcess(lab.connectString, words);
+    return Object.assign(run, { code: await run.ended });
+  };
+
+  it('list the locks below a path, with their holders and the number of waiters', async () => {
+    const hold = await lab.theirs.acquire({ data: Buffer.from('nightly job') });
+    const waiting = lab.theirs.acquire();
+    await until('the waiter is in the queue', async () => (await lab.observer.children(lab.path)).length === 2);
+    const { code, out } = await zklock('ls', '/');
+    expect(code).to.equal(0);
+    const [header, ...rows] = out.trim().split('\n');
+    expect(header).to.match(/^PATH +KIND +STATE +HOLDER +SINCE +WAITING$/);
+    expect(rows.find((row) => row.startsWith(lab.path))).to.match(/mutex +held +nightly job +≤ \d+s +1$/);
+    await hold.release();
+    await (await waiting).release();
+  });
+
+  it('refuse an address as the name in the servers’ certificates', async () => {
+    const { code, errors } = await zklock('ls', '--tls-servername', '10.0.0.1', '/');
+    expect(code).to.equal(64);
+    expect(errors).to.include('Expected --tls-servername to be a host name, got "10.0.0.1"');
+  });
+
+  it('print JSON that has everything', async () => {
+    const hold = await lab.theirs.acquire({ data: 'owner' });
+    const listed = (await zklock('ls', '--json', lab.path.slice(0, lab.path.lastIndexOf('/')))).json;
+    expect(listed).to.deep.include({ unreadable: [], events: [] });
+    const { json } = await zklock('status', '--json', lab.path);
+    expect((listed as { locks: unknown[] }).locks).to.deep.equal([json]);
+    const { holders } = json as { holders: Record<string, unknown>[] };
+    expect(holders[0]).to.include({ path: hold.path, pid: process.pid, fencingToken: String(hold.fencingToken) });
+    await hold.release();
+  });
+
+  it('show the holder, its process, its token and the waiters in their order', async () => {
+    const hold = await lab.theirs.acquire({ data: 'owner' });
+    const waiting = lab.theirs.acquire({ data: Buffer.from('second') });
+    await until('the waiter is in the queue', async () => (await lab.observer.children(lab.path)).length === 2);
+    const { out } = await zklock('status', lab.path);
+    expect(out).to.match(new RegExp(`^${lab.path}: mutex, held, 1 waiting\n {2}holder: \\S+ pid ${process.pid}\n`));
+    expect(out).to.contain(`    token    ${hold.fencingToken}\n`).and.to.contain('  waiter 1: second\n');
+    await hold.release();
+    await (await waiting).release();
+  });
+
+  it('show a lock without a znode as free, and hint at the locks below it', async () => {
+    const hold = await new InterProcessMutex(lab.other, `${lab.path}/below`).acquire();
+    const { code, out, errors } = await zklock('status', lab.path);
+    expect({ code, out }).to.deep.equal({ code: 0, out: `${lab.path}: free, 0 waiting\n` });
+    expect(errors).to.contain(`zklock ls ${lab.path}`);
+    await hold.release();
+    expect((await zklock('status', `${lab.path}/none`)).out).to.equal(`${lab.path}/none: free, 0 waiting\n`);
+  });
+
+  it('never print control characters of a lock’s data', async () => {
+    const hold = await lab.theirs.acquire({ data: Buffer.from('\u001b[2Jevil\nline') });
+    const [{ out: listed }, { out: status }] = [await zklock('ls', '/'), await zklock('status', lab.path)];
+    for (const text of [listed, status]) expect(text).to.contain('\\u001b[2Jevil\\u000aline');
+    await hold.release();
+  });
+
+  it('exit with 77 if the path may not be read', async () => {
+    const hold = await lab.theirs.acquire();
+    await setAcl(lab.other, lab.path, 30);
+    const { code, errors } = await zklock('ls', lab.path);
+    expect(code).to.equal(77);
+    expect(errors).to.contain('cannot be read').and.to.contain('NO_AUTH');
+    expect(await exists(lab.other, lab.path)).to.equal(true);
+    const whole = await zklock('ls', '/');
+    expect(whole.code).to.equal(0);
+    expect(whole.errors).to.contain(lab.path);
+    await hold.release();
+  });
+
+  it('exit with 69 if no server answers, and with 64 for a bad path', async () => {
+    const run = new InProcess('127.0.0.1:1', ['ls', '--connect-timeout', '0.3', '/']);
+    expect(await run.ended).to.equal(69);
+    expect((await zklock('ls', 'locks')).code).to.equal(64);
+    expect((await zklock('status', '/')).code).to.equal(64);
+    expect((await zklock('status')).code).to.equal(64);
+  });
+});

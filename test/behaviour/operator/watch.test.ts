@@ -1,0 +1,92 @@
+import { expect } from 'chai';
+import { InterProcessMutex } from '../../../src/index.ts';
+import { labOfEachTest } from '../../../lab/lab.ts';
+import { InProcess } from './in-process.ts';
+
+describe('zklock watch', () => {
+  const lab = labOfEachTest('watched', { server: 'own', proxy: true });
+  const terminal = { columns: 120, rows: 24 };
+  let run: InProcess;
+  const start = (words: string[], size?: { columns: number; rows: number }): InProcess =>
+    (run = new InProcess(lab.proxy.connectString, ['watch', ...words], size));
+  const bytes = (text: string): { data: Buffer } => ({ data: Buffer.from(text) });
+
+  afterEach(async () => {
+    run.signal('SIGTERM');
+    await run.ended;
+  });
+
+  it('prints a line for each event where there is no terminal, and ends with the signal’s code', async () => {
+    const first = await lab.theirs.acquire(bytes('first'));
+    start(['/']);
+    await run.until(() => run.out.includes(`held        ${lab.path} 0 waiting`));
+    await first.release();
+    const second = await lab.theirs.acquire(bytes('second'));
+    await run.until(() => run.out.includes('second'));
+    expect(run.out).to.match(new RegExp(`(granted|handed-over) +${lab.path} .*to second \\[0x`));
+    await second.release();
+    run.signal('SIGINT');
+    expect(await run.ended).to.equal(130);
+  });
+
+  it('prints a line of JSON for each event, and for the loss and return of the connection', async () => {
+    const before = await new InterProcessMutex(lab.other, `${lab.path}-before`).acquire();
+    start(['--json', '/']);
+    await run.until(() => run.out.includes('"lock"'));
+    const first = await lab.theirs.acquire(bytes('first'));
+    await run.until(() => run.out.includes('"granted"'));
+    await lab.proxy.refuse();
+    lab.proxy.cut();
+    await run.until(() => run.out.includes('"cut-off"'));
+    await lab.proxy.accept();
+    await run.until(() => run.out.includes('"live"'));
+    const events = run.out
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { type: string }).type);
+    expect(events).to.deep.equal(['lock', 'granted', 'cut-off', 'live']);
+    await first.release();
+    await before.release();
+  });
+
+  it('fills a terminal, follows changes, fits a new size, and leaves with q', async () => {
+    start(['/'], terminal);
+    await run.until(() => run.screen.includes('0 locks'));
+    const hold = await lab.theirs.acquire(bytes('a holder'));
+    await run.until(() => run.screen.includes('1 held') && run.screen.includes('a holder'));
+    run.resize(60, 10);
+    await run.until(() => run.screen.split('\r\n').every((line) => line.length <= 60) && run.screen.includes('held'));
+    expect(run.screen.split('\r\n').length).to.be.at.most(10);
+    expect(run.out).to.contain('\u001b[?1049h').and.not.to.contain('\u001b[?1049l');
+    run.press('q');
+    expect(await run.ended).to.equal(0);
+    expect(run.out.endsWith('\u001b[?25h\u001b[?1049l')).to.equal(true);
+    await hold.release();
+  });
+
+  it('changes the order with s, and scrolls', async () => {
+    const holds = [];
+    for (const name of ['a', 'b', 'c'])
+      holds.push(await new InterProcessMutex(lab.other, `${lab.path}/${name}`).acquire());
+    const waiting = new InterProcessMutex(lab.other, `${lab.path}/c`).acquire();
+    start(['/'], terminal);
+    const order = (): string => [...run.screen.matchAll(/^\/test-\S+\/(\w) /gm)].map(([, name]) => name).join('');
+    await run.until(() => order() === 'abc');
+    run.press('s');
+    await run.until(() => order() === 'cab');
+    run.press('\u001b[B');
+    await run.until(() => order() === 'ab');
+    for (const hold of holds) await hold.release();
+    await (await waiting).release();
+  });
+
+  it('says that it is cut off', async () => {
+    start(['/'], terminal);
+    await run.until(() => run.screen.includes('0 locks'));
+    await lab.proxy.refuse();
+    lab.proxy.cut();
+    await run.until(() => run.screen.includes('CUT OFF FROM ZOOKEEPER'));
+    await lab.proxy.accept();
+    await run.until(() => run.screen.startsWith('/: 0 locks'));
+  });
+});

@@ -1,0 +1,66 @@
+import { expect } from 'chai';
+import { InterProcessMutex, LockClient } from '../../src/index.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { rejection, until } from '../../lab/until.ts';
+
+/**
+ * Uses a real server. The proxy shifts its sequence numbers for the client, because 2^31 creations would take weeks.
+ */
+describe('the last sequence numbers', () => {
+  const lab = labOfEachTest('overflow', {
+    server: 'own',
+    proxy: true,
+    client: { logger: { warn: (_details, message) => void warnings.push(message) } },
+  });
+  let warnings: string[];
+
+  beforeEach(() => void (warnings = []));
+
+  /** Shows the server's `0000000042` to the client as `<digits>042`. */
+  const count = (digits: string): void => {
+    lab.proxy.on(({ from, body }) => {
+      const [here, there] = [`-lock-${digits}`, '-lock-0000000'];
+      replaceAll(body, ...(from === 'server' ? ([there, here] as const) : ([here, there] as const)));
+      return undefined;
+    });
+  };
+
+  it('are logged once for each mutex', async () => {
+    count('2147480');
+    for (let round = 0; round < 3; round += 1) await (await lab.mutex.acquire()).release();
+    expect(warnings).to.have.length(1);
+    expect(warnings[0])
+      .to.contain(lab.mutex.path)
+      .and.to.contain('-lock-2147480000')
+      .and.to.contain('close to its last sequence number');
+  });
+
+  it('do not allow a grant without a list', async () => {
+    count('2147480');
+    const other = await LockClient.connect(lab.server.connectString);
+    const hold = await new InterProcessMutex(other, lab.mutex.path).acquire();
+    const waiting = lab.mutex.acquire();
+    await lab.proxy.seen(
+      (frame) => frame.from === 'server' && frame.op === 'getData' && frame.path?.endsWith('2147480000') === true,
+    );
+    lab.proxy.clear();
+    await hold.release();
+    await (await waiting).release();
+    expect(lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'getChildren2')).to.have.length(
+      1,
+    );
+    await other.close();
+  });
+
+  it('are followed by an error that names the remedy, and leave no znode', async () => {
+    count('-214748');
+    const error = await rejection(lab.mutex.acquire());
+    expect(error).to.have.property('code', 'ERR_LOCK_SEQUENCE_OVERFLOW');
+    expect(error.message).to.contain(lab.mutex.path).and.to.contain('-lock--214748000').and.to.contain('Delete');
+    await until('the znode is deleted', async () => (await lab.observer.children(lab.mutex.path)).length === 0);
+  });
+});
+
+function replaceAll(bytes: Buffer, from: string, to: string): void {
+  for (let at = bytes.indexOf(from); at >= 0; at = bytes.indexOf(from, at + 1)) bytes.write(to, at);
+}

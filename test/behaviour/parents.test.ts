@@ -1,0 +1,91 @@
+import { expect } from 'chai';
+import { InterProcessMutex, LockClient } from '../../src/index.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { connectObserver } from '../../lab/wire/observer.ts';
+import { testPath } from '../../lab/test-path.ts';
+import { until } from '../../lab/until.ts';
+
+describe("a lock's parents", () => {
+  const lab = labOfEachTest('parents', {
+    server: { containerCheckMs: 10 },
+    proxy: true,
+    client: { sessionTimeoutMs: 10_000 },
+  });
+
+  it('are created by one acquire, and later acquires do not overtake it', async () => {
+    const mutex = new InterProcessMutex(lab.client, testPath('cold'));
+    let answer = (): void => undefined;
+    const delayUntil = new Promise<void>((resolve) => (answer = resolve));
+    lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'createContainer' ? { delayUntil } : undefined));
+    const order: string[] = [];
+    const job = (name: string): Promise<void> => mutex.withLock(() => void order.push(name));
+    const first = job('first');
+    await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'createContainer');
+    const others = ['second', 'third', 'fourth'].map(job);
+    answer();
+    await Promise.all([first, ...others]);
+    expect(order).to.deep.equal(['first', 'second', 'third', 'fourth']);
+  });
+
+  it('may be missing for many acquires at once: all are served in the order of their calls', async () => {
+    const inOrder = Array.from({ length: 50 }, (_, index) => index);
+    for (let round = 0; round < 10; round += 1) {
+      await using fresh = await LockClient.connect(lab.server.connectString);
+      const mutex = new InterProcessMutex(fresh, testPath('burst'));
+      const served: number[] = [];
+      await Promise.all(inOrder.map((index) => mutex.withLock(() => void served.push(index))));
+      expect(served).to.deep.equal(inOrder);
+    }
+  });
+
+  it('are removed when the lock is free, and created by the next acquire, repeatedly', async () => {
+    const path = testPath('reaped');
+    const mutex = new InterProcessMutex(lab.client, path);
+    await using outside = await connectObserver(lab.server.connectString);
+    for (let round = 0; round < 5; round += 1) {
+      await mutex.withLock((hold) => expect(hold.isValid).to.equal(true));
+      await until('the server has removed the empty container', async () => !(await outside.exists(path)));
+    }
+  });
+
+  it('may be removed between their creation and that of the znode: no acquire fails', async () => {
+    const mutex = new InterProcessMutex(lab.client, testPath('reaped-in-between'));
+    let inside = 0;
+    let most = 0;
+    await Promise.all(
+      Array.from({ length: 10 }, async () => {
+        for (let round = 0; round < 20; round += 1) {
+          await mutex.withLock(async () => {
+            inside += 1;
+            most = Math.max(most, inside);
+            await Promise.resolve();
+            inside -= 1;
+          });
+        }
+      }),
+    );
+    expect(most).to.equal(1);
+  });
+
+  it('are persistent if the server has no containers, which is asked once', async () => {
+    lab.proxy.on((frame) => {
+      if (frame.op !== 'createContainer') return undefined;
+      // A server without containers answers UNIMPLEMENTED and closes the connection.
+      return frame.from === 'client' ? undefined : { replaceError: -6 };
+    });
+    const closeAfter = lab.proxy
+      .seen((frame) => frame.from === 'server' && frame.op === 'createContainer')
+      .then(() => lab.proxy.cut());
+    const path = testPath('old-server');
+    await (await new InterProcessMutex(lab.client, `${path}/one`).acquire()).release();
+    await closeAfter;
+    await (await new InterProcessMutex(lab.client, `${path}/two`).acquire()).release();
+    const created = lab.proxy.frames.filter(
+      (frame) => frame.from === 'client' && frame.op.startsWith('create') && frame.op !== 'create2',
+    );
+    expect(created.filter((frame) => frame.op === 'createContainer')).to.have.length(1);
+    expect(created.filter((frame) => frame.op === 'create').map((frame) => frame.path))
+      .to.include(`${path}/one`)
+      .and.to.include(`${path}/two`);
+  });
+});

@@ -1,0 +1,540 @@
+import { hostname } from 'node:os';
+import { expect } from 'chai';
+import {
+  forceRelease,
+  InterProcessMutex,
+  InterProcessReadWriteLock,
+  LockClient,
+  LockLostError,
+  lockContext,
+  revoke,
+  watchQueue,
+  type BackgroundEvent,
+  type Hold,
+} from '../../src/index.ts';
+import { createSequential, exists, sync } from '../../src/zookeeper/operations.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { testPath } from '../../lab/test-path.ts';
+import { aborted, rejection, until } from '../../lab/until.ts';
+import { type Frame } from '../../lab/proxy/zk-proxy.ts';
+import { gate } from '../../lab/gate.ts';
+import { queueReaches } from '../../lab/queue.ts';
+
+describe('revocation', () => {
+  const lab = labOfEachTest('revocation', { server: 'own', proxy: true, client: { sessionTimeoutMs: 4_000 } });
+
+  const lock = (name: string): { mutex: InterProcessMutex; theirs: InterProcessMutex } => {
+    const path = testPath(name);
+    return { mutex: new InterProcessMutex(lab.client, path), theirs: new InterProcessMutex(lab.other, path) };
+  };
+  const answered =
+    (op: Frame['op'], path: string) =>
+    (frame: Frame): boolean =>
+      frame.from === 'server' && frame.op === op && frame.path === path;
+  const lengthAnd = (text: string): Buffer => Buffer.concat([Buffer.from([0, 0, 0, text.length]), Buffer.from(text)]);
+  /** Resolves when the client has read this text from a znode. */
+  const hasRead = async (path: string, text: string): Promise<void> => {
+    await lab.proxy.seen((frame) => answered('getData', path)(frame) && frame.body.includes(lengthAnd(text)));
+    await lab.client.session.request(sync('/'));
+  };
+  /** The holds for which revocation was requested from a mutex, and a method that waits for them. */
+  const requests = (mutex: InterProcessMutex): { readonly holds: Hold[]; reach(count: number): Promise<void> } => {
+    const holds: Hold[] = [];
+    mutex.makeRevocable((hold) => holds.push(hold));
+    return { holds, reach: (count) => until(`${count} requests`, () => holds.length >= count) };
+  };
+
+  describe('makeRevocable', () => {
+    it('calls the listener for each request, with the hold, and not for other data', async () => {
+      const { mutex } = lock('each-request');
+      const { holds, reach } = requests(mutex);
+      const hold = await mutex.acquire();
+      for (const text of ['__REVOKE__ ', '__REVOKE', '__revoke__']) {
+        await lab.observer.write(hold.path, text);
+        await hasRead(hold.path, text);
+      }
+      expect(holds).to.deep.equal([]);
+      await revoke(lab.other, hold.path);
+      await reach(1);
+      await revoke(lab.other, hold.path);
+      await reach(2);
+      expect(holds).to.deep.equal([hold, hold]);
+      expect(hold.isValid).to.equal(true);
+      expect(await hold.release()).to.equal('released');
+    });
+
+    it('stays for the next holds of the mutex, whose znodes have no data', async () => {
+      const { mutex } = lock('next-holds');
+      const { holds, reach } = requests(mutex);
+      await (await mutex.acquire()).release();
+      const hold = await mutex.acquire();
+      expect(await lab.observer.read(hold.path)).to.equal('');
+      await revoke(lab.other, hold.path);
+      await reach(1);
+      expect(holds).to.deep.equal([hold]);
+      await hold.release();
+    });
+
+    it('calls the listener for an earlier request to a waiter, after its caller has the hold', async () => {
+      const { mutex, theirs } = lock('waiter');
+      const events: unknown[] = [];
+      mutex.makeRevocable((hold) => events.push('asked for', hold));
+      const first = await theirs.acquire();
+      const waiting = mutex.acquire().then((hold) => (events.push('has', hold), hold));
+      await queueReaches(theirs, 2);
+      const [, waiter] = await theirs.participants();
+      await lab.proxy.seen(answered('getData', waiter?.path ?? ''));
+      await revoke(lab.other, waiter?.path ?? '');
+      await lab.proxy.seen(answered('getData', waiter?.path ?? ''), 2);
+      expect(events).to.deep.equal([]);
+      await first.release();
+      const hold = await waiting;
+      await until('the listener was called', () => events.length === 4);
+      expect(events).to.deep.equal(['has', hold, 'asked for', hold]);
+      await hold.release();
+    });
+
+    it('calls the listener for a request that came before the listener was set', async () => {
+      const { mutex } = lock('too-late');
+      const hold = await mutex.acquire();
+      await revoke(lab.other, hold.path);
+      await hasRead(hold.path, '__REVOKE__');
+      const { holds, reach } = requests(mutex);
+      await reach(1);
+      expect(holds).to.deep.equal([hold]);
+      await hold.release();
+    });
+
+    it('calls the listener for a request whose watch event was lost with a connection', async () => {
+      const { mutex } = lock('lost-news');
+      const { reach } = requests(mutex);
+      const hold = await mutex.acquire();
+      // The request comes before the client's first read of its znode. The reply to that read is lost after the client
+      // has received something later, so no watch of the next connection reports the request.
+      await lab.observer.write(hold.path, '__REVOKE__');
+      await lab.client.session.request(sync('/'));
+      const read = lab.proxy.seen(
+        (frame) => frame.from === 'client' && frame.op === 'getData' && frame.path === hold.path,
+      );
+      let isDone = false;
+      lab.proxy.on((frame) => {
+        if (isDone || !answered('getData', hold.path)(frame)) return undefined;
+        isDone = true;
+        return 'cut';
+      });
+      await read;
+      await reach(1);
+      await hold.release();
+    });
+
+    it('calls the listener of a re-entered lock once, with the outermost open hold', async () => {
+      const { mutex } = lock('re-entered');
+      const { holds, reach } = requests(mutex);
+      await lockContext.run(async () => {
+        const outer = await mutex.acquire();
+        const inner = await mutex.acquire();
+        await revoke(lab.other, outer.path);
+        await reach(1);
+        await outer.release();
+        await revoke(lab.other, inner.path);
+        await reach(2);
+        expect(holds).to.deep.equal([outer, inner]);
+        await inner.release();
+      });
+    });
+
+    it('calls its listener outside of every lock context, so that it does not re-enter', async () => {
+      const { mutex, theirs } = lock('nobody');
+      const seen: unknown[] = [];
+      mutex.makeRevocable((hold) => seen.push(mutex.isOwnedByCurrentContext, hold.isValid));
+      const first = await theirs.acquire();
+      const holder = lockContext.run(async () => {
+        const hold = await mutex.acquire();
+        await until('the listener was called', () => seen.length > 0);
+        await hold.release();
+      });
+      await queueReaches(theirs, 2);
+      const [, waiter] = await theirs.participants();
+      await revoke(lab.other, waiter?.path ?? '');
+      await hasRead(waiter?.path ?? '', '__REVOKE__');
+      await first.release();
+      await holder;
+      expect(seen).to.deep.equal([false, true]);
+    });
+
+    it('reports a listener that fails as a warning, and continues', async () => {
+      const { mutex } = lock('fails');
+      const warnings: BackgroundEvent[] = [];
+      lab.client.on('background', (event) => event.type === 'warning' && warnings.push(event));
+      const processWarnings: string[] = [];
+      const warned = ({ message }: Error): void => void processWarnings.push(message);
+      process.on('warning', warned);
+      const hold = await mutex.acquire();
+      for (const [listener, message] of [
+        [() => Promise.reject(new Error('rejects')), 'rejects'],
+        [
+          () => {
+            throw new Error('throws');
+          },
+          'throws',
+        ],
+      ] as const) {
+        mutex.makeRevocable(listener);
+        await revoke(lab.other, hold.path);
+        await until('there is a warning', () =>
+          warnings.some((event) => event.type === 'warning' && (event.error as Error).message === message),
+        );
+      }
+      expect(hold.isValid).to.equal(true);
+      // The client has no logger.
+      await until('there are process warnings', () => processWarnings.length >= 2);
+      process.off('warning', warned);
+      expect(processWarnings).to.include(
+        `zookeeper-fair-lock: the listener of makeRevocable for ${hold.path} failed: rejects`,
+      );
+      await hold.release();
+      expect(() => mutex.makeRevocable('listener' as never)).to.throw(TypeError, '`listener`');
+    });
+  });
+
+  const calls: Record<string, (path: string) => Promise<unknown>> = {
+    revoke: (path) => revoke(lab.client, path),
+    forceRelease: (path) => forceRelease(lab.client, path, { timeoutMs: 10_000 }),
+  };
+  for (const [name, call] of Object.entries(calls)) {
+    describe(name, () => {
+      it('of a missing znode names it', async () => {
+        const path = `${testPath('missing')}/_c_6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a-lock-0000000004`;
+        const error = await rejection(call(path));
+        expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
+        expect(error.message).to.contain(path).and.to.contain('does not exist');
+        expect(error.cause).to.have.property('code', 'NO_NODE');
+      });
+
+      it('of a znode that is no participant does not change it', async () => {
+        const path = testPath('config');
+        await lab.observer.create(path.slice(0, path.lastIndexOf('/')));
+        await lab.observer.create(path);
+        await lab.observer.write(path, 'precious');
+        const error = await rejection(call(path));
+        expect(error).to.have.property('code', 'ERR_LOCK_INVALID_PATH');
+        expect(error.message).to.contain(path);
+        expect(await lab.observer.read(path)).to.equal('precious');
+      });
+
+      it('with an invalid path, without a client or with a closed client sends nothing', async () => {
+        expect((await rejection(call('lock'))).code).to.equal('ERR_LOCK_INVALID_PATH');
+        expect((await rejection(call('/'))).code).to.equal('ERR_LOCK_INVALID_PATH');
+        expect(await rejection(revoke(undefined as unknown as LockClient, '/lock'))).to.be.instanceOf(TypeError);
+        await lab.client.close();
+        expect((await rejection(call('/lock'))).code).to.equal('ERR_LOCK_CLIENT_CLOSED');
+      });
+
+      it('repeats its request if the reply is lost', async () => {
+        const { theirs } = lock('answer-lost');
+        const hold = await theirs.acquire();
+        hold.signal.addEventListener('abort', () => void hold.release());
+        let isDone = false;
+        lab.proxy.on((frame) => {
+          if (isDone || !answered('setData', hold.path)(frame)) return undefined;
+          isDone = true;
+          return 'cut';
+        });
+        await call(hold.path);
+        expect(isDone).to.equal(true);
+        await hold.release();
+      });
+    });
+  }
+
+  describe('forceRelease', () => {
+    it('tells a holder that runs before the next one is granted, which waits for the release', async () => {
+      const { mutex, theirs } = lock('told');
+      const events: string[] = [];
+      const stopped = gate();
+      const holder = mutex.withLock(async (hold) => {
+        const reason = await aborted(hold.signal);
+        events.push('aborted');
+        expect(reason).to.be.instanceOf(LockLostError).with.property('reason', 'forced');
+        expect(hold.isValid).to.equal(false);
+        await queueReaches(theirs, 2);
+        await stopped.opened;
+        events.push('stops');
+      });
+      await queueReaches(theirs, 1);
+      const next = theirs.acquire().then((hold) => (events.push('granted'), hold));
+      await queueReaches(theirs, 2);
+      const [participant] = await theirs.participants();
+      const forcing = forceRelease(lab.other, participant?.path ?? '', { timeoutMs: 10_000 });
+      await until('the signal has aborted', () => events.length > 0);
+      stopped.open();
+      expect(await rejection(holder))
+        .to.be.instanceOf(LockLostError)
+        .with.property('reason', 'forced');
+      expect(await forcing).to.equal('released');
+      await (await next).release();
+      expect(events).to.deep.equal(['aborted', 'stops', 'granted']);
+      await until('no znode is left', async () => (await lab.observer.children(mutex.path)).length === 0);
+    });
+
+    it('deletes the znode of a holder that does not release in time, after its signal aborted', async () => {
+      const { mutex, theirs } = lock('stubborn');
+      const events: string[] = [];
+      const hold = await mutex.acquire();
+      hold.signal.addEventListener('abort', () => events.push('aborted'));
+      const next = theirs.acquire().then((one) => (events.push('granted'), one));
+      await queueReaches(theirs, 2);
+      expect(await forceRelease(lab.other, hold.path, { timeoutMs: 1_500 })).to.equal('deleted');
+      const granted = await next;
+      expect(events).to.deep.equal(['aborted', 'granted']);
+      // The session checks no hold any more, although the hold was not released.
+      lab.proxy.clear();
+      await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'multi' && frame.path === '/');
+      expect(await hold.release()).to.equal('lost');
+      expect(granted.isValid).to.equal(true);
+      await granted.release();
+      expect(await lab.observer.children(mutex.path)).to.deep.equal([]);
+    });
+
+    it('releases the lock of a holder that does not run', async () => {
+      const { mutex, theirs } = lock('stopped');
+      const hold = await mutex.acquire();
+      await lab.proxy.seen(answered('getData', hold.path));
+      lab.proxy.silence();
+      const next = theirs.acquire();
+      await queueReaches(theirs, 2);
+      expect(await forceRelease(lab.other, hold.path, { timeoutMs: 1_500 })).to.equal('deleted');
+      await (await next).release();
+      lab.proxy.speak();
+      expect(await aborted(hold.signal)).to.be.instanceOf(LockLostError);
+      expect(await hold.release()).to.equal('lost');
+    });
+
+    it('with a timeout of 0 deletes at once', async () => {
+      const { theirs } = lock('at-once');
+      const hold = await theirs.acquire();
+      expect(await forceRelease(lab.client, hold.path, { timeoutMs: 0 })).to.equal('deleted');
+      expect(await lab.observer.exists(hold.path)).to.equal(false);
+      await aborted(hold.signal);
+      await hold.release();
+    });
+
+    it('of several handles of one owner ends all of them, and the last one deletes the znode', async () => {
+      const { mutex } = lock('handles');
+      await lockContext.run(async () => {
+        const holds = [await mutex.acquire(), await mutex.acquire()] as const;
+        const losses = holds.map((hold) => aborted(hold.signal));
+        const forcing = forceRelease(lab.other, holds[0].path);
+        await Promise.all(losses);
+        expect(await rejection(mutex.acquire())).to.be.instanceOf(LockLostError);
+        expect(await holds[0].release()).to.equal('lost');
+        expect(await lab.observer.exists(holds[1].path)).to.equal(true);
+        expect(await holds[1].release()).to.equal('lost');
+        expect(await forcing).to.equal('released');
+      });
+    });
+
+    it('of a waiter sends it to the end of the queue', async () => {
+      const { mutex, theirs } = lock('waiter');
+      const first = await theirs.acquire();
+      const waiting = mutex.acquire();
+      await queueReaches(theirs, 2);
+      const [, waiter] = await theirs.participants();
+      expect(await forceRelease(lab.other, waiter?.path ?? '')).to.equal('released');
+      await queueReaches(theirs, 2);
+      await first.release();
+      const hold = await waiting;
+      expect(hold.path).to.not.equal(waiter?.path);
+      await hold.release();
+    });
+
+    it('writes its mark again if another mark has replaced it', async () => {
+      const { theirs, mutex } = lock('overwritten');
+      const hold = await mutex.acquire();
+      await lab.proxy.seen(answered('getData', hold.path));
+      // The holder gets no event until both marks are written.
+      const marked = gate();
+      lab.proxy.on((frame) =>
+        frame.from === 'server' && frame.op === 'watch' ? { delayUntil: marked.opened } : undefined,
+      );
+      const forcing = forceRelease(lab.other, hold.path, { timeoutMs: 5_000 });
+      await until('the znode is marked', async () => (await lab.observer.read(hold.path)) === '__FORCE__');
+      await lab.observer.write(hold.path, '__REVOKE__');
+      await until('the znode is marked again', async () => (await lab.observer.read(hold.path)) === '__FORCE__');
+      marked.open();
+      await aborted(hold.signal);
+      await hold.release();
+      expect(await forcing).to.equal('released');
+      expect(await theirs.participants()).to.deep.equal([]);
+    });
+
+    it('whose wait is aborted leaves the znode to its owner', async () => {
+      const { theirs } = lock('aborted');
+      const hold = await theirs.acquire();
+      const controller = new AbortController();
+      const forcing = rejection(forceRelease(lab.client, hold.path, { signal: controller.signal }));
+      await aborted(hold.signal);
+      controller.abort(new Error('enough'));
+      expect((await forcing).message).to.equal('enough');
+      expect(await lab.observer.exists(hold.path)).to.equal(true);
+      await hold.release();
+      await until('no znode is left', async () => (await lab.observer.children(theirs.path)).length === 0);
+    });
+
+    it('that no server answers ends in time, and has marked nothing', async () => {
+      const { theirs } = lock('no-answer');
+      const hold = await theirs.acquire();
+      lab.proxy.silence();
+      const error = await rejection(forceRelease(lab.client, hold.path, { timeoutMs: 50 }));
+      expect(error).to.have.property('code', 'ERR_LOCK_TIMEOUT');
+      expect(error.message).to.contain(hold.path).and.to.contain('not released within 50 ms');
+      expect(hold.isValid).to.equal(true);
+      await hold.release();
+    });
+
+    it('ignores a mark in the data that the znode was created with', async () => {
+      const rw = new InterProcessReadWriteLock(lab.client, testPath('own-data'), { data: Buffer.from('__FORCE__') });
+      const hold = await rw.writeLock.acquire();
+      await hasRead(hold.path, '__FORCE__');
+      expect(hold.isValid).to.equal(true);
+      const forcing = forceRelease(lab.other, hold.path);
+      expect(await aborted(hold.signal)).to.have.property('reason', 'forced');
+      await hold.release();
+      expect(await forcing).to.equal('released');
+    });
+
+    it('refuses unknown and invalid options', async () => {
+      const force = (options: unknown): Promise<Error> =>
+        rejection(forceRelease(lab.client, '/lock', options as Record<string, never>));
+      expect(await force({ timeoutMs: -1 })).to.be.instanceOf(RangeError);
+      expect(await force({ timeout: 1 }))
+        .to.be.instanceOf(TypeError)
+        .with.property('message')
+        .that.contains('`timeout`');
+    });
+  });
+
+  describe('leaves the data of the znode known', () => {
+    const shownBy = async (asker: LockClient, hold: Hold): Promise<[string | undefined, number | undefined]> => {
+      const holder = await new InterProcessMutex(asker, hold.path.slice(0, hold.path.lastIndexOf('/'))).holder();
+      return [holder?.data.toString(), holder?.owner?.pid];
+    };
+    const known: [string, number] = [JSON.stringify({ host: hostname(), pid: process.pid }), process.pid];
+
+    it('to a client that has revoked, and had never read the data', async () => {
+      const hold = await lock('revoker').theirs.acquire({ data: 'owner' });
+      await revoke(lab.client, hold.path);
+      await revoke(lab.client, hold.path);
+      expect(await lab.observer.read(hold.path)).to.equal('__REVOKE__');
+      expect(await shownBy(lab.client, hold)).to.deep.equal(known);
+      await hold.release();
+    });
+
+    it('to a client that has released the lock by force', async () => {
+      const hold = await lock('forcer').theirs.acquire({ data: 'owner' });
+      const loss = aborted(hold.signal);
+      const forcing = forceRelease(lab.client, hold.path);
+      await loss;
+      expect(await lab.observer.read(hold.path)).to.equal('__FORCE__');
+      expect(await shownBy(lab.client, hold)).to.deep.equal(known);
+      await hold.release();
+      await forcing;
+    });
+
+    it('to a client that had read the data before another client revoked', async () => {
+      const { theirs, mutex } = lock('reader');
+      const hold = await theirs.acquire({ data: 'owner' });
+      await mutex.participants();
+      await lab.observer.write(hold.path, '__REVOKE__');
+      expect(await shownBy(lab.client, hold)).to.deep.equal(known);
+      const queues = watchQueue(lab.client, mutex.path);
+      expect((await queues.next()).value?.holder?.owner?.pid).to.equal(process.pid);
+      await queues.return();
+      await hold.release();
+    });
+
+    it('to the client that has written the data', async () => {
+      const hold = await lock('writer').mutex.acquire({ data: 'owner' });
+      await lab.observer.write(hold.path, '__REVOKE__');
+      expect(await shownBy(lab.client, hold)).to.deep.equal(known);
+      await hold.release();
+    });
+
+    it('to no other client: others see the mark, and all see data that is no mark', async () => {
+      const hold = await lock('nobody').theirs.acquire({ data: 'owner' });
+      await lab.observer.write(hold.path, '__REVOKE__');
+      expect(await shownBy(lab.client, hold)).to.deep.equal(['__REVOKE__', undefined]);
+      await lab.observer.write(hold.path, 'other');
+      expect(await shownBy(lab.client, hold)).to.deep.equal(['other', undefined]);
+      await hold.release();
+    });
+  });
+
+  it('requests revocation of a znode that may be written and not read', async () => {
+    const { mutex } = lock('unreadable');
+    await (await mutex.acquire()).release();
+    const onlyWrite = [{ permissions: 2, scheme: 'world', id: 'anyone' }];
+    const { value } = await lab.other.session.request(
+      createSequential(`${mutex.path}/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lock-`, new Uint8Array(0), onlyWrite),
+    );
+    const version = async (): Promise<number> => (await lab.other.session.request(exists(value.path))).value.version;
+    await revoke(lab.client, value.path);
+    expect(await version()).to.equal(1);
+  });
+
+  describe('of a sticky lock', () => {
+    const idle = async (
+      name: string,
+    ): Promise<{ mutex: InterProcessMutex; theirs: InterProcessMutex; path: string }> => {
+      const { theirs } = lock(name);
+      const mutex = new InterProcessMutex(lab.client, theirs.path, { sticky: { idleMs: 60_000 } });
+      const hold = await mutex.acquire();
+      await hold.release();
+      await until('the sticky lock is idle', async () => (await theirs.participants())[0]?.isIdle === true);
+      return { mutex, theirs, path: hold.path };
+    };
+
+    it('that is idle: the lock is given up at once', async () => {
+      const asked = await idle('idle-asked');
+      await revoke(lab.other, asked.path);
+      await until(
+        'the sticky lock is given up',
+        async () => (await lab.observer.children(asked.theirs.path)).length === 0,
+      );
+      const taken = await idle('idle-taken');
+      expect(await forceRelease(lab.other, taken.path, { timeoutMs: 5_000 })).to.equal('released');
+    });
+
+    it('that is held, by revoke: the listener is called, and the lock is not kept after the release', async () => {
+      const { mutex, theirs, path } = await idle('asked');
+      const { reach } = requests(mutex);
+      const hold = await mutex.acquire();
+      expect([hold.path, hold.grantNumber]).to.deep.equal([path, 1n]);
+      await until('the idle mark is gone', async () => (await theirs.participants())[0]?.isIdle === false);
+      await revoke(lab.other, path);
+      await reach(1);
+      expect(await hold.release()).to.equal('released');
+      expect(await lab.observer.children(theirs.path)).to.deep.equal([]);
+    });
+
+    it('that is held, by forceRelease: the hold is lost, and local waiters queue up last', async () => {
+      const { mutex, theirs, path } = await idle('taken');
+      const events: string[] = [];
+      const hold = await mutex.acquire();
+      hold.signal.addEventListener('abort', () => events.push('aborted'));
+      const waiting = mutex.acquire().then((one) => (events.push('waiter'), one));
+      const next = theirs.acquire().then((one) => (events.push('granted'), one));
+      await queueReaches(theirs, 2);
+      const forcing = forceRelease(lab.other, path, { timeoutMs: 10_000 });
+      await until('the signal has aborted', () => events.length > 0);
+      await queueReaches(theirs, 3);
+      expect(await hold.release()).to.equal('lost');
+      expect(await forcing).to.equal('released');
+      await (await next).release();
+      const last = await waiting;
+      expect(events).to.deep.equal(['aborted', 'granted', 'waiter']);
+      expect(last.path).to.not.equal(path);
+      await last.release();
+    });
+  });
+});

@@ -1,0 +1,302 @@
+import { expect } from 'chai';
+import {
+  InterProcessMutex,
+  LockClient,
+  LockLostError,
+  SessionExpiredError,
+  type ConnectionState,
+  type Hold,
+} from '../../src/index.ts';
+import { reached } from '../../lab/reached.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { testPath } from '../../lab/test-path.ts';
+import { aborted, rejection, until } from '../../lab/until.ts';
+import { startServer } from '../../lab/servers/zookeeper-server.ts';
+import { RunningTime } from '../../lab/running-time.ts';
+
+const sessionTimeoutMs = 3_000;
+
+/** So long that the servers' word about the end of the session comes before its deadline, also on a busy machine. */
+const longTimeoutMs = 10_000;
+
+describe('the loss of a session', () => {
+  const lab = labOfEachTest('session-loss', { server: 'own', proxy: true, client: { sessionTimeoutMs } });
+
+  it('reported by the server aborts the holder’s signal, and the client continues in a new session', async () => {
+    const path = testPath('expired');
+    const client = await lab.connect({ sessionTimeoutMs: longTimeoutMs });
+    const mutex = new InterProcessMutex(client, path);
+    const hold = await mutex.acquire();
+    const loss = aborted(hold.signal);
+    const states: ConnectionState[] = [];
+    client.on('state', (state) => void states.push(state));
+    const again = reached(client, 'reconnected');
+    await lab.endSession(client);
+    const reason = (await loss) as LockLostError;
+    expect(reason).to.be.instanceOf(LockLostError);
+    expect(reason.reason).to.equal('session-expired');
+    expect(reason.cause)
+      .to.be.instanceOf(SessionExpiredError)
+      .with.property('message')
+      .that.matches(/0x[0-9a-f]+/);
+    expect(hold.isValid).to.equal(false);
+    await again;
+    expect(states).to.deep.equal(['suspended', 'lost', 'reconnected']);
+    const next = await mutex.acquire();
+    expect(next.isValid).to.equal(true);
+    expect(next.fencingToken > hold.fencingToken).to.equal(true);
+    expect(await hold.release()).to.equal('lost');
+    expect(next.isValid).to.equal(true);
+    await next.release();
+  });
+
+  it('reported by the server makes a waiter start over in the new session, where it is granted', async () => {
+    const path = testPath('expired-waiter');
+    const other = await LockClient.connect(lab.server.connectString);
+    const gate = await new InterProcessMutex(other, path).acquire();
+    const client = await lab.connect({ sessionTimeoutMs: longTimeoutMs });
+    const mutex = new InterProcessMutex(client, path);
+    const waiting = mutex.acquire();
+    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
+    const before = client.session.id;
+    await lab.endSession(client);
+    await until(
+      'the waiter is queued again, in another session',
+      async () => (await lab.observer.children(path)).length === 2 && client.session.id !== before,
+    );
+    await gate.release();
+    const hold = await waiting;
+    const [participant] = await mutex.participants();
+    expect(participant?.path).to.equal(hold.path);
+    expect(participant?.sessionId).to.equal(`0x${client.session.id.toString(16)}`);
+    await hold.release();
+    await other.close();
+  });
+
+  it('after silence aborts the holder’s signal before another client can be granted the lock', async () => {
+    const path = testPath('silence');
+    const hold = await new InterProcessMutex(lab.client, path).acquire();
+    let toldAt = Infinity;
+    const loss = aborted(hold.signal).then((reason) => {
+      toldAt = performance.now();
+      return reason as LockLostError;
+    });
+    const other = await LockClient.connect(lab.server.connectString);
+    using running = new RunningTime();
+    let grantedAt = Infinity;
+    const waiting = new InterProcessMutex(other, path).acquire().then((granted) => {
+      // Code that a busy machine did not let run before the grant cannot be told: its first look finds the loss.
+      const isFirstLook = toldAt === Infinity && running.isHeldUp;
+      if (!isFirstLook || hold.isValid) grantedAt = performance.now();
+      return granted;
+    });
+    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
+    lab.proxy.silence();
+    const next = await waiting;
+    expect((await loss).reason).to.equal('session-deadline');
+    expect(toldAt).to.be.lessThan(grantedAt);
+    expect(next.fencingToken > hold.fencingToken).to.equal(true);
+    lab.proxy.speak();
+    await reached(lab.client, 'reconnected');
+    expect(await hold.release()).to.equal('lost');
+    expect(next.isValid).to.equal(true);
+    await next.release();
+    await other.close();
+  });
+
+  it('after silence keeps the znode of the lost hold while its job runs, and deletes it afterwards', async () => {
+    const path = testPath('ghost');
+    const hold = await new InterProcessMutex(lab.client, path).acquire();
+    // The requests arrive, so the session lives on the server. No reply returns, so the client loses the session.
+    const hear = lab.proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
+    const lost = reached(lab.client, 'lost');
+    const again = reached(lab.client, 'reconnected');
+    await aborted(hold.signal);
+    await lost;
+    hear();
+    await again;
+    expect(await lab.observer.children(path)).to.have.length(1);
+    const old = hold.path;
+    expect(await hold.release()).to.equal('lost');
+    using sinceRelease = new RunningTime(() => lab.observer.exists('/'));
+    await until('the session of the lost hold is closed', async () => !(await lab.observer.exists(old)));
+    expect(sinceRelease.ms).to.be.lessThan(sessionTimeoutMs / 2);
+  });
+
+  it('after silence makes a waiter of the same session start over at once in the new one', async () => {
+    const path = testPath('silence-waiter');
+    const hold = await new InterProcessMutex(lab.client, testPath('silence-holder')).acquire();
+    const waiting = new InterProcessMutex(lab.client, path);
+    const other = await LockClient.connect(lab.server.connectString);
+    const gate = await new InterProcessMutex(other, path).acquire();
+    const next = waiting.acquire();
+    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
+    const hear = lab.proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
+    const again = reached(lab.client, 'reconnected');
+    await aborted(hold.signal);
+    hear();
+    await again;
+    await gate.release();
+    const granted = await next;
+    const [holder] = await waiting.participants();
+    expect(granted.isValid).to.equal(true);
+    expect(holder?.sessionId).to.equal(`0x${lab.client.session.id.toString(16)}`);
+    await hold.release();
+    await granted.release();
+    await until('no znode is left', async () => (await lab.observer.children(path)).length === 0);
+    await other.close();
+  });
+
+  it('is visible to isValid at the first read after a blocked event loop, before any timer ran', async () => {
+    const hold = await new InterProcessMutex(lab.client, testPath('blocked')).acquire();
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, sessionTimeoutMs + 100);
+    expect(hold.isValid).to.equal(false);
+    expect(() => hold.assertValid()).to.throw(LockLostError);
+    expect(hold.signal.aborted).to.equal(true);
+    await hold.release();
+  });
+
+  it('does not follow a restart within the timeout: holds stay valid, waiters keep their znodes', async function () {
+    this.timeout(60_000);
+    const own = await startServer({ ownProcess: true });
+    const direct = await LockClient.connect(own.connectString, { sessionTimeoutMs: 30_000 });
+    try {
+      const path = testPath('restart');
+      const mutex = new InterProcessMutex(direct, path);
+      const hold = await mutex.acquire();
+      const waiting = mutex.acquire();
+      await until('the waiter is queued', async () => (await mutex.participants()).length === 2);
+      const before = (await mutex.participants()).map((participant) => participant.path);
+      const again = new Promise<void>((resolve) => direct.on('state', (state) => state === 'reconnected' && resolve()));
+      await own.kill();
+      await own.start();
+      await again;
+      expect(hold.isValid).to.equal(true);
+      expect((await mutex.participants()).map((participant) => participant.path)).to.deep.equal(before);
+      await hold.release();
+      expect((await waiting).path).to.equal(before[1]);
+      await (await waiting).release();
+    } finally {
+      await direct.close({ timeoutMs: 500 });
+      await own.stop();
+    }
+  });
+
+  it('has not happened yet: an acquire waits for the connection, and times out without one', async () => {
+    const mutex = new InterProcessMutex(lab.client, testPath('suspended'));
+    await lab.proxy.refuse();
+    const suspended = reached(lab.client, 'suspended');
+    lab.proxy.cut();
+    await suspended;
+    expect((await rejection(mutex.acquire({ timeoutMs: 50 }))).code).to.equal('ERR_LOCK_TIMEOUT');
+    expect(await mutex.tryAcquire()).to.equal(undefined);
+    const waiting = mutex.acquire();
+    await lab.proxy.accept();
+    await (await waiting).release();
+  });
+
+  it('during a release: its outcome is decided at once, and the znode is deleted later', async () => {
+    const path = testPath('release-suspended');
+    const hold = await new InterProcessMutex(lab.client, path).acquire();
+    await lab.proxy.refuse();
+    const suspended = reached(lab.client, 'suspended');
+    const overdue = reached(lab.client, 'lost');
+    lab.proxy.cut();
+    await suspended;
+    const releasing = hold.release();
+    expect(hold.isValid).to.equal(false);
+    expect(await releasing).to.equal('released');
+    await overdue;
+    await lab.proxy.accept();
+    await until('the znode is gone', async () => (await lab.observer.children(path)).length === 0);
+  });
+
+  it('does not end a session without a hold at its deadline: its waiters keep their place', async () => {
+    const path = testPath('nothing-held');
+    const other = await LockClient.connect(lab.server.connectString);
+    const gate = await new InterProcessMutex(other, path).acquire();
+    const mutex = new InterProcessMutex(lab.client, path);
+    const waiting: Promise<Hold> = mutex.acquire();
+    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
+    const place = (await mutex.participants())[1]?.path;
+    const { id } = lab.client.session;
+    const hear = lab.proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
+    const again = reached(lab.client, 'reconnected');
+    await reached(lab.client, 'lost');
+    hear();
+    await again;
+    expect(lab.client.session.id).to.equal(id);
+    await gate.release();
+    expect((await waiting).path).to.equal(place);
+    await (await waiting).release();
+    await other.close();
+  });
+});
+
+describe('a first connection', () => {
+  it('without an answer is a ConnectionTimeoutError that names the hosts and the last socket error', async () => {
+    const error = await rejection(LockClient.connect('127.0.0.1:1,127.0.0.1:2', { connectionTimeoutMs: 1_000 }));
+    expect(error.code).to.equal('ERR_LOCK_CONNECTION_TIMEOUT');
+    expect(error.message)
+      .to.contain('127.0.0.1:1')
+      .and.to.contain('127.0.0.1:2')
+      .and.to.contain('1000 ms')
+      .and.to.contain('ECONNREFUSED');
+    expect(error.cause).to.be.instanceOf(Error);
+  });
+
+  it('to an unknown name is an error with the cause', async () => {
+    const error = await rejection(LockClient.connect('no-such-host.invalid:2181', { connectionTimeoutMs: 1_500 }));
+    expect(error.code).to.equal('ERR_LOCK_CONNECTION_TIMEOUT');
+    expect(error.message)
+      .to.contain('no-such-host.invalid')
+      .and.to.match(/ENOTFOUND|EAI_AGAIN/);
+  });
+
+  it('ends with the reason of its signal', async () => {
+    const controller = new AbortController();
+    const reason = new Error('never mind');
+    const connecting = rejection(LockClient.connect('127.0.0.1:1', { signal: controller.signal }));
+    controller.abort(reason);
+    expect(await connecting).to.equal(reason);
+  });
+
+  it('with an invalid option sends nothing, and names option, value and accepted values', async () => {
+    const connect = (options: unknown, hosts: unknown = '127.0.0.1:1'): Promise<Error> =>
+      rejection(LockClient.connect(hosts as string, options as Record<string, never>));
+    expect(await connect({ sessionTimeoutMs: 0 }))
+      .to.be.instanceOf(RangeError)
+      .with.property('message')
+      .that.contains('sessionTimeoutMs')
+      .and.contains('0');
+    expect(await connect({ sessionTimeoutMs: '30' }))
+      .to.be.instanceOf(TypeError)
+      .with.property('message')
+      .that.contains('"30"');
+    expect(await connect({ connectionTimeoutMs: -1 }))
+      .to.be.instanceOf(RangeError)
+      .with.property('message')
+      .that.contains('connectionTimeoutMs');
+    expect(await connect({ sessionTimeout: 5 }))
+      .to.be.instanceOf(TypeError)
+      .with.property('message')
+      .that.contains('`sessionTimeout`');
+    expect(await connect({ retryPolicy: {} }))
+      .to.be.instanceOf(TypeError)
+      .with.property('message')
+      .that.contains('retryPolicy');
+    expect(await connect({ acl: [] }))
+      .to.be.instanceOf(TypeError)
+      .with.property('message')
+      .that.contains('acl');
+    expect(await connect({ logger: 5 })).to.be.instanceOf(TypeError);
+    expect(await connect({ signal: 5 })).to.be.instanceOf(TypeError);
+    expect(await connect({}, 'zk1:99999'))
+      .to.be.instanceOf(TypeError)
+      .with.property('message')
+      .that.contains('connectString')
+      .and.contains('99999');
+    const secret = await connect({ auth: [{ scheme: 'digest', credential: 'user:hunter2' }] });
+    expect(secret.message).to.contain('auth').and.not.to.contain('hunter2');
+  });
+});

@@ -1,0 +1,436 @@
+import { expect } from 'chai';
+import { InterProcessMutex, type Hold } from '../../src/index.ts';
+import { from } from '../../lab/proxy/frame-matches.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { LeaseDriver } from '../../src/semaphore/lease-driver.ts';
+import { testPath } from '../../lab/test-path.ts';
+import { aborted, rejection, until } from '../../lab/until.ts';
+import { queueReaches } from '../../lab/queue.ts';
+
+/** Curator's order, with names that end like those of leases. */
+const leaseLike = new LeaseDriver(() => 1);
+
+describe('a sticky lock', () => {
+  const lab = labOfEachTest('sticky', { server: 'own', proxy: true, client: { sessionTimeoutMs: 4_000 } });
+
+  const sticky = (path = testPath('sticky'), idleMs = 60_000): InterProcessMutex =>
+    new InterProcessMutex(lab.client, path, { sticky: { idleMs } });
+  const once = async (mutex: InterProcessMutex): Promise<Hold> => {
+    const hold = await mutex.acquire();
+    await hold.release();
+    return hold;
+  };
+  const writes = (): string[] =>
+    lab.proxy.frames
+      .filter(({ from: side, op }) => side === 'client' && ['create2', 'delete'].includes(op))
+      .map(({ op }) => op);
+
+  /** Acquires and releases, and waits until other clients see the lock as idle. */
+  const idle = async (mutex: InterProcessMutex): Promise<Hold> => {
+    const hold = await once(mutex);
+    await until(
+      'the znode is marked idle',
+      async () => (await new InterProcessMutex(lab.other, mutex.path).participants())[0]?.isIdle === true,
+    );
+    return hold;
+  };
+
+  it('keeps its znode after a release, and grants it again without a request, with a new grant number', async () => {
+    const mutex = sticky();
+    const first = await idle(mutex);
+    lab.proxy.clear();
+    const again = await mutex.acquire();
+    expect([again.path, again.fencingToken]).to.deep.equal([first.path, first.fencingToken]);
+    expect([first.grantNumber, again.grantNumber]).to.deep.equal([0n, 1n]);
+    expect([first.isValid, again.isValid]).to.deep.equal([false, true]);
+    expect(await again.release()).to.equal('released');
+    expect(writes()).to.deep.equal([]);
+    expect(await lab.observer.children(mutex.path)).to.have.length(1);
+  });
+
+  it('serves many local waiters in the order of their calls, with one znode', async () => {
+    const mutex = sticky();
+    const order: number[] = [];
+    let inside = 0;
+    await Promise.all(
+      Array.from({ length: 500 }, async (_, index) => {
+        const hold = await mutex.acquire();
+        expect((inside += 1)).to.equal(1);
+        order.push(index);
+        await Promise.resolve();
+        inside -= 1;
+        await hold.release();
+      }),
+    );
+    expect(order).to.deep.equal(order.map((_, index) => index));
+    expect(writes()).to.deep.equal(['create2', 'create2']); // the first create found no parents
+  });
+
+  it('is given up at the release when the list shows another client', async () => {
+    const mutex = sticky();
+    const hold = await mutex.acquire();
+    const waiting = new InterProcessMutex(lab.other, mutex.path).acquire();
+    await queueReaches(new InterProcessMutex(lab.other, mutex.path), 2);
+    await hold.release();
+    await (await waiting).release();
+    expect(await lab.observer.children(mutex.path)).to.deep.equal([]);
+  });
+
+  it('is given up while it is idle when another client queues up', async () => {
+    const mutex = sticky();
+    await idle(mutex);
+    const hold = await new InterProcessMutex(lab.other, mutex.path).acquire();
+    expect(await lab.observer.children(mutex.path)).to.have.length(1);
+    await hold.release();
+  });
+
+  it('serves local waiters from before the news first, then the other client, then later ones', async () => {
+    const mutex = sticky();
+    await idle(mutex);
+    const order: string[] = [];
+    const logAs =
+      (name: string) =>
+      async (hold: Hold): Promise<void> => {
+        order.push(name);
+        await hold.release();
+      };
+    const holder = await mutex.acquire();
+    const before = [1, 2].map((index) => mutex.acquire().then(logAs(`before ${index}`)));
+    const news = lab.proxy.seen((frame) => from('server', 'watch')(frame) && frame.path === mutex.path);
+    const remote = new InterProcessMutex(lab.other, mutex.path).acquire().then(logAs('remote'));
+    await news;
+    await mutex.participants(); // one connection is read in order
+    const after = [1, 2].map((index) => mutex.acquire().then(logAs(`after ${index}`)));
+    await queueReaches(new InterProcessMutex(lab.other, mutex.path), 3);
+    await holder.release();
+    await Promise.all([...before, remote, ...after]);
+    expect(order).to.deep.equal(['before 1', 'before 2', 'remote', 'after 1', 'after 2']);
+  });
+
+  it('is shown as idle in the participants, and as used when it is used again', async () => {
+    const mutex = sticky();
+    await idle(mutex);
+    const hold = await mutex.acquire();
+    const rival = new InterProcessMutex(lab.other, mutex.path);
+    await until('the lock is shown as used', async () => (await rival.participants())[0]?.isIdle === false);
+    expect((await rival.participants())[0]?.data.toString()).to.match(/^[\d.:a-f]+$/);
+    await hold.release();
+    await until('the lock is shown as idle again', async () => (await rival.participants())[0]?.isIdle === true);
+  });
+
+  for (const side of ['client', 'server'] as const) {
+    const frame = side === 'client' ? 'request' : 'reply';
+
+    it(`is shown as idle, and as used again, even if a ${frame} that writes this is lost`, async () => {
+      const mutex = sticky();
+      let isNext = true;
+      lab.proxy.on((frame) => {
+        if (!from(side, 'setData')(frame) || !isNext) return undefined;
+        isNext = false;
+        return 'cut';
+      });
+      await idle(mutex);
+      await until('the first write was lost', () => !isNext);
+      isNext = true;
+      const hold = await mutex.acquire();
+      const rival = new InterProcessMutex(lab.other, mutex.path);
+      await until('the lock is shown as used', async () => (await rival.participants())[0]?.isIdle === false);
+      await hold.release();
+      await until('the lock is shown as idle again', async () => (await rival.participants())[0]?.isIdle === true);
+    });
+  }
+
+  it('is seen as idle as soon as it is connected again, if it became idle during an outage', async () => {
+    const mutex = sticky();
+    const hold = await mutex.acquire();
+    const suspended = new Promise((resolve) => lab.client.once('state', resolve));
+    const stop = lab.proxy.on((frame) => {
+      if (!from('server', 'getChildren2')(frame)) return undefined;
+      stop();
+      void lab.proxy.refuse();
+      setImmediate(() => lab.proxy.cut());
+      return 'pass';
+    });
+    await hold.release();
+    await suspended;
+    const suspendedAt = performance.now();
+    await until('the time of a write has passed', () => performance.now() - suspendedAt > 100);
+    expect(lab.proxy.frames.filter(from('client', 'setData'))).to.have.length(0);
+    await lab.proxy.accept();
+    await until(
+      'the lock is shown as idle',
+      async () => (await new InterProcessMutex(lab.other, mutex.path).participants())[0]?.isIdle === true,
+    );
+  });
+
+  it('does not overwrite data that another client has written', async () => {
+    const mutex = sticky();
+    const { path } = await idle(mutex);
+    await lab.observer.write(path, 'theirs');
+    const hold = await mutex.acquire();
+    await lab.proxy.seen(from('server', 'setData'), 2);
+    lab.proxy.clear();
+    await hold.release();
+    await lab.proxy.seen(from('server', 'getData'));
+    expect(await lab.observer.read(path)).to.equal('theirs');
+    expect(lab.proxy.frames.filter(from('client', 'setData'))).to.have.length(0);
+  });
+
+  it('can be taken by another process’s tryAcquire while it is idle, but not while it is used', async () => {
+    const mutex = sticky();
+    await idle(mutex);
+    const rival = new InterProcessMutex(lab.other, mutex.path);
+    const hold = await rival.tryAcquire();
+    expect(hold?.isValid).to.equal(true);
+    await hold?.release();
+    const own = await mutex.acquire();
+    expect(await rival.tryAcquire()).to.equal(undefined);
+    await own.release();
+  });
+
+  it('can also be taken while idle if its driver uses names like those of leases', async () => {
+    const path = testPath('lease-like');
+    const mutex = new InterProcessMutex(lab.client, path, { driver: leaseLike, sticky: { idleMs: 60_000 } });
+    const rival = new InterProcessMutex(lab.other, path, { driver: leaseLike });
+    await once(mutex);
+    await until('the znode is marked idle', async () => (await rival.participants())[0]?.isIdle === true);
+    expect(await rival.isLocked()).to.equal(false);
+    const hold = await rival.tryAcquire();
+    expect(hold?.isValid).to.equal(true);
+    await hold?.release();
+  });
+
+  it('can be taken by a local tryAcquire while it is idle, but not while it is used', async () => {
+    const mutex = sticky();
+    const first = await mutex.tryAcquire();
+    expect(await mutex.tryAcquire()).to.equal(undefined);
+    await first?.release();
+    let second: Hold | undefined;
+    await until('the lock is idle', async () => (second = await mutex.tryAcquire()) !== undefined);
+    expect(second?.path).to.equal(first?.path);
+    await second?.release();
+  });
+
+  it('is given up after its idle time', async () => {
+    const mutex = sticky(testPath('given-up'), 30);
+    await once(mutex);
+    await until('the znode is gone', async () => (await lab.observer.children(mutex.path)).length === 0);
+    const next = await mutex.acquire();
+    expect(next.grantNumber).to.equal(0n);
+    await next.release();
+  });
+
+  it('is deleted with its client', async () => {
+    const mutex = sticky();
+    await once(mutex);
+    await lab.client.close();
+    expect(await lab.observer.children(mutex.path)).to.deep.equal([]);
+  });
+
+  it('is not granted again while no connection could bring the news', async () => {
+    const mutex = sticky();
+    await idle(mutex);
+    await lab.proxy.refuse();
+    const suspended = new Promise((resolve) => lab.client.once('state', resolve));
+    lab.proxy.cut();
+    expect(await suspended).to.equal('suspended');
+    let isGranted = false;
+    const waiting = mutex.acquire().finally(() => (isGranted = true));
+    expect(await mutex.tryAcquire()).to.equal(undefined);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isGranted).to.equal(false);
+    await lab.proxy.accept();
+    const hold = await waiting;
+    expect(hold.isValid).to.equal(true);
+    await hold.release();
+  });
+
+  it('learns of a client that queued up during an outage before it grants anything', async () => {
+    const mutex = sticky();
+    await idle(mutex);
+    await lab.proxy.refuse();
+    const suspended = new Promise((resolve) => lab.client.once('state', resolve));
+    lab.proxy.cut();
+    await suspended;
+    const order: string[] = [];
+    const remote = new InterProcessMutex(lab.other, mutex.path).acquire().then((hold) => (order.push('remote'), hold));
+    await queueReaches(new InterProcessMutex(lab.other, mutex.path), 2);
+    await lab.proxy.accept();
+    const first = mutex.acquire().then((hold) => (order.push('own'), hold.release()));
+    await (await remote).release();
+    await first;
+    // Local waiters that queued before the reconnect may be served before the other client; later ones may not.
+    expect([...order].sort()).to.deep.equal(['own', 'remote']);
+    expect(
+      await new InterProcessMutex(lab.other, mutex.path).tryAcquire(10_000).then((hold) => hold?.release()),
+    ).to.equal('released');
+  });
+
+  it('starts over if its znode is deleted', async () => {
+    const mutex = sticky();
+    const first = await idle(mutex);
+    await lab.observer.remove(first.path);
+    await until('the client has seen the deletion', async () => {
+      const hold = await mutex.acquire();
+      await hold.release();
+      return hold.path !== first.path;
+    });
+    const hold = await mutex.acquire();
+    await lab.observer.remove(hold.path);
+    expect(await aborted(hold.signal)).to.have.property('reason', 'node-deleted');
+    expect(await hold.release()).to.equal('lost');
+    await once(mutex);
+  });
+
+  it('that is always in use also learns of the deletion, and serves no more waiters', async () => {
+    const mutex = sticky();
+    const rival = new InterProcessMutex(lab.other, mutex.path);
+    let isOver = false;
+    const held = new Set<Hold>();
+    let lost = 0;
+    const work = async (): Promise<void> => {
+      while (!isOver) {
+        const hold = await mutex.acquire();
+        held.add(hold);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        if ((await hold.release()) === 'lost') lost += 1;
+        held.delete(hold);
+      }
+    };
+    const workers = Array.from({ length: 60 }, work);
+    // The lock is in use from its first grant, so that there is no quiet moment to set the watch.
+    await until('the lock has been granted repeatedly', () => [...held].some((hold) => hold.grantNumber > 20n));
+    const [{ path: znode } = { path: '' }] = held;
+    await lab.observer.remove(znode);
+    const taken = await rival.acquire();
+    await mutex.participants(); // one connection is read in order: the event of the deletion came before
+    expect([...held].filter((hold) => hold.path === znode && hold.isValid)).to.deep.equal([]);
+    isOver = true;
+    await taken.release();
+    await Promise.all(workers);
+    expect(lost).to.equal(1);
+  });
+
+  it('whose session ends takes its local waiters into the next session', async () => {
+    const mutex = sticky();
+    const hold = await mutex.acquire();
+    const waiting = mutex.acquire();
+    await lab.proxy.refuse();
+    await lab.observer.endSession(lab.client);
+    lab.proxy.cut();
+    await lab.proxy.accept();
+    expect(await aborted(hold.signal)).to.have.property('reason', 'session-expired');
+    const next = await waiting;
+    expect(next.path).to.not.equal(hold.path);
+    expect(await hold.release()).to.equal('lost');
+    await next.release();
+  });
+
+  it('leaves no znode in the queue when all local waiters have given up', async () => {
+    const path = testPath('gives-up');
+    const hold = await new InterProcessMutex(lab.other, path).acquire();
+    const mutex = sticky(path);
+    const outcomes = [20, 30].map((timeoutMs) => rejection(mutex.acquire({ timeoutMs })));
+    expect((await Promise.all(outcomes)).map(({ code }) => code)).to.deep.equal([
+      'ERR_LOCK_TIMEOUT',
+      'ERR_LOCK_TIMEOUT',
+    ]);
+    await until('the znode is gone', async () => (await lab.observer.children(path)).length === 1);
+    const waiting = mutex.acquire();
+    await hold.release();
+    await (await waiting).release();
+  });
+
+  it('lets timers run while it is acquired repeatedly', async () => {
+    // This client needs no reply from the servers during the test: only the pauses of the lock itself let timers run.
+    const mutex = new InterProcessMutex(lab.other, testPath('sticky'), { sticky: { idleMs: 60_000 } });
+    await idle(mutex);
+    let ticks = 0;
+    const timer = setInterval(() => (ticks += 1), 1);
+    const until = performance.now() + lab.other.sessionTimeoutMs / 10;
+    while (ticks < 3 && performance.now() < until) await once(mutex);
+    clearInterval(timer);
+    expect(ticks).to.be.at.least(3);
+  });
+
+  describe('with a local tryAcquire', () => {
+    /** The result of the try after this turn of the event loop and two more. */
+    const soon = async (trying: Promise<Hold | undefined>): Promise<Hold | 'waits' | undefined> => {
+      const turns = (async (): Promise<'waits'> => {
+        for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+        return 'waits';
+      })();
+      return Promise.race([trying, turns]);
+    };
+
+    /** Acquires the idle lock until it pauses: the last call is served after an I/O turn. */
+    const untilItPauses = async (
+      mutex: InterProcessMutex,
+      ask: () => Promise<Hold | undefined>,
+    ): Promise<{ readonly asked: Promise<Hold | undefined> }> => {
+      await idle(mutex);
+      await mutex.participants(); // one connection is read in order: no answer lies unread any more
+      for (let cycle = 0; cycle < 1_000; cycle += 1) {
+        const is = { settled: false };
+        const asked = ask().finally(() => (is.settled = true));
+        for (let step = 0; step < 100 && !is.settled; step += 1) await Promise.resolve();
+        if (!is.settled) return { asked };
+        await (await asked)?.release();
+      }
+      throw new Error('The lock does not pause');
+    };
+
+    it('returns undefined at once if no server has answered lately', async () => {
+      const mutex = sticky();
+      await idle(mutex);
+      lab.proxy.silence();
+      const { session, clock } = lab.client;
+      await until('a quarter of the timeout has passed', () => clock.now() - session.heardAt >= session.timeoutMs / 4);
+      expect(session.isConnected).to.equal(true);
+      expect(await soon(mutex.tryAcquire())).to.equal(undefined);
+      lab.proxy.speak();
+      await once(mutex);
+    });
+
+    it('returns undefined at once while another local waiter is queued', async () => {
+      const mutex = sticky();
+      const { asked } = await untilItPauses(mutex, () => mutex.acquire());
+      expect(await soon(mutex.tryAcquire())).to.equal(undefined);
+      expect(await (await asked)?.release()).to.equal('released');
+    });
+
+    it('returns undefined if the servers were silent for too long before its turn', async () => {
+      const mutex = sticky();
+      const { asked } = await untilItPauses(mutex, () => mutex.tryAcquire());
+      lab.proxy.silence();
+      stall(lab.client.session.timeoutMs / 4);
+      expect(await soon(asked)).to.equal(undefined);
+      lab.proxy.speak();
+      await once(mutex);
+    });
+  });
+
+  it('re-enters like any other lock', async () => {
+    const mutex = sticky();
+    const outcome = await mutex.withLock(async (outer) => mutex.withLock((inner) => inner.path === outer.path));
+    expect(outcome).to.equal(true);
+    await once(mutex);
+  });
+
+  it('requires idleMs', () => {
+    const made = (options: unknown) => () =>
+      new InterProcessMutex(lab.client, '/a', { sticky: options as { idleMs: number } });
+    expect(made({})).to.throw(TypeError, '`sticky.idleMs`');
+    expect(made({ idleMs: -1 })).to.throw(
+      RangeError,
+      'Expected `sticky.idleMs` to be a finite number of milliseconds ≥ 0, got -1',
+    );
+    expect(made({ idleMs: 5, idle: 3 })).to.throw(TypeError, 'Unknown option `idle` of sticky');
+    expect(made(true)).to.throw(TypeError, '`sticky options`');
+  });
+});
+
+/** Blocks this process for that time. */
+function stall(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}

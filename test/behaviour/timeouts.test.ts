@@ -1,0 +1,357 @@
+import { hostname } from 'node:os';
+import { expect } from 'chai';
+import {
+  InterProcessMutex,
+  InterProcessReadWriteLock,
+  InterProcessSemaphore,
+  lockContext,
+  LockTimeoutError,
+  type Hold,
+} from '../../src/index.ts';
+import { sessionName } from '../../src/zookeeper/session.ts';
+import { queueReaches } from '../../lab/queue.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { returnAll, semaphoreOf, setCount } from '../../lab/semaphores.ts';
+import { reached } from '../../lab/reached.ts';
+import { rejection, until } from '../../lab/until.ts';
+
+/** The time in which a waiter learns its place in the queue, and a test does its steps, also on a busy machine. */
+const learnMs = 1_500;
+
+describe('a timeout error', () => {
+  const lab = labOfEachTest('timeouts', { server: 'own', proxy: true, client: { sessionTimeoutMs: 30_000 } });
+
+  const late = async (acquiring: Promise<unknown>): Promise<LockTimeoutError> => {
+    const error = await rejection(acquiring);
+    if (!(error instanceof LockTimeoutError)) throw error;
+    return error;
+  };
+
+  const inQueue = (count: number): Promise<void> =>
+    until(`${count} participants are queued`, async () => (await lab.theirs.participants()).length === count);
+
+  /** Another process that waits for the lock, at position `count` of the queue. */
+  const contend = async (count: number): Promise<{ hold: Promise<Hold>; giveUp(): void }> => {
+    const controller = new AbortController();
+    const hold = new InterProcessMutex(await lab.connect({}, lab.connectString), lab.path).acquire({
+      signal: controller.signal,
+    });
+    hold.catch(() => undefined);
+    await inQueue(count);
+    return { hold, giveUp: () => controller.abort() };
+  };
+
+  it('has the path, the time, the position, the holder, and the state of the connection', async () => {
+    const { mutex, theirs, other, path } = lab;
+    const before = Date.now();
+    const hold = await theirs.acquire({ data: 'owner' });
+    const error = await late(mutex.acquire({ timeoutMs: learnMs }));
+    expect(error).to.include({
+      name: 'LockTimeoutError',
+      code: 'ERR_LOCK_TIMEOUT',
+      path,
+      timeoutMs: learnMs,
+      reason: 'contention',
+      position: 1,
+      connectionState: 'connected',
+    });
+    expect(error.cause).to.equal(undefined);
+    expect(error.holder).to.deep.include({
+      path: hold.path,
+      sessionId: sessionName(other.session.id),
+      host: hostname(),
+      pid: process.pid,
+      heldSince: undefined,
+    });
+    expect(error.holder?.queuedSince?.getTime()).to.be.within(before - 1_000, Date.now() + 1_000);
+    await hold.release();
+  });
+
+  it('costs no request, compared with an acquire without a timeout, and the znode is deleted', async () => {
+    const { mutex, theirs } = lab;
+    const hold = await theirs.acquire();
+    lab.proxy.clear();
+    await late(mutex.acquire({ timeoutMs: learnMs }));
+    await until('the znode of the waiter is gone', async () => (await lab.observer.children(lab.path)).length === 1);
+    const sent = (await lab.requests()).filter(
+      (op) => op !== 'removeWatches' && op !== 'getChildren2' && op !== 'sync',
+    );
+    // The waiter watches its own znode and its predecessor.
+    expect(sent).to.deep.equal(['create2', 'getData', 'getData', 'delete']);
+    await hold.release();
+  });
+
+  it('names no holder that may have gone since the last list', async () => {
+    const { mutex, theirs } = lab;
+    const first = await theirs.acquire();
+    expect((await late(mutex.acquire({ timeoutMs: learnMs }))).holder?.path).to.equal(first.path);
+    const others = [await contend(2), await contend(3)];
+    const waiting = late(mutex.acquire({ timeoutMs: learnMs }));
+    await inQueue(4);
+    await first.release();
+    // The waiter watches its predecessor, and has not listed since the new holder's grant.
+    expect(await waiting).to.include({ reason: 'contention', position: 3, holder: undefined });
+    await Promise.all(others.map(async (acquiring) => (await acquiring.hold).release()));
+  });
+
+  it('has the position of the last list', async () => {
+    const { mutex, theirs } = lab;
+    const first = await theirs.acquire();
+    const second = await contend(2);
+    const third = await contend(3);
+    const waiting = late(mutex.acquire({ timeoutMs: 2 * learnMs }));
+    await inQueue(4);
+    // The waiter waits for this client to leave, and then lists again.
+    third.giveUp();
+    expect(await waiting).to.have.property('position', 2);
+    await first.release();
+    await (await second.hold).release();
+  });
+
+  it('comes at once although no server answers, with the last error of the connection as cause', async () => {
+    const { mutex, client, path } = lab;
+    const suspended = reached(client, 'suspended');
+    await lab.proxy.refuse();
+    lab.proxy.cut();
+    await suspended;
+    const startedAt = performance.now();
+    const error = await late(mutex.acquire({ timeoutMs: 100 }));
+    expect(performance.now() - startedAt).to.be.within(99, 5_000);
+    expect(error).to.include({
+      path,
+      timeoutMs: 100,
+      reason: 'no-answer',
+      position: undefined,
+      holder: undefined,
+      connectionState: 'suspended',
+    });
+    expect(error.cause)
+      .to.be.instanceOf(Error)
+      .with.property('message')
+      .that.matches(/ECONNREFUSED|closed the connection/);
+  });
+
+  it('is what a try tells the listeners of the client in an outage, where it resolves with undefined', async () => {
+    const { client, path } = lab;
+    const errors: unknown[] = [];
+    client.on('lock', (event) => errors.push('error' in event && event.error));
+    const suspended = reached(client, 'suspended');
+    await lab.proxy.refuse();
+    lab.proxy.cut();
+    await suspended;
+    const semaphore = new InterProcessSemaphore(client, `${path}-semaphore`, { maxLeases: 1 });
+    for (const lock of [lab.mutex, semaphore]) {
+      expect(await lock.tryAcquire()).to.equal(undefined);
+      const [error] = errors.splice(0);
+      expect(error).to.be.instanceOf(LockTimeoutError);
+      expect(error).to.include({ path: lock.path, reason: 'no-answer', connectionState: 'suspended' });
+      expect((error as LockTimeoutError).cause).to.be.instanceOf(Error);
+    }
+  });
+
+  it('reports an outage of more than a second, with the earlier position', async () => {
+    const { mutex, theirs } = lab;
+    const hold = await theirs.acquire();
+    const waiting = late(mutex.acquire({ timeoutMs: 7_600 }));
+    // The wait is so long that the outage is only a small part of it.
+    const almost = late(mutex.acquire({ timeoutMs: 4_600 }));
+    await queueReaches(theirs, 3);
+    await almost;
+    // The servers answer shortly before the outage.
+    await lab.client.session.prove();
+    await lab.proxy.refuse();
+    lab.proxy.cut();
+    const error = await waiting;
+    expect(error).to.include({ reason: 'no-answer', position: 1, connectionState: 'suspended' });
+    expect(error.message).to.match(
+      /no server has answered for [\d.]+ m?s; last: .*\. Before that, 1 participant was ahead in the queue\. Check that the servers run/,
+    );
+    await lab.proxy.accept();
+    await hold.release();
+  });
+
+  it('has the reason no-answer if the server is frozen and the connection is open', async () => {
+    const { mutex, client } = lab;
+    lab.server.pause();
+    try {
+      const error = await late(mutex.acquire({ timeoutMs: 100 }));
+      expect(error).to.include({ reason: 'no-answer', connectionState: 'connected' });
+      expect(error.cause)
+        .to.be.instanceOf(Error)
+        .with.property('message', `${lab.proxy.connectString} is connected, but does not answer`);
+    } finally {
+      lab.server.resume();
+    }
+    // The server now answers the earlier requests.
+    await new InterProcessMutex(client, lab.path).participants();
+  });
+
+  it('has the reason contention if a reply is missing only for a moment', async () => {
+    const { mutex, theirs } = lab;
+    const hold = await theirs.acquire();
+    const waiting = late(mutex.acquire({ timeoutMs: learnMs }));
+    // From then on no reply arrives, for less than a second and less than most of the wait.
+    await late(mutex.acquire({ timeoutMs: learnMs - 100 }));
+    lab.proxy.silence();
+    void lab.client.session.prove().catch(() => undefined);
+    const error = await waiting;
+    lab.proxy.speak();
+    expect(error).to.include({ reason: 'contention', position: 1 });
+    await hold.release();
+  });
+
+  it('has the reason contention if the connection is lost right before the timeout', async () => {
+    const { mutex, theirs } = lab;
+    const hold = await theirs.acquire();
+    let error: LockTimeoutError;
+    let silentMs: number;
+    let tries = 0;
+    do {
+      await until('it is connected', () => lab.client.session.isConnected);
+      const waiting = late(mutex.acquire({ timeoutMs: 2 * learnMs }));
+      await late(mutex.acquire({ timeoutMs: 2 * learnMs - 550 }));
+      await lab.client.session.prove();
+      const answeredAt = performance.now();
+      await lab.proxy.refuse();
+      lab.proxy.cut();
+      error = await waiting;
+      silentMs = performance.now() - answeredAt;
+      await lab.proxy.accept();
+      tries += 1;
+      // A busy machine may hold the end of the connection or the timeout up.
+    } while ((silentMs < 100 || silentMs > 900) && tries < 5);
+    expect(error).to.include({ reason: 'contention', position: 1, connectionState: 'suspended' });
+    await hold.release();
+  });
+
+  describe('of a semaphore names the leases of this process', () => {
+    it('of those that are taken, and that others have the rest', async () => {
+      const own = semaphoreOf(lab.client, lab.path, 3);
+      const theirs = semaphoreOf(lab.other, lab.path, 3);
+      const leases = [await own.acquire(), ...(await theirs.acquireMany(2))];
+      const error = await late(own.acquire({ timeoutMs: learnMs }));
+      expect(error).to.include({ reason: 'contention' });
+      expect(error.message)
+        .to.match(/: this process has 1 of 3 leases; others hold the lock, or are ahead in the queue\. Wait longer/)
+        .and.not.to.contain('forgotten');
+      await returnAll(leases);
+    });
+
+    it('if it can have no more itself', async () => {
+      const semaphore = semaphoreOf(lab.client, lab.path, 3);
+      const lease = await semaphore.acquire();
+      const error = await late(semaphore.acquireMany(3, { timeoutMs: learnMs }));
+      expect(error).to.include({ reason: 'held-by-this-process' });
+      expect(error.message).to.match(
+        /: this process has 1 of 3 leases since \S+ with \S+, and wants 3 more\. Was `release\(\)` forgotten\?/,
+      );
+      await lease.release();
+    });
+
+    it('or that the shared count is too low for anyone', async () => {
+      const count = `${lab.path}-count`;
+      await lab.observer.create(lab.path.slice(0, lab.path.lastIndexOf('/')));
+      await lab.observer.create(count);
+      await setCount(lab.other, count, 0);
+      const semaphore = new InterProcessSemaphore(lab.client, lab.path, { sharedCount: count });
+      const none = await late(semaphore.acquire({ timeoutMs: learnMs }));
+      expect(none).to.include({ reason: 'contention', holder: undefined });
+      expect(none.message).to.contain(
+        `: the shared count ${count} is 0, so the semaphore grants no lease. Raise the shared count`,
+      );
+      await setCount(lab.other, count, 2);
+      const few = await late(semaphore.acquireMany(3, { timeoutMs: learnMs }));
+      expect(few.message).to.contain(`${count} is 2, so the semaphore never grants 3 leases to one call`);
+    });
+  });
+
+  it('says since when this process has held the lock, and with which znode', async () => {
+    const { mutex, client, path } = lab;
+    const before = Date.now();
+    const forgotten = await mutex.acquire();
+    const after = Date.now();
+    const error = await late(new InterProcessMutex(client, path).acquire({ timeoutMs: learnMs }));
+    expect(error).to.include({ reason: 'held-by-this-process', position: 1, connectionState: 'connected' });
+    expect(error.holder).to.deep.include({
+      path: forgotten.path,
+      sessionId: sessionName(client.session.id),
+      host: hostname(),
+      pid: process.pid,
+      queuedSince: undefined,
+    });
+    expect(error.holder?.heldSince?.getTime()).to.be.within(before, after);
+    await forgotten.release();
+  });
+
+  it('ignores a lock of this process whose path only has the same beginning, or lies below', async () => {
+    const { theirs, client, path, mutex } = lab;
+    const hold = await theirs.acquire();
+    const alike = await new InterProcessMutex(client, `${path}x`).acquire();
+    expect(await late(mutex.acquire({ timeoutMs: learnMs }))).to.have.property('reason', 'contention');
+    await alike.release();
+    await hold.release();
+  });
+
+  it('reports a function around the call that holds the lock, even in a bound handler', async () => {
+    const { mutex } = lab;
+    await mutex.withLock(async (hold) => {
+      const nested = await lockContext.run(() => late(mutex.acquire({ timeoutMs: learnMs })));
+      expect(nested).to.have.property('reason', 'held-by-this-flow');
+      expect(nested.holder?.path).to.equal(hold.path);
+      // The caller does not await the result of a handler, so the wait may succeed.
+      expect(await lockContext.bind(() => late(mutex.acquire({ timeoutMs: learnMs })))()).to.have.property(
+        'reason',
+        'held-by-this-process',
+      );
+    });
+  });
+
+  it('reports a reader around the call that wants to write', async () => {
+    const { readLock, writeLock } = new InterProcessReadWriteLock(lab.client, lab.path);
+    await readLock.withLock(async () => {
+      const error = await late(writeLock.acquire({ timeoutMs: learnMs }));
+      expect(error).to.have.property('reason', 'held-by-this-flow');
+      expect(error.message).to.contain('a reader is never granted the write lock');
+    });
+  });
+
+  it('has a stack that leads to the waiting code', async () => {
+    const { mutex, theirs } = lab;
+    const hold = await theirs.acquire();
+    const caller = async (): Promise<void> => {
+      await mutex.acquire({ timeoutMs: learnMs });
+    };
+    expect((await rejection(caller())).stack).to.contain('timeouts.test.ts');
+    expect((await rejection(lockContext.run(caller))).stack).to.contain('timeouts.test.ts');
+    await hold.release();
+  });
+
+  it('shows nothing of a znode whose data contain no host', async () => {
+    const { mutex, theirs } = lab;
+    for (const data of [
+      Buffer.from('two words'),
+      Buffer.from('{"host":"a","pid":"7"}'),
+      Buffer.alloc(1_000, 'a'),
+      Buffer.alloc(0),
+    ]) {
+      const hold = await theirs.acquire({ data });
+      const error = await late(mutex.acquire({ timeoutMs: learnMs }));
+      expect(error.holder).to.include({ path: hold.path, host: undefined, pid: undefined });
+      expect(error.message).to.contain(`held by session ${error.holder?.sessionId ?? ''}, in the queue since`);
+      await hold.release();
+    }
+  });
+
+  it('is suitable for a log: its fields are text and numbers in JSON', async () => {
+    const { mutex, theirs } = lab;
+    const hold = await theirs.acquire({ data: 'owner' });
+    const { holder, position, reason } = await late(mutex.acquire({ timeoutMs: learnMs }));
+    const logged = JSON.parse(JSON.stringify({ holder, position, reason })) as { holder: Record<string, unknown> };
+    expect(logged).to.deep.include({ position: 1, reason: 'contention' });
+    expect(logged.holder)
+      .to.include({ path: hold.path, pid: process.pid })
+      .and.to.have.property('queuedSince')
+      .that.matches(/^\d{4}-/);
+    await hold.release();
+  });
+});

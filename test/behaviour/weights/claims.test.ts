@@ -1,0 +1,213 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { createSequential, exists, openAcl } from '../../../src/zookeeper/operations.ts';
+import { protectedPrefix } from '../../../src/driver/names.ts';
+import { weightedLockName } from '../../../src/weighted/weighted-name.ts';
+import { forceRelease, InterProcessMutex, watchQueue } from '../../../src/index.ts';
+import { labOfEachTest } from '../../../lab/lab.ts';
+import { rejection, until } from '../../../lab/until.ts';
+import { type Frame } from '../../../lab/proxy/zk-proxy.ts';
+
+const weights = {};
+const withoutWrite = [{ permissions: 1 + 4 + 8, scheme: 'world', id: 'anyone' }];
+
+describe('the claim of a weighted mutex', () => {
+  const lab = labOfEachTest('weights-claims', { server: 'own', proxy: true });
+  let ours: InterProcessMutex;
+  let theirs: InterProcessMutex;
+
+  beforeEach(() => {
+    [ours, theirs] = [
+      new InterProcessMutex(lab.client, lab.path, { weights }),
+      new InterProcessMutex(lab.other, lab.path, { weights }),
+    ];
+  });
+
+  const isClaim = (frame: Frame): boolean =>
+    frame.from === 'client' && frame.op === 'multi' && (frame.path ?? '').startsWith(`${lab.path}/`);
+
+  /**
+   * Holds back the client's next frame that matches. Resolves, when the frame is held back, with the function that lets
+   * the frame continue.
+   */
+  const hold = (match = isClaim): Promise<() => void> => {
+    let proceed = (): void => undefined;
+    const delayUntil = new Promise<void>((resolve) => (proceed = resolve));
+    return new Promise((resolve) => {
+      const stop = lab.proxy.on((frame) => {
+        if (!match(frame)) return undefined;
+        stop();
+        resolve(proceed);
+        return { delayUntil };
+      });
+    });
+  };
+  /** Creates a waiting znode of the other client that never claims the lock, like a slow process. */
+  const createIdleWaiter = (weight: number): Promise<unknown> =>
+    lab.other.session.request(
+      createSequential(
+        `${lab.path}/${protectedPrefix(randomUUID(), weightedLockName(weight, 10))}`,
+        new Uint8Array(0),
+        openAcl,
+      ),
+    );
+  const queueReaches = (count: number): Promise<void> =>
+    until(`${count} znodes are in the queue`, async () => (await lab.observer.children(lab.path)).length === count);
+
+  it('is preceded by a watch on the own znode at once, if the predecessor is of another process', async () => {
+    const holder = await theirs.acquire();
+    const before = theirs.acquire();
+    await queueReaches(2);
+    lab.proxy.clear();
+    const waiting = ours.acquire();
+    const own = (await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'create2')).path;
+    await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'getData' && frame.path !== lab.path);
+    const watched = (): (string | undefined)[] =>
+      lab.proxy.frames.filter(({ from, op }) => from === 'client' && op === 'getData').map(({ path }) => path);
+    await lab.client.session.request(exists('/'));
+    expect(own).to.match(/lock-/);
+    expect(watched().filter((path) => path?.startsWith(own ?? '?'))).to.have.length(1);
+    await holder.release();
+    await (await before).release();
+    await (await waiting).release();
+  });
+
+  it('fails if an unseen client was quicker: both believe that they are next, and one holds', async () => {
+    const held = hold();
+    let isGranted = false;
+    const light = ours.acquire({ weight: 2 }).then((grant) => {
+      isGranted = true;
+      return grant;
+    });
+    const proceed = await held;
+    const heavy = await theirs.acquire({ weight: 9 });
+    proceed();
+    const holder = heavy.path;
+    await until('the late client waits for the holder', () => lab.client.session.watchedPaths('data').includes(holder));
+    expect(isGranted).to.equal(false);
+    expect(heavy.isValid).to.equal(true);
+    await heavy.release();
+    const next = await light;
+    expect(next.fencingToken > heavy.fencingToken).to.equal(true);
+    await next.release();
+  });
+
+  it('fails if the own znode was deleted meanwhile; its owner queues up again', async () => {
+    const held = hold();
+    const acquiring = ours.acquire();
+    const proceed = await held;
+    const [name = ''] = await lab.observer.children(lab.path);
+    await lab.observer.remove(`${lab.path}/${name}`);
+    proceed();
+    const grant = await acquiring;
+    expect(grant.path).to.not.equal(`${lab.path}/${name}`);
+    expect(await lab.observer.read(lab.path)).to.contain(grant.path.slice(lab.path.length + 1));
+    await grant.release();
+  });
+
+  it('is undone if its caller gives up while the claim is in flight', async () => {
+    const held = hold();
+    const controller = new AbortController();
+    const acquiring = rejection(ours.acquire({ signal: controller.signal }));
+    const proceed = await held;
+    controller.abort(new Error('enough'));
+    expect((await acquiring).message).to.equal('enough');
+    proceed();
+    await (await theirs.acquire()).release();
+    await queueReaches(0);
+  });
+
+  it('is an error with the cause if the server refuses it, and leaves no znode', async () => {
+    const [parent = ''] = /^\/[^/]+/.exec(lab.path) ?? [];
+    await lab.observer.create(parent);
+    await lab.observer.create(lab.path, withoutWrite);
+    const error = await rejection(ours.acquire());
+    expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
+    expect(error.message).to.contain('NO_AUTH').and.to.contain(lab.path);
+    await queueReaches(0);
+  });
+
+  it('is made in a new session by a waiter whose session has ended', async () => {
+    const hold = await theirs.acquire();
+    const waiting = ours.acquire({ weight: 5 });
+    await queueReaches(2);
+    await lab.endSession();
+    await until('the waiter is queued again', async () =>
+      (await lab.observer.children(lab.path)).some((name) => name.includes('+05x') && name.endsWith('2')),
+    );
+    await hold.release();
+    const next = await waiting;
+    expect(next.isValid).to.equal(true);
+    await next.release();
+  });
+
+  it('is not made by a waiter that is released by force: the waiter queues up at the end', async () => {
+    const grant = await theirs.acquire();
+    const paths: string[] = [];
+    ours.on('queued', (event) => paths.push(event.path));
+    const waiting = ours.acquire({ weight: 5 });
+    await until('the waiter is queued', () => paths.length === 1);
+    expect(await forceRelease(lab.other, paths[0] ?? '')).to.equal('released');
+    await until('the waiter is queued again', () => paths.length === 2);
+    await grant.release();
+    const next = await waiting;
+    expect(next.path).to.equal(paths[1]);
+    await next.release();
+  });
+
+  it('is not repeated by a tryAcquire that was too late', async () => {
+    await (await theirs.acquire()).release();
+    const held = hold();
+    const trying = ours.tryAcquire({ weight: 2 });
+    const proceed = await held;
+    const heavy = await theirs.acquire({ weight: 9 });
+    proceed();
+    expect(await trying).to.equal(undefined);
+    await queueReaches(1);
+    await heavy.release();
+  });
+
+  it('wakes a waiter that is about to watch for the claim', async () => {
+    const strict = new InterProcessMutex(lab.client, lab.path, { weights: { overtakesPerWeight: 1 } });
+    const first = await theirs.acquire();
+    const light = strict.acquire({ weight: 1 });
+    await until('the light waiter watches the holder', () =>
+      lab.client.session.watchedPaths('data').includes(first.path),
+    );
+    await createIdleWaiter(2);
+    // The light waiter lists, finds the waiter of weight 2 next, and is about to watch that waiter and the claim.
+    const held = hold(
+      (frame) =>
+        frame.from === 'client' && frame.op === 'getData' && frame.path === lab.path && frame.body.at(-1) === 1,
+    );
+    await first.release();
+    const proceed = await held;
+    await (await theirs.acquire({ weight: 3 })).release();
+    // The light waiter was overtaken once, so a waiter that is one step heavier may not overtake it again. The light
+    // waiter is next, and no departure wakes it.
+    proceed();
+    await (await light).release();
+  });
+
+  it('reaches watchQueue although no znode is created or deleted', async () => {
+    const controller = new AbortController();
+    const seen: (number | undefined)[][] = [];
+    const watching = (async () => {
+      for await (const { holder, waiters } of watchQueue(lab.other, lab.path, { signal: controller.signal }))
+        seen.push([holder?.weight, ...waiters.map(({ weight }) => weight)]);
+    })();
+    const sees = (...weights: number[]): Promise<void> =>
+      until(`watchQueue shows ${String(weights)}`, () => JSON.stringify(seen.at(-1)) === JSON.stringify(weights));
+    const held = hold();
+    const light = ours.acquire({ weight: 2 });
+    const proceed = await held;
+    await createIdleWaiter(9);
+    await sees(9, 2);
+    proceed();
+    await sees(2, 9);
+    await (await light).release();
+    await sees(9);
+    controller.abort();
+    await watching;
+  });
+});

@@ -1,0 +1,48 @@
+import { expect } from 'chai';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The time that a busy machine may need for a run of tests. */
+const limitMs = 180_000;
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+describe('a machine on which no ZooKeeper server can be started', function () {
+  this.timeout(2 * limitMs);
+  let emptyPath: string;
+
+  before(() => (emptyPath = mkdtempSync(join(tmpdir(), 'empty-path-'))));
+  after(() => rmSync(emptyPath, { recursive: true }));
+
+  it('runs the tests that need none, or any, and skips, counts and explains the others', () => {
+    const { status, stdout, stderr } = runScript('scripts/test.mjs', [
+      'test/unit/wire.test.ts',
+      'test/behaviour/hold.test.ts', // on the shared server, which is an embedded one here
+      'test/behaviour/session-loss.test.ts',
+      'test/lab/zookeeper-server.test.ts',
+    ]);
+    expect(status, `${stdout}${stderr}`).to.equal(0);
+    expect(stdout)
+      .to.match(/read what was written/)
+      .and.to.match(/✔ settles when the znode is deleted, and lets the next waiter in/)
+      .and.to.match(/\n +- does not follow a restart within the timeout/)
+      .and.to.match(/\n {2}[1-9]\d* passing .*\n {2}([1-9]\d*) pending\n\n {2}\1 skipped: No ZooKeeper server: /);
+    expect(stdout).to.match(/\n\n {2}export ZOOKEEPER_CONNECT=127\.0\.0\.1:2181\n\n$/);
+    expect(stdout, 'a stack').not.to.match(/^ +at /m);
+  });
+
+  /** Without commands there is no java, and no apt-get to install it, for any user. */
+  function runScript(script: string, args: readonly string[]) {
+    const env = { PATH: emptyPath, TMPDIR: tmpdir(), DOCKER_HOST: 'unix:///nowhere/docker.sock' };
+    return spawnSync(process.execPath, [script, ...args], {
+      cwd: root,
+      env,
+      encoding: 'utf8',
+      timeout: limitMs,
+      killSignal: 'SIGKILL',
+    });
+  }
+});
