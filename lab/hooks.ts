@@ -1,6 +1,6 @@
-import { virtualMachine } from './world.ts';
+import { now, sleep, virtualMachine } from './world.ts';
 import './servers/over-tls.ts';
-import type { Runner } from 'mocha';
+import type { Context, Runner } from 'mocha';
 import { ensureDebianZooKeeper } from './servers/debian-zookeeper.ts';
 import { AdviceError } from './servers/docker/advice.ts';
 import { EmbeddedHere } from './servers/embedded-here.ts';
@@ -8,6 +8,30 @@ import { EmbeddedProcess } from './servers/embedded-process.ts';
 import { findZooKeeper, type FoundZooKeeper } from './servers/find-zookeeper.ts';
 import { skipWithoutServer } from './servers/skip-without-server.ts';
 import { prefersEmbedded } from './servers/zookeeper-server.ts';
+
+/** Of a test in the virtual world: it ends as failed if it still waits then. */
+const limitMs = 10 * 60_000;
+const realLimitMs = 5 * 60_000;
+/** Each test begins at a multiple of this, so that it meets the ticks of its servers at the same time in every run. */
+const startMs = 1_000;
+
+let cancelLimit = (): void => undefined;
+
+export const mochaHooks = virtualMachine && {
+  async beforeEach(this: Context): Promise<void> {
+    const { currentTest } = this;
+    // Mocha counts real time, and a busy machine has no part in a test on virtual time.
+    currentTest?.timeout(realLimitMs);
+    await sleep(startMs - (now() % startMs));
+    const timer = setTimeout(() => {
+      currentTest?.callback?.(new Error(`The test has not ended within ${limitMs} virtual milliseconds`));
+    }, limitMs);
+    cancelLimit = () => clearTimeout(timer);
+  },
+  afterEach(): void {
+    cancelLimit();
+  },
+};
 
 type State =
   { at: 'unused' } | { at: 'starting'; found: Promise<FoundZooKeeper> } | { at: 'ready'; found: FoundZooKeeper };

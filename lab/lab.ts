@@ -1,5 +1,6 @@
 import { InterProcessMutex, LockClient, type LockClientOptions } from '../src/index.ts';
 import { sharedConnectString, sharedZooKeeper } from './hooks.ts';
+import { now, sleep, stall } from './world.ts';
 import { connectObserver, type Observer } from './wire/observer.ts';
 import { testPath } from './test-path.ts';
 import { startProxy, type Frame, type ZkProxy } from './proxy/zk-proxy.ts';
@@ -45,6 +46,11 @@ export interface Lab {
    * refuses connections, because otherwise the client might attach to its session once more.
    */
   endSession(client?: LockClient): Promise<void>;
+  /** Milliseconds of a clock that only goes forward. In the virtual world only events move it. */
+  now(): number;
+  sleep(ms: number): Promise<void>;
+  /** Blocks the event loop of this process: see `stall` of `world.ts`. */
+  stall(ms: number): void;
   /** The requests that `client` has sent about the lock. All of them have been answered. */
   requests(): Promise<Frame['op'][]>;
 }
@@ -114,6 +120,18 @@ class OpenLab implements Lab {
     await this.proxy.refuse();
     await this.observer.endSession(client);
     await this.proxy.accept();
+  }
+
+  now(): number {
+    return now();
+  }
+
+  sleep(ms: number): Promise<void> {
+    return sleep(ms);
+  }
+
+  stall(ms: number): void {
+    stall(ms);
   }
 
   async requests(): Promise<Frame['op'][]> {

@@ -1,22 +1,36 @@
-import { AsyncResource } from 'node:async_hooks';
-import { phases } from './virtual/agenda.ts';
-import { VirtualProcess } from './virtual/virtual-process.ts';
-import type { EmbeddedZooKeeper, EmbeddedZooKeeperOptions } from '../src/testing/index.ts';
 import { enterVirtualMachine, type VirtualMachine } from './virtual/bridge.ts';
 
-/** The virtual machine that this process is; undefined in the real world. Import it before anything of `src`. */
-export const virtualMachine: VirtualMachine | undefined =
-  process.env['TEST_WORLD'] === 'virtual' ? enterVirtualMachine() : undefined;
+/**
+ * The world of the tests in this process: `virtual` with virtual time, a network in memory and embedded servers, or
+ * `real` with this machine's clock and sockets and real servers. TEST_WORLD chooses it. Without it the world is virtual
+ * if a test of `test/behaviour` or `test/faults` is named on the command line.
+ */
+const world =
+  process.env['TEST_WORLD'] ??
+  (process.argv.some((argument) => /\btest\/(behaviour|faults)\b/.test(argument)) ? 'virtual' : 'real');
+if (world !== 'virtual' && world !== 'real')
+  throw new RangeError(`Expected TEST_WORLD to be virtual or real, got ${world}`);
 
-export async function startIn({ time }: VirtualMachine, options: EmbeddedZooKeeperOptions): Promise<EmbeddedZooKeeper> {
-  const machine = new VirtualProcess('server', time.agenda);
-  const clock = {
-    now: () => startWallMs + machine.now,
-    after: (delayMs: number, run: () => void) =>
-      time.add(Math.max(1, delayMs), phases.timer, run, { whose: machine, resource: none }),
-  };
-  const { EmbeddedZooKeeper } = await import('../src/testing/index.ts');
-  return time.as(machine, () => EmbeddedZooKeeper.start({ ...options, clock }));
+/**
+ * The virtual machine that this process is; undefined in the real world. This module must be loaded before anything of
+ * `src`, which takes its clock and its network from Node when it is loaded.
+ */
+export const virtualMachine: VirtualMachine | undefined = world === 'virtual' ? enterVirtualMachine() : undefined;
+
+/** Milliseconds of a clock that only goes forward: virtual ones in the virtual world. */
+export function now(): number {
+  return performance.now();
 }
-const none = new AsyncResource('servers');
-const startWallMs = 1_700_000_000_000;
+
+export function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/**
+ * Blocks the event loop of this process, as code that computes for as long would. When it returns, that time has
+ * passed, and no timer and no answer has been noticed. Servers go on meanwhile.
+ */
+export function stall(ms: number): void {
+  if (virtualMachine) virtualMachine.time.here.stall(ms);
+  else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}

@@ -1,4 +1,5 @@
-import { virtualMachine, startIn } from '../world.ts';
+import { virtualMachine } from '../world.ts';
+import { startVirtual } from './start-virtual.ts';
 import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
 import { fourLetterWord } from './four-letter-word.ts';
 import type { ServerOptions, ZooKeeperServer } from './local-zookeeper.ts';
@@ -21,7 +22,7 @@ export class EmbeddedHere implements ZooKeeperServer {
     // The harness configures the real server with the same times.
     const options = { tickTimeMs, maxSessionTimeoutMs: 60_000, containerCheckIntervalMs: containerCheckMs };
     return new EmbeddedHere(
-      await (virtualMachine ? startIn(virtualMachine, options) : EmbeddedZooKeeper.start(options)),
+      await (virtualMachine ? startVirtual(virtualMachine, options) : EmbeddedZooKeeper.start(options)),
     );
   }
 

@@ -1,7 +1,7 @@
 import type { VirtualTime } from './virtual-time.ts';
 
 /** The time of day when virtual time begins: 14 November 2023. */
-const startWallMs = 1_700_000_000_000;
+export const startWallMs = 1_700_000_000_000;
 
 /** Milliseconds since 1970, on virtual time. */
 export function wallClock(time: VirtualTime): () => number {

@@ -65,7 +65,7 @@ export function virtualTimers(time: VirtualTime) {
   const timer =
     (isRepeated: boolean) =>
     (run: Run, delayMs = 1, ...args: unknown[]): VirtualTimer =>
-      new VirtualTimer(time, () => run(...args), Number(delayMs), isRepeated);
+      new VirtualTimer(time, () => run(...args), delayMs, isRepeated);
   const clear = (given: unknown): void => {
     if (given instanceof VirtualTimer) given.close();
   };
@@ -129,12 +129,12 @@ async function* ticks<T>(sleep: (delayMs?: number, value?: T) => Promise<T>, del
 /** A promise of a timer, which rejects with Node's AbortError. */
 function whenDone<T>(signal: AbortSignal | undefined, start: (done: (value: T) => void) => () => void): Promise<T> {
   return new Promise((resolve, reject) => {
+    let stop = (): void => undefined;
     const abort = (): void => {
-      stop?.();
+      stop();
       const error = new Error('The operation was aborted', { cause: signal?.reason });
       reject(Object.assign(error, { name: 'AbortError', code: 'ABORT_ERR' }));
     };
-    let stop: (() => void) | undefined;
     if (signal?.aborted === true) return abort();
     stop = start((value) => {
       signal?.removeEventListener('abort', abort);

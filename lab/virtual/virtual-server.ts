@@ -88,7 +88,6 @@ export class VirtualServer extends EventEmitter {
   /** A client's connection has arrived. */
   accept(peer: VirtualSocket): void {
     if (this.#state.at === 'closed') return peer.refused();
-    const { address, port } = this.#state;
     const socket = this.#network.time.as(this.owner, () =>
       this.#resource.runInAsyncScope(() => VirtualSocket.accepted(this.#network, peer, this.options)),
     );
@@ -97,8 +96,6 @@ export class VirtualServer extends EventEmitter {
       this.#sockets.delete(socket);
       this.#closeIfEmpty();
     });
-    void address;
-    void port;
     this.#later(() => this.emit('connection', socket));
   }
 
@@ -120,5 +117,5 @@ function listenArguments(args: unknown[]): { port: number; host?: string; listen
     typeof first === 'object' && first !== null
       ? (first as ListenOptions)
       : { port: first as number | undefined, host: typeof second === 'string' ? second : undefined };
-  return { port: Number(port ?? 0), ...(host !== undefined && { host }), ...(listening && { listening }) };
+  return { port: port ?? 0, ...(host !== undefined && { host }), ...(listening && { listening }) };
 }

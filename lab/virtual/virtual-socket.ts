@@ -170,13 +170,13 @@ export class VirtualSocket extends Duplex {
   #place: Place = { address: '', port: 0 };
   #failed: (code: string) => void = () => undefined;
 
-  #connect({ host = 'localhost', port, lookup = dns.lookup as LookupFunction }: ConnectOptions): void {
+  #connect({ host = 'localhost', port, lookup = dns.lookup }: ConnectOptions): void {
     this.connecting = true;
     if (isIP(host) !== 0) {
       this.#dial([{ address: host, port: Number(port) }], []);
       return;
     }
-    lookup(host, { all: true, family: 0, hints: 0 } as never, (error, found) => {
+    lookup(host, { all: true, family: 0, hints: 0 }, (error, found) => {
       if (this.destroyed) return;
       const addresses = (Array.isArray(found) ? found : []) as { address: string; family: number }[];
       if (error) this.emit('lookup', error, undefined, undefined, host);
