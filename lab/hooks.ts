@@ -1,13 +1,13 @@
+import type { VirtualTime } from './virtual/virtual-time.ts';
 import { now, sleep, virtualMachine } from './world.ts';
 import './servers/over-tls.ts';
 import type { Context, Runner } from 'mocha';
 import { ensureDebianZooKeeper } from './servers/debian-zookeeper.ts';
 import { AdviceError } from './servers/docker/advice.ts';
-import { EmbeddedHere } from './servers/embedded-here.ts';
+import { VirtualZooKeeper } from './servers/virtual/virtual-zookeeper.ts';
 import { EmbeddedProcess } from './servers/embedded-process.ts';
 import { findZooKeeper, type FoundZooKeeper } from './servers/find-zookeeper.ts';
 import { skipWithoutServer } from './servers/skip-without-server.ts';
-import { prefersEmbedded } from './servers/zookeeper-server.ts';
 
 /** Of a test in the virtual world: it ends as failed if it still waits then. */
 const limitMs = 10 * 60_000;
@@ -15,23 +15,27 @@ const realLimitMs = 5 * 60_000;
 /** Each test begins at a multiple of this, so that it meets the ticks of its servers at the same time in every run. */
 const startMs = 1_000;
 
-let cancelLimit = (): void => undefined;
+export const mochaHooks = virtualMachine && hooksOn(virtualMachine.time);
 
-export const mochaHooks = virtualMachine && {
-  async beforeEach(this: Context): Promise<void> {
-    const { currentTest } = this;
-    // Mocha counts real time, and a busy machine has no part in a test on virtual time.
-    currentTest?.timeout(realLimitMs);
-    await sleep(startMs - (now() % startMs));
-    const timer = setTimeout(() => {
-      currentTest?.callback?.(new Error(`The test has not ended within ${limitMs} virtual milliseconds`));
-    }, limitMs);
-    cancelLimit = () => clearTimeout(timer);
-  },
-  afterEach(): void {
-    cancelLimit();
-  },
-};
+function hooksOn(time: VirtualTime): Mocha.RootHookObject {
+  let endLimit = (): void => undefined;
+  return {
+    async beforeEach(this: Context): Promise<void> {
+      const { currentTest } = this;
+      // Mocha counts real time, and a busy machine has no part in a test on virtual time.
+      currentTest?.timeout(realLimitMs);
+      await sleep(startMs - (now() % startMs));
+      endLimit = time.limit(limitMs, () =>
+        currentTest?.callback?.(
+          new Error(`Nothing more happens within ${limitMs} virtual ms, and the test still waits`),
+        ),
+      );
+    },
+    afterEach(): void {
+      endLimit();
+    },
+  };
+}
 
 type State =
   { at: 'unused' } | { at: 'starting'; found: Promise<FoundZooKeeper> } | { at: 'ready'; found: FoundZooKeeper };
@@ -40,7 +44,7 @@ let state: State = { at: 'unused' };
 
 /**
  * The ZooKeeper that the tests of a run share: started on the first call, stopped after the last test. It is an embedded
- * one if there is no real one, or with TEST_SERVERS=embedded.
+ * one if there is no real one, or a virtual one in the virtual world.
  */
 export async function sharedZooKeeper(): Promise<FoundZooKeeper> {
   if (state.at === 'unused') state = { at: 'starting', found: realOrEmbedded() };
@@ -50,11 +54,11 @@ export async function sharedZooKeeper(): Promise<FoundZooKeeper> {
 }
 
 async function realOrEmbedded(): Promise<FoundZooKeeper> {
-  if (prefersEmbedded()) {
-    const server = await EmbeddedHere.start();
+  if (virtualMachine) {
+    const server = await VirtualZooKeeper.start(virtualMachine);
     return {
       connectString: server.connectString,
-      how: 'an embedded server in this process',
+      how: 'a virtual server',
       stop: () => server.stop(),
     };
   }

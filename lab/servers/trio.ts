@@ -1,7 +1,7 @@
 import { serverMode } from './four-letter-word.ts';
 import { cutLinks, ensureFirewall, type Cut, type Link } from '../proxy/firewall.ts';
 import { until } from '../until.ts';
-import { startEnsemble, type Ensemble } from './zookeeper-ensemble.ts';
+import { startRealEnsemble, type Ensemble } from './zookeeper-ensemble.ts';
 import type { ZooKeeperServer } from './zookeeper-server.ts';
 import { connectionsOf } from '../proxy/tcp-connections.ts';
 
@@ -29,7 +29,7 @@ export class Trio implements AsyncDisposable {
   static async start(options = { tickTimeMs, syncLimit }): Promise<Trio> {
     await ensureFirewall();
     const trio = new Trio(
-      await startEnsemble(3, { tickTimeMs: options.tickTimeMs, config: { syncLimit: options.syncLimit } }),
+      await startRealEnsemble(3, { tickTimeMs: options.tickTimeMs, config: { syncLimit: options.syncLimit } }),
     );
     await trio.whole();
     return trio;

@@ -16,8 +16,8 @@ export interface Ensemble extends AsyncDisposable {
 const leaderLimitMs = 30_000;
 const pollMs = 25;
 
-/** Starts an ensemble, and resolves when every member serves. */
-export async function startEnsemble(size = 3, options: ServerOptions = {}): Promise<Ensemble> {
+/** Starts an ensemble of processes, and resolves when every member serves. */
+export async function startRealEnsemble(size: number, options: ServerOptions): Promise<Ensemble> {
   await ensureDebianZooKeeper();
   return onFreshPorts(size * 3, async (ports) => {
     const ensemble = new LocalEnsemble(createMembers(size, ports, options));

@@ -1,30 +1,27 @@
 import { ensureDebianZooKeeper } from './debian-zookeeper.ts';
 import { AdviceError } from './docker/advice.ts';
-import { EmbeddedHere } from './embedded-here.ts';
 import { EmbeddedProcess } from './embedded-process.ts';
 import { virtualMachine } from '../world.ts';
 import { onFreshPorts } from './free-port.ts';
+import { VirtualEnsemble } from './virtual/virtual-ensemble.ts';
+import { VirtualZooKeeper } from './virtual/virtual-zookeeper.ts';
 import { LocalZooKeeper, type ServerOptions, type ZooKeeperServer } from './local-zookeeper.ts';
 
-export { startEnsemble, type Ensemble } from './zookeeper-ensemble.ts';
-export type { ServerOptions, ZooKeeperServer };
+import { startRealEnsemble, type Ensemble } from './zookeeper-ensemble.ts';
+export type { Ensemble, ServerOptions, ZooKeeperServer };
 
 /**
  * Starts a ZooKeeper for one suite or test, like `startRealServer`. On a machine that cannot have a real one, it is an
- * embedded one. With TEST_SERVERS=embedded, it is an embedded one in this process, if that can have these options.
+ * embedded one. In the virtual world it is a virtual one.
  */
 export async function startServer(options: ServerOptions = {}): Promise<ZooKeeperServer> {
-  if (prefersEmbedded() && EmbeddedHere.isEnoughFor(options)) return EmbeddedHere.start(options);
+  if (virtualMachine) return VirtualZooKeeper.start(virtualMachine, options);
   try {
     return await startRealServer(options);
   } catch (error) {
     if (error instanceof AdviceError) return EmbeddedProcess.start(options, error);
     throw error;
   }
-}
-
-export function prefersEmbedded(): boolean {
-  return virtualMachine !== undefined || process.env['TEST_SERVERS'] === 'embedded';
 }
 
 /**
@@ -47,4 +44,9 @@ export async function startRealServer(options: ServerOptions = {}): Promise<ZooK
     }
     return server;
   });
+}
+
+/** Starts an ensemble, real or virtual as the world is. Resolves when every member serves. */
+export function startEnsemble(size = 3, options: ServerOptions = {}): Promise<Ensemble> {
+  return virtualMachine ? VirtualEnsemble.start(virtualMachine, size, options) : startRealEnsemble(size, options);
 }

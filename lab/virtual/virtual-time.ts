@@ -3,7 +3,7 @@ import { Agenda, cancel, type Entry, type Phase } from './agenda.ts';
 import { VirtualProcess } from './virtual-process.ts';
 
 // Node's own, because the bridge replaces the global one.
-const { setImmediate: nextTurn } = globalThis;
+const { setImmediate: nextTurn, setTimeout: inRealTime, clearTimeout: cancelRealTime } = globalThis;
 
 /**
  * Virtual time. It moves only when nothing else is due. Each event has a turn of Node's event loop for itself, so
@@ -16,6 +16,8 @@ export class VirtualTime {
   #running = this.here;
   #isDriven = false;
   #isStopped = false;
+  #limit: { readonly at: number; readonly giveUp: () => void } | undefined;
+  #patience: NodeJS.Timeout | undefined;
   #emptyTurns = 0;
   #reads = 0;
 
@@ -56,6 +58,20 @@ export class VirtualTime {
     return () => cancel(entry);
   }
 
+  /**
+   * Calls `giveUp` if nothing is to happen within `ms` from now, or ever, for a moment of real time. Returns a function
+   * that ends this watch.
+   */
+  limit(ms: number, giveUp: () => void): () => void {
+    this.#limit = { at: this.here.now + ms, giveUp };
+    this.#drive();
+    return () => {
+      this.#limit = undefined;
+      cancelRealTime(this.#patience);
+      this.#drive();
+    };
+  }
+
   /** Nothing happens any more, so nothing of it keeps the process alive. */
   stop(): void {
     this.#isStopped = true;
@@ -70,25 +86,37 @@ export class VirtualTime {
   readonly #turn = (): void => {
     if (this.#isStopped) return;
     this.#reads = 0;
-    const entry = this.#next();
-    if (entry === undefined && this.agenda.isEmpty) {
+    const next = this.#next();
+    if (next === 'nothing') {
       this.#isDriven = false;
+      this.#loseTime();
       return;
     }
     // Before `run`, which may throw.
     nextTurn(this.#turn);
-    entry?.run();
+    if (next !== 'later') next.run();
   };
 
   /** The next event, if it may happen already. */
-  #next(): Entry | undefined {
+  #next(): Entry | 'later' | 'nothing' {
     const due = this.agenda.take(this.agenda.now);
-    if (due) this.#emptyTurns = 0;
-    else if ((this.#emptyTurns += 1) > turnsBeforeJump) {
+    if (due) {
       this.#emptyTurns = 0;
-      return this.agenda.take(Infinity);
+      return due;
     }
-    return due;
+    if ((this.#emptyTurns += 1) <= turnsBeforeJump) return 'later';
+    this.#emptyTurns = 0;
+    return this.agenda.take(this.#limit?.at ?? Infinity) ?? 'nothing';
+  }
+
+  /** Nothing is to happen. Only something real, such as a file that is read, may go on with the test. */
+  #loseTime(): void {
+    const limit = this.#limit;
+    if (!limit) return;
+    cancelRealTime(this.#patience);
+    this.#patience = inRealTime(() => {
+      if (this.#limit === limit && !this.#isDriven) limit.giveUp();
+    }, patienceMs);
   }
 }
 
@@ -101,6 +129,8 @@ export interface EventOptions {
 
 /** What the process does for real, such as loading a module, needs some turns before the time may jump. */
 const turnsBeforeJump = 2;
+
+const patienceMs = 3_000;
 
 const mostReads = 1_000_000;
 

@@ -29,7 +29,8 @@ export class EmbeddedZooKeeper implements AsyncDisposable {
   /** For `LockClient.connect`, and any other ZooKeeper client. */
   readonly connectString: string;
   readonly #listener: Server;
-  readonly #server: SessionServer;
+  /** @internal */
+  readonly server: SessionServer;
   readonly #clock: Clock;
   readonly #cancel = new Set<() => void>();
   readonly #sockets = new Set<Socket>();
@@ -61,7 +62,7 @@ export class EmbeddedZooKeeper implements AsyncDisposable {
       );
     this.#listener = listener;
     this.#clock = options.clock;
-    this.#server = new SessionServer({
+    this.server = new SessionServer({
       ...options,
       extendedTypes: options.extendedTypesEnabled,
       maxBufferBytes: options.juteMaxBufferBytes,
@@ -69,8 +70,8 @@ export class EmbeddedZooKeeper implements AsyncDisposable {
     this.port = (listener.address() as AddressInfo).port;
     this.connectString = `127.0.0.1:${this.port}`;
     listener.on('connection', (socket: Socket) => this.#accept(socket));
-    this.#every(options.tickTimeMs, () => this.#server.expire());
-    this.#every(options.containerCheckIntervalMs, () => this.#server.reap());
+    this.#every(options.tickTimeMs, () => this.server.expire());
+    this.#every(options.containerCheckIntervalMs, () => this.server.reap());
   }
 
   /**
@@ -78,7 +79,7 @@ export class EmbeddedZooKeeper implements AsyncDisposable {
    * `0x100003e1a2b0000`.
    */
   get sessionIds(): readonly string[] {
-    return this.#server.sessionNames;
+    return this.server.sessionNames;
   }
 
   /**
@@ -92,12 +93,12 @@ export class EmbeddedZooKeeper implements AsyncDisposable {
    */
   expireSession(id: string): boolean {
     expectSessionId('id', id);
-    return this.#server.endSession(BigInt.asIntN(64, BigInt(id)));
+    return this.server.endSession(BigInt.asIntN(64, BigInt(id)));
   }
 
   /** Cuts all connections. The sessions stay, and clients may connect again at once. */
   dropConnections(): void {
-    for (const connection of [...this.#server.connections]) connection.cut();
+    for (const connection of [...this.server.connections]) connection.cut();
   }
 
   /**
@@ -107,15 +108,15 @@ export class EmbeddedZooKeeper implements AsyncDisposable {
   pause(): void {
     if (this.#isPaused) return;
     this.#isPaused = true;
-    for (const connection of this.#server.connections) connection.hold();
+    for (const connection of this.server.connections) connection.hold();
   }
 
   /** Continues after `pause`. Sessions whose time ended during the pause expire first. Idempotent. */
   resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
-    this.#server.expire();
-    for (const connection of [...this.#server.connections]) connection.release();
+    this.server.expire();
+    for (const connection of [...this.server.connections]) connection.release();
   }
 
   /**
@@ -128,7 +129,7 @@ export class EmbeddedZooKeeper implements AsyncDisposable {
    * 'NO_AUTH' } }]);
    */
   play(steps: readonly FaultStep[]): () => void {
-    return this.#server.faults.play(new FaultScript(steps));
+    return this.server.faults.play(new FaultScript(steps));
   }
 
   /** Closes the port and all connections, and forgets everything. Idempotent. */
@@ -149,8 +150,8 @@ export class EmbeddedZooKeeper implements AsyncDisposable {
   }
 
   #accept(socket: Socket): void {
-    const connection = new ServerConnection(socket, this.#server, this.#clock.now());
-    this.#server.connections.add(connection);
+    const connection = new ServerConnection(socket, this.server, this.#clock.now());
+    this.server.connections.add(connection);
     if (this.#isPaused) connection.hold();
     const cancel = this.#clock.after(sessionlessMs, () => {
       if (connection.sessionId === 0n) connection.close();

@@ -51,6 +51,11 @@ export class SessionServer implements ConnectionHost {
     return this.sessions.map(({ id }) => sessionName(id));
   }
 
+  /** A session of an earlier run of this server: its timeout begins anew. */
+  restoreSession(id: bigint, password: Buffer, timeoutMs: number): void {
+    this.#sessions.restore(id, password, timeoutMs, this.#options.clock.now());
+  }
+
   incoming(connection: ServerConnection, incoming: Incoming): void {
     switch (incoming.is) {
       case 'malformed':

@@ -23,6 +23,10 @@ export class SessionTable {
     const id = this.#nextId;
     this.#nextId += 1n;
     const password = Buffer.from(Array.from({ length: 16 }, () => Math.floor(this.#random() * 256)));
+    return this.restore(id, password, timeoutMs, now);
+  }
+
+  restore(id: bigint, password: Buffer, timeoutMs: number, now: number): Session {
     const session: Session = { id, password, expiresAt: 0 };
     this.#sessions.set(id, session);
     this.#expireAfter(session, timeoutMs, now);

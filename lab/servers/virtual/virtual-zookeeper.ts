@@ -1,0 +1,118 @@
+import { AsyncResource } from 'node:async_hooks';
+import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../../src/testing/index.ts';
+import { phases } from '../../virtual/agenda.ts';
+import type { VirtualMachine } from '../../virtual/bridge.ts';
+import { startWallMs } from '../../virtual/clocks.ts';
+import { VirtualProcess } from '../../virtual/virtual-process.ts';
+import { fourLetterWord } from '../four-letter-word.ts';
+import type { ServerOptions, ZooKeeperServer } from '../local-zookeeper.ts';
+import { Journal } from './journal.ts';
+
+type State = { at: 'running'; zk: EmbeddedZooKeeper } | { at: 'killed' } | { at: 'removed' };
+
+/** The embedded ZooKeeper as a virtual process of its own, which goes on while the test's process is stalled. */
+export class VirtualZooKeeper implements ZooKeeperServer {
+  readonly port: number;
+  readonly connectString: string;
+  readonly secureConnectString: string;
+  readonly #machine: VirtualMachine;
+  readonly #options: EmbeddedZooKeeperOptions;
+  #journal = new Journal();
+  #state: State = { at: 'killed' };
+
+  static async start(machine: VirtualMachine, options: ServerOptions = {}): Promise<VirtualZooKeeper> {
+    const server = new VirtualZooKeeper(machine, options);
+    await server.start();
+    return server;
+  }
+
+  private constructor(machine: VirtualMachine, options: ServerOptions) {
+    this.#machine = machine;
+    this.port = machine.network.freshPort();
+    this.connectString = `127.0.0.1:${this.port}`;
+    this.secureConnectString = `localhost:${this.port}`;
+    this.#options = { port: this.port, ...embeddedOptions(options) };
+  }
+
+  get pid(): number {
+    throw new Error('A virtual ZooKeeper has no process id: a test of processes belongs into test/contract');
+  }
+
+  command(word: string): Promise<string> {
+    return fourLetterWord('127.0.0.1', this.port, word);
+  }
+
+  async start(): Promise<void> {
+    if (this.#state.at !== 'killed') throw new Error(`${this.connectString} cannot start: it is ${this.#state.at}`);
+    const { time } = this.#machine;
+    const whose = new VirtualProcess(this.connectString, time.agenda);
+    const clock = {
+      now: () => startWallMs + whose.now,
+      after: (delayMs: number, run: () => void) =>
+        time.add(Math.max(1, delayMs), phases.timer, run, { whose, resource: inNoContext }),
+    };
+    const zk = await time.as(whose, () => EmbeddedZooKeeper.start({ ...this.#options, clock }));
+    this.#journal.continue(zk.server);
+    this.#state = { at: 'running', zk };
+  }
+
+  async kill(): Promise<void> {
+    if (this.#state.at !== 'running') return;
+    const { zk } = this.#state;
+    this.#state = { at: 'killed' };
+    await zk.stop();
+  }
+
+  wipe(): void {
+    this.#journal = new Journal();
+  }
+
+  backUp(): () => void {
+    const copy = new Journal(this.#journal);
+    return () => (this.#journal = new Journal(copy));
+  }
+
+  pause(): void {
+    this.#running.pause();
+  }
+
+  resume(): void {
+    this.#running.resume();
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    this.#state = { at: 'removed' };
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  get #running(): EmbeddedZooKeeper {
+    if (this.#state.at !== 'running') throw new Error(`${this.connectString} is not running`);
+    return this.#state.zk;
+  }
+}
+
+/** A lock of the application that starts a server must not reach into the server. */
+const inNoContext = new AsyncResource('VirtualZooKeeper');
+
+/** The same times as `LocalZooKeeper` configures. */
+function embeddedOptions({
+  tickTimeMs = 500,
+  containerCheckMs = 60_000,
+  javaOptions = [],
+  config,
+  security,
+}: ServerOptions) {
+  const extended = '-Dzookeeper.extendedTypesEnabled=true';
+  if (config ?? security ?? javaOptions.find((option) => option !== extended))
+    throw new Error('A virtual ZooKeeper has no configuration: a test of it belongs into test/contract');
+  return {
+    tickTimeMs,
+    maxSessionTimeoutMs: 60_000,
+    containerCheckIntervalMs: containerCheckMs,
+    extendedTypesEnabled: javaOptions.includes(extended),
+  };
+}
