@@ -1,7 +1,4 @@
 import { expect } from 'chai';
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import {
@@ -155,16 +152,6 @@ describe('the log of a client', () => {
       await passesOn;
       for (const one of [hold, held, ...reading]) await one.release();
       for (const next of [waiting, behind, behindInContext]) await (await next).release();
-    });
-
-    it('keeps no process alive once the client is closed', async () => {
-      const program = fileURLToPath(new URL('processes/acquire-twice-and-close.ts', import.meta.url));
-      const { stdout } = await promisify(execFile)(
-        process.execPath,
-        ['--import=tsx', program, lab.connectString, lab.path],
-        { timeout: 20_000 },
-      );
-      expect(Number(stdout), 'milliseconds from the end of close to the end of the process').to.be.below(500);
     });
   });
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { startSilentServer } from '../../lab/servers/silent-server.ts';
-import { RawClient } from './raw-client.ts';
+import { RawClient } from '../contract/lab/raw-client.ts';
 
 describe('SilentServer', () => {
   it('accepts, records the connections, and never answers', async () => {

@@ -107,7 +107,15 @@ export const servers: readonly Mistake[] = [
   },
   {
     done: 'connect() to an HTTP server',
-    act: async (at) => connectBriefly(await listening(at, createHttpServer())),
+    act: async (at) => {
+      const http = createHttpServer();
+      return connectBriefly(
+        await listening(
+          at,
+          createServer((socket) => http.emit('connection', socket)),
+        ),
+      );
+    },
     answer: () => ({
       ...connectionTimeout,
       thing: 'No ZooKeeper server of',

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { once, sent } from '../../lab/proxy/frame-matches.ts';
-import { connectObserver } from '../../lab/wire/observer.ts';
-import { testPath } from '../../lab/test-path.ts';
-import { aborted, rejection } from '../../lab/until.ts';
-import { startProxy } from '../../lab/proxy/zk-proxy.ts';
-import { startServer, type ZooKeeperServer } from '../../lab/servers/zookeeper-server.ts';
-import { InterProcessMutex, LockClient } from '../../src/index.ts';
+import { once, sent } from '../../../lab/proxy/frame-matches.ts';
+import { connectObserver } from '../../../lab/wire/observer.ts';
+import { testPath } from '../../../lab/test-path.ts';
+import { aborted, rejection } from '../../../lab/until.ts';
+import { startProxy } from '../../../lab/proxy/zk-proxy.ts';
+import { startServer, type ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
+import { InterProcessMutex, LockClient } from '../../../src/index.ts';
 
 describe('an observer', () => {
   let server: ZooKeeperServer;

@@ -8,7 +8,7 @@ import { expect } from 'chai';
 import { sharedZooKeeper } from '../../../lab/hooks.ts';
 import { testPath } from '../../../lab/test-path.ts';
 
-const owners = fileURLToPath(new URL('processes/owners.ts', import.meta.url));
+const owners = fileURLToPath(new URL('child/weighted-owners.ts', import.meta.url));
 const overtakesPerWeight = 2;
 
 interface Grant {
@@ -24,7 +24,7 @@ describe('weights in several processes:', () => {
     file = join(mkdtempSync(join(tmpdir(), 'fair-lock-')), 'count');
   });
 
-  afterEach(() => rmSync(join(file, '..'), { recursive: true }));
+  afterEach(() => rmSync(join(file, '../../behaviour'), { recursive: true }));
 
   it('60 owners of ten weights in 3 processes are all served within the limit of overtakes', async function () {
     this.timeout(120_000);

@@ -7,7 +7,7 @@ import { startSilentServer } from '../../../lab/servers/silent-server.ts';
 import { startProxy } from '../../../lab/proxy/zk-proxy.ts';
 import { startServer } from '../../../lab/servers/zookeeper-server.ts';
 
-const program = fileURLToPath(new URL('support/connect-and-close.ts', import.meta.url));
+const program = fileURLToPath(new URL('child/connect-and-close.ts', import.meta.url));
 
 describe('a program exits by itself', () => {
   let child: ChildProcessWithoutNullStreams | undefined;

@@ -2,12 +2,12 @@ import { expect } from 'chai';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { ensureDebianZooKeeper } from '../../lab/servers/debian-zookeeper.ts';
-import { fourLetterWord } from '../../lab/servers/four-letter-word.ts';
-import { PortTakenError } from '../../lab/servers/free-port.ts';
-import { LocalZooKeeper } from '../../lab/servers/local-zookeeper.ts';
-import { startSilentServer } from '../../lab/servers/silent-server.ts';
-import { startRealServer, type ZooKeeperServer } from '../../lab/servers/zookeeper-server.ts';
+import { ensureDebianZooKeeper } from '../../../lab/servers/debian-zookeeper.ts';
+import { fourLetterWord } from '../../../lab/servers/four-letter-word.ts';
+import { PortTakenError } from '../../../lab/servers/free-port.ts';
+import { LocalZooKeeper } from '../../../lab/servers/local-zookeeper.ts';
+import { startSilentServer } from '../../../lab/servers/silent-server.ts';
+import { startRealServer, type ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
 import { RawClient } from './raw-client.ts';
 
 describe('ZooKeeperServer', function () {
@@ -132,7 +132,7 @@ interface Started {
 
 async function startedBy(code: string): Promise<Started> {
   const program = `
-    import { startRealServer } from ${JSON.stringify(new URL('../../lab/servers/zookeeper-server.ts', import.meta.url).href)};
+    import { startRealServer } from ${JSON.stringify(new URL('../../../lab/servers/zookeeper-server.ts', import.meta.url).href)};
     const server = await startRealServer();
     const directory = /^dataDir=(.*)\\/version-2$/m.exec(await server.command('conf'))[1];
     console.log(JSON.stringify({ port: server.port, directory }));

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { FrameSplitter } from '../../lab/proxy/zk-frame.ts';
+import { FrameSplitter } from '../../../lab/proxy/zk-frame.ts';
 
 const opcodes = {
   create: 1,

@@ -8,7 +8,6 @@ import {
   type LockClientOptions,
   type TlsOptions,
 } from '../../../src/index.ts';
-import { labOfEachTest } from '../../../lab/lab.ts';
 import { listen, onFreshPorts } from '../../../lab/servers/free-port.ts';
 import { reached } from '../../../lab/reached.ts';
 import { testPath } from '../../../lab/test-path.ts';
@@ -212,32 +211,5 @@ describe('a client with TLS', () => {
     expect(asked).to.equal(2);
     // The second certificate is another account.
     expect(await rejection(mine.acquire())).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
-  });
-});
-
-describe('a session over TLS', () => {
-  const lab = labOfEachTest('secure-session', { server: { security: { tls: 'same-port' } }, client: 'none' });
-
-  it('goes on after its server was killed, and the holder keeps its lock', async function () {
-    this.timeout(60_000);
-    const client = await lab.connect({ tls: clientTls(), sessionTimeoutMs: 30_000 }, lab.server.secureConnectString);
-    const hold = await new InterProcessMutex(client, lab.path).acquire();
-    const again = reached(client, 'reconnected');
-    await lab.server.kill();
-    await lab.server.start();
-    await again;
-    expect(hold.isValid).to.equal(true);
-    expect(await hold.release()).to.equal('released');
-  });
-
-  it('attaches anew without being suspended', async () => {
-    const client = await lab.connect({ tls: clientTls(), sessionTimeoutMs: 30_000 }, lab.server.secureConnectString);
-    const states: string[] = [];
-    client.on('state', (state) => void states.push(state));
-    const { epoch } = client.session;
-    await client.session.attach();
-    expect(client.session.epoch).to.equal(epoch + 1);
-    expect(states).to.deep.equal([]);
-    await new InterProcessMutex(client, lab.path).withLock((hold) => expect(hold.isValid).to.equal(true));
   });
 });

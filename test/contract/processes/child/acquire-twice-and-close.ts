@@ -1,5 +1,5 @@
-import '../../../lab/servers/over-tls.ts';
-import { InterProcessMutex, LockClient } from '../../../src/index.ts';
+import '../../../../lab/servers/over-tls.ts';
+import { InterProcessMutex, LockClient } from '../../../../src/index.ts';
 
 /**
  * A program whose second acquire waits for its first one until it closes its client. It prints how many milliseconds it

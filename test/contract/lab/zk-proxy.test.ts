@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { connect, createServer } from 'node:net';
 import { EventEmitter, once } from 'node:events';
-import { isFree } from '../../lab/servers/free-port.ts';
-import { startServer, type ZooKeeperServer } from '../../lab/servers/zookeeper-server.ts';
-import { startProxy, type Frame, type FrameAction, type FrameRule, type ZkProxy } from '../../lab/proxy/zk-proxy.ts';
-import { withError } from '../../lab/proxy/zk-frame.ts';
-import { testPath } from '../../lab/test-path.ts';
+import { isFree } from '../../../lab/servers/free-port.ts';
+import { startServer, type ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
+import { startProxy, type Frame, type FrameAction, type FrameRule, type ZkProxy } from '../../../lab/proxy/zk-proxy.ts';
+import { withError } from '../../../lab/proxy/zk-frame.ts';
+import { testPath } from '../../../lab/test-path.ts';
 import { RawClient } from './raw-client.ts';
 
 const reply = (op: Frame['op']) => (frame: Frame) => frame.from === 'server' && frame.op === op;

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { request } from 'node:http';
-import { LockBoard } from '../../../src/board/lock-board.ts';
-import { ConsoleServer } from '../../../src/console/console-server.ts';
-import { labOfEachTest } from '../../../lab/lab.ts';
-import { WatchedBoard } from '../board/board-of.ts';
+import { LockBoard } from '../../src/board/lock-board.ts';
+import { ConsoleServer } from '../../src/console/console-server.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { WatchedBoard } from '../behaviour/board/board-of.ts';
 
 interface Answer {
   readonly status: number;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { fourLetterWord } from '../../lab/servers/four-letter-word.ts';
-import { startEnsemble } from '../../lab/servers/zookeeper-server.ts';
+import { fourLetterWord } from '../../../lab/servers/four-letter-word.ts';
+import { startEnsemble } from '../../../lab/servers/zookeeper-server.ts';
 import { RawClient } from './raw-client.ts';
 
 /** The time that a busy machine may need to start three servers, and to elect a leader twice. */

@@ -1,8 +1,8 @@
-import '../../../lab/servers/over-tls.ts';
+import '../../../../lab/servers/over-tls.ts';
 // A process of the counting test: its owners acquire one lock repeatedly, and increment a number in a file that only
 // the lock protects.
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
-import { InterProcessMutex, LockClient } from '../../../src/index.ts';
+import { InterProcessMutex, LockClient } from '../../../../src/index.ts';
 
 const [connectString = '', path = '', file = '', owners = '0', times = '0'] = process.argv.slice(2);
 

@@ -7,14 +7,14 @@ import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
-import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { labOfEachTest } from '../../lab/lab.ts';
-import { connectObserver } from '../../lab/wire/observer.ts';
-import { testPath } from '../../lab/test-path.ts';
-import { until } from '../../lab/until.ts';
+import { InterProcessMutex, LockClient } from '../../../src/index.ts';
+import { labOfEachTest } from '../../../lab/lab.ts';
+import { connectObserver } from '../../../lab/wire/observer.ts';
+import { testPath } from '../../../lab/test-path.ts';
+import { until } from '../../../lab/until.ts';
 
 const megabyte = 1024 * 1024;
-const owners = fileURLToPath(new URL('processes/owners.ts', import.meta.url));
+const owners = fileURLToPath(new URL('child/owners.ts', import.meta.url));
 
 describe('over a long time', () => {
   const lab = labOfEachTest('limits', { server: 'own', client: 'none' });
