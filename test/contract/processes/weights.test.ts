@@ -24,7 +24,7 @@ describe('weights in several processes:', () => {
     file = join(mkdtempSync(join(tmpdir(), 'fair-lock-')), 'count');
   });
 
-  afterEach(() => rmSync(join(file, '../../behaviour'), { recursive: true }));
+  afterEach(() => rmSync(join(file, '..'), { recursive: true }));
 
   it('60 owners of ten weights in 3 processes are all served within the limit of overtakes', async function () {
     this.timeout(120_000);
