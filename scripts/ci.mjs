@@ -46,7 +46,7 @@ const programs = [
 process.exitCode = await runSteps(suites, programs);
 
 /**
- * What a new user does: clone and start. The demonstration must end with a table that shows no overlap, and must leave the
+ * The first steps of a new user: clone and start. The demonstration must end with a table that shows no overlap, and must leave the
  * clone unchanged.
  */
 function demonstration() {

@@ -56,7 +56,7 @@ export function cloneOfProject() {
   return folder;
 }
 
-/** What git says has changed in a clone. */
+/** The changed files of a clone, as `git status` lists them. */
 export function changesOf(folder) {
   return git(folder, 'status', '--porcelain');
 }

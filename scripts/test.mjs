@@ -37,7 +37,7 @@ async function contract() {
   return [{ passed: 0, failed, skipped: left, problems, lacks }];
 }
 
-/** What the machine lacks; undefined if a real ZooKeeper can be had. */
+/** Says what the machine lacks; undefined if a real ZooKeeper can be had. */
 async function lackOfServer() {
   const { register } = await import('tsx/esm/api');
   register();

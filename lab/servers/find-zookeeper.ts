@@ -32,7 +32,7 @@ export async function findZooKeeper(): Promise<FoundZooKeeper> {
   }
 }
 
-/** What this machine lacks for a real ZooKeeper, as a sentence; undefined if it lacks nothing. */
+/** Says what this machine lacks for a real ZooKeeper, as a sentence; undefined if it lacks nothing. */
 export async function lackOfZooKeeper(): Promise<string | undefined> {
   if ((await choose()).use !== 'nothing') return undefined;
   const advice = adviseServer({ env: process.env, ...localFacts(), dockerAnswers: false, hasShared: false });
