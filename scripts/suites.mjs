@@ -39,7 +39,7 @@ function matcherOf(glob) {
     .replace(/[.+^${}()|[\]\\?]/g, '\\$&')
     .split('**/')
     .map((part) => part.replaceAll('*', '[^/]*'))
-    .join('(?:.*/)?');
+    .join('.*');
   const regex = new RegExp(`^${pattern}$`);
   return (file) => regex.test(file);
 }

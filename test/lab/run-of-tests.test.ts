@@ -32,12 +32,15 @@ describe('a run of several test files', function () {
 
   it('fails if a test ends the process, whatever its exit code', () => {
     const files = [
-      fileOf('ends', "it('passes', () => undefined); it('ends', () => process.exit(0));"),
+      fileOf(
+        'ends',
+        "it('passes', () => undefined); it('ends', () => { process.once('exit', () => console.log('last words')); process.exit(0); });",
+      ),
       fileOf('follows', "it('passes', () => undefined);"),
     ];
     const { status, stdout, totals } = run(...files);
     expect(status).to.equal(1);
-    expect(stdout).to.include('FAILED: a test ended the process');
+    expect(stdout).to.include('last words').and.to.include('FAILED: a test ended the process');
     expect(totals).to.include({ passed: 1, failed: 1, skipped: 0 });
   });
 
