@@ -25,14 +25,13 @@ export async function runMochaOnBuilt(args, suites) {
 }
 
 /** Runs them, and resolves with a result of each file. */
-export async function resultsOf(node, args, suites, env = {}) {
+export async function resultsOf(node, args, suites) {
   const isVerbose = args.includes('--verbose');
   const named = args.filter((arg) => arg.endsWith('.ts'));
   const options = args.filter((arg) => !arg.endsWith('.ts') && arg !== '--verbose');
   const files = filesOf(named.length > 0 ? named : suites);
   if (files.length === 0) return [failureOf(`no test file: ${suites.join(', ')}`)];
-  const isAlone =
-    files.length === 1 || options.some((option) => ['--reporter', '-R', '--inspect-brk'].includes(option));
+  const isAlone = named.length > 0 && files.length === 1;
   const jobs = isAlone ? [files] : jobsOf(files);
   const results = [];
   let ended = 0;
@@ -40,7 +39,7 @@ export async function resultsOf(node, args, suites, env = {}) {
     Array.from({ length: atOnce }, async () => {
       for (let job = jobs.shift(); job; job = jobs.shift()) {
         const startedAt = performance.now();
-        const { output, results: found } = await mocha(node, job, options, { env, isAlone, isVerbose });
+        const { output, results: found } = await mocha(node, job, options, { isAlone, isVerbose });
         const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0);
         results.push(...found);
         ended += 1;
@@ -60,7 +59,10 @@ export async function resultsOf(node, args, suites, env = {}) {
 /** Prints the failures and the totals, and appends them to TEST_TOTALS as a JSON line. Returns the exit code. */
 export function close(results) {
   const sum = sumOf(results);
-  if (sum.passed + sum.failed + sum.skipped === 0) sum.problems.push('no test ran') && (sum.failed += 1);
+  if (sum.passed + sum.failed + sum.skipped === 0) {
+    sum.failed += 1;
+    sum.problems.push('no test ran');
+  }
   const { TEST_TOTALS } = process.env;
   if (TEST_TOTALS) appendFileSync(TEST_TOTALS, `${JSON.stringify(sum)}\n`);
   for (const problem of sum.problems) console.log(`\nFAILED: ${problem}`);
@@ -74,31 +76,29 @@ export function close(results) {
  * size of a file says little about its time. A suite of real servers has a process of its own, because it loads them.
  */
 function jobsOf(files) {
+  if (process.env.TEST_WORLD === 'real') return [files]; // they share a server
   const split = files.filter((file) => splitSuites.includes(suiteOf(file)));
   const virtual = split.filter(isVirtual);
-  const isReal = process.env.TEST_WORLD === 'real';
   const others = files.filter((file) => !split.includes(file));
   const native = split.filter((file) => !virtual.includes(file));
   // Native tests mostly wait, and virtual ones compute: so both run from the beginning.
-  const [first = [], ...later] = isReal ? [native] : deal(native, weightOf, atOnce);
+  const [first = [], ...later] = deal(native, weightOf, atOnce);
   const [computing = [], ...more] = deal(virtual, weightOf, 2 * atOnce);
   return [first, computing, ...later, ...more, others].filter((list) => list.length > 0);
 }
 
-async function mocha(node, files, options, { env, isAlone, isVerbose }) {
+async function mocha(node, files, options, { isAlone, isVerbose }) {
   const folder = mkdtempSync(join(tmpdir(), 'mocha-'));
   const file = join(folder, 'results');
   try {
-    const reporter = options.includes('--reporter') ? [] : ['--reporter', 'scripts/reporter.mjs'];
     const { code, output } = await outcomeOf(
       node,
-      ['node_modules/mocha/bin/mocha.js', ...reporter, ...options, ...files],
+      ['node_modules/mocha/bin/mocha.js', ...options, '--reporter', 'scripts/reporter.mjs', ...files],
       {
         cwd: root,
         env: {
           ...process.env,
           ...(files.every(isVirtual) ? { TEST_WORLD: 'virtual' } : {}),
-          ...env,
           TEST_RESULTS: file,
           TEST_TOTALS: '', // of this run, and not of one that a test starts
           TEST_REPORT: isAlone || isVerbose ? 'spec' : '',
@@ -109,7 +109,7 @@ async function mocha(node, files, options, { env, isAlone, isVerbose }) {
     const results = existsSync(file) ? linesOf(file) : [];
     const isExplained = code === 0 || sumOf(results).failed > 0;
     if (!isExplained) results.push(failureOf(`mocha ended with ${code} without a failed test: ${files.join(' ')}`));
-    else if (results.length > 0 && !results.some(({ isComplete }) => isComplete))
+    else if (!results.some(({ isComplete }) => isComplete))
       results.push(failureOf(`a test ended the process: not all of these ran: ${files.join(' ')}`));
     return { output, results };
   } finally {

@@ -1,5 +1,5 @@
 import { readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { root } from './bootstrap.mjs';
 
 /** The suites of `npm test` that need no server, as folders of `test`. */
@@ -22,10 +22,13 @@ export function isVirtual(file) {
 
 /** @returns the test files of these paths and globs. A path stands for itself; a glob without files stands for none. */
 export function filesOf(paths) {
+  const named = (path) => path.replaceAll('\\', '/');
   const tests = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' }).map(
-    (file) => `test/${file.replaceAll('\\', '/')}`,
+    (file) => `test/${named(file)}`,
   );
-  const found = paths.flatMap((path) => (path.includes('*') ? tests.filter(matcherOf(path)).sort() : [path]));
+  const found = paths.flatMap((path) =>
+    path.includes('*') ? tests.filter(matcherOf(path)).sort() : [named(relative(root, resolve(root, path)))],
+  );
   return [...new Set(found)];
 }
 

@@ -60,7 +60,8 @@ describe('the test files of a run', () => {
   it('are found by a glob in every folder below, or only in the one it names, each once', () => {
     const [direct, below] = ['test/unit/wire.test.ts', 'test/unit/cli/check.test.ts'];
     const chosen = (...paths: string[]): string[] => filesOf(paths).filter((file) => [direct, below].includes(file));
-    expect(chosen('test/unit/**/*.test.ts', direct)).to.deep.equal([below, direct]);
+    const again = new URL(`../../${direct}`, import.meta.url).pathname;
+    expect(chosen('test/unit/**/*.test.ts', direct, again)).to.deep.equal([below, direct]);
     expect(chosen('test/unit/*.test.ts')).to.deep.equal([direct]);
     expect(filesOf(['test/nowhere/**/*.test.ts'])).to.deep.equal([]);
   });
