@@ -19,8 +19,8 @@ const limitOfFileMs = 120_000;
 const leastOfTestMs = 8_000; // a mutated test often waits in vain
 const unmutatedTestMs = 20_000; // it fails only if a busy machine is slower than this
 
-// About six minutes on two busy cores.
-const ofChange = { most: 60, sample: 12 };
+// A few minutes on two busy cores.
+const ofChange = { most: 40, sample: 20 };
 const commitsOfChange = 20;
 
 const {
@@ -65,7 +65,7 @@ function changedFiles(revision) {
 }
 
 async function judge() {
-  const stale = mutants.flatMap(staleness);
+  const stale = named.flatMap(staleness);
   if (mutants.length === 0) stale.push(`No mutant has a name with "${part}"`);
   if (stale.length > 0) return { killed: 0, problems: stale };
 
