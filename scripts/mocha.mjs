@@ -43,7 +43,7 @@ export async function resultsOf(node, args, suites) {
         const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0);
         results.push(...found);
         ended += 1;
-        if (isAlone) continue;
+        if (isAlone || options.includes('--dry-run')) continue;
         const suitesOfJob = [...new Set(job.map(suiteOf))].join(', ');
         const what = job.length === 1 ? '1 file' : `${job.length} files`;
         console.log(`${ended}. ${wordsOf(sumOf(found))} in ${seconds} s: ${what} of ${suitesOfJob}`);
