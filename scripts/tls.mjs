@@ -1,7 +1,7 @@
 // npm run test:tls [-- test files]: a part of the suites with TLS between clients and servers, first in the virtual world,
 // then in the real one. With ZK_TLS=1, every other suite, chaos included, runs over TLS too.
 import { bootstrap } from './bootstrap.mjs';
-import { runMocha } from './mocha.mjs';
+import { close, resultsOf } from './mocha.mjs';
 
 const behaviour = [
   'mutex',
@@ -25,11 +25,11 @@ const real = [
   'test/ensemble/follower-killed.test.ts',
   'test/ensemble/leader-deposed.test.ts',
 ];
+const args = process.argv.slice(2);
 
 bootstrap();
 process.env.ZK_TLS = '1';
-const args = process.argv.slice(2);
-const isChosen = args.some((argument) => argument.endsWith('.ts'));
-const virtually = isChosen ? 0 : await runMocha(process.execPath, args, behaviour);
-if (!isChosen) process.env.TEST_WORLD = 'real';
-process.exitCode = (await runMocha(process.execPath, args, real)) || virtually;
+const isNamed = args.some((arg) => arg.endsWith('.ts'));
+const results = isNamed ? [] : await resultsOf(process.execPath, args, behaviour);
+process.env.TEST_WORLD = 'real';
+process.exitCode = close([...results, ...(await resultsOf(process.execPath, args, real))]);
