@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { until } from '../../lab/until.ts';
 import { createEphemeral, exists, openAcl, setData } from '../../src/zookeeper/operations.ts';
-import { PlainSession } from '../embedded/support/plain-session.ts';
+import { PlainSession } from './embedded/support/plain-session.ts';
 import { probeOfEachTest } from './probe.ts';
 
 const none = new Uint8Array(0);

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
-import { runSequence } from '../embedded/support/sequence-run.ts';
-import { sequences } from '../embedded/support/sequences.ts';
+import { runSequence } from '../contract/embedded/support/sequence-run.ts';
+import { sequences } from '../contract/embedded/support/sequences.ts';
 import { EnsembleOnPort } from './support/ensemble-on-port.ts';
 
 /** Set by `npm run test:embedded -- --sequences 20000`. */

@@ -1,8 +1,8 @@
 import type { Ensemble } from '../../../lab/ensemble/ensemble.ts';
 import { JuteReader, JuteWriter } from '../../../src/testing/jute.ts';
 import { errorNumbers, type ErrorName } from '../../../src/testing/refusal.ts';
-import { encode, type Request } from '../../embedded/support/request.ts';
-import { readConnectResponse, type Ticket } from '../../embedded/support/wire-connection.ts';
+import { encode, type Request } from '../../contract/embedded/support/request.ts';
+import { readConnectResponse, type Ticket } from '../../contract/embedded/support/wire-connection.ts';
 
 const open = [{ perms: 31, scheme: 'world', id: 'anyone' }];
 

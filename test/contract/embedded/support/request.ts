@@ -1,5 +1,5 @@
-import { JuteWriter } from '../../../src/testing/jute.ts';
-import { opcodes } from '../../../src/testing/opcodes.ts';
+import { JuteWriter } from '../../../../src/testing/jute.ts';
+import { opcodes } from '../../../../src/testing/opcodes.ts';
 
 export interface AclItem {
   readonly perms: number;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
-import { ManualClock } from '../../lab/manual-clock.ts';
+import { InterProcessMutex, LockClient } from '../../../src/index.ts';
+import { EmbeddedZooKeeper } from '../../../src/testing/index.ts';
+import { ManualClock } from '../../../lab/manual-clock.ts';
 import { PlainSession } from './support/plain-session.ts';
 import { embeddedOfEachTest } from './support/embedded.ts';
 

@@ -1,4 +1,4 @@
-import { JuteReader } from '../../../src/testing/jute.ts';
+import { JuteReader } from '../../../../src/testing/jute.ts';
 import { encode, type Request } from './request.ts';
 import { readConnectResponse, WireConnection, type Ticket } from './wire-connection.ts';
 

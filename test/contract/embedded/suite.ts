@@ -2,8 +2,8 @@
 // their own, and those with Java Curator and kazoo, on an embedded ZooKeeper
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { sharedServerTests } from '../../lab/servers/docker/shared-server-tests.ts';
-import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
+import { sharedServerTests } from '../../../lab/servers/docker/shared-server-tests.ts';
+import { EmbeddedZooKeeper } from '../../../src/testing/index.ts';
 
 const args = process.argv.slice(2);
 const files = args.some((argument) => argument.endsWith('.ts'))

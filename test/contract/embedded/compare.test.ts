@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { startRealServer, type ZooKeeperServer } from '../../lab/servers/zookeeper-server.ts';
-import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
-import { digestIdentity } from '../../src/testing/identity.ts';
+import { startRealServer, type ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
+import { EmbeddedZooKeeper } from '../../../src/testing/index.ts';
+import { digestIdentity } from '../../../src/testing/identity.ts';
 import { superUser } from './support/manager.ts';
 import { sequences } from './support/sequences.ts';
 import { runSequence } from './support/sequence-run.ts';

@@ -1,9 +1,15 @@
 import { expect } from 'chai';
-import { InterProcessMutex, LockClient, OutcomeUnknownError, RequestFailedError, type Hold } from '../../src/index.ts';
-import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
-import { ManualClock } from '../../lab/manual-clock.ts';
-import { reached } from '../../lab/reached.ts';
-import { rejection } from '../../lab/until.ts';
+import {
+  InterProcessMutex,
+  LockClient,
+  OutcomeUnknownError,
+  RequestFailedError,
+  type Hold,
+} from '../../../src/index.ts';
+import { EmbeddedZooKeeper } from '../../../src/testing/index.ts';
+import { ManualClock } from '../../../lab/manual-clock.ts';
+import { reached } from '../../../lab/reached.ts';
+import { rejection } from '../../../lab/until.ts';
 
 describe('a transaction of a hold, with answers that are rare', () => {
   let zk: EmbeddedZooKeeper;

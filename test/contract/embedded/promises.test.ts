@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { fourLetterWord } from '../../lab/servers/four-letter-word.ts';
+import { fourLetterWord } from '../../../lab/servers/four-letter-word.ts';
 import { embeddedOfEachTest } from './support/embedded.ts';
 import { PlainSession } from './support/plain-session.ts';
 import type { Item } from './support/request.ts';

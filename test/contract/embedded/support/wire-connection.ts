@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { JuteReader, JuteWriter } from '../../../src/testing/jute.ts';
+import { JuteReader, JuteWriter } from '../../../../src/testing/jute.ts';
 
 export interface Ticket {
   readonly sessionId: bigint;

@@ -1,5 +1,5 @@
-import { JuteReader } from '../../../src/testing/jute.ts';
-import { opcodes } from '../../../src/testing/opcodes.ts';
+import { JuteReader } from '../../../../src/testing/jute.ts';
+import { opcodes } from '../../../../src/testing/opcodes.ts';
 import type { Request } from './request.ts';
 
 /** The values that make the numbers of two servers comparable. */

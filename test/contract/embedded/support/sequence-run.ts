@@ -1,4 +1,4 @@
-import { errorNumbers } from '../../../src/testing/refusal.ts';
+import { errorNumbers } from '../../../../src/testing/refusal.ts';
 import { Manager } from './manager.ts';
 import { encode, type Request } from './request.ts';
 import { presentPaths, rootPath, type Step } from './sequences.ts';

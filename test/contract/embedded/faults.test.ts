@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { errorNumbers } from '../../src/testing/refusal.ts';
-import { ZooKeeperError } from '../../src/zookeeper/zookeeper-error.ts';
-import type { FaultStep } from '../../src/testing/index.ts';
-import { ManualClock } from '../../lab/manual-clock.ts';
+import { InterProcessMutex, LockClient } from '../../../src/index.ts';
+import { errorNumbers } from '../../../src/testing/refusal.ts';
+import { ZooKeeperError } from '../../../src/zookeeper/zookeeper-error.ts';
+import type { FaultStep } from '../../../src/testing/index.ts';
+import { ManualClock } from '../../../lab/manual-clock.ts';
 import { embeddedOfEachTest } from './support/embedded.ts';
 import { PlainSession } from './support/plain-session.ts';
 
