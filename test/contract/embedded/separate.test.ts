@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const src = fileURLToPath(new URL('../../src/', import.meta.url));
+const src = fileURLToPath(new URL('../../../src/', import.meta.url));
 
 /** The files that a module loads, including itself. */
 function loadedBy(entry: string, seen = new Set<string>()): Set<string> {
