@@ -9,7 +9,7 @@ const readersPerSession = 100;
 
 describe(`${sessions * readersPerSession} readers in ${sessions} sessions`, function () {
   this.timeout(60_000);
-  const lab = labOfEachTest('readers', { server: { ownProcess: true }, proxy: true, client: 'none' });
+  const lab = labOfEachTest('readers', { server: 'own', proxy: true, client: 'none' });
   let clients: LockClient[];
   let states: ConnectionState[];
 

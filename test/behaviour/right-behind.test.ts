@@ -12,7 +12,7 @@ const sequenceOf = (path: string): number => Number(path.slice(-10));
 
 describe('a znode behind one of its process', () => {
   const lab = labOfEachTest('right-behind', {
-    server: { ownProcess: true },
+    server: 'own',
     proxy: true,
     client: { sessionTimeoutMs: 20_000 },
   });

@@ -158,7 +158,7 @@ describe('the loss of a session', () => {
 
   it('does not follow a restart within the timeout: holds stay valid, waiters keep their znodes', async function () {
     this.timeout(60_000);
-    const own = await startServer({ ownProcess: true });
+    const own = await startServer();
     const direct = await LockClient.connect(own.connectString, { sessionTimeoutMs: 30_000 });
     try {
       const path = testPath('restart');

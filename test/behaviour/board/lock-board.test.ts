@@ -336,7 +336,7 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
 
 describe('the board of all locks, when the server starts again', function () {
   this.timeout(60_000);
-  const lab = labOfEachTest('board', { server: { containerCheckMs: 50, ownProcess: true }, proxy: true });
+  const lab = labOfEachTest('board', { server: { containerCheckMs: 50 }, proxy: true });
 
   it('shows the locks that exist then, and follows them', async () => {
     using shown = new WatchedBoard(lab.client, '/');

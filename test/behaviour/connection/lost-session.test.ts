@@ -19,7 +19,7 @@ describe('a lost session', function () {
   let lost: bigint;
 
   beforeEach(async () => {
-    server = await startServer({ ownProcess: true });
+    server = await startServer();
     proxy = await startProxy(server.port);
     client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs });
     events = [];

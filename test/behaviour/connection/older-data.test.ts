@@ -44,7 +44,7 @@ describe('servers with older data', function () {
   let server: ZooKeeperServer;
 
   beforeEach(async () => {
-    server = await startServer({ ownProcess: true });
+    server = await startServer();
   });
   afterEach(() => server.stop());
 
@@ -155,7 +155,7 @@ describe('a server that refuses without a reply', function () {
   let accept: () => void;
 
   before(async () => {
-    server = await startServer({ ownProcess: true });
+    server = await startServer();
   });
   after(() => server.stop());
   beforeEach(async () => {

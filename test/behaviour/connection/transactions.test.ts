@@ -102,7 +102,7 @@ describe(`a server that restarts under ${quietClients} quiet clients`, function 
     until('each client has an answer', () => clients.every(({ session }) => session.heardAt > time), 30_000);
 
   it('writes no transaction for them', async () => {
-    await using server = await startServer({ ownProcess: true });
+    await using server = await startServer();
     while (clients.length < quietClients) {
       const connecting = Array.from({ length: 50 }, () =>
         LockClient.connect(server.connectString, { sessionTimeoutMs: quietTimeoutMs }),

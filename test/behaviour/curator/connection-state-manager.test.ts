@@ -10,7 +10,7 @@ import { RunningTime } from '../../../lab/running-time.ts';
 const sessionTimeoutMs = 2_500;
 
 describe('TestConnectionStateManager', () => {
-  const lab = labOfEachTest('states', { server: { ownProcess: true }, client: 'none' });
+  const lab = labOfEachTest('states', { server: 'own', client: 'none' });
 
   it('testConnectionStateRecoversFromUnexpectedExpiredConnection: LOST, then RECONNECTED', async () => {
     await using outside = await connectObserver(lab.server.connectString);

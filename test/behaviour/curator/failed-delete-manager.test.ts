@@ -8,7 +8,7 @@ import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
 import { reached } from '../../../lab/reached.ts';
 
 describe('TestFailedDeleteManager', () => {
-  const lab = labOfEachTest('failed-delete', { server: { ownProcess: true }, proxy: true, client: 'none' });
+  const lab = labOfEachTest('failed-delete', { server: 'own', proxy: true, client: 'none' });
 
   it('testLostSession, testWithNamespaceAndLostSession: failed deletes are done after a restart', async () => {
     const clients = await Promise.all(

@@ -13,7 +13,7 @@ import { reached } from '../../../lab/reached.ts';
 const longTimeout = { timeoutMs: 10_000 };
 
 describe('TestInterProcessSemaphore', () => {
-  const lab = labOfEachTest('semaphore', { server: { ownProcess: true }, client: { sessionTimeoutMs: 10_000 } });
+  const lab = labOfEachTest('semaphore', { server: 'own', client: { sessionTimeoutMs: 10_000 } });
 
   const clients = (quantity: number): Promise<LockClient[]> =>
     Promise.all(Array.from({ length: quantity }, () => LockClient.connect(lab.server.connectString)));

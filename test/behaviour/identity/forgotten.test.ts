@@ -15,7 +15,7 @@ import { queueReaches, takeAway } from '../../../lab/queue.ts';
 import { aborted, rejection, until } from '../../../lab/until.ts';
 
 describe('the shared state of a client’s locks', () => {
-  const lab = labOfEachTest('forgotten', { server: { ownProcess: true } });
+  const lab = labOfEachTest('forgotten', { server: 'own' });
 
   const used = (client: LockClient = lab.client): number => client.companions.of(SharedLocks).size;
 

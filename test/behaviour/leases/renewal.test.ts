@@ -48,7 +48,7 @@ describe('renewing a lease', () => {
   });
 
   it('sends nothing, and continues during an outage and after it', async () => {
-    const server = await startServer({ tickTimeMs: 2_000, ownProcess: true });
+    const server = await startServer({ tickTimeMs: 2_000 });
     // A starting server may leave a connection unanswered. The client gives such a connection up after a third of this
     // time.
     const client = await LockClient.connect(server.connectString, { sessionTimeoutMs: 20_000 });

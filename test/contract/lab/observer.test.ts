@@ -55,7 +55,7 @@ describe('an observer', () => {
   });
 
   it('continues to read after a restart of the server, and leaves nothing behind when it is closed without one', async () => {
-    await using own = await startServer({ ownProcess: true });
+    await using own = await startServer();
     const observer = await connectObserver(own.connectString);
     await own.kill();
     await own.start();
