@@ -102,7 +102,7 @@ describe('a real server whose reaper looks every 10 ms', () => {
     }
   });
 
-  it('takes no lock from its owners, who acquire and release it while the reaper deletes their parents', async () => {
+  it('takes no lock from its owners while it deletes the parents between two acquires', async () => {
     await using client = await LockClient.connect(lab.server.connectString);
     const path = `${lab.path}/busy/lock`;
     let holders = 0;
