@@ -19,7 +19,7 @@ export class VirtualTime {
   #isDriven = false;
   #isStopped = false;
   #limit: { readonly at: number; readonly giveUp: () => void } | undefined;
-  #patience: NodeJS.Timeout | undefined;
+  #realTimer: NodeJS.Timeout | undefined;
   #emptyTurns = 0;
   #reads = 0;
 
@@ -69,7 +69,7 @@ export class VirtualTime {
     this.#drive();
     return () => {
       this.#limit = undefined;
-      cancelRealTime(this.#patience);
+      cancelRealTime(this.#realTimer);
       this.#drive();
     };
   }
@@ -117,10 +117,10 @@ export class VirtualTime {
   #loseTime(): void {
     const limit = this.#limit;
     if (!limit) return;
-    cancelRealTime(this.#patience);
-    this.#patience = inRealTime(() => {
+    cancelRealTime(this.#realTimer);
+    this.#realTimer = inRealTime(() => {
       if (this.#limit === limit && !this.#isDriven) limit.giveUp();
-    }, patienceMs);
+    }, realWaitMs);
   }
 }
 
@@ -131,10 +131,10 @@ export interface EventOptions {
   readonly resource?: AsyncResource;
 }
 
-/** What the process does for real, such as loading a module, needs some turns before the time may jump. */
+/** Real work of the process, such as loading a module, needs some turns before the time may jump. */
 const turnsBeforeJump = 2;
 
-const patienceMs = 3_000;
+const realWaitMs = 3_000;
 
 const mostReads = 1_000_000;
 
