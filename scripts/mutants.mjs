@@ -10,7 +10,7 @@ import { mutants as all } from './mutants/list.mjs';
 import { passages } from './mutants/passage.mjs';
 import { anyOf, runTests } from './mutants/tests.mjs';
 
-const atOnce = 5; // a quarter of the mutants is killed by a test that waits in vain, which takes no time of a core
+const atOnce = 3; // a few tests wait for a real server, which takes no time of a core
 const limitMs = 60_000;
 const limitOfFileMs = 120_000;
 const leastOfTestMs = 8_000; // a mutated test often waits in vain
@@ -42,14 +42,12 @@ async function judge() {
   if (stale.length > 0) return { killed: 0, problems: stale };
 
   const copies = Array.from({ length: atOnce }, () => new Copy(temporary));
-  const { problems: unmutated, needReal, passed } = await withoutMutation(copies);
+  const { problems: unmutated, passed } = await withoutMutation(copies);
   if (unmutated.length > 0) return { killed: 0, problems: unmutated };
 
   const problems = [];
-  // The slow ones first, so that no copy is left alone with them.
-  const left = [...mutants].sort((a, b) => Number(needReal.has(b)) - Number(needReal.has(a)));
-  await each(copies, left, async (mutant, copy) => {
-    const problem = await survival(mutant, copy, needReal.has(mutant), limitOfItsTestsMs(mutant, passed));
+  await each(copies, mutants, async (mutant, copy) => {
+    const problem = await survival(mutant, copy, limitOfItsTestsMs(mutant, passed));
     if (problem) problems.push(problem);
   });
   return { killed: mutants.length - problems.length, problems };
@@ -75,39 +73,15 @@ function staleness({ name, file, find }) {
       ];
 }
 
-/**
- * Tests that fail without a mutation, and tests that do not exist, prove nothing. The tests run on an embedded ZooKeeper,
- * and those that fail there run again on a real one. Resolves with the problems, with the mutants whose tests need a real
- * one, and with the passed tests.
- */
+/** Tests that fail without a mutation, and tests that do not exist, prove nothing. */
 async function withoutMutation(copies) {
   const startedAt = performance.now();
-  const embedded = await unmutated(copies, mutants, 'embedded');
-  if (embedded.problems.length > 0) return embedded;
-  const needReal = new Set(mutants.filter(({ tests }) => !allPass(tests, embedded)));
-  const real = await unmutated(copies, [...needReal], 'real');
-  const passed = [...embedded.passed, ...real.passed];
-  console.log(
-    `without a mutation: ${passed.length} tests pass, ${real.failed.length} fail (${since(startedAt)}), ` +
-      `and the tests of ${needReal.size} of ${mutants.length} mutants need a real ZooKeeper`,
-  );
-  const unknown = mutants.flatMap(({ name, tests }) =>
-    tests.named
-      .filter((text) => !passed.some((test) => test.passed.includes(text)))
-      .map((text) => `STALE: ${name}: no test is named "${text}"`),
-  );
-  const failures = real.failed.map(({ error, ...test }) => `Fails without a mutation: ${test.failed}\n${error}`);
-  return { problems: [...real.problems, ...(failures.length > 0 ? failures : unknown)], needReal, passed };
-}
-
-/** Runs the tests of these mutants, a file at a time in each copy. */
-async function unmutated(copies, of, servers) {
   const sum = { passed: [], failed: [], problems: [] };
-  const files = [...new Set(of.flatMap(({ tests }) => tests.files))];
+  const files = [...new Set(mutants.flatMap(({ tests }) => tests.files))];
   await each(copies, files, async (file, copy) => {
-    const named = of.filter(({ tests }) => tests.files.includes(file)).flatMap(({ tests }) => tests.named);
+    const named = mutants.filter(({ tests }) => tests.files.includes(file)).flatMap(({ tests }) => tests.named);
     const { passed, failed, isLate, output } = await runTests(
-      { files: [file], grep: anyOf(named), servers },
+      { files: [file], grep: anyOf(named) },
       { folder: copy.folder, temporary, limitMs: limitOfFileMs, limitOfTestMs: unmutatedTestMs },
     );
     sum.passed.push(...passed);
@@ -117,33 +91,28 @@ async function unmutated(copies, of, servers) {
     else if (passed.length + failed.length === 0)
       sum.problems.push(`${file} ran no test without a mutation:\n${output}`);
   });
-  return sum;
-}
-
-/** False also if a hook has failed, because its tests have not run then. */
-function allPass({ named }, { passed, failed }) {
-  return named.every(
-    (text) => passed.some((test) => test.passed.includes(text)) && !failed.some((test) => test.failed.includes(text)),
+  const { passed, failed } = sum;
+  console.log(`without a mutation: ${passed.length} tests pass, ${failed.length} fail (${since(startedAt)})`);
+  const unknown = mutants.flatMap(({ name, tests }) =>
+    tests.named
+      .filter((text) => !passed.some((test) => test.passed.includes(text)))
+      .map((text) => `STALE: ${name}: no test is named "${text}"`),
   );
+  const failures = failed.map(({ error, ...test }) => `Fails without a mutation: ${test.failed}\n${error}`);
+  return { problems: [...sum.problems, ...(failures.length > 0 ? failures : unknown)], passed };
 }
 
-/**
- * Returns the reason why the mutant was not killed; undefined if it was killed. A mutant that survives on an embedded
- * ZooKeeper is judged again on a real one.
- */
-async function survival(mutant, copy, needsReal, limitOfTestMs) {
+/** Returns the reason why the mutant was not killed; undefined if it was killed. */
+async function survival(mutant, copy, limitOfTestMs) {
   const startedAt = performance.now();
   const restore = copy.mutate(mutant);
-  let how = needsReal ? 'real' : 'embedded';
-  let result = await judged(mutant, copy, how, limitOfTestMs);
-  if (how === 'embedded' && isSurvivor(result)) {
-    how = 'real';
-    result = await judged(mutant, copy, how, limitOfTestMs);
-  }
+  const { files, named } = mutant.tests;
+  const { passed, failed, isLate, code, output } = await runTests(
+    { files, grep: anyOf(named), bail: true },
+    { folder: copy.folder, temporary, limitMs, limitOfTestMs },
+  );
   restore();
-  const { passed, failed, isLate, code, output } = result;
-  const tell = (outcome, why) =>
-    console.log(`${outcome.padEnd(8)} ${mutant.name} (${since(startedAt)}, ${how}): ${why}`);
+  const tell = (outcome, why) => console.log(`${outcome.padEnd(8)} ${mutant.name} (${since(startedAt)}): ${why}`);
   const [first] = failed;
   if (first) tell('killed', first.failed);
   else if (isLate) tell('killed', `not finished after ${limitMs / 1_000} s`);
@@ -158,18 +127,10 @@ async function survival(mutant, copy, needsReal, limitOfTestMs) {
   return undefined;
 }
 
-function judged({ tests: { files, named } }, { folder }, servers, limitOfTestMs) {
-  return runTests({ files, grep: anyOf(named), servers, bail: true }, { folder, temporary, limitMs, limitOfTestMs });
-}
-
 /** A test that takes long without a mutation too gets more time, because otherwise its failure would prove nothing. */
 function limitOfItsTestsMs({ tests: { named } }, passed) {
   const took = passed.filter((test) => named.some((text) => test.passed.includes(text))).map(({ ms }) => ms);
   return Math.max(leastOfTestMs, ...took.map((ms) => 2 * ms));
-}
-
-function isSurvivor({ failed, isLate, code }) {
-  return failed.length === 0 && !isLate && code === 0;
 }
 
 function since(startedAt) {

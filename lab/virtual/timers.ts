@@ -70,7 +70,12 @@ export function virtualTimers(time: VirtualTime) {
     if (given instanceof VirtualTimer) given.close();
   };
   const setImmediate = (run: Run, ...args: unknown[]): VirtualImmediate =>
-    new VirtualImmediate(time.add(0, phases.check, () => run(...args), { resource: new AsyncResource('Immediate') }));
+    // A loop of immediates takes time, or no timer would ever be due.
+    new VirtualImmediate(
+      time.add(time.phase === phases.check ? turnMs : 0, phases.check, () => run(...args), {
+        resource: new AsyncResource('Immediate'),
+      }),
+    );
   const clearImmediate = (given: unknown): void => {
     if (given instanceof VirtualImmediate) given.cancel();
   };
@@ -101,6 +106,8 @@ export function virtualTimers(time: VirtualTime) {
     },
   };
 }
+
+const turnMs = 0.01;
 
 class VirtualImmediate {
   readonly cancel: () => void;

@@ -1,5 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
-import { Agenda, cancel, type Entry, type Phase } from './agenda.ts';
+import { Agenda, cancel, phases, type Entry, type Phase } from './agenda.ts';
 import { VirtualProcess } from './virtual-process.ts';
 
 // Node's own, because the bridge replaces the global one.
@@ -13,6 +13,8 @@ export class VirtualTime {
   readonly agenda = new Agenda();
   /** The process that tests and clients run in. */
   readonly here = new VirtualProcess('here', this.agenda);
+  /** The phase of the event that happened last. */
+  phase: Phase = phases.timer;
   #running = this.here;
   #isDriven = false;
   #isStopped = false;
@@ -94,7 +96,9 @@ export class VirtualTime {
     }
     // Before `run`, which may throw.
     nextTurn(this.#turn);
-    if (next !== 'later') next.run();
+    if (next === 'later') return;
+    this.phase = next.phase;
+    next.run();
   };
 
   /** The next event, if it may happen already. */

@@ -12,10 +12,10 @@ export async function bundle(folder, files) {
   const outdir = mkdtempSync(join(folder, 'bundle-'));
   const remove = () => rmSync(outdir, { recursive: true, force: true });
   try {
-    const hooks = 'lab/hooks.ts';
+    const setup = ['lab/world.ts', 'lab/hooks.ts']; // in this order, as .mocharc.json says
     const { metafile } = await build({
       absWorkingDir: folder,
-      entryPoints: [hooks, ...files],
+      entryPoints: [...setup, ...files],
       outdir,
       outbase: folder,
       outExtension: { '.js': '.mjs' },
@@ -33,7 +33,7 @@ export async function bundle(folder, files) {
     });
     const outputs = Object.entries(metafile.outputs);
     const outputOf = (file) => join(folder, outputs.find(([, { entryPoint }]) => entryPoint === file)[0]);
-    return { hooks: outputOf(hooks), tests: files.map(outputOf), remove };
+    return { setup: setup.map(outputOf), tests: files.map(outputOf), remove };
   } catch (error) {
     remove();
     throw error;

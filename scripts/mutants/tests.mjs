@@ -13,16 +13,21 @@ process.once('exit', () => groups.forEach(killGroup));
  * Runs tests in a process group of its own, which is killed at the limit because a mutant may loop without end.
  * Resolves with the passed and the failed tests, and with the end of the run.
  *
- * @param tests.servers 'embedded' or 'real': what `startServer` and `sharedZooKeeper` of the harness start
  * @param how.limitOfTestMs the limit of each test and each hook that names none
  */
-export async function runTests({ files, grep, servers, bail = false }, { folder, temporary, limitMs, limitOfTestMs }) {
+export async function runTests({ files, grep, bail = false }, { folder, temporary, limitMs, limitOfTestMs }) {
   const results = join(mkdtempSync(join(temporary, 'run-')), 'results');
   const bundled = await bundle(folder, files).catch((error) => error);
   // A mutation may be no TypeScript.
   if (bundled instanceof Error) return { passed: [], failed: [], code: 1, isLate: false, output: bundled.message };
   const args = [
-    ...['--no-config', '--require', bundled.hooks, '--forbid-only', '--forbid-pending', '--exit'],
+    ...[
+      '--no-config',
+      ...bundled.setup.flatMap((file) => ['--require', file]),
+      '--forbid-only',
+      '--forbid-pending',
+      '--exit',
+    ],
     ...['--timeout', String(limitOfTestMs), '--reporter', reporter],
     ...(bail ? ['--bail'] : []),
     ...(grep ? ['--grep', grep] : []),
@@ -30,7 +35,7 @@ export async function runTests({ files, grep, servers, bail = false }, { folder,
   ];
   const child = spawn(process.execPath, ['node_modules/mocha/bin/mocha.js', ...args], {
     cwd: folder,
-    env: { ...process.env, TEST_SERVERS: servers, MUTANT_RESULTS: results, TMPDIR: temporary },
+    env: { ...process.env, MUTANT_RESULTS: results, TMPDIR: temporary },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
