@@ -15,7 +15,6 @@ export function seedChance(seed: string | undefined): Random | undefined {
 }
 
 export function uuidOf(chance: Random): string {
-  const digits = (count: number): string =>
-    Array.from({ length: count }, () => chance.whole(16).toString(16)).join('');
+  const digits = (count: number): string => Array.from({ length: count }, () => chance.whole(16).toString(16)).join('');
   return `${digits(8)}-${digits(4)}-4${digits(3)}-${'89ab'.charAt(chance.whole(4))}${digits(3)}-${digits(12)}`;
 }
