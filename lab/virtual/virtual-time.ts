@@ -108,7 +108,7 @@ export class VirtualTime {
       this.#emptyTurns = 0;
       return due;
     }
-    if ((this.#emptyTurns += 1) <= turnsBeforeJump) return 'later';
+    if ((this.#emptyTurns += 1) <= turnsBeforeJump || isAnythingRealUnderWay()) return 'later';
     this.#emptyTurns = 0;
     return this.agenda.take(this.#limit?.at ?? Infinity) ?? 'nothing';
   }
@@ -131,8 +131,16 @@ export interface EventOptions {
   readonly resource?: AsyncResource;
 }
 
-/** Real work of the process, such as loading a module, needs some turns before the time may jump. */
+/** Between two steps of something real, such as the loading of a module, nothing real is under way for a turn or two. */
 const turnsBeforeJump = 2;
+
+/** True while a module is loaded, or a file is read or written: the time must not pass meanwhile. */
+function isAnythingRealUnderWay(): boolean {
+  return process.getActiveResourcesInfo().some((resource) => realResources.has(resource));
+}
+
+/** A `MessagePort` is active while the thread that loads modules owes an answer. */
+const realResources = new Set(['MessagePort', 'FSReqPromise', 'FSReqCallback', 'CloseReq']);
 
 const realWaitMs = 3_000;
 
