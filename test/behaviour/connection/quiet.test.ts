@@ -8,7 +8,7 @@ import {
   type MutexAcquireOptions,
 } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
-import { connectToFirst, nextState } from '../../../lab/lock-clients.ts';
+import { connectInOrder, nextState } from '../../../lab/lock-clients.ts';
 import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
 import { rejection, until } from '../../../lab/until.ts';
 import type { Frame } from '../../../lab/proxy/zk-proxy.ts';
@@ -199,7 +199,7 @@ describe('a session', () => {
     const held = await new InterProcessMutex(holder, lab.path).acquire();
     const second = new InterProcessMutex(next, lab.path).acquire();
     await isQueued(lab.path, 2);
-    const client = await connectToFirst([lab.proxy, lab.server], { sessionTimeoutMs });
+    const client = await connectInOrder([lab.proxy, lab.server], { sessionTimeoutMs });
     const third = new InterProcessMutex(client, lab.path).acquire();
     await isQueued(lab.path, 3);
     const { id } = client.session;

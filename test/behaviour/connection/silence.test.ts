@@ -6,7 +6,7 @@ import { startSilentServer } from '../../../lab/servers/silent-server.ts';
 import { testPath } from '../../../lab/test-path.ts';
 import { rejection, until } from '../../../lab/until.ts';
 import { type Frame } from '../../../lab/proxy/zk-proxy.ts';
-import { connectInOrder, connectToFirst, nextState } from '../../../lab/lock-clients.ts';
+import { connectInOrder, nextState } from '../../../lab/lock-clients.ts';
 import { ConnectionProbe } from '../../../lab/wire/connection-probe.ts';
 
 describe('silence', () => {
@@ -19,7 +19,7 @@ describe('silence', () => {
   });
 
   it('of a half-open connection is noticed after two thirds of the session timeout, and the next server is tried', async () => {
-    client = await connectToFirst([lab.proxy, lab.server], { sessionTimeoutMs: 2_100 });
+    client = await connectInOrder([lab.proxy, lab.server], { sessionTimeoutMs: 2_100 });
     const { id } = client.session;
     expect(lab.proxy.frames).not.to.be.empty;
 
@@ -87,7 +87,7 @@ describe('silence', () => {
   });
 
   it('is noticed after a quarter of the session timeout while a lock is held', async () => {
-    client = await connectToFirst([lab.proxy, lab.server], { sessionTimeoutMs: 4_000 });
+    client = await connectInOrder([lab.proxy, lab.server], { sessionTimeoutMs: 4_000 });
     const { session } = client;
     const [heldSince, isInner, nothing] = [0, false, (): void => undefined];
     const holding = { path: '/', heldSince, isInner, markLost: nothing, tellLost: nothing, znodeDeleted: nothing };
