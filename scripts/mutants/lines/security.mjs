@@ -246,7 +246,7 @@ export const mutants = [
     file: 'src/zookeeper/connection.ts',
     find: "if (attempt.wasAccepted || time !== 'running' || !isPresent()) return;",
     replace: '',
-    tests: tests('contract/security/renegotiation', 'sends one ConnectRequest'),
+    tests: tests('contract/connection/handshakes', 'sends one ConnectRequest'),
   },
   {
     name: 'a check of the name that throws ends the process',

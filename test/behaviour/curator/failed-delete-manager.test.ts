@@ -13,7 +13,7 @@ describe('TestFailedDeleteManager', () => {
   it('testLostSession, testWithNamespaceAndLostSession: failed deletes are done after a restart', async () => {
     const clients = await Promise.all(
       ['', '/aisa'].map((chroot) =>
-        LockClient.connect(`${lab.server.connectString}${chroot}`, { sessionTimeoutMs: 4_000 }),
+        LockClient.connect(`${lab.server.connectString}${chroot}`, { sessionTimeoutMs: 2_000 }),
       ),
     );
     try {
