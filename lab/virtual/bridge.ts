@@ -16,8 +16,8 @@ export interface VirtualMachine {
 }
 
 /**
- * Puts this process on virtual time and into a virtual network: Node's timers, clocks, `node:net`, `node:tls` and `dns.lookup` are
- * replaced, for every module that is loaded from now on. It cannot be undone.
+ * Puts this process on virtual time and into a virtual network: Node's timers, clocks, `node:net`, `node:tls` and
+ * `dns.lookup` are replaced, for every module that is loaded from now on. It cannot be undone.
  *
  * All randomness is the same in every run. TEST_SEED chooses another one, and lets each message take its own time.
  */
