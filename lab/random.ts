@@ -29,6 +29,15 @@ export class Random {
     return this.next() < share;
   }
 
+  uuid(): string {
+    const digits = Array.from({ length: 4 }, () =>
+      this.whole(2 ** 32)
+        .toString(16)
+        .padStart(8, '0'),
+    ).join('');
+    return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-4${digits.slice(13, 16)}-8${digits.slice(17, 20)}-${digits.slice(20)}`;
+  }
+
   pick<T>(choices: readonly [T, ...T[]]): T {
     return choices[this.whole(choices.length)] ?? choices[0];
   }

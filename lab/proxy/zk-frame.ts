@@ -94,7 +94,7 @@ export class FrameSplitter {
   #rest: Buffer = Buffer.alloc(0);
 
   push(chunk: Buffer): Buffer[] {
-    this.#rest = Buffer.concat([this.#rest, chunk]);
+    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     const frames: Buffer[] = [];
     while (this.#rest.length >= 4) {
       const end = 4 + this.#rest.readInt32BE(0);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
+import { virtualMachine } from '../world.ts';
 
 // Below every system's ephemeral range: a client that repeatedly dials a stopped server on an ephemeral port can get
 // that port as its own. The client then connects to itself, and the server cannot bind the port again.
@@ -12,6 +13,8 @@ const kept = new Set<number>();
 
 /** Ports of 127.0.0.1 without a listener. Another program may still take one first: see `onFreshPorts`. */
 export async function freePorts(count: number): Promise<number[]> {
+  const network = virtualMachine?.network;
+  if (network) return Array.from({ length: count }, () => network.freshPort());
   const ports = new Set<number>();
   for (let attempt = 0; attempt < tries * count && ports.size < count; attempt++) {
     const port = lowest + Math.floor(Math.random() * (highest - lowest));

@@ -1,4 +1,5 @@
 import { createRequire, syncBuiltinESMExports } from 'node:module';
+import { networkInterfaces } from 'node:os';
 import { seedChance } from './chance.ts';
 import { abortAfter, virtualDate, wallClock } from './clocks.ts';
 import { virtualTimers } from './timers.ts';
@@ -31,7 +32,12 @@ export function enterVirtualMachine(): VirtualMachine {
   AbortSignal.timeout = abortAfter;
   Object.assign(require('node:timers') as object, timers.globals);
   Object.assign(require('node:timers/promises') as object, timers.promises);
-  Object.assign(require('node:os') as object, { uptime: () => time.now() / 1_000 });
+  // The addresses of the machine stay as they are, and asking the system takes long.
+  const addresses = networkInterfaces();
+  Object.assign(require('node:os') as object, {
+    uptime: () => time.now() / 1_000,
+    networkInterfaces: () => addresses,
+  });
   const net = netOf(network);
   Object.assign(require('node:net') as object, net);
   const tls = require('node:tls') as typeof import('node:tls');

@@ -20,9 +20,10 @@ export class VirtualNetwork {
     return this.#random ? shortestMs + this.#random.next() * (longestMs - shortestMs) : usualMs;
   }
 
-  /** A port that nothing has used so far. */
+  /** A port without a listener, which nothing has used for a long time. */
   freshPort(): number {
-    return (this.#lastPort += 1);
+    this.#lastPort = this.#lastPort === highestPort ? firstPort : this.#lastPort + 1;
+    return this.listenerAt('127.0.0.1', this.#lastPort) ? this.freshPort() : this.#lastPort;
   }
 
   /** Returns false if another server listens there. */
@@ -54,3 +55,4 @@ const usualMs = 0.1;
 const shortestMs = 0.02;
 const longestMs = 2;
 const firstPort = 40_000;
+const highestPort = 65_535;

@@ -13,6 +13,10 @@ export class VirtualTime {
   readonly agenda = new Agenda();
   /** The process that tests and clients run in. */
   readonly here = new VirtualProcess('here', this.agenda);
+  /** Called after each event, when its promises have run out. Returns true if it has settled others. */
+  afterEach = (): boolean => false;
+  /** False for tests that do nothing real: the time jumps at once. */
+  waitsForReal = true;
   /** The phase of the event that happened last. */
   phase: Phase = phases.timer;
   #running = this.here;
@@ -88,6 +92,10 @@ export class VirtualTime {
   readonly #turn = (): void => {
     if (this.#isStopped) return;
     this.#reads = 0;
+    if (this.afterEach()) {
+      nextTurn(this.#turn);
+      return;
+    }
     const next = this.#next();
     if (next === 'nothing') {
       this.#isDriven = false;
@@ -108,7 +116,7 @@ export class VirtualTime {
       this.#emptyTurns = 0;
       return due;
     }
-    if ((this.#emptyTurns += 1) <= turnsBeforeJump || isAnythingRealUnderWay()) return 'later';
+    if (this.waitsForReal && ((this.#emptyTurns += 1) <= turnsBeforeJump || isAnythingRealUnderWay())) return 'later';
     this.#emptyTurns = 0;
     return this.agenda.take(this.#limit?.at ?? Infinity) ?? 'nothing';
   }
