@@ -9,8 +9,6 @@ export interface SimulationOptions {
   /** End after this time; then `to` may be Infinity. */
   readonly minutes: number | undefined;
   readonly stopsAtFirst: boolean;
-  /** Strike at every message of a small run, instead of drawing plans from seeds. */
-  readonly isExhaustive: boolean;
   /** The folder for the pictures of failed seeds. */
   readonly out: string;
 }
@@ -25,7 +23,6 @@ export function readOptions(args: readonly string[]): SimulationOptions {
       steps: { type: 'string', default: '100' },
       members: { type: 'string', default: '3' },
       'stop-at-first': { type: 'boolean', default: false },
-      exhaustive: { type: 'boolean', default: false },
       out: { type: 'string', default: 'simulation-results' },
     },
   });
@@ -38,7 +35,6 @@ export function readOptions(args: readonly string[]): SimulationOptions {
     steps: whole('steps', values.steps, 1, 100_000),
     members: whole('members', values.members, 1, 7),
     stopsAtFirst: values['stop-at-first'],
-    isExhaustive: values.exhaustive,
     out: values.out,
   };
 }

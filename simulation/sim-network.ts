@@ -13,7 +13,7 @@ export class SimNetwork {
   readonly links = new Set<SimLink>();
   /** The number of messages that were sent so far, in both directions. */
   messages = 0;
-  /** Called before each message is sent, with its number: an exhaustive run strikes there. */
+  /** Called before each message is sent, with its number: a fault may strike there. */
   onMessage: ((message: Message) => void) | undefined;
   /** Called when a server sends the event of a znode's deletion to the connection of a session. */
   onDeletionTold: ((path: string, session: bigint) => void) | undefined;

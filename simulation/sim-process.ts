@@ -20,7 +20,7 @@ export class SimProcess implements Whose {
     this.#agenda = agenda;
     this.#options = options;
     const random = new Random(options.seed, 1);
-    const chance: Chance = { random: () => random.next(), uuid: () => uuidOf(random) };
+    const chance: Chance = { random: () => random.next(), uuid: () => random.uuid() };
     this.surroundings = { clock: this.#clock(), chance };
   }
 
@@ -65,13 +65,3 @@ export interface ProcessOptions {
 }
 
 const wallAtStart = 1_700_000_000_000;
-
-function uuidOf(random: Random): string {
-  const digits = Array.from({ length: 4 }, () =>
-    random
-      .whole(2 ** 32)
-      .toString(16)
-      .padStart(8, '0'),
-  ).join('');
-  return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-4${digits.slice(13, 16)}-8${digits.slice(17, 20)}-${digits.slice(20)}`;
-}

@@ -4,55 +4,87 @@ import {
   retryForever,
   type AcquireOptions,
   type Hold,
+  type LockClientOptions,
   type LockErrorCode,
 } from '../../src/index.ts';
-import { testPath } from '../../lab/test-path.ts';
-import { until } from '../../lab/until.ts';
-import { startProxy, type ZkProxy } from '../../lab/proxy/zk-proxy.ts';
-import { stalledSinceMs } from './alarms.ts';
+import { Random } from '../../lab/random.ts';
+import { surroundingsOf } from '../../lab/virtual/surroundings-of.ts';
+import { VirtualProcess } from '../../lab/virtual/virtual-process.ts';
+import { phases } from '../../lab/virtual/agenda.ts';
+import type { VirtualMachine } from '../../lab/virtual/bridge.ts';
+import { virtualMachine } from '../../lab/world.ts';
 import { Eavesdropper } from './eavesdropper.ts';
-import { mutex, type Kind, type Lock } from './kinds.ts';
+import type { Neighbour } from './fault.ts';
+import { mutex, type Lock, type LockKind } from './lock-kinds.ts';
 import { Owners } from './owners.ts';
 import type { Scenario } from './scenario.ts';
-import { sessionTimeoutMs, tickTimeMs, type Fixture } from './fixture.ts';
+import { startServers, type Servers } from './servers.ts';
 import { Wire } from './wire.ts';
 
+if (!virtualMachine) throw new Error('The faults strike on virtual time only: TEST_WORLD must not be real');
+/** The cases have it for themselves: nothing real happens meanwhile. */
+export const machine: VirtualMachine = virtualMachine;
+const { time } = machine;
+
+/** The session timeout of the client under test. */
+export const sessionTimeoutMs = 2_000;
 /** Far longer than any case may take: a wait of this length is ended by the time limit of the case. */
 export const ageMs = 60_000;
 
-/** How late a timer may be on an event loop that does not stall. */
-const timerMs = 100;
-
-/** One run of a case: its lock, the client under test behind its own proxy, and a bystander on a good connection. */
+/** One run of a case: its servers, the client under test behind proxies, and other clients on good connections. */
 export class CaseRun implements AsyncDisposable {
-  readonly fixture: Fixture;
+  readonly servers: Servers;
   readonly wire: Wire;
-  readonly kind: Kind;
+  readonly kind: LockKind;
   readonly path: string;
   readonly warnings: string[] = [];
-  /** The reasons why the fault did not happen. */
-  readonly misses: string[] = [];
   readonly owners: Owners;
-  readonly #eavesdropper: Eavesdropper;
   /** The error codes with which an acquire may reject in this case. */
   readonly permitted = new Set<LockErrorCode>();
+  /** The process of the client under test. */
+  readonly process = new VirtualProcess('client', time.agenda);
+  /** The script goes on after this time if the client under test does not wait in the queue as it should. */
+  longestWaitMs = Infinity;
+  /** The options of the calls of the client under test. The caller may change them after the call. */
+  readonly options: AcquireOptions[] = [];
+  readonly #otherProcess = new VirtualProcess('others', time.agenda);
+  readonly #random = new Random(1, 1);
+  readonly #eavesdropper: Eavesdropper;
   readonly #pending = new Map<object, string>();
+  readonly #waits = new Set<() => void>();
   readonly #healing: Promise<void>[] = [];
+  readonly #crashed: Promise<undefined>;
+  #crash = (_nothing: undefined): void => undefined;
   #isOver = false;
   #subject: LockClient | undefined;
+  #others: readonly LockClient[] = [];
 
-  static async open(fixture: Fixture, scenario: Scenario): Promise<CaseRun> {
-    return new CaseRun(fixture, await startProxy(fixture.server.port), scenario);
+  static async open(scenario: Scenario): Promise<CaseRun> {
+    const servers = await startServers(machine, scenario.members ?? 1);
+    const run = new CaseRun(servers, await Wire.open(servers.ports), scenario);
+    run.#others = await Promise.all(Array.from({ length: scenario.others ?? 1 }, () => run.another()));
+    return run;
   }
 
-  private constructor(fixture: Fixture, proxy: ZkProxy, { kind = mutex, depth = 'lock' }: Scenario) {
-    this.fixture = fixture;
-    this.wire = new Wire(proxy);
+  private constructor(servers: Servers, wire: Wire, { kind = mutex, depth = 'lock' }: Scenario) {
+    this.servers = servers;
+    this.wire = wire;
     this.kind = kind;
-    this.path = testPath(depth);
+    this.path = `/test/${depth}`;
     const warn = (warning: string): void => void this.warnings.push(warning);
     this.#eavesdropper = new Eavesdropper(warn);
-    this.owners = new Owners(kind, fixture.running, warn, (hold) => this.#eavesdropper.follow(hold));
+    this.owners = new Owners(kind, {
+      warn,
+      follow: (hold) => this.#eavesdropper.follow(hold),
+      isStalled: (who) => who === subjectName && this.isStalled,
+    });
+    time.waitsForReal = false;
+    this.#crashed = new Promise((resolve) => (this.#crash = resolve));
+    time.afterEach = () => {
+      const before = this.#waits.size;
+      for (const look of this.#waits) look();
+      return this.#waits.size < before;
+    };
   }
 
   /** The client under test. */
@@ -65,8 +97,22 @@ export class CaseRun implements AsyncDisposable {
     return this.#subject !== undefined;
   }
 
+  /** Another client, which holds, waits and takes over. */
   get bystander(): LockClient {
-    return this.fixture.bystander;
+    return this.#others[0] as LockClient;
+  }
+
+  /** More clients that wait. */
+  get neighbours(): readonly LockClient[] {
+    return this.#others.slice(1);
+  }
+
+  get isStalled(): boolean {
+    return this.process.stalledUntil > time.agenda.now;
+  }
+
+  get isCrashed(): boolean {
+    return this.process.isDead;
   }
 
   /** The calls that have not settled, for the report of a hang. */
@@ -77,14 +123,24 @@ export class CaseRun implements AsyncDisposable {
   /** Connects the client under test; rejects as `LockClient.connect` does. */
   async connect(options: { readonly connectionTimeoutMs?: number; readonly knowsTick?: boolean } = {}): Promise<void> {
     const { connectionTimeoutMs = ageMs, knowsTick = true } = options;
-    const connecting = LockClient.connect(this.wire.proxy.connectString, {
+    const connecting = this.#connect(this.process, this.wire.connectString, {
       sessionTimeoutMs,
       connectionTimeoutMs,
-      retryPolicy: retryForever(20),
-      ...(knowsTick && { tickTimeMs }),
+      ...(knowsTick && { tickTimeMs: this.servers.tickTimeMs }),
     });
-    this.#subject = await this.track('connect', connecting);
-    this.#eavesdropper.listenTo(this.#subject);
+    this.#subject = await this.track('connect', this.unlessCrashed(connecting));
+    if (this.#subject) this.#eavesdropper.listenTo(this.#subject);
+  }
+
+  /** Connects one more client without a proxy. */
+  another(): Promise<LockClient> {
+    const hosts = this.servers.ports.map((port) => `127.0.0.1:${port}`).join(',');
+    return this.#connect(this.#otherProcess, hosts, { sessionTimeoutMs: 20_000 });
+  }
+
+  #connect(whose: VirtualProcess, hosts: string, options: LockClientOptions): Promise<LockClient> {
+    const surroundings = surroundingsOf(whose, time, this.#random);
+    return LockClient.connectIn(surroundings, hosts, { retryPolicy: retryForever(20), ...options });
   }
 
   /** Acquires the lock for `client`, and resolves with the hold. */
@@ -104,63 +160,64 @@ export class CaseRun implements AsyncDisposable {
     options: AcquireOptions = {},
     lock = this.kind.open(client, this.path),
   ): Promise<Hold | undefined> {
-    const [hold] = await this.acquireAll(client, options, async () => [await lock.acquire(options)]);
+    const [hold] = await this.acquireAll(client, options, async (given) => [await lock.acquire(given)]);
     return hold;
   }
 
   /** Like `acquire`, for several holds that come all at once. */
   async acquireAll(
     client: LockClient,
-    options: AcquireOptions,
-    acquire: () => Promise<readonly Hold[]>,
+    { timeoutMs, signal, ...others }: AcquireOptions,
+    acquire: (given: AcquireOptions) => Promise<readonly Hold[]>,
   ): Promise<readonly Hold[]> {
     const who = this.#nameOf(client);
-    const deadline = performance.now() + (options.timeoutMs ?? Infinity);
+    const given: AcquireOptions = {
+      ...others,
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      ...(signal && { signal }),
+    };
+    if (client === this.#subject) this.options.push(given);
+    const deadline = time.now() + (timeoutMs ?? Infinity);
+    const acquiring = acquire(given);
     try {
-      const holds = await this.track(`an acquire of ${who}`, acquire());
-      if (this.#isOver) {
-        await Promise.all(holds.map((hold) => hold.release()));
-        return [];
-      }
+      const holds = await this.track(
+        `an acquire of ${who}`,
+        client === this.#subject ? this.unlessCrashed(acquiring) : acquiring,
+      );
+      if (!holds || this.#isOver) return [];
       for (const hold of holds) this.owners.granted(who, hold);
       return holds;
     } catch (error) {
-      const isTimeout = options.timeoutMs !== undefined && isCoded(error, 'ERR_LOCK_TIMEOUT');
-      const isAbort = options.signal?.aborted === true && error === options.signal.reason;
-      if (!isTimeout && !isAbort) this.#judge(`an acquire of ${who}`, error);
+      const isTimeout = timeoutMs !== undefined && isCoded(error, 'ERR_LOCK_TIMEOUT');
+      const isAbort = signal?.aborted === true && error === signal.reason;
+      if (!isTimeout && !isAbort) this.judge(`an acquire of ${who}`, error);
       return [];
     } finally {
-      const lateMs = performance.now() - deadline - stalledSinceMs(deadline);
+      const lateMs = time.now() - Math.max(deadline, this.process.stalledUntil);
       if (lateMs > timerMs)
-        this.warnings.push(
-          `an acquire of ${who} with a timeout of ${options.timeoutMs ?? 0} ms settled ${Math.round(lateMs)} ms after it`,
-        );
+        this.warnings.push(`an acquire of ${who} with a timeout of ${timeoutMs} ms settled ${lateMs} ms after it`);
     }
   }
 
   async tryAcquire(client: LockClient): Promise<Hold | undefined> {
-    const who = this.#nameOf(client);
-    try {
-      const hold = await this.track(`a tryAcquire of ${who}`, this.kind.open(client, this.path).tryAcquire());
-      if (hold) this.owners.granted(who, hold);
-      return hold;
-    } catch (error) {
-      this.#judge(`a tryAcquire of ${who}`, error);
-      return undefined;
-    }
+    const [hold] = await this.acquireAll(client, {}, async () => {
+      const got = await this.kind.open(client, this.path).tryAcquire();
+      return got ? [got] : [];
+    });
+    return hold;
   }
 
   async release(hold: Hold | undefined): Promise<void> {
     if (!hold) return;
-    await this.wait('the fault has happened', () => true);
+    await this.wait('the end of a stall', () => true);
     this.owners.released(hold);
-    await this.track('a release', hold.release());
+    await this.track('a release', this.unlessCrashed(hold.release()));
   }
 
   /** Closes the client under test. Its waiters may then reject with ERR_LOCK_CLIENT_CLOSED. */
   async close(): Promise<void> {
     this.permitted.add('ERR_LOCK_CLIENT_CLOSED');
-    await this.track('close', this.subject.close());
+    await this.track('close', this.unlessCrashed(this.subject.close()));
   }
 
   /**
@@ -172,12 +229,11 @@ export class CaseRun implements AsyncDisposable {
     paths: readonly string[],
     { past = this.wire.frames.length, places = 1, folder = this.#folder } = {},
   ): Promise<void> {
-    let isSettled = false;
-    void acquiring.then(() => (isSettled = true));
-    await this.wait(`a watch on ${paths.join(' or ') || 'its own znode'}`, async () => {
-      if (!isSettled && this.wire.isWatched(paths, past))
-        return (await this.queue(folder)).filter(({ isSubjects }) => isSubjects).length >= places;
-      return isSettled;
+    const givesUpAt = time.now() + this.longestWaitMs;
+    await this.waitWhile(acquiring, `a watch on ${paths.join(' or ') || 'its own znode'}`, () => {
+      if (time.now() > givesUpAt) return true;
+      if (!this.wire.isWatched(paths, past)) return false;
+      return this.queue(folder).filter(({ isSubjects }) => isSubjects).length >= places;
     });
   }
 
@@ -189,46 +245,56 @@ export class CaseRun implements AsyncDisposable {
     if (hold) await this.wait('the watch on its own znode', () => !hold.isValid || this.wire.isWatched([hold.path], 0));
   }
 
-  /** Waits for a condition that raises no event. */
-  wait(what: string, look: () => boolean | Promise<boolean>): Promise<void> {
-    const lookOn = (): boolean | Promise<boolean> => {
-      if (this.#isOver) throw new Error(`The case was over before: ${what}`);
-      return !this.wire.isFrozen && look();
-    };
-    return this.track(what, until(what, lookOn, ageMs));
+  /** Waits for a condition, or until a promise has settled. */
+  waitWhile(promise: Promise<unknown>, what: string, look: () => boolean): Promise<void> {
+    let isSettled = false;
+    const settled = (): void => void (isSettled = true);
+    promise.then(settled, settled);
+    return this.wait(what, () => isSettled || look());
+  }
+
+  /**
+   * Waits for a condition, which is looked at after each event. While the client under test is stalled the script
+   * stands still, and nothing of the script makes sense any more when the client has crashed.
+   */
+  wait(what: string, look: () => boolean): Promise<void> {
+    const waiting = new Promise<void>((resolve, reject) => {
+      const lookNow = (): void => {
+        try {
+          if (!this.isCrashed && (this.isStalled || !look())) return;
+          resolve();
+        } catch (error) {
+          reject(error);
+        }
+        this.#waits.delete(lookNow);
+      };
+      this.#waits.add(lookNow);
+      lookNow();
+    });
+    return this.track(what, waiting);
   }
 
   /** The znodes of one folder of the lock in queue order, each with whether the client under test owns it. */
-  async queue(folder = this.#folder): Promise<{ readonly path: string; readonly isSubjects: boolean }[]> {
+  queue(folder = this.#folder): { readonly path: string; readonly isSubjects: boolean }[] {
     const root = `${this.path}${folder}`;
-    const nodes = await this.fixture.observer.ephemerals(root);
-    return nodes
+    return this.servers
+      .children(root)
+      .filter(({ owner }) => owner !== 0n)
       .sort((a, b) => (placeOf(a.name) < placeOf(b.name) ? -1 : 1))
-      .map(({ name, owner }) => ({
-        path: `${root}/${name}`,
-        isSubjects: this.hasSubject && owner === this.subject.session.id,
-      }));
+      .map(({ name, owner }) => ({ path: `${root}/${name}`, isSubjects: this.wire.sessions.has(owner) }));
   }
 
-  /**
-   * The fault lasts until `healing` settles. If `healing` rejects, the fault did not happen. The result never rejects.
-   */
+  /** The last znode of the client under test in one folder of the lock, or its neighbour. */
+  znode(folder: string | undefined, which: Neighbour): string | undefined {
+    const queue = this.queue(folder);
+    const own = queue.findLastIndex(({ isSubjects }) => isSubjects);
+    return own < 0 ? undefined : queue[own + { own: 0, predecessor: -1, follower: 1 }[which]]?.path;
+  }
+
+  /** The fault lasts until `healing` settles. */
   heals(healing: Promise<void>): Promise<void> {
-    const healed = healing.catch(
-      (error: unknown) => void this.misses.push(error instanceof Error ? error.message : String(error)),
-    );
-    this.#healing.push(healed);
-    return healed;
-  }
-
-  /**
-   * Like `heals`, but until then no frame arrives anywhere and the script waits. Otherwise the script might go on, and
-   * leave nothing for the fault to happen to.
-   */
-  freezes(healing: Promise<void>): Promise<void> {
-    const healed = this.heals(healing);
-    this.wire.freeze(healed);
-    return healed;
+    this.#healing.push(healing);
+    return healing;
   }
 
   async healed(): Promise<void> {
@@ -236,15 +302,23 @@ export class CaseRun implements AsyncDisposable {
   }
 
   /** Ends the session of the client under test on the server. The client learns of that when it reconnects. */
-  async expire(): Promise<void> {
+  expire(): void {
     // The client's clock does not cause this loss, so the client cannot know of it in advance.
-    for (const folder of this.kind.folders) {
-      for (const { path, isSubjects } of await this.queue(folder))
+    for (const folder of this.kind.folders)
+      for (const { path, isSubjects } of this.queue(folder))
         if (isSubjects) this.owners.doneByOthers('session ended', path);
-    }
-    await this.wire.proxy.refuse();
-    await this.fixture.observer.endSession(this.subject);
-    await this.wire.proxy.accept();
+    for (const id of this.wire.sessions.keys()) this.servers.endSession(id);
+  }
+
+  /** The machine of the client under test loses its power: the client never does anything again, and nobody hears of it. */
+  crash(): void {
+    this.process.isDead = true;
+    this.owners.forget(subjectName);
+    this.#crash(undefined);
+  }
+
+  unlessCrashed<T>(promise: Promise<T>): Promise<T | undefined> {
+    return Promise.race([promise, this.#crashed]);
   }
 
   /** Keeps the name of a promise until it has settled. */
@@ -258,29 +332,40 @@ export class CaseRun implements AsyncDisposable {
     }
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#isOver = true;
-    await this.#subject?.close({ timeoutMs: 0 });
-    await this.wire.proxy.close();
-    // A case that was broken off leaves holds of clients that other cases share.
-    await Promise.all(this.owners.holds.map((hold) => hold.release()));
-  }
-
-  get #folder(): string {
-    return this.kind.folders[0] ?? '';
-  }
-
-  #judge(what: string, error: unknown): void {
+  judge(what: string, error: unknown): void {
     // The end of a case that was broken off rejects its calls.
     if (this.#isOver || (error instanceof LockError && this.permitted.has(error.code))) return;
     const code = error instanceof LockError ? error.code : 'no LockError';
     this.warnings.push(`${what} rejected (${code}): ${error instanceof Error ? error.message : String(error)}`);
   }
 
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
+    this.#waits.clear();
+    for (const process of [this.process, this.#otherProcess]) process.isDead = true;
+    await Promise.all([this.wire.close(), this.servers.stop()]);
+  }
+
+  get #folder(): string {
+    return this.kind.folders[0] ?? '';
+  }
+
   #nameOf(client: LockClient): string {
-    return client === this.#subject ? 'the client' : 'a bystander';
+    return client === this.#subject ? subjectName : 'a bystander';
   }
 }
+
+/**
+ * When a frame that passes now has arrived, and before any request that is sent because of it has: a message takes a
+ * tenth of a millisecond.
+ */
+export function later(run: () => void): void {
+  time.add(0.15, phases.socket, run);
+}
+
+const subjectName = 'the client';
+/** A deadline ends a call in one turn, after what arrives in the same turn. */
+const timerMs = 1;
 
 /** Returns the sort key of a name. A downgraded reader stands right behind its own writer, with the same number. */
 function placeOf(name: string): string {

@@ -1,5 +1,4 @@
 import { ZooKeeperError } from '../../src/index.ts';
-import type { Frame } from '../../lab/proxy/zk-proxy.ts';
 import type { Fault, FrameFact } from './fault.ts';
 import type { FrameKey } from './frame-key.ts';
 
@@ -31,11 +30,9 @@ export const codeFaults: readonly Fault[] = numbers.flatMap((number) => {
       excludes: (fact: FrameFact) =>
         notForReplies('client', fact) ??
         lieAbout(number, fact.key.op) ??
-        (number === noNode && fact.key.op === 'delete' ? thereIsOne : undefined),
+        (number === noNode && ['delete', 'setData'].includes(fact.key.op) ? thereIsOne : undefined),
       strike: (request, run) => {
-        const isItsReply = ({ from, connection, xid }: Frame): boolean =>
-          from === 'server' && connection === request.connection && xid === request.xid;
-        run.wire.proxy.on((frame) => (isItsReply(frame) ? { replaceError: number } : undefined));
+        run.wire.refuse(request, number);
         return { replaceWith: existsRoot(request.xid) };
       },
     },

@@ -7,11 +7,11 @@ import {
   type LockClient,
 } from '../../src/index.ts';
 import type { CaseRun } from './case-run.ts';
-import { mutex, type Kind, type Lock } from './kinds.ts';
+import { mutex, type LockKind, type Lock } from './lock-kinds.ts';
 import type { Scenario } from './scenario.ts';
 import { acquireAndRelease, handOver, ready } from './steps.ts';
 
-const election: Kind = {
+const election: LockKind = {
   ...mutex,
   open: candidate,
   acquireAll: async (client, path, options) => [await candidate(client, path).acquire(options)],
@@ -68,14 +68,9 @@ async function write(run: CaseRun, hold: Hold): Promise<void> {
       () => 'done',
       (error: unknown) => error,
     );
-  const outcome = await run.track('a transaction', committed);
-  if (outcome instanceof OutcomeUnknownError) return;
-  const look = { isThere: false };
-  await run.wait('a look at the data', async () => {
-    look.isThere = await run.fixture.observer.exists(path);
-    return true;
-  });
-  const { isThere } = look;
+  const outcome = await run.track('a transaction', run.unlessCrashed(committed));
+  if (run.isCrashed || outcome instanceof OutcomeUnknownError) return;
+  const isThere = run.servers.exists(path);
   const isRefused = outcome instanceof LockLostError || outcome instanceof RequestFailedError;
   const isTrue = outcome === 'done' ? isThere : isRefused && !isThere;
   if (!isTrue)

@@ -1,24 +1,26 @@
 import type { Frame, FrameAction } from '../../lab/proxy/zk-proxy.ts';
+import { sessionTimeoutMs, type CaseRun } from './case-run.ts';
 import type { FrameKey } from './frame-key.ts';
-import type { CaseRun } from './case-run.ts';
 
-/** A frame of a scenario's run without a fault, and the state of the server when it passed. */
+/** A frame of a scenario's run without a fault, and the state of the servers when it passed. */
 export interface FrameFact {
   readonly key: FrameKey;
-  /** True once the client under test is known, so that its session can be ended. */
+  /** The client has a session by now. */
   readonly hasSession: boolean;
-  /** The places in each folder of the lock. */
+  /** A call of the client has got options by now. */
+  readonly hasOptions: boolean;
+  /** The places in each folder of the lock, when the frame passes. */
   readonly places: readonly PlaceFact[];
+  /** The same, when the frame has arrived. */
+  readonly placesAfter: readonly PlaceFact[];
 }
 
-export interface PlaceFact {
-  /** The client under test has a znode in the queue. */
-  readonly hasOwnNode: boolean;
-  /** A client, maybe the same one, has a znode right before its last znode. */
-  readonly hasPredecessor: boolean;
-}
+/** Which znodes of a queue there are, around the last znode of the client under test. */
+export type PlaceFact = Readonly<Record<Neighbour, boolean>>;
 
-/** A fault that can happen to one frame, or around it. */
+export type Neighbour = 'own' | 'predecessor' | 'follower';
+
+/** A kind of fault that can happen to one frame, or around it. */
 export interface Fault {
   readonly name: string;
   /** How long the fault lasts; 0 for a fault that is over at once. */
@@ -32,4 +34,13 @@ export interface Fault {
    * to `run.heals`.
    */
   strike(frame: Frame, run: CaseRun): FrameAction;
+}
+
+/** Longer than a server may be silent, shorter than the session lasts. */
+export const shortMs = sessionTimeoutMs * 0.35;
+/** Until the client gives the session up, and the server has ended it. */
+export const longMs = sessionTimeoutMs * 1.25;
+
+export function never(): undefined {
+  return undefined;
 }

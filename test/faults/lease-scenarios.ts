@@ -31,10 +31,7 @@ export const leaseScenarios: readonly Scenario[] = [
         const hung = await run.acquire(run.subject, { leaseMs: longMs });
         let isSettled = false;
         const next = run.acquire(run.subject).finally(() => (isSettled = true));
-        await run.wait(
-          'a waiter behind it',
-          async () => isSettled || !hung?.isValid || (await run.queue()).length === 2,
-        );
+        await run.wait('a waiter behind it', () => isSettled || !hung?.isValid || run.queue().length === 2);
         if (hung?.isValid) hung.renew(leaseMs);
         await run.release(await next);
         await run.release(hung);

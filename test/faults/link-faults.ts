@@ -1,18 +1,13 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Fault, FrameFact } from './fault.ts';
+import { sleep } from '../../lab/world.ts';
 import type { CaseRun } from './case-run.ts';
-import { sessionTimeoutMs } from './fixture.ts';
-
-/** Longer than a server may be silent, shorter than the session lasts. */
-const shortMs = sessionTimeoutMs * 0.35;
-/** Until the client gives the session up, and the server has ended it. */
-const longMs = sessionTimeoutMs * 1.25;
+import { sessionTimeoutMs } from './case-run.ts';
+import { longMs, never, shortMs, type Fault } from './fault.ts';
 
 /** The faults of a network. */
 export const linkFaults: readonly Fault[] = [
-  { name: 'cut before it', lastsMs: 0, excludes: always, strike: () => 'cut' },
-  { name: 'cut inside it', lastsMs: 0, excludes: always, strike: () => 'cut-inside' },
-  { name: 'cut after it', lastsMs: 0, excludes: always, strike: () => 'cut-after' },
+  { name: 'cut before it', lastsMs: 0, excludes: never, strike: () => 'cut' },
+  { name: 'cut inside it', lastsMs: 0, excludes: never, strike: () => 'cut-inside' },
+  { name: 'cut after it', lastsMs: 0, excludes: never, strike: () => 'cut-after' },
   {
     name: 'dropped',
     lastsMs: 0,
@@ -21,21 +16,35 @@ export const linkFaults: readonly Fault[] = [
     excludes: ({ key }) => (key.op === 'watch' ? 'no connection loses an event and goes on' : undefined),
     strike: () => 'drop',
   },
+  delayed('delayed for a third of the session timeout', sessionTimeoutMs / 3),
+  delayed('delayed past the deadline', longMs),
   {
-    name: 'delayed past the deadline',
-    lastsMs: longMs,
-    excludes: always,
-    strike: (_frame, run) => ({ delayUntil: run.heals(delay(longMs)) }),
+    name: 'answers late for a session timeout',
+    lastsMs: sessionTimeoutMs,
+    excludes: never,
+    strike: ({ connection }, run) => {
+      run.wire.holdAnswers(connection, run.heals(sleep(sessionTimeoutMs)));
+      return 'pass';
+    },
   },
   silence('a short silence', shortMs),
   silence('silence past the deadline', longMs),
 ];
 
+function delayed(name: string, lastsMs: number): Fault {
+  return {
+    name,
+    lastsMs,
+    excludes: never,
+    strike: (_frame, run) => ({ delayUntil: run.heals(sleep(lastsMs)) }),
+  };
+}
+
 function silence(name: string, lastsMs: number): Fault {
   return {
     name,
     lastsMs,
-    excludes: always,
+    excludes: never,
     strike: (_frame, run) => {
       run.wire.proxy.silence();
       void run.heals(speakLater(run, lastsMs));
@@ -45,10 +54,6 @@ function silence(name: string, lastsMs: number): Fault {
 }
 
 async function speakLater(run: CaseRun, afterMs: number): Promise<void> {
-  await delay(afterMs);
+  await sleep(afterMs);
   run.wire.proxy.speak();
-}
-
-function always(_fact: FrameFact): undefined {
-  return undefined;
 }

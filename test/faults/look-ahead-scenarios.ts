@@ -1,6 +1,6 @@
 import type { Hold } from '../../src/index.ts';
 import type { CaseRun } from './case-run.ts';
-import { sessionTimeoutMs } from './fixture.ts';
+import { sessionTimeoutMs } from './case-run.ts';
 import type { Scenario } from './scenario.ts';
 import { ready } from './steps.ts';
 
@@ -9,6 +9,7 @@ export const lookAheadScenarios: readonly Scenario[] = [
   {
     name: 'look-ahead of the third of three clients',
     frames: 15,
+    others: 2,
     begin: async (run) => {
       await ready(run);
       const { holder, middle } = await held(run, 1);
@@ -22,6 +23,7 @@ export const lookAheadScenarios: readonly Scenario[] = [
   {
     name: 'look-ahead of the fourth of four clients',
     frames: 17,
+    others: 3,
     begin: async (run) => {
       await ready(run);
       const { holder, middle } = await held(run, 2);
@@ -29,7 +31,10 @@ export const lookAheadScenarios: readonly Scenario[] = [
         const acquiring = await waiting(run, 3);
         await run.release(holder);
         const before = await middle[0];
-        const own = (await run.queue()).filter(({ isSubjects }) => isSubjects).map(({ path }) => path);
+        const own = run
+          .queue()
+          .filter(({ isSubjects }) => isSubjects)
+          .map(({ path }) => path);
         await looksAhead(run, acquiring(), () => run.release(before), own);
         await releaseAll(run, [...middle.slice(1), acquiring()]);
       };
@@ -38,6 +43,7 @@ export const lookAheadScenarios: readonly Scenario[] = [
   {
     name: 'look-ahead behind waiters that give up',
     frames: 17,
+    others: 3,
     begin: async (run) => {
       await ready(run);
       const controllers = [new AbortController(), new AbortController()];
@@ -66,10 +72,10 @@ async function held(
 ): Promise<{ readonly holder: Hold; readonly middle: readonly Promise<Hold | undefined>[] }> {
   const holder = await run.held(run.bystander);
   const middle: Promise<Hold | undefined>[] = [];
-  for (const [index, client] of run.fixture.neighbours.slice(0, waiters).entries()) {
+  for (const [index, client] of run.neighbours.slice(0, waiters).entries()) {
     const signal = controllers[index]?.signal;
     middle.push(run.acquire(client, signal ? { signal } : {}));
-    await run.wait('a waiter', async () => (await run.queue()).length === index + 2);
+    await run.wait('a waiter', () => run.queue().length === index + 2);
   }
   return { holder, middle };
 }
@@ -81,7 +87,7 @@ async function releaseAll(run: CaseRun, holds: readonly Promise<Hold | undefined
 
 /** The client under test waits, and watches the two znodes before its own. */
 async function waiting(run: CaseRun, before: number): Promise<() => Promise<Hold | undefined>> {
-  const queue = await run.queue();
+  const queue = run.queue();
   const past = run.wire.frames.length;
   const acquiring = run.acquire(run.subject);
   const watched = queue.slice(before - 2).map(({ path }) => path);

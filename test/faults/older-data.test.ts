@@ -4,12 +4,12 @@ import { connectObserver, type Observer } from '../../lab/wire/observer.ts';
 import { testPath } from '../../lab/test-path.ts';
 import { aborted, until } from '../../lab/until.ts';
 import { startServer } from '../../lab/servers/zookeeper-server.ts';
-import { mutex, readWrite, semaphore, weighted, type Kind } from './kinds.ts';
+import { mutex, readWrite, semaphore, weighted, type LockKind } from './lock-kinds.ts';
 
 // The holds must outlive a restart of the server, also on a busy machine. A hold may have less than 40 % of the timeout
 // left when the server ends.
 const sessionTimeoutMs = 20_000;
-const kinds: Readonly<Record<string, Kind>> = {
+const kinds: Readonly<Record<string, LockKind>> = {
   mutex,
   'read/write lock': readWrite,
   semaphore: semaphore(2),
@@ -102,12 +102,12 @@ describe('a waiter without a timeout acquires, and no znode is left, when the se
   }
 });
 
-async function hasZnode(outside: Observer, kind: Kind, path: string, owner: bigint): Promise<boolean> {
+async function hasZnode(outside: Observer, kind: LockKind, path: string, owner: bigint): Promise<boolean> {
   const all = await Promise.all(kind.folders.map((folder) => outside.ephemerals(`${path}${folder}`)));
   return all.flat().some((znode) => znode.owner === owner);
 }
 
-async function znodes(outside: Observer, kind: Kind, path: string): Promise<number> {
+async function znodes(outside: Observer, kind: LockKind, path: string): Promise<number> {
   const all = await Promise.all(kind.folders.map((folder) => outside.ephemerals(`${path}${folder}`)));
   return all.flat().length;
 }

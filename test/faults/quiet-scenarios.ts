@@ -1,4 +1,3 @@
-import type { Frame } from '../../lab/proxy/zk-proxy.ts';
 import type { CaseRun } from './case-run.ts';
 import type { Scenario } from './scenario.ts';
 import { acquireAndRelease } from './steps.ts';
@@ -8,8 +7,6 @@ export const quietScenarios: readonly Scenario[] = [
   {
     name: 'first acquire after idle',
     frames: 14,
-    heartbeats: 1,
-    isByClock: isPing,
     begin: async (run) => {
       await run.connect();
       await run.release(await run.held(run.bystander));
@@ -20,14 +17,12 @@ export const quietScenarios: readonly Scenario[] = [
   {
     name: 'a deep waiter of a quiet session moves up',
     frames: 14,
-    heartbeats: 1,
-    isByClock: isPing,
     begin: async (run) => {
       await run.connect();
       const gate = await run.held(run.bystander);
       const middle = run.acquire(run.bystander);
-      await run.wait('a waiter', async () => (await run.queue()).length === 2);
-      const paths = (await run.queue()).map(({ path }) => path);
+      await run.wait('a waiter', () => run.queue().length === 2);
+      const paths = run.queue().map(({ path }) => path);
       const acquiring = run.acquire(run.subject);
       await run.untilWaiting(acquiring, paths);
       await stale(run);
@@ -48,8 +43,4 @@ export const quietScenarios: readonly Scenario[] = [
 async function stale(run: CaseRun): Promise<void> {
   const { session } = run.subject;
   await run.wait('the session is stale', () => session.isStale && session.unansweredSince === undefined);
-}
-
-function isPing({ op }: Frame): boolean {
-  return op === 'ping';
 }

@@ -1,6 +1,6 @@
 import { InterProcessReadWriteLock, lockContext, type Hold, type LockClient } from '../../src/index.ts';
 import { isDowngrade } from './frame-key.ts';
-import { readWrite, type Lock } from './kinds.ts';
+import { readWrite, type Lock } from './lock-kinds.ts';
 import type { Scenario } from './scenario.ts';
 import type { CaseRun } from './case-run.ts';
 import { acquireAndRelease, queued, ready } from './steps.ts';
@@ -104,7 +104,6 @@ const plays: readonly Scenario[] = [
   {
     name: 'a writer that downgrades and whose answer was lost',
     frames: 20,
-    heartbeats: 2,
     begin: async (run) => {
       await ready(run);
       const rw = new InterProcessReadWriteLock(run.subject, run.path);

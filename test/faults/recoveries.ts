@@ -1,4 +1,5 @@
 import { aborted } from '../../lab/until.ts';
+import { answered, sent } from '../../lab/proxy/frame-matches.ts';
 import type { Scenario } from './scenario.ts';
 import { acquireAndRelease, heldBeforeWaiter, ready, waitingBehindHolder } from './steps.ts';
 
@@ -7,10 +8,9 @@ export const recoveries: readonly Scenario[] = [
   {
     name: 'a create whose reply was lost',
     frames: 19,
-    heartbeats: 2,
     begin: async (run) => {
       await ready(run);
-      const cut = new Promise<void>((resolve) => run.wire.once('server', 'create2', () => (resolve(), 'cut')));
+      const cut = new Promise<void>((resolve) => run.wire.once(answered('create2'), () => (resolve(), 'cut')));
       const acquiring = run.acquire(run.subject);
       await run.track('the cut', cut);
       return () => acquireAndRelease(run, acquiring);
@@ -19,10 +19,9 @@ export const recoveries: readonly Scenario[] = [
   {
     name: 'a create that was lost',
     frames: 19,
-    heartbeats: 2,
     begin: async (run) => {
       await ready(run);
-      const cut = new Promise<void>((resolve) => run.wire.once('client', 'create2', () => (resolve(), 'cut')));
+      const cut = new Promise<void>((resolve) => run.wire.once(sent('create2'), () => (resolve(), 'cut')));
       const acquiring = run.acquire(run.subject);
       await run.track('the cut', cut);
       return () => acquireAndRelease(run, acquiring);
@@ -31,11 +30,10 @@ export const recoveries: readonly Scenario[] = [
   {
     name: 'a delete that was lost',
     frames: 11,
-    heartbeats: 2,
     begin: async (run) => {
       await ready(run);
       const hold = await run.held(run.subject);
-      const cut = new Promise<void>((resolve) => run.wire.once('client', 'delete', () => (resolve(), 'cut')));
+      const cut = new Promise<void>((resolve) => run.wire.once(sent('delete'), () => (resolve(), 'cut')));
       const releasing = run.release(hold);
       await run.track('the cut', cut);
       const before = run.wire.saw('server', 'sync');
@@ -48,7 +46,6 @@ export const recoveries: readonly Scenario[] = [
   {
     name: 'a waiter that reconnects',
     frames: 14,
-    heartbeats: 2,
     begin: async (run) => {
       await ready(run);
       const { gate, acquiring } = await waitingBehindHolder(run);
@@ -66,7 +63,6 @@ export const recoveries: readonly Scenario[] = [
   {
     name: 'a holder that reconnects, with a waiter behind',
     frames: 11,
-    heartbeats: 2,
     begin: async (run) => {
       await ready(run);
       const { hold, next } = await heldBeforeWaiter(run);
@@ -82,13 +78,12 @@ export const recoveries: readonly Scenario[] = [
   {
     name: 'a waiter whose session has expired',
     frames: 20,
-    heartbeats: 2,
     begin: async (run) => {
       await ready(run);
       const { gate, acquiring } = await waitingBehindHolder(run);
       await run.wire.proxy.refuse();
-      await run.fixture.observer.endSession(run.subject);
-      await run.wait('its znode is gone', async () => (await run.queue()).length === 1);
+      run.expire();
+      await run.wait('its znode is gone', () => run.queue().length === 1);
       return async () => {
         const past = run.wire.frames.length;
         await run.wire.proxy.accept();
@@ -118,12 +113,11 @@ export const recoveries: readonly Scenario[] = [
   {
     name: 'a grant that has to be proven first',
     frames: 6,
-    heartbeats: 2,
     begin: async (run) => {
       await ready(run, { knowsTick: false });
       const { gate, acquiring } = await waitingBehindHolder(run);
       const late = new Promise<void>((resolve) => {
-        run.wire.once('server', 'multi', () => {
+        run.wire.once(answered('multi'), () => {
           const proofIsOld = run.wait('the proof is old', () => !run.subject.session.hasTimeToGrant);
           resolve();
           return { delayUntil: proofIsOld.then(() => run.release(gate)) };

@@ -1,4 +1,6 @@
 import { LockError, type Hold } from '../../src/index.ts';
+import { sent } from '../../lab/proxy/frame-matches.ts';
+import { askingScenarios } from './asking-scenarios.ts';
 import { electionScenarios } from './election-scenarios.ts';
 import { leaseScenarios } from './lease-scenarios.ts';
 import { lookAheadScenarios } from './look-ahead-scenarios.ts';
@@ -9,14 +11,13 @@ import type { Scenario } from './scenario.ts';
 import { semaphoreScenarios } from './semaphore-scenarios.ts';
 import { stickyScenarios } from './sticky-scenarios.ts';
 import { acquireAndRelease, deleted, handOver, heldBeforeWaiter, ready, waitingBehindHolder } from './steps.ts';
-import { sessionTimeoutMs } from './fixture.ts';
+import { sessionTimeoutMs } from './case-run.ts';
 import { weightedScenarios } from './weighted-scenarios.ts';
 
 const plays: readonly Scenario[] = [
   {
     name: 'connect',
     frames: 6,
-    heartbeats: 2,
     begin: async (run) => async () => {
       try {
         await run.connect({ connectionTimeoutMs: 3 * sessionTimeoutMs });
@@ -26,6 +27,7 @@ const plays: readonly Scenario[] = [
         return;
       }
       // A proven session that reconnects is quiet, and sends no further sync.
+      if (run.isCrashed) return;
       const { session } = run.subject;
       await run.wait('the proof', () => session.isProven && (session.epoch > 1 || run.wire.saw('client', 'sync') > 0));
     },
@@ -77,8 +79,8 @@ const plays: readonly Scenario[] = [
       const gate = await run.held(run.bystander);
       const controller = new AbortController();
       const middle = run.acquire(run.bystander, { signal: controller.signal });
-      await run.wait('a waiter', async () => (await run.queue()).length === 2);
-      const [, waiter] = await run.queue();
+      await run.wait('a waiter', () => run.queue().length === 2);
+      const [, waiter] = run.queue();
       return async () => {
         const acquiring = run.acquire(run.subject);
         await run.untilWaiting(acquiring, [waiter?.path ?? '', gate.path]);
@@ -117,7 +119,7 @@ const plays: readonly Scenario[] = [
       await ready(run);
       return async () => {
         let overtaking: Promise<Hold | undefined> = Promise.resolve(undefined);
-        run.wire.once('client', 'create2', () => ({ delayUntil: (overtaking = run.acquire(run.bystander)) }));
+        run.wire.once(sent('create2'), () => ({ delayUntil: (overtaking = run.acquire(run.bystander)) }));
         await run.release(await run.tryAcquire(run.subject));
         await run.release(await overtaking);
         await deleted(run);
@@ -178,7 +180,6 @@ const plays: readonly Scenario[] = [
   {
     name: 'heartbeats while held, with a waiter behind',
     frames: 11,
-    heartbeats: 2,
     begin: async (run) => {
       await ready(run);
       const { hold, next } = await heldBeforeWaiter(run);
@@ -223,8 +224,21 @@ const plays: readonly Scenario[] = [
   },
 ];
 
+/** The faults of servers happen to these. */
+const inEnsemble = new Set([
+  'acquire and release',
+  'acquire behind a holder',
+  'hand-over to another client',
+  'a campaign and a resignation',
+  'a transaction of a holder',
+]);
+
 export const scenarios: readonly Scenario[] = [
   ...plays,
+  ...[...plays, ...electionScenarios]
+    .filter(({ name }) => inEnsemble.has(name))
+    .map((scenario) => ({ ...scenario, name: `${scenario.name}, with three servers`, members: 3 })),
+  ...askingScenarios,
   ...lookAheadScenarios,
   ...stickyScenarios,
   ...leaseScenarios,

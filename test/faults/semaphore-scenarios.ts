@@ -1,17 +1,15 @@
 import { InterProcessSemaphore, type Hold } from '../../src/index.ts';
-import type { Frame } from '../../lab/proxy/zk-proxy.ts';
-import { countPath, semaphore, sharedSemaphore } from './kinds.ts';
+import { countPath, semaphore, sharedSemaphore } from './lock-kinds.ts';
 import type { Scenario } from './scenario.ts';
 import type { CaseRun } from './case-run.ts';
 import { acquireAndRelease, ready } from './steps.ts';
-import { sessionTimeoutMs } from './fixture.ts';
+import { sessionTimeoutMs } from './case-run.ts';
 
 const plays: readonly Scenario[] = [
   {
     name: 'a lease while another lease is held',
     frames: 19,
     kind: semaphore(2),
-    isByClock: isWatchOnTurn,
     begin: async (run) => {
       await ready(run);
       const other = await run.held(run.bystander);
@@ -25,7 +23,6 @@ const plays: readonly Scenario[] = [
     name: 'two leases, one of which another client holds',
     frames: 30,
     kind: semaphore(2),
-    isByClock: isWatchOnTurn,
     begin: async (run) => {
       await ready(run);
       const other = await run.held(run.bystander);
@@ -47,8 +44,8 @@ const plays: readonly Scenario[] = [
       await ready(run);
       const first = await run.held(run.bystander);
       const second = run.acquire(run.bystander);
-      await run.wait('a waiter', async () => (await run.queue('/leases')).length === 2);
-      const [turn] = await run.queue('/locks');
+      await run.wait('a waiter', () => run.queue('/leases').length === 2);
+      const [turn] = run.queue('/locks');
       return async () => {
         const acquiring = run.acquire(run.subject);
         await run.untilWaiting(acquiring, [turn?.path ?? '', `${run.path}/leases`], { folder: '/locks' });
@@ -68,12 +65,11 @@ const plays: readonly Scenario[] = [
     name: 'a lease for which another client waits',
     frames: 3,
     kind: semaphore(1),
-    isByClock: isWatchOnTurn,
     begin: async (run) => {
       await ready(run);
       const hold = await run.held(run.subject);
       const next = run.acquire(run.bystander);
-      await run.wait('a waiter', async () => (await run.queue()).length === 2);
+      await run.wait('a waiter', () => run.queue().length === 2);
       return async () => {
         await run.release(hold);
         await run.release(await next);
@@ -84,14 +80,13 @@ const plays: readonly Scenario[] = [
     name: 'a wait for a lease that times out',
     frames: 18,
     kind: semaphore(1),
-    isByClock: isWatchOnTurn,
     begin: async (run) => {
       await ready(run);
       const other = await run.held(run.bystander);
       return async () => {
         await run.release(await run.acquire(run.subject, { timeoutMs: sessionTimeoutMs / 4 }));
-        await run.wait('its own znodes are gone', async () =>
-          [...(await run.queue('/leases')), ...(await run.queue('/locks'))].every(({ isSubjects }) => !isSubjects),
+        await run.wait('its own znodes are gone', () =>
+          [...run.queue('/leases'), ...run.queue('/locks')].every(({ isSubjects }) => !isSubjects),
         );
         await run.release(other);
       };
@@ -101,7 +96,6 @@ const plays: readonly Scenario[] = [
     name: 'tryAcquire of a free lease',
     frames: 15,
     kind: semaphore(2),
-    isByClock: isWatchOnTurn,
     begin: async (run) => {
       await ready(run);
       const other = await run.held(run.bystander);
@@ -115,19 +109,18 @@ const plays: readonly Scenario[] = [
     name: 'tryAcquire while another client waits, and tryAcquire while none waits',
     frames: 18,
     kind: semaphore(1),
-    isByClock: isWatchOnTurn,
-    begin: async (fixture) => {
-      await ready(fixture);
-      const first = await fixture.held(fixture.bystander);
-      const second = fixture.acquire(fixture.bystander);
-      await fixture.wait('a waiter', async () => (await fixture.queue('/leases')).length === 2);
+    begin: async (run) => {
+      await ready(run);
+      const first = await run.held(run.bystander);
+      const second = run.acquire(run.bystander);
+      await run.wait('a waiter', () => run.queue('/leases').length === 2);
       return async () => {
-        const none = await fixture.tryAcquire(fixture.subject);
-        if (none) fixture.warnings.push('a tryAcquire has overtaken a waiter');
-        await fixture.release(none);
-        await fixture.release(first);
-        await fixture.release(await second);
-        await acquireAndRelease(fixture, fixture.tryAcquire(fixture.subject));
+        const none = await run.tryAcquire(run.subject);
+        if (none) run.warnings.push('a tryAcquire has overtaken a waiter');
+        await run.release(none);
+        await run.release(first);
+        await run.release(await second);
+        await acquireAndRelease(run, run.tryAcquire(run.subject));
       };
     },
   },
@@ -135,13 +128,11 @@ const plays: readonly Scenario[] = [
     name: 'a lease that a raised count adds',
     frames: 25,
     kind: sharedSemaphore,
-    isByClock: isWatchOnTurn,
     begin: async (run) => {
-      const { observer } = run.fixture;
       const count = countPath(run.path);
-      await observer.create(count.slice(0, count.lastIndexOf('/')));
-      await observer.create(count);
-      await observer.write(count, countOf(1));
+      run.servers.create(count.slice(0, count.lastIndexOf('/')));
+      run.servers.create(count);
+      run.servers.write(count, countOf(1));
       run.owners.most = 1;
       await ready(run);
       const other = await run.held(run.bystander);
@@ -149,7 +140,7 @@ const plays: readonly Scenario[] = [
         const acquiring = run.acquire(run.subject);
         await waits(run, acquiring, 1);
         run.owners.most = 2;
-        await observer.write(count, countOf(2));
+        run.servers.write(count, countOf(2));
         await acquireAndRelease(run, acquiring);
         await run.release(other);
       };
@@ -162,9 +153,7 @@ const recoveries: readonly Scenario[] = [
   {
     name: 'a waiter for a lease that reconnects',
     frames: 20,
-    heartbeats: 2,
     kind: semaphore(1),
-    isByClock: isWatchOnTurn,
     begin: async (run) => {
       await ready(run);
       const { other, acquiring } = await waitingForLease(run);
@@ -182,15 +171,13 @@ const recoveries: readonly Scenario[] = [
   {
     name: 'a waiter for a lease whose session has expired',
     frames: 25,
-    heartbeats: 2,
     kind: semaphore(1),
-    isByClock: isWatchOnTurn,
     begin: async (run) => {
       await ready(run);
       const { other, acquiring } = await waitingForLease(run);
       await run.wire.proxy.refuse();
-      await run.fixture.observer.endSession(run.subject);
-      await run.wait('its znode is gone', async () => (await run.queue()).length === 1);
+      run.expire();
+      await run.wait('its znode is gone', () => run.queue().length === 1);
       return async () => {
         const past = run.wire.frames.length;
         await run.wire.proxy.accept();
@@ -203,11 +190,6 @@ const recoveries: readonly Scenario[] = [
 ];
 
 export const semaphoreScenarios: readonly Scenario[] = [...plays, ...recoveries];
-
-/** The turn lasts only moments: its watch is sent after ten milliseconds, if the turn lasts that long. */
-function isWatchOnTurn({ op, path }: Frame): boolean {
-  return (op === 'getData' || op === 'watch') && path?.includes('/locks/') === true;
-}
 
 /**
  * Waits until the client under test has so many leases, of which the last may still be waiting, or until the call has
@@ -229,7 +211,7 @@ async function waitingForLease(
   const acquiring = run.acquire(run.subject);
   await waits(run, acquiring, 1);
   // Otherwise the next connection may set one watch less.
-  const [turn] = await run.queue('/locks');
+  const [turn] = run.queue('/locks');
   await run.untilWaiting(acquiring, [turn?.path ?? ''], { past: 0, folder: '/locks' });
   return { other, acquiring };
 }
@@ -240,6 +222,6 @@ async function releaseAll(run: CaseRun, holds: readonly Hold[]): Promise<void> {
 }
 
 /** The bytes in the form of Curator's SharedCount. */
-function countOf(leases: number): string {
-  return `\0\0\0${String.fromCharCode(leases)}`;
+function countOf(leases: number): Buffer {
+  return Buffer.from([0, 0, 0, leases]);
 }

@@ -19,7 +19,7 @@ export async function heldBeforeWaiter(
 ): Promise<{ readonly hold: Hold; readonly next: Promise<Hold | undefined> }> {
   const hold = await run.held(run.subject);
   const next = run.acquire(run.bystander);
-  await run.wait('a waiter', async () => (await run.queue()).length === 2);
+  await run.wait('a waiter', () => run.queue().length === 2);
   return { hold, next };
 }
 
@@ -45,12 +45,12 @@ export async function waitingBehindHolder(
 
 /** Waits until the znodes of abandoned acquires are deleted in the background. */
 export async function deleted(run: CaseRun): Promise<void> {
-  await run.wait('its own znodes are gone', async () => (await run.queue()).every(({ isSubjects }) => !isSubjects));
+  await run.wait('its own znodes are gone', () => run.queue().every(({ isSubjects }) => !isSubjects));
 }
 
 /** Waits until the bystander is in the queue, or its acquire has settled. */
 export async function queued(run: CaseRun, acquiring: Promise<Hold | undefined>): Promise<void> {
   let isSettled = false;
   void acquiring.then(() => (isSettled = true));
-  await run.wait('a waiter', async () => isSettled || (await run.queue()).some(({ isSubjects }) => !isSubjects));
+  await run.wait('a waiter', () => isSettled || run.queue().some(({ isSubjects }) => !isSubjects));
 }

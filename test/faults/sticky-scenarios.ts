@@ -33,7 +33,7 @@ export const stickyScenarios: readonly Scenario[] = [
         const isMarked = (): boolean =>
           run.wire.saw('client', 'setData') > 0 &&
           (run.wire.saw('server', 'setData') > 0 || run.wire.saw('client', 'connect') > before);
-        await run.wait('the mark, or the end of its znode', async () => isMarked() || (await run.queue()).length === 0);
+        await run.wait('the mark, or the end of its znode', () => isMarked() || run.queue().length === 0);
         await run.release(await run.acquire(run.bystander));
       };
     },

@@ -1,4 +1,4 @@
-import { weighted } from './kinds.ts';
+import { weighted } from './lock-kinds.ts';
 import type { Scenario } from './scenario.ts';
 import { acquireAndRelease, ready } from './steps.ts';
 

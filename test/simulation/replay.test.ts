@@ -1,10 +1,9 @@
 import { expect } from 'chai';
 import { phases } from '../../lab/virtual/agenda.ts';
 import { drawPlan } from '../../simulation/draw-plan.ts';
-import type { Fault, Plan, Step, Strike } from '../../simulation/plan.ts';
-import { exhaust, pairsOf, type Ground } from '../../simulation/exhaustive.ts';
+import type { Plan, Step } from '../../simulation/plan.ts';
 import { shrink } from '../../simulation/shrink.ts';
-import { Simulation, type Outcome } from '../../simulation/simulation.ts';
+import { Simulation } from '../../simulation/simulation.ts';
 import { call, hanging, plain } from './support/plans.ts';
 
 describe('the simulation', () => {
@@ -65,39 +64,6 @@ describe('the simulation', () => {
       for (const listener of listeners) process.on('unhandledRejection', listener);
     }
   });
-
-  it('strikes at every message of a small run', async () => {
-    const failed: Plan[] = [];
-    const { messages, kinds, runs } = await exhaust(small, (plan) => void failed.push(plan));
-    expect(failed).to.deep.equal([]);
-    expect(messages).to.be.greaterThan(10);
-    expect(runs).to.equal(messages * kinds);
-  });
-
-  it('strikes twice, at two messages or at one', () => {
-    const faults: readonly Fault[] = [
-      { do: 'expire', client: 0 },
-      { do: 'stall', process: 0, forMs: 1 },
-    ];
-    const singles = [1, 2].flatMap((message) => faults.map((fault): Strike => ({ message, when: 'before', fault })));
-    const pairs = pairsOf(singles).map((pair) => pair.map(({ message, fault }) => `${message} ${fault.do}`).join(', '));
-    expect(pairs).to.have.members([
-      '1 expire, 1 stall',
-      '1 expire, 2 expire',
-      '1 expire, 2 stall',
-      '1 stall, 1 expire',
-      '1 stall, 2 expire',
-      '1 stall, 2 stall',
-      '2 expire, 2 stall',
-      '2 stall, 2 expire',
-    ]);
-  });
-
-  it('strikes the servers too, where there are several', async () => {
-    const one = await exhaust({ ...small, clients: 1 }, fail);
-    const three = await exhaust({ ...small, clients: 1, members: 3 }, fail);
-    expect(three.kinds - one.kinds).to.equal(2 * (3 * 2 + 1));
-  });
 });
 
 describe('a session that another connection has moved to another server', () => {
@@ -113,18 +79,6 @@ describe('a session that another connection has moved to another server', () => 
       expect(grants).to.equal(2);
     });
 });
-
-const small: Ground = {
-  clients: 2,
-  members: 1,
-  lock: { path: '/locks/a', is: 'mutex' },
-  writes: true,
-  atOnce: 1,
-};
-
-function fail(_plan: Plan, { violations }: Outcome): never {
-  throw new Error(JSON.stringify(violations));
-}
 
 describe('a client that is closed at any time around a grant', () => {
   it('leaves no timer, no connection and no znode behind', async () => {

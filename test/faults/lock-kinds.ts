@@ -1,4 +1,5 @@
 import {
+  InterProcessMultiLock,
   InterProcessMutex,
   InterProcessReadWriteLock,
   InterProcessSemaphore,
@@ -14,7 +15,7 @@ export interface Lock {
 }
 
 /** A kind of lock to which the faults happen. */
-export interface Kind {
+export interface LockKind {
   /**
    * The folders of its znodes below the lock's own path: first the folder of the znodes that are held, then that of the
    * turn to create one, if there is such a folder.
@@ -29,7 +30,7 @@ export interface Kind {
   acquireAll(client: LockClient, path: string, options: AcquireOptions): Promise<readonly Hold[]>;
 }
 
-export const mutex: Kind = {
+export const mutex: LockKind = {
   folders: [''],
   most: 1,
   excludes: () => true,
@@ -37,7 +38,7 @@ export const mutex: Kind = {
   acquireAll: async (client, path, options) => [await new InterProcessMutex(client, path).acquire(options)],
 };
 
-export const readWrite: Kind = {
+export const readWrite: LockKind = {
   folders: [''],
   most: 1,
   excludes: (one, other) => (isWriters(one) || isWriters(other)) && !isDowngrade(one, other),
@@ -47,7 +48,7 @@ export const readWrite: Kind = {
   ],
 };
 
-export const weighted: Kind = {
+export const weighted: LockKind = {
   ...mutex,
   open: (client, path) => new InterProcessMutex(client, path, { weights: {} }),
   acquireAll: async (client, path, options) => [
@@ -55,12 +56,23 @@ export const weighted: Kind = {
   ],
 };
 
-export function semaphore(maxLeases: number): Kind {
+/** Two mutexes that are acquired together. */
+export const multiLock: LockKind = {
+  ...mutex,
+  folders: ['', '-second'],
+  excludes: (one, other) => one.path.split('/')[2] === other.path.split('/')[2],
+  acquireAll: async (client, path, options) => {
+    const both = [new InterProcessMutex(client, path), new InterProcessMutex(client, `${path}-second`)];
+    return (await new InterProcessMultiLock(both).acquire(options)).holds;
+  },
+};
+
+export function semaphore(maxLeases: number): LockKind {
   return semaphoreOf(maxLeases, (client, path) => new InterProcessSemaphore(client, path, { maxLeases }));
 }
 
 /** Two leases at the end. */
-export const sharedSemaphore: Kind = semaphoreOf(
+export const sharedSemaphore: LockKind = semaphoreOf(
   2,
   (client, path) => new InterProcessSemaphore(client, path, { sharedCount: countPath(path) }),
 );
@@ -70,7 +82,7 @@ export function countPath(path: string): string {
   return `${path}-count`;
 }
 
-function semaphoreOf(most: number, open: (client: LockClient, path: string) => InterProcessSemaphore): Kind {
+function semaphoreOf(most: number, open: (client: LockClient, path: string) => InterProcessSemaphore): LockKind {
   return {
     folders: ['/leases', '/locks'],
     most,
