@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { startRealServer, type ZooKeeperServer } from '../../lab/servers/zookeeper-server.ts';
 import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
-import { digestIdentity } from '../../src/testing/identity.ts';
+import { digestId } from '../../lab/wire/account.ts';
 import { superUser } from './support/manager.ts';
 import { sequences } from './support/sequences.ts';
 import { runSequence } from './support/sequence-run.ts';
@@ -15,7 +15,7 @@ const seed = Number(process.env['EMBEDDED_SEED'] ?? Date.now() % 2 ** 31);
 const javaOptions = [
   '-Dzookeeper.extendedTypesEnabled=true',
   '-Dzookeeper.forceSync=no',
-  `-Dzookeeper.DigestAuthenticationProvider.superDigest=${digestOf(superUser)}`,
+  `-Dzookeeper.DigestAuthenticationProvider.superDigest=${digestId(superUser)}`,
 ];
 
 describe('an embedded ZooKeeper and the real one', function () {
@@ -56,8 +56,4 @@ function difference(said: readonly string[], reallySaid: readonly string[]): str
     `embedded: ${said[at] ?? 'nothing'}`,
     `real:     ${reallySaid[at] ?? 'nothing'}`,
   ].join('\n');
-}
-
-function digestOf(credentials: string): string {
-  return digestIdentity(Buffer.from(credentials)).id;
 }

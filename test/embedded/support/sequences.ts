@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { AclItem, Item, Request } from './request.ts';
+import { openAcl, type AclItem, type Item, type Request } from '../../../lab/wire/request.ts';
 
 export type Step = { readonly session: number } & (
   | { readonly does: 'requests'; readonly requests: readonly Request[] }
@@ -61,7 +61,7 @@ const pathBelow = pathToChange.filter((candidate) => candidate !== rootPath);
 const sequentialPath = fc.constantFrom('/t/b/-lock-', '/t/b/', '/t/a/x/n', '/t/a/', '/t/b/n', '/t/c/');
 
 const acl: fc.Arbitrary<readonly AclItem[] | null> = fc.oneof(
-  { weight: 40, arbitrary: fc.constant([{ perms: 31, scheme: 'world', id: 'anyone' }]) },
+  { weight: 40, arbitrary: fc.constant(openAcl) },
   { weight: 4, arbitrary: fc.array(aclItem(), { maxLength: 3 }) },
   { weight: 1, arbitrary: fc.constant(null) },
 );
@@ -101,7 +101,7 @@ function aclItem(): fc.Arbitrary<AclItem> {
   );
   return fc
     .tuple(fc.constantFrom(31, 1, 2, 4, 8, 16, 15, 30, 0, 64), who)
-    .map(([perms, { scheme, id }]) => ({ perms, scheme, id }));
+    .map(([permissions, { scheme, id }]) => ({ permissions, scheme, id }));
 }
 
 const data = fc.constantFrom<string | null>('', 'x', 'some data', null, 'y'.repeat(300));
