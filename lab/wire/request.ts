@@ -12,7 +12,7 @@ export const openAcl: readonly AclItem[] = [{ permissions: 31, scheme: 'world', 
 
 // Null is a value of its own on the wire. A field that is left out has the value of a usual request.
 
-interface Create {
+export interface Create {
   readonly op: 'create' | 'create2' | 'createContainer' | 'createTTL';
   readonly path: string | null;
   readonly data?: string | Uint8Array | null;

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { startRealServer, type ZooKeeperServer } from '../../lab/servers/zookeeper-server.ts';
 import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
 import { digestId } from '../../lab/wire/account.ts';
+import { overTcp } from '../../lab/wire/wire-client.ts';
 import { superUser } from './support/manager.ts';
 import { sequences } from './support/sequences.ts';
 import { runSequence } from './support/sequence-run.ts';
@@ -34,8 +35,8 @@ describe('an embedded ZooKeeper and the real one', function () {
           containerCheckIntervalMs: 86_400_000,
         });
         const [said, reallySaid] = await Promise.all([
-          runSequence(embedded.port, sequence),
-          runSequence(real.port, sequence),
+          runSequence(overTcp(embedded.port), sequence),
+          runSequence(overTcp(real.port), sequence),
         ]);
         const different = difference(said, reallySaid);
         if (different !== undefined) expect.fail(different);

@@ -1,5 +1,5 @@
 import type { RecordReader } from '../../../lab/wire/record.ts';
-import { dial, type WireClient } from '../../../lab/wire/wire-client.ts';
+import { WireClient, type Transport } from '../../../lab/wire/wire-client.ts';
 
 /** The real server's super user, who may delete znodes that a sequence has protected by an ACL. */
 export const superUser = 'super:secret';
@@ -8,8 +8,8 @@ export const superUser = 'super:secret';
 export class Manager {
   readonly #client: WireClient;
 
-  static async connect(port: number): Promise<Manager> {
-    const client = await dial(port, 40_000).opened();
+  static async connect(server: Transport): Promise<Manager> {
+    const client = await new WireClient(server).connect(40_000).opened();
     await client.request({ op: 'auth', scheme: 'digest', credentials: superUser });
     return new Manager(client);
   }

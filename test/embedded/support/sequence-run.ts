@@ -1,7 +1,7 @@
 import type { Answer, ConnectResponse, Ticket } from '../../../lab/wire/answer.ts';
 import { errors, xids } from '../../../lab/wire/opcodes.ts';
 import { encode, type Request } from '../../../lab/wire/request.ts';
-import { dial, type WireClient } from '../../../lab/wire/wire-client.ts';
+import { WireClient, type Transport } from '../../../lab/wire/wire-client.ts';
 import { Manager } from './manager.ts';
 import { presentPaths, rootPath, type Step } from './sequences.ts';
 import { describeAnswer, type Scale } from './transcript.ts';
@@ -10,8 +10,8 @@ import { describeAnswer, type Scale } from './transcript.ts';
 const sessionTimeoutMs = 40_000;
 
 /** Runs the steps on one server, and returns one line for each frame that the server sends. */
-export async function runSequence(port: number, sequence: readonly Step[]): Promise<string[]> {
-  const run = await SequenceRun.open(port);
+export async function runSequence(server: Transport, sequence: readonly Step[]): Promise<string[]> {
+  const run = await SequenceRun.open(server);
   try {
     for (const step of sequence) await run.take(step);
     return await run.close();
@@ -31,24 +31,24 @@ interface Client {
 }
 
 class SequenceRun {
-  readonly #port: number;
+  readonly #server: Transport;
   readonly #manager: Manager;
   readonly #clients = new Map<number, Client>();
   readonly #sessions = new Map<bigint, string>();
   readonly #lines: string[] = [];
   readonly #scale: Scale;
 
-  static async open(port: number): Promise<SequenceRun> {
+  static async open(server: Transport): Promise<SequenceRun> {
     const startedAt = Date.now();
-    const manager = await Manager.connect(port);
+    const manager = await Manager.connect(server);
     await manager.clear();
     const { zxid, childVersion } = await manager.rootStat();
     for (const path of [rootPath, ...presentPaths]) await manager.create(path);
-    return new SequenceRun(port, manager, { zxid, rootVersion: childVersion, startedAt });
+    return new SequenceRun(server, manager, { zxid, rootVersion: childVersion, startedAt });
   }
 
-  private constructor(port: number, manager: Manager, scale: Omit<Scale, 'sessions'>) {
-    this.#port = port;
+  private constructor(server: Transport, manager: Manager, scale: Omit<Scale, 'sessions'>) {
+    this.#server = server;
     this.#manager = manager;
     this.#scale = { ...scale, sessions: this.#sessions };
   }
@@ -109,7 +109,7 @@ class SequenceRun {
   }
 
   async #openNew(name: number): Promise<Client> {
-    const connection = await dial(this.#port, sessionTimeoutMs).opened();
+    const connection = await new WireClient(this.#server).connect(sessionTimeoutMs).opened();
     if (!connection.response) throw new Error('No new session');
     const { ticket, timeoutMs } = connection;
     this.#sessions.set(ticket.sessionId, `s${this.#sessions.size}`);
@@ -122,7 +122,7 @@ class SequenceRun {
   /** False if the server refuses. */
   async #dial(client: Client, ticket: Ticket, lastZxid = 0): Promise<boolean> {
     const before = client.connection;
-    const connection = await dial(this.#port, sessionTimeoutMs, ticket, lastZxid).opened();
+    const connection = await new WireClient(this.#server).connect(sessionTimeoutMs, ticket, lastZxid).opened();
     const { response } = connection;
     this.#lines.push(
       response

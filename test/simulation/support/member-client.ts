@@ -54,7 +54,7 @@ export class MemberClient extends WireClient {
   }
 }
 
-function toMember(ensemble: Ensemble, member: number): Transport {
+export function toMember(ensemble: Ensemble, member: number): Transport {
   return (arrived, ended) => {
     let receive: (chunk: Buffer) => void = () => undefined;
     let leave: () => void = () => undefined;
