@@ -3,13 +3,10 @@ import { now, sleep, virtualMachine } from './world.ts';
 import './servers/over-tls.ts';
 import type { Context, Runner } from 'mocha';
 import { ensureDebianZooKeeper } from './servers/debian-zookeeper.ts';
-import { AdviceError } from './servers/docker/advice.ts';
 import { VirtualZooKeeper } from './servers/virtual/virtual-zookeeper.ts';
-import { EmbeddedProcess } from './servers/embedded-process.ts';
 import { findZooKeeper, type FoundZooKeeper } from './servers/find-zookeeper.ts';
-import { skipWithoutServer } from './servers/skip-without-server.ts';
 
-/** Of a test in the virtual world: it ends as failed if it still waits then. */
+/** The virtual time after which a test that still waits has failed. */
 const limitMs = 10 * 60_000;
 const realLimitMs = 5 * 60_000;
 /** Each test begins at a multiple of this, so that it meets the ticks of its servers at the same time in every run. */
@@ -42,37 +39,22 @@ type State =
 
 let state: State = { at: 'unused' };
 
-/**
- * The ZooKeeper that the tests of a run share: started on the first call, stopped after the last test. It is an embedded
- * one if there is no real one, or a virtual one in the virtual world.
- */
+/** The ZooKeeper that the tests of a run share: started on the first call, stopped after the last test. */
 export async function sharedZooKeeper(): Promise<FoundZooKeeper> {
-  if (state.at === 'unused') state = { at: 'starting', found: realOrEmbedded() };
+  if (state.at === 'unused') state = { at: 'starting', found: realOrVirtual() };
   const found = await state.found;
   state = { at: 'ready', found };
   return found;
 }
 
-async function realOrEmbedded(): Promise<FoundZooKeeper> {
-  if (virtualMachine) {
-    const server = await VirtualZooKeeper.start(virtualMachine);
-    return {
-      connectString: server.connectString,
-      how: 'a virtual server',
-      stop: () => server.stop(),
-    };
-  }
-  try {
-    return await findZooKeeper();
-  } catch (error) {
-    if (!(error instanceof AdviceError)) throw error;
-    const server = await EmbeddedProcess.start({}, error);
-    return {
-      connectString: server.connectString,
-      how: `an embedded server, process ${server.pid}`,
-      stop: () => server.stop(),
-    };
-  }
+async function realOrVirtual(): Promise<FoundZooKeeper> {
+  if (!virtualMachine) return findZooKeeper();
+  const server = await VirtualZooKeeper.start(virtualMachine);
+  return {
+    connectString: server.connectString,
+    how: 'a virtual server',
+    stop: () => server.stop(),
+  };
 }
 
 /** Its connect string, once `await sharedZooKeeper()` has settled in a before hook. */
@@ -81,33 +63,23 @@ export function sharedConnectString(): string {
   return state.found.connectString;
 }
 
-/**
- * Installs the packages of a bare machine here, outside of the tests' timeouts. If that is not possible, the tests that
- * need a server of their own are skipped.
- */
+/** Installs what the tests need of a bare machine here, outside of their timeouts. */
 export async function mochaGlobalSetup(this: Runner): Promise<void> {
-  try {
-    await ensureDebianZooKeeper();
-  } catch (error) {
-    // Otherwise the tests that need a server report the failure.
-    if (error instanceof AdviceError) skipWithoutServer(this, error.message);
-  }
-  if (this.suite.suites.some(({ title }) => title.endsWith(browserSuite))) await ensureBrowser(this);
+  const { suites } = this.suite;
+  if (!virtualMachine && suites.some(({ file }) => !isPure(file))) await ensureDebianZooKeeper();
+  if (!suites.some(({ title }) => title.endsWith(browserSuite))) return;
+  // Loaded only here: the other suites need no browser.
+  const { ensureChromium } = await import('./programs/chromium.ts');
+  await ensureChromium();
+}
+
+/** True for a file of tests that start no real server. */
+function isPure(file = ''): boolean {
+  return /[/\\]test[/\\](unit|properties|lab|demo|chaos|simulation)[/\\]/.test(file);
 }
 
 /** The end of the titles of the suites that need a browser. */
 const browserSuite = 'in a browser';
-
-async function ensureBrowser(runner: Runner): Promise<void> {
-  // Loaded only here: the other suites need no browser.
-  const { ensureChromium } = await import('./programs/chromium.ts');
-  try {
-    await ensureChromium();
-  } catch (error) {
-    if (!(error instanceof AdviceError)) throw error;
-    skipWithoutServer(runner, error.message);
-  }
-}
 
 export async function mochaGlobalTeardown(): Promise<void> {
   if (!virtualMachine) failIfKeptAlive();

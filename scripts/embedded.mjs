@@ -17,4 +17,4 @@ for (const [option, variable] of Object.entries(variables)) {
 }
 
 bootstrap();
-process.exitCode = await runMocha(process.execPath, args, ['test/embedded/**/*.test.ts']);
+process.exitCode = await runMocha(process.execPath, args, ['test/contract/embedded/**/*.test.ts']);

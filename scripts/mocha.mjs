@@ -76,7 +76,11 @@ export function close(results) {
  * size of a file says little about its time. A suite of real servers has a process of its own, because it loads them.
  */
 function jobsOf(files) {
-  if (process.env.TEST_WORLD === 'real') return [files]; // they share a server
+  if (process.env.TEST_WORLD === 'real') {
+    const isContract = (file) => suiteOf(file) === 'contract';
+    // Each list shares a server.
+    return [files.filter(isContract), files.filter((file) => !isContract(file))].filter((list) => list.length > 0);
+  }
   const split = files.filter((file) => splitSuites.includes(suiteOf(file)));
   const virtual = split.filter(isVirtual);
   const others = files.filter((file) => !split.includes(file));

@@ -22,8 +22,6 @@ export default class Reporter {
     const isSpec = process.env.TEST_REPORT === 'spec';
     if (isSpec) new Spec(runner, options);
     const release = isSpec ? () => undefined : captureOutput((text) => (this.#result.output += text));
-    const lacks = [];
-    runner.once('lack', (lack) => lacks.push(lack));
     runner.on(EVENT_SUITE_BEGIN, ({ file }) => this.#enter(file));
     runner.on(EVENT_TEST_PASS, () => (this.#result.passed += 1));
     runner.on(EVENT_TEST_PENDING, () => (this.#result.skipped += 1));
@@ -36,7 +34,7 @@ export default class Reporter {
       process.off('exit', end);
       release();
       this.#write();
-      append({ ...emptyResult(), lacks, isComplete: isComplete === true });
+      append({ ...emptyResult(), isComplete: isComplete === true });
     };
     // A test may end the process.
     process.once('exit', end);

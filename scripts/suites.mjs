@@ -5,6 +5,30 @@ import { root } from './bootstrap.mjs';
 /** The suites of `npm test` that need no server, as folders of `test`. */
 export const fastSuites = ['unit', 'properties', 'lab', 'demo', 'chaos', 'simulation', 'behaviour'];
 
+/**
+ * The tests of behaviour that the gate also runs on a real server: those of requests, order and rights, whose outcomes do
+ * not depend on the time.
+ */
+export const onRealServer = [
+  'accounts/lock-acls',
+  'chroot',
+  'connection/reconnect',
+  'hand-over',
+  'lost-replies',
+  'multi-lock',
+  'mutex',
+  'parents',
+  'read-write',
+  'requests',
+  'revocation',
+  'security/secrets',
+  'security/session-over-tls',
+  'semaphore/semaphore',
+  'sticky',
+  'transaction',
+  'weights/order',
+].map((name) => `test/behaviour/${name}.test.ts`);
+
 /** The suites that run on virtual time, unless TEST_WORLD is `real`. */
 const virtualSuites = ['behaviour', 'faults'];
 

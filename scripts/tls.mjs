@@ -1,26 +1,35 @@
-// npm run test:tls [-- test files]: a part of the suites that takes about three minutes, with TLS between clients and
-// servers. With ZK_TLS=1, every other suite, chaos included, runs over TLS too.
+// npm run test:tls [-- test files]: a part of the suites with TLS between clients and servers, first in the virtual world,
+// then in the real one. With ZK_TLS=1, every other suite, chaos included, runs over TLS too.
 import { bootstrap } from './bootstrap.mjs';
-import { runMocha } from './mocha.mjs';
+import { close, resultsOf } from './mocha.mjs';
 
-const some = [
+const behaviour = [
+  'mutex',
+  'hand-over',
+  'requests',
+  'lost-replies',
+  'session-loss',
+  'read-write',
+  'weights/order',
+  'connection/addresses',
+  'connection/attach',
+  'connection/reconnect',
+  'connection/silence',
+].map((name) => `test/behaviour/${name}.test.ts`);
+const real = [
   'test/behaviour/mutex.test.ts',
-  'test/behaviour/hand-over.test.ts',
   'test/behaviour/requests.test.ts',
   'test/behaviour/lost-replies.test.ts',
-  'test/behaviour/session-loss.test.ts',
-  'test/behaviour/read-write.test.ts',
-  'test/behaviour/weights/order.test.ts',
-  'test/behaviour/connection/addresses.test.ts',
-  'test/behaviour/connection/attach.test.ts',
   'test/behaviour/connection/reconnect.test.ts',
-  'test/behaviour/connection/silence.test.ts',
   'test/ensemble/follower-cut-off.test.ts',
   'test/ensemble/follower-killed.test.ts',
   'test/ensemble/leader-deposed.test.ts',
 ];
+const args = process.argv.slice(2);
 
 bootstrap();
 process.env.ZK_TLS = '1';
+const isNamed = args.some((arg) => arg.endsWith('.ts'));
+const results = isNamed ? [] : await resultsOf(process.execPath, args, behaviour);
 process.env.TEST_WORLD = 'real';
-process.exitCode = await runMocha(process.execPath, process.argv.slice(2), some);
+process.exitCode = close([...results, ...(await resultsOf(process.execPath, args, real))]);

@@ -11,7 +11,7 @@ import { AdviceError } from '../servers/docker/advice.ts';
 import { freePorts } from '../servers/free-port.ts';
 import { until } from '../until.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
 
 /**

@@ -25,8 +25,6 @@ export interface ServerOptions {
   config?: Config;
   /** TLS and SASL. @default TLS on the same port if the tests run over TLS, else neither */
   security?: Security;
-  /** True if the tests stop the server and start it again, or measure the memory or the speed of their own process. */
-  ownProcess?: boolean;
 }
 
 /** A ZooKeeper server in its own process, on 127.0.0.1. */

@@ -7,11 +7,11 @@ import { keyFile } from './tls-keys.ts';
 export const isOverTls = process.env['ZK_TLS'] === '1';
 
 /**
- * Calls `accepted` with the socket, or with its decrypted side if the client speaks TLS. Without the switch, the socket
- * is passed on at once.
+ * Calls `accepted` with the socket, or with its decrypted side if the client speaks TLS. Without TLS, the socket is
+ * passed on at once.
  */
-export function behindTls(socket: Socket, accepted: (plain: Socket) => void): void {
-  if (!isOverTls) {
+export function behindTls(socket: Socket, accepted: (plain: Socket) => void, hasTls = isOverTls): void {
+  if (!hasTls) {
     accepted(socket);
     return;
   }

@@ -1,6 +1,4 @@
 import { ensureDebianZooKeeper } from './debian-zookeeper.ts';
-import { AdviceError } from './docker/advice.ts';
-import { EmbeddedProcess } from './embedded-process.ts';
 import { virtualMachine } from '../world.ts';
 import { onFreshPorts } from './free-port.ts';
 import { VirtualEnsemble } from './virtual/virtual-ensemble.ts';
@@ -10,18 +8,9 @@ import { LocalZooKeeper, type ServerOptions, type ZooKeeperServer } from './loca
 import { startRealEnsemble, type Ensemble } from './zookeeper-ensemble.ts';
 export type { Ensemble, ServerOptions, ZooKeeperServer };
 
-/**
- * Starts a ZooKeeper for one suite or test, like `startRealServer`. On a machine that cannot have a real one, it is an
- * embedded one. In the virtual world it is a virtual one.
- */
-export async function startServer(options: ServerOptions = {}): Promise<ZooKeeperServer> {
-  if (virtualMachine) return VirtualZooKeeper.start(virtualMachine, options);
-  try {
-    return await startRealServer(options);
-  } catch (error) {
-    if (error instanceof AdviceError) return EmbeddedProcess.start(options, error);
-    throw error;
-  }
+/** Starts a ZooKeeper for one suite or test, real or virtual as the world is. Resolves when it serves. */
+export function startServer(options: ServerOptions = {}): Promise<ZooKeeperServer> {
+  return virtualMachine ? VirtualZooKeeper.start(virtualMachine, options) : startRealServer(options);
 }
 
 /**

@@ -1,6 +1,8 @@
 import { createRequire, syncBuiltinESMExports } from 'node:module';
+import { seedChance } from './chance.ts';
 import { abortAfter, virtualDate, wallClock } from './clocks.ts';
 import { virtualTimers } from './timers.ts';
+import { tlsIn } from './tls.ts';
 import { VirtualNetwork } from './virtual-network.ts';
 import { VirtualServer } from './virtual-server.ts';
 import { VirtualSocket, type ConnectOptions } from './virtual-socket.ts';
@@ -14,12 +16,14 @@ export interface VirtualMachine {
 }
 
 /**
- * Puts this process on virtual time and into a virtual network: Node's timers, clocks, `node:net` and `dns.lookup` are
- * replaced, for every module that is loaded from now on. It cannot be undone.
+ * Puts this process on virtual time and into a virtual network: Node's timers, clocks, `node:net`, `node:tls` and
+ * `dns.lookup` are replaced, for every module that is loaded from now on. It cannot be undone.
+ *
+ * All randomness is the same in every run. TEST_SEED chooses another one, and lets each message take its own time.
  */
 export function enterVirtualMachine(): VirtualMachine {
   const time = new VirtualTime();
-  const network = new VirtualNetwork(time);
+  const network = new VirtualNetwork(time, seedChance(process.env['TEST_SEED']));
   const timers = virtualTimers(time);
   const wall = wallClock(time);
   Object.assign(globalThis, timers.globals, { Date: virtualDate(wall) });
@@ -28,7 +32,10 @@ export function enterVirtualMachine(): VirtualMachine {
   Object.assign(require('node:timers') as object, timers.globals);
   Object.assign(require('node:timers/promises') as object, timers.promises);
   Object.assign(require('node:os') as object, { uptime: () => time.now() / 1_000 });
-  Object.assign(require('node:net') as object, netOf(network));
+  const net = netOf(network);
+  Object.assign(require('node:net') as object, net);
+  const tls = require('node:tls') as typeof import('node:tls');
+  Object.assign(tls, tlsIn(tls, net, time));
   Object.assign(require('node:dns') as object, { lookup: lookupIn(time) });
   syncBuiltinESMExports();
   return { time, network };

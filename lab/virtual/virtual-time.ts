@@ -19,7 +19,7 @@ export class VirtualTime {
   #isDriven = false;
   #isStopped = false;
   #limit: { readonly at: number; readonly giveUp: () => void } | undefined;
-  #patience: NodeJS.Timeout | undefined;
+  #realTimer: NodeJS.Timeout | undefined;
   #emptyTurns = 0;
   #reads = 0;
 
@@ -69,7 +69,7 @@ export class VirtualTime {
     this.#drive();
     return () => {
       this.#limit = undefined;
-      cancelRealTime(this.#patience);
+      cancelRealTime(this.#realTimer);
       this.#drive();
     };
   }
@@ -108,7 +108,7 @@ export class VirtualTime {
       this.#emptyTurns = 0;
       return due;
     }
-    if ((this.#emptyTurns += 1) <= turnsBeforeJump) return 'later';
+    if ((this.#emptyTurns += 1) <= turnsBeforeJump || isAnythingRealUnderWay()) return 'later';
     this.#emptyTurns = 0;
     return this.agenda.take(this.#limit?.at ?? Infinity) ?? 'nothing';
   }
@@ -117,10 +117,10 @@ export class VirtualTime {
   #loseTime(): void {
     const limit = this.#limit;
     if (!limit) return;
-    cancelRealTime(this.#patience);
-    this.#patience = inRealTime(() => {
+    cancelRealTime(this.#realTimer);
+    this.#realTimer = inRealTime(() => {
       if (this.#limit === limit && !this.#isDriven) limit.giveUp();
-    }, patienceMs);
+    }, realWaitMs);
   }
 }
 
@@ -131,10 +131,18 @@ export interface EventOptions {
   readonly resource?: AsyncResource;
 }
 
-/** What the process does for real, such as loading a module, needs some turns before the time may jump. */
+/** Between two steps of something real, such as the loading of a module, nothing real is under way for a turn or two. */
 const turnsBeforeJump = 2;
 
-const patienceMs = 3_000;
+/** True while a module is loaded, or a file is read or written: the time must not pass meanwhile. */
+function isAnythingRealUnderWay(): boolean {
+  return process.getActiveResourcesInfo().some((resource) => realResources.has(resource));
+}
+
+/** A `MessagePort` is active while the thread that loads modules owes an answer. */
+const realResources = new Set(['MessagePort', 'FSReqPromise', 'FSReqCallback', 'CloseReq']);
+
+const realWaitMs = 3_000;
 
 const mostReads = 1_000_000;
 

@@ -53,8 +53,6 @@ export const errors = {
   SESSION_MOVED: -118,
 } as const;
 
-export type ErrorName = keyof typeof errors;
-
 /** `ok` for 0. */
 export function errorName(number: number): string {
   if (number === 0) return 'ok';

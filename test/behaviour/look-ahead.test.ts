@@ -30,11 +30,9 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
     isGranted(): boolean;
     /** The path of the waiter's znode. */
     readonly path: string;
-    /** True if the waiter watches its own znode: since a change of the queue, or since it has waited for a second. */
-    watchesItself(): boolean;
   }
 
-  /** Begins to wait, and resolves when the waiter watches these znodes. */
+  /** Begins to wait, and resolves when the waiter watches these znodes, and after a second its own one. */
   const waiterBehind = async (watched: readonly string[], { watchesItself = false } = {}): Promise<Waiter> => {
     const before = await lab.observer.children(lab.path);
     let isGranted = false;
@@ -43,16 +41,11 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
     const isNew = (name: string): boolean => !before.includes(name);
     await until('the waiter has a znode', async () => (await lab.observer.children(lab.path)).some(isNew));
     const path = `${lab.path}/${(await lab.observer.children(lab.path)).find(isNew) ?? ''}`;
-    let isWatched = false;
-    const ownWatch = lab.proxy
-      .seen((frame) => answered('getData')(frame) && frame.path === path)
-      .then(() => (isWatched = true));
-    ownWatch.catch(() => undefined);
-    if (watchesItself) await ownWatch;
-    for (const one of watched) await lab.proxy.seen((frame) => answered('getData')(frame) && frame.path === one);
+    const all = watchesItself ? [path, ...watched] : watched;
+    for (const one of all) await lab.proxy.seen((frame) => answered('getData')(frame) && frame.path === one);
     await settled();
     lab.proxy.clear();
-    return { granted, isGranted: () => isGranted, path, watchesItself: () => isWatched };
+    return { granted, isGranted: () => isGranted, path };
   };
 
   /** One connection answers in order: the client has processed all earlier frames. */
@@ -64,8 +57,6 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
     lab.proxy.frames
       .filter(({ from, path }) => from === 'client' && path?.startsWith(lab.path) === true)
       .map(({ op, path = '' }) => (path === lab.path ? op : `${op} ${Number(path.slice(-10))}`));
-  const requestsAboutOthers = ({ path }: Waiter): string[] =>
-    requests().filter((request) => request !== `getData ${Number(path.slice(-10))}`);
   /** The list of this queue: `settled` asks for another one. */
   const listed = (frame: Frame): boolean => answered('getChildren2')(frame) && frame.path === lab.path;
   const lists = (): number => requests().filter((request) => request === 'getChildren2').length;
@@ -112,12 +103,14 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
       const waiter = await waiterBehind(paths.slice(-2));
       for (const path of paths.slice(0, -2)) await lab.observer.remove(path);
       await settled();
-      expect(requestsAboutOthers(waiter), 'the waiter watches only the last two').to.deep.equal([]);
+      expect(requests(), 'the waiter watches only the last two').to.deep.equal([]);
       await lab.observer.remove(paths.at(-2) ?? '');
       await lab.proxy.seen(listed);
       await settled();
-      expect(requestsAboutOthers(waiter), 'its predecessor stays watched').to.deep.equal(['getChildren2']);
-      await until('the waiter watches itself', () => waiter.watchesItself());
+      expect(requests().sort(), 'its predecessor stays watched').to.deep.equal([
+        'getChildren2',
+        `getData ${count + 1}`,
+      ]);
       expect(waiter.isGranted()).to.equal(false);
       lab.proxy.clear();
       await lab.observer.remove(paths.at(-1) ?? '');
@@ -168,8 +161,7 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
     await lab.observer.remove(third);
     await lab.proxy.seen((frame) => answered('getData')(frame) && frame.path === second);
     await settled();
-    expect(requestsAboutOthers(waiter), 'its predecessor stays watched').to.deep.equal(['getChildren2', 'getData 2']);
-    await until('the waiter watches itself', () => waiter.watchesItself());
+    expect(requests(), 'its predecessor stays watched').to.deep.equal(['getData 5', 'getChildren2', 'getData 2']);
     lab.proxy.clear();
     await lab.observer.remove(second);
     await lab.proxy.seen(listed);
@@ -192,8 +184,7 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
     await lab.observer.remove(third);
     await lab.proxy.seen((frame) => answered('getData')(frame) && frame.path === first);
     await settled();
-    expect(requestsAboutOthers(waiter).sort()).to.deep.equal(['getChildren2', 'getData 1']);
-    await until('the waiter watches itself', () => waiter.watchesItself());
+    expect(requests().sort()).to.deep.equal(['getChildren2', 'getData 1', 'getData 4']);
     expect(waiter.isGranted()).to.equal(false);
     await lab.observer.remove(first);
     await lab.proxy.seen(eventOf(first));
@@ -273,7 +264,7 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
     const waiter = await waiterBehind([second, third]);
     await lab.other.session.request(multi(remove(first), remove(second)));
     await lab.proxy.seen(listed);
-    await until('the self-watch is refused', () => waiter.watchesItself());
+    await lab.proxy.seen((frame) => answered('getData')(frame) && frame.path === waiter.path);
     await lab.other.session.request(multi(remove(waiter.path), remove(third)));
     const hold = await waiter.granted;
     expect(hold.path).not.to.equal(waiter.path);
@@ -343,7 +334,7 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
     const [first = '', second = ''] = await queueOfCurators(2);
     await lab.observer.write(second, '10.0.0.2');
     const controller = new AbortController();
-    const failing = rejection(lab.mutex.acquire({ timeoutMs: 3_000, signal: controller.signal }));
+    const failing = rejection(lab.mutex.acquire({ timeoutMs: 1_000, signal: controller.signal }));
     for (const path of [first, second])
       await lab.proxy.seen((frame) => answered('getData')(frame) && frame.path === path);
     await lab.observer.remove(first);

@@ -21,13 +21,15 @@ describe('a holder whose hold is lost', () => {
   });
 
   it('by the deletion of its znode is told by the next heartbeat if the event is missing', async () => {
-    const client = await lab.connect({ sessionTimeoutMs: 10_000 });
+    const client = await lab.connect({ sessionTimeoutMs: 4_000 });
     const hold = await new InterProcessMutex(client, testPath('heartbeat')).acquire();
     await lab.proxy.seen(({ from, op }) => from === 'server' && op === 'getData');
     const loss = aborted(hold.signal);
     lab.proxy.on(({ op }) => (op === 'watch' ? 'drop' : undefined));
+    const removedAt = lab.now();
     await lab.observer.remove(hold.path);
     expect(await loss).to.have.property('reason', 'node-deleted');
+    expect(lab.now() - removedAt).to.be.closeTo(4_000 / 6, 20);
     expect(client.state).to.equal('connected');
   });
 
@@ -57,10 +59,12 @@ describe('a holder whose hold is lost', () => {
   it('by silence, and that releases in the listener, has its session closed on the server', async () => {
     const client = await lab.connect({ sessionTimeoutMs: 1_000 });
     const hold = await new InterProcessMutex(client, testPath('lets-go')).acquire();
+    const grantedAt = lab.now();
     const { signal } = hold;
     signal.addEventListener('abort', () => void hold.release());
     const hear = lab.proxy.on(({ from }) => (from === 'server' ? 'drop' : undefined));
     expect(await aborted(signal)).to.have.property('reason', 'session-deadline');
+    expect(lab.now() - grantedAt).to.be.closeTo(900, 10);
     hear();
     await lab.proxy.seen(({ from, op }) => from === 'client' && op === 'closeSession');
   });
@@ -68,20 +72,16 @@ describe('a holder whose hold is lost', () => {
   it('while its process was frozen for longer than its session is told the deadline, and counted with the session', async () => {
     const errors: string[] = [];
     const logger = { warn: () => undefined, error: (_details: unknown, message: string) => void errors.push(message) };
-    // Not through the proxy, because it would be frozen, too.
+    // Not through the proxy, which would be frozen, too.
     const client = await lab.connect({ sessionTimeoutMs: 1_000, logger }, lab.connectString);
     const mutex = new InterProcessMutex(client, testPath('frozen'));
     const hold = await mutex.acquire();
     const told = aborted(hold.signal);
     await until('the watch on its znode is on the way', () => client.session.isWatching(hold.path));
     await mutex.participants();
-    freezeThisProcess(3_000);
+    lab.stall(3_000);
     // The event of the deleted znode is in the socket already, and is read before the session is judged.
     expect(await told).to.have.property('reason', 'session-deadline');
     expect(errors.join()).to.match(/The lock that it held is lost/);
   });
 });
-
-function freezeThisProcess(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
-}

@@ -121,7 +121,7 @@ describe('a multi-lock', () => {
     const late = (name: string, isValid: boolean): PartOfMultiLock => ({
       path: `${lab.path}-${name}`,
       acquire: async () => {
-        await new Promise((resolve) => setTimeout(resolve, 40));
+        await lab.sleep(40);
         return { isValid, signal: new AbortController().signal, release: () => Promise.resolve('released') };
       },
     });

@@ -52,8 +52,7 @@ describe(`in a queue of ${sessions} sessions`, () => {
       (frame) => frame.from === 'client' && frame.connection === connection && frame.op === 'getChildren2',
     );
 
-  it('a departure sends an event to two waiters, and no list is sent between the event and the grant', async function () {
-    this.timeout(60_000);
+  it('a departure sends an event to two waiters, and no list is sent between the event and the grant', async () => {
     const waiters = await queueUp();
     for (let index = 0; index < sessions; index += 1) {
       const { granted } = waiters[index] as Waiter;

@@ -7,7 +7,6 @@ import { labOfEachTest } from '../../lab/lab.ts';
 import { testPath } from '../../lab/test-path.ts';
 import { aborted, rejection, until } from '../../lab/until.ts';
 
-/** Its last quarter is long enough for the steps of a busy machine. */
 const sessionTimeoutMs = 4_000;
 
 describe('between a request and its reply', () => {
@@ -111,8 +110,7 @@ describe('between a request and its reply', () => {
   });
 
   it('one heartbeat that is answered with an error does not stop the heartbeats', async () => {
-    // So long that a held-up server does not end the connection.
-    const client = await lab.connect({ sessionTimeoutMs: 10_000 });
+    const { client } = lab;
     const hold = await new InterProcessMutex(client, testPath('heartbeat-error')).acquire();
     once(lab.proxy, from('server', 'multi'), { replaceError: -127 });
     lab.proxy.clear();
@@ -169,7 +167,7 @@ describe('between a request and its reply', () => {
     lab.client.on('state', (state) => {
       received[0].push(state);
       if (state !== 'suspended') return;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, sessionTimeoutMs);
+      lab.stall(sessionTimeoutMs);
       expect(hold.isValid).to.equal(false);
     });
     lab.client.on('state', (state) => void received[1].push(state));

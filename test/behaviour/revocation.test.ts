@@ -199,7 +199,7 @@ describe('revocation', () => {
 
   const calls: Record<string, (path: string) => Promise<unknown>> = {
     revoke: (path) => revoke(lab.client, path),
-    forceRelease: (path) => forceRelease(lab.client, path, { timeoutMs: 10_000 }),
+    forceRelease: (path) => forceRelease(lab.client, path, { timeoutMs: 1_000 }),
   };
   for (const [name, call] of Object.entries(calls)) {
     describe(name, () => {

@@ -12,19 +12,15 @@ import { labOfEachTest } from '../../lab/lab.ts';
 import { testPath } from '../../lab/test-path.ts';
 import { aborted, rejection, until } from '../../lab/until.ts';
 import { startServer } from '../../lab/servers/zookeeper-server.ts';
-import { RunningTime } from '../../lab/running-time.ts';
 
 const sessionTimeoutMs = 3_000;
-
-/** So long that the servers' word about the end of the session comes before its deadline, also on a busy machine. */
-const longTimeoutMs = 10_000;
 
 describe('the loss of a session', () => {
   const lab = labOfEachTest('session-loss', { server: 'own', proxy: true, client: { sessionTimeoutMs } });
 
   it('reported by the server aborts the holder’s signal, and the client continues in a new session', async () => {
     const path = testPath('expired');
-    const client = await lab.connect({ sessionTimeoutMs: longTimeoutMs });
+    const { client } = lab;
     const mutex = new InterProcessMutex(client, path);
     const hold = await mutex.acquire();
     const loss = aborted(hold.signal);
@@ -54,7 +50,7 @@ describe('the loss of a session', () => {
     const path = testPath('expired-waiter');
     const other = await LockClient.connect(lab.server.connectString);
     const gate = await new InterProcessMutex(other, path).acquire();
-    const client = await lab.connect({ sessionTimeoutMs: longTimeoutMs });
+    const { client } = lab;
     const mutex = new InterProcessMutex(client, path);
     const waiting = mutex.acquire();
     await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
@@ -76,25 +72,22 @@ describe('the loss of a session', () => {
   it('after silence aborts the holder’s signal before another client can be granted the lock', async () => {
     const path = testPath('silence');
     const hold = await new InterProcessMutex(lab.client, path).acquire();
+    const { session, clock } = lab.client;
     let toldAt = Infinity;
     const loss = aborted(hold.signal).then((reason) => {
-      toldAt = performance.now();
+      toldAt = clock.now();
       return reason as LockLostError;
     });
     const other = await LockClient.connect(lab.server.connectString);
-    using running = new RunningTime();
-    let grantedAt = Infinity;
-    const waiting = new InterProcessMutex(other, path).acquire().then((granted) => {
-      // Code that a busy machine did not let run before the grant cannot be told: its first look finds the loss.
-      const isFirstLook = toldAt === Infinity && running.isHeldUp;
-      if (!isFirstLook || hold.isValid) grantedAt = performance.now();
-      return granted;
-    });
+    const waiting = new InterProcessMutex(other, path).acquire();
     await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
     lab.proxy.silence();
+    const { deadline } = session;
     const next = await waiting;
+    expect(toldAt)
+      .to.be.within(deadline, deadline + 1)
+      .and.below(clock.now());
     expect((await loss).reason).to.equal('session-deadline');
-    expect(toldAt).to.be.lessThan(grantedAt);
     expect(next.fencingToken > hold.fencingToken).to.equal(true);
     lab.proxy.speak();
     await reached(lab.client, 'reconnected');
@@ -118,9 +111,9 @@ describe('the loss of a session', () => {
     expect(await lab.observer.children(path)).to.have.length(1);
     const old = hold.path;
     expect(await hold.release()).to.equal('lost');
-    using sinceRelease = new RunningTime(() => lab.observer.exists('/'));
+    const releasedAt = lab.now();
     await until('the session of the lost hold is closed', async () => !(await lab.observer.exists(old)));
-    expect(sinceRelease.ms).to.be.lessThan(sessionTimeoutMs / 2);
+    expect(lab.now() - releasedAt).to.be.below(50);
   });
 
   it('after silence makes a waiter of the same session start over at once in the new one', async () => {
@@ -149,16 +142,15 @@ describe('the loss of a session', () => {
 
   it('is visible to isValid at the first read after a blocked event loop, before any timer ran', async () => {
     const hold = await new InterProcessMutex(lab.client, testPath('blocked')).acquire();
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, sessionTimeoutMs + 100);
+    lab.stall(sessionTimeoutMs + 100);
     expect(hold.isValid).to.equal(false);
     expect(() => hold.assertValid()).to.throw(LockLostError);
     expect(hold.signal.aborted).to.equal(true);
     await hold.release();
   });
 
-  it('does not follow a restart within the timeout: holds stay valid, waiters keep their znodes', async function () {
-    this.timeout(60_000);
-    const own = await startServer({ ownProcess: true });
+  it('does not follow a restart within the timeout: holds stay valid, waiters keep their znodes', async () => {
+    const own = await startServer();
     const direct = await LockClient.connect(own.connectString, { sessionTimeoutMs: 30_000 });
     try {
       const path = testPath('restart');
@@ -235,12 +227,12 @@ describe('the loss of a session', () => {
 
 describe('a first connection', () => {
   it('without an answer is a ConnectionTimeoutError that names the hosts and the last socket error', async () => {
-    const error = await rejection(LockClient.connect('127.0.0.1:1,127.0.0.1:2', { connectionTimeoutMs: 1_000 }));
+    const error = await rejection(LockClient.connect('127.0.0.1:1,127.0.0.1:2', { connectionTimeoutMs: 200 }));
     expect(error.code).to.equal('ERR_LOCK_CONNECTION_TIMEOUT');
     expect(error.message)
       .to.contain('127.0.0.1:1')
       .and.to.contain('127.0.0.1:2')
-      .and.to.contain('1000 ms')
+      .and.to.contain('200 ms')
       .and.to.contain('ECONNREFUSED');
     expect(error.cause).to.be.instanceOf(Error);
   });
@@ -248,9 +240,7 @@ describe('a first connection', () => {
   it('to an unknown name is an error with the cause', async () => {
     const error = await rejection(LockClient.connect('no-such-host.invalid:2181', { connectionTimeoutMs: 1_500 }));
     expect(error.code).to.equal('ERR_LOCK_CONNECTION_TIMEOUT');
-    expect(error.message)
-      .to.contain('no-such-host.invalid')
-      .and.to.match(/ENOTFOUND|EAI_AGAIN/);
+    expect(error.message).to.contain('no-such-host.invalid').and.to.contain('ENOTFOUND');
   });
 
   it('ends with the reason of its signal', async () => {

@@ -15,7 +15,7 @@ import { returnAll, semaphoreOf, setCount } from '../../lab/semaphores.ts';
 import { reached } from '../../lab/reached.ts';
 import { rejection, until } from '../../lab/until.ts';
 
-/** The time in which a waiter learns its place in the queue, and a test does its steps, also on a busy machine. */
+/** The time in which a waiter learns its place in the queue, and a test does its steps. */
 const learnMs = 1_500;
 
 describe('a timeout error', () => {
@@ -63,7 +63,7 @@ describe('a timeout error', () => {
       pid: process.pid,
       heldSince: undefined,
     });
-    expect(error.holder?.queuedSince?.getTime()).to.be.within(before - 1_000, Date.now() + 1_000);
+    expect(error.holder?.queuedSince?.getTime()).to.be.within(before, before + 5);
     await hold.release();
   });
 
@@ -114,9 +114,9 @@ describe('a timeout error', () => {
     await lab.proxy.refuse();
     lab.proxy.cut();
     await suspended;
-    const startedAt = performance.now();
+    const startedAt = lab.now();
     const error = await late(mutex.acquire({ timeoutMs: 100 }));
-    expect(performance.now() - startedAt).to.be.within(99, 5_000);
+    expect(lab.now() - startedAt).to.be.within(100, 101);
     expect(error).to.include({
       path,
       timeoutMs: 100,
@@ -125,10 +125,7 @@ describe('a timeout error', () => {
       holder: undefined,
       connectionState: 'suspended',
     });
-    expect(error.cause)
-      .to.be.instanceOf(Error)
-      .with.property('message')
-      .that.matches(/ECONNREFUSED|closed the connection/);
+    expect(error.cause).to.be.instanceOf(Error).with.property('message').that.contains('ECONNREFUSED');
   });
 
   it('is what a try tells the listeners of the client in an outage, where it resolves with undefined', async () => {
@@ -152,7 +149,7 @@ describe('a timeout error', () => {
   it('reports an outage of more than a second, with the earlier position', async () => {
     const { mutex, theirs } = lab;
     const hold = await theirs.acquire();
-    const waiting = late(mutex.acquire({ timeoutMs: 7_600 }));
+    const waiting = late(mutex.acquire({ timeoutMs: 6_300 }));
     // The wait is so long that the outage is only a small part of it.
     const almost = late(mutex.acquire({ timeoutMs: 4_600 }));
     await queueReaches(theirs, 3);
@@ -203,24 +200,14 @@ describe('a timeout error', () => {
   it('has the reason contention if the connection is lost right before the timeout', async () => {
     const { mutex, theirs } = lab;
     const hold = await theirs.acquire();
-    let error: LockTimeoutError;
-    let silentMs: number;
-    let tries = 0;
-    do {
-      await until('it is connected', () => lab.client.session.isConnected);
-      const waiting = late(mutex.acquire({ timeoutMs: 2 * learnMs }));
-      await late(mutex.acquire({ timeoutMs: 2 * learnMs - 550 }));
-      await lab.client.session.prove();
-      const answeredAt = performance.now();
-      await lab.proxy.refuse();
-      lab.proxy.cut();
-      error = await waiting;
-      silentMs = performance.now() - answeredAt;
-      await lab.proxy.accept();
-      tries += 1;
-      // A busy machine may hold the end of the connection or the timeout up.
-    } while ((silentMs < 100 || silentMs > 900) && tries < 5);
-    expect(error).to.include({ reason: 'contention', position: 1, connectionState: 'suspended' });
+    const waiting = late(mutex.acquire({ timeoutMs: 2 * learnMs }));
+    // For less than a second.
+    await late(mutex.acquire({ timeoutMs: 2 * learnMs - 900 }));
+    await lab.client.session.prove();
+    await lab.proxy.refuse();
+    lab.proxy.cut();
+    expect(await waiting).to.include({ reason: 'contention', position: 1, connectionState: 'suspended' });
+    await lab.proxy.accept();
     await hold.release();
   });
 

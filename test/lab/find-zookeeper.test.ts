@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { dockerHasImage } from '../../lab/servers/docker-zookeeper.ts';
 import { findZooKeeper } from '../../lab/servers/find-zookeeper.ts';
-import { sharedConnectString, sharedZooKeeper } from '../../lab/hooks.ts';
 import { startSilentServer } from '../../lab/servers/silent-server.ts';
 
 describe('findZooKeeper', () => {
@@ -18,12 +17,6 @@ describe('findZooKeeper', () => {
     const found = await findZooKeeper();
     await found.stop();
     expect([found.connectString, found.how]).to.deep.equal(['zk1:2181', 'ZOOKEEPER_CONNECT']);
-  });
-
-  it('shares one server among all callers', async () => {
-    const [first, second] = await Promise.all([sharedZooKeeper(), sharedZooKeeper()]);
-    expect(first).to.equal(second);
-    expect(sharedConnectString()).to.equal(first.connectString);
   });
 
   describe('by Docker', () => {

@@ -1,6 +1,6 @@
 import type { Random } from '../../lab/random.ts';
 
-/** What happens to one session: to its requests, its connections and its process. Times are in milliseconds. */
+/** The events of one session: of its requests, its connections and its process. Times are in milliseconds. */
 export interface SessionScript {
   readonly timeoutMs: number;
   readonly tickTimeMs: number | undefined;

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { overTcp } from '../../lab/wire/wire-client.ts';
 import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
-import { runSequence } from '../embedded/support/sequence-run.ts';
-import { sequences } from '../embedded/support/sequences.ts';
+import { runSequence } from '../contract/embedded/support/sequence-run.ts';
+import { sequences } from '../contract/embedded/support/sequences.ts';
 import { EnsembleOnTime } from './support/ensemble-on-time.ts';
 import { toMember } from './support/member-client.ts';
 

@@ -6,9 +6,12 @@ import { startWallMs } from '../../virtual/clocks.ts';
 import { VirtualProcess } from '../../virtual/virtual-process.ts';
 import { fourLetterWord } from '../four-letter-word.ts';
 import type { ServerOptions, ZooKeeperServer } from '../local-zookeeper.ts';
+import type { Security } from '../security.ts';
+import { isOverTls } from '../tls-front.ts';
+import { startFront, type Front } from './front.ts';
 import { Journal } from './journal.ts';
 
-type State = { at: 'running'; zk: EmbeddedZooKeeper } | { at: 'killed' } | { at: 'removed' };
+type State = { at: 'running'; zk: EmbeddedZooKeeper; front: Front | undefined } | { at: 'killed' } | { at: 'removed' };
 
 /** The embedded ZooKeeper as a virtual process of its own, which goes on while the test's process is stalled. */
 export class VirtualZooKeeper implements ZooKeeperServer {
@@ -17,6 +20,7 @@ export class VirtualZooKeeper implements ZooKeeperServer {
   readonly secureConnectString: string;
   readonly #machine: VirtualMachine;
   readonly #options: EmbeddedZooKeeperOptions;
+  readonly #security: Security | undefined;
   #journal = new Journal();
   #state: State = { at: 'killed' };
 
@@ -31,7 +35,9 @@ export class VirtualZooKeeper implements ZooKeeperServer {
     this.port = machine.network.freshPort();
     this.connectString = `127.0.0.1:${this.port}`;
     this.secureConnectString = `localhost:${this.port}`;
-    this.#options = { port: this.port, ...embeddedOptions(options) };
+    this.#security = options.security ?? (isOverTls ? { tls: 'same-port' } : undefined);
+    const port = this.#security ? machine.network.freshPort() : this.port;
+    this.#options = { port, ...embeddedOptions(options) };
   }
 
   get pid(): number {
@@ -53,13 +59,15 @@ export class VirtualZooKeeper implements ZooKeeperServer {
     };
     const zk = await time.as(whose, () => EmbeddedZooKeeper.start({ ...this.#options, clock }));
     this.#journal.continue(zk.server);
-    this.#state = { at: 'running', zk };
+    const front = this.#security && (await time.as(whose, () => startFront(this.port, zk.port, this.#security ?? {})));
+    this.#state = { at: 'running', zk, front };
   }
 
   async kill(): Promise<void> {
     if (this.#state.at !== 'running') return;
-    const { zk } = this.#state;
+    const { zk, front } = this.#state;
     this.#state = { at: 'killed' };
+    front?.stop();
     await zk.stop();
   }
 
@@ -107,7 +115,9 @@ function embeddedOptions({
   security,
 }: ServerOptions) {
   const extended = '-Dzookeeper.extendedTypesEnabled=true';
-  if (config ?? security ?? javaOptions.find((option) => option !== extended))
+  const { tls, certificate, clientAuth, kerberos, requiresSasl } = security ?? {};
+  const real = config ?? certificate ?? clientAuth ?? kerberos ?? requiresSasl;
+  if (real !== undefined || tls === 'own-port' || javaOptions.some((option) => option !== extended))
     throw new Error('A virtual ZooKeeper has no configuration: a test of it belongs into test/contract');
   return {
     tickTimeMs,

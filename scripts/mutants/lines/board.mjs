@@ -72,14 +72,14 @@ export const mutants = [
     file: 'src/console/control.ts',
     find: "if (typeof token !== 'string' || !isSame(token, this.#token))",
     replace: "if (typeof token === 'number')",
-    tests: tests('behaviour/operator/console-server', 'only with the token of the page'),
+    tests: tests('contract/console-server', 'only with the token of the page'),
   },
   {
     name: 'the console touches znodes that it does not show',
     file: 'src/console/control.ts',
     find: 'if (!this.#isShown(path))',
     replace: 'if (path.length === 0)',
-    tests: tests('behaviour/operator/console-server', 'only the znodes that it shows'),
+    tests: tests('contract/console-server', 'only the znodes that it shows'),
   },
   {
     name: 'the terminal obeys the data of a lock',

@@ -7,7 +7,7 @@ export const mutants = [
     file: 'src/zookeeper/network.ts',
     find: 'return tls.connect({ servername, ...source(), ...place });',
     replace: 'return tls.connect({ servername, ...source(), ...place, checkServerIdentity: () => undefined });',
-    tests: tests('behaviour/security/tls', 'whose server has another name'),
+    tests: tests('contract/security/tls', 'whose server has another name'),
   },
   {
     name: 'the ConnectRequest is sent before the TLS handshake',
@@ -22,28 +22,28 @@ export const mutants = [
     find: "source: () => warn(checkOptions('tls()', askApplication(tls as () => unknown))),",
     replace:
       "source: ((first) => () => (first ??= warn(checkOptions('tls()', askApplication(tls as () => unknown)))))(undefined as ConnectionOptions | undefined),",
-    tests: tests('behaviour/security/tls', 'so that renewed certificates are used'),
+    tests: tests('contract/security/tls', 'so that renewed certificates are used'),
   },
   {
     name: 'a server that does not know the password is believed',
     file: 'src/zookeeper/digest-md5-handshake.ts',
     find: "if (!isConfirmed(token, this.#state.answer)) throw new SaslRefusal('server');",
     replace: '',
-    tests: tests('behaviour/security/sasl', 'does not know the password'),
+    tests: tests('contract/security/sasl', 'does not know the password'),
   },
   {
     name: 'a server without SASL leads to a connection without the account',
     file: 'src/zookeeper/digest-md5-handshake.ts',
     find: "if (token.length === 0) throw new SaslRefusal('no-sasl');",
     replace: 'if (token.length === 0) return undefined;',
-    tests: tests('behaviour/security/sasl', 'names its JAAS configuration'),
+    tests: tests('contract/security/sasl', 'names its JAAS configuration'),
   },
   {
     name: 'a refused account is tried again and again',
     file: 'src/zookeeper/connection.ts',
     find: 'if (!mayStillGetTicket && haveAllRefused) return true;',
     replace: 'void (mayStillGetTicket && haveAllRefused);',
-    tests: tests('behaviour/security/sasl', 'fails at once with an AuthFailedError'),
+    tests: tests('contract/security/sasl', 'fails at once with an AuthFailedError'),
   },
   {
     name: 'one server that refuses the account ends a session that holds locks',
@@ -190,7 +190,7 @@ export const mutants = [
     file: 'src/zookeeper/connection.ts',
     find: 'if (header.error === requiredError) {',
     replace: 'if (header.error === -1_000) {',
-    tests: tests('behaviour/security/sasl', 'by an AuthFailedError that says so'),
+    tests: tests('contract/security/sasl', 'by an AuthFailedError that says so'),
   },
   {
     name: 'a list of a million children is read',
@@ -246,7 +246,7 @@ export const mutants = [
     file: 'src/zookeeper/connection.ts',
     find: "if (attempt.wasAccepted || time !== 'running' || !isPresent()) return;",
     replace: '',
-    tests: tests('behaviour/connection/handshakes', 'sends one ConnectRequest'),
+    tests: tests('contract/connection/handshakes', 'sends one ConnectRequest'),
   },
   {
     name: 'a check of the name that throws ends the process',
@@ -267,6 +267,6 @@ export const mutants = [
     file: 'src/client/lock-client.ts',
     find: 'new Session({ ...this.#sessionOptions(), ...attempt, connectBy: -Infinity }, owner),',
     replace: 'new Session({ ...this.#sessionOptions(), ...attempt, auth: [], connectBy: -Infinity }, owner),',
-    tests: tests('behaviour/security/ghost', 'with the accounts of the client'),
+    tests: tests('contract/security/ghost', 'with the accounts of the client'),
   },
 ];

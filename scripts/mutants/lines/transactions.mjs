@@ -84,7 +84,7 @@ export const mutants = [
     file: 'src/zookeeper/operations.ts',
     find: 'return to.long(BigInt(ttlMs));',
     replace: 'return to.long(2n ** 40n - 1n);',
-    tests: tests('embedded/transactions', 'nobody has written it'),
+    tests: tests('contract/embedded/transactions', 'nobody has written it'),
   },
   {
     name: 'a version 0 that means any version',

@@ -112,7 +112,7 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
       await queueIs(lab.path, [writer.path], 1);
       await writer.release();
       await (await late).release();
-    }).timeout(20_000);
+    });
 
     it('shows the permits of a semaphore, and the calls that wait for one', async () => {
       const semaphore = new InterProcessSemaphore(lab.other, lab.path, { maxLeases: 2 });
@@ -334,9 +334,8 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
     });
   });
 
-describe('the board of all locks, when the server starts again', function () {
-  this.timeout(60_000);
-  const lab = labOfEachTest('board', { server: { containerCheckMs: 50, ownProcess: true }, proxy: true });
+describe('the board of all locks, when the server starts again', () => {
+  const lab = labOfEachTest('board', { server: { containerCheckMs: 50 }, proxy: true });
 
   it('shows the locks that exist then, and follows them', async () => {
     using shown = new WatchedBoard(lab.client, '/');

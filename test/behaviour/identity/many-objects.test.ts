@@ -28,11 +28,11 @@ const steps = fc.letrec<{ step: Step; inside: Step[] }>((tie) => ({
   ),
 }));
 
-describe('jobs with an object per call', () => {
+describe('jobs with an object per call', function () {
+  this.timeout(120_000);
   const lab = labOfEachTest('many-objects');
 
-  it('exclude each other, re-enter only their own holds, and leave no znode, in any order', async function () {
-    this.timeout(120_000);
+  it('exclude each other, re-enter only their own holds, and leave no znode, in any order', async () => {
     const all = fc.array(fc.array(steps.step, { minLength: 1, maxLength: 3 }), { minLength: 2, maxLength: 6 });
     await fc.assert(
       fc.asyncProperty(all, async (jobs) => {

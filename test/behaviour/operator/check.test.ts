@@ -1,41 +1,11 @@
 import { expect } from 'chai';
 import { InterProcessSemaphore } from '../../../src/index.ts';
-import type { Finding } from '../../../src/cli/check/finding.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
-import { startEnsemble, type Ensemble } from '../../../lab/servers/zookeeper-server.ts';
 import { setAcl } from './acl.ts';
-import { InProcess } from './in-process.ts';
+import { check, levelOf } from './zklock-check.ts';
 
 describe('zklock check', () => {
-  const lab = labOfEachTest('checked', { server: { config: { '4lw.commands.whitelist': 'srvr, conf, mntr' } } });
-  const check = async (connectString: string, ...words: string[]): Promise<{ code: number; findings: Finding[] }> => {
-    const run = new InProcess(connectString, ['check', '--json', ...words]);
-    const code = await run.ended;
-    return { code, findings: run.out === '' ? [] : (run.json as { findings: Finding[] }).findings };
-  };
-  const levelOf = ({ findings }: { findings: Finding[] }, subject: string): string | undefined =>
-    findings.find((finding) => finding.subject.startsWith(subject))?.level;
-
-  it('finds a single server suitable, and says that one server is not enough', async () => {
-    const checked = await check(lab.connectString, '/');
-    expect(checked.code).to.equal(0);
-    const levels = Object.fromEntries(checked.findings.map(({ subject, level }) => [subject, level]));
-    // A busy machine may be slow.
-    const { 'read latency': reading, 'write latency': writing, ...others } = levels;
-    for (const level of [reading, writing]) expect(level).to.be.oneOf(['ok', 'warn']);
-    expect(others).to.deep.equal({
-      [`server ${lab.connectString}`]: 'ok',
-      versions: 'ok',
-      maxClientCnxns: 'ok',
-      connection: 'ok',
-      session: 'ok',
-      ensemble: 'warn',
-      'right to list': 'ok',
-      'right to create and delete': 'ok',
-      clocks: 'ok',
-      containers: 'ok',
-    });
-  });
+  const lab = labOfEachTest('checked');
 
   it('leaves nothing behind, and does not touch a lock', async () => {
     const hold = await lab.theirs.acquire();
@@ -78,22 +48,5 @@ describe('zklock check', () => {
     const one = await check(`127.0.0.1:1,${lab.connectString}`);
     expect(levelOf(one, 'server 127.0.0.1:1')).to.equal('fail');
     expect(levelOf(one, 'connection')).to.equal('ok');
-  });
-
-  describe('of an ensemble', function () {
-    this.timeout(60_000);
-    let ensemble: Ensemble;
-    before(async () => {
-      ensemble = await startEnsemble(3, { config: { maxClientCnxns: 60 } });
-    });
-    after(() => ensemble.stop());
-
-    it('shows its members, the limit of connections, and members that the connect string lacks', async () => {
-      const all = await check(ensemble.connectString);
-      expect(levelOf(all, 'ensemble')).to.equal('ok');
-      expect(levelOf(all, 'maxClientCnxns')).to.equal('warn');
-      expect(all.findings.filter(({ text }) => /leader|follower/.test(text))).to.have.length.at.least(3);
-      expect(levelOf(await check(ensemble.servers[0]?.connectString ?? ''), 'ensemble')).to.equal('warn');
-    });
   });
 });

@@ -15,7 +15,7 @@ import { nameOfServers, Resolver } from '../../../lab/resolver.ts';
 import { testPath } from '../../../lab/test-path.ts';
 import { aborted, rejection, until } from '../../../lab/until.ts';
 import { startProxy, type Frame, type ZkProxy } from '../../../lab/proxy/zk-proxy.ts';
-import { startRealServer, type ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
+import { startServer, type ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
 
 /** One server with another configuration must not end a session that holds locks, while the other servers are down. */
 describe('a client of three servers, one of which refuses its account', function () {
@@ -32,7 +32,7 @@ describe('a client of three servers, one of which refuses its account', function
   let others: ZkProxy[];
 
   before(async () => {
-    server = await startRealServer({ security: { sasl: { alice: password } } });
+    server = await startServer({ security: { sasl: { alice: password } } });
   });
   after(() => server.stop());
 

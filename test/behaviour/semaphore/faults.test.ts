@@ -185,7 +185,7 @@ describe('a fault of a semaphore', () => {
 
   it('that outlasts the timeout: it settles at once, and its znodes are deleted after the reconnect', async () => {
     const lease = await semaphoreOf(lab.other, lab.path, 1).acquire();
-    const waiting = rejection(semaphoreOf(lab.client, lab.path, 1).acquire({ timeoutMs: 2_500 }));
+    const waiting = rejection(semaphoreOf(lab.client, lab.path, 1).acquire({ timeoutMs: 1_500 }));
     await waits(lab.observer, lab.path, 2);
     await lab.proxy.refuse();
     lab.proxy.cut();

@@ -113,12 +113,11 @@ describe('the limit of a semaphore', () => {
 
     afterEach(() => shortSession.close());
 
-    it('is an error when they have stayed for two session timeouts', async function () {
-      this.timeout(30_000);
+    it('is an error when they have stayed for two session timeouts', async () => {
       const theirs = await semaphoreOf(lab.other, lab.path, 3).acquireMany(3);
-      const startedAt = performance.now();
+      const startedAt = lab.now();
       const error = await rejection(semaphoreOf(shortSession, lab.path, 2).acquire({ timeoutMs: 25_000 }));
-      expect(performance.now() - startedAt).to.be.at.least(2 * shortSession.sessionTimeoutMs - 1);
+      expect(lab.now() - startedAt).to.be.closeTo(2 * shortSession.sessionTimeoutMs, 5);
       expect(error)
         .to.be.instanceOf(LimitMismatchError)
         .and.to.include({ code: 'ERR_LOCK_LIMIT_MISMATCH', path: lab.path, maxLeases: 2 });
@@ -130,8 +129,7 @@ describe('the limit of a semaphore', () => {
       await returnAll(theirs);
     });
 
-    it('is no error if the surplus belongs to a process that died', async function () {
-      this.timeout(30_000);
+    it('is no error if the surplus belongs to a process that died', async () => {
       const server = await sharedZooKeeper();
       await using proxy = await startProxy(Number(server.connectString.split(':').at(-1)));
       const dying = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 2_000 });

@@ -72,7 +72,7 @@ describe('a semaphore', () => {
   it('settles at once when the time is over, releases the inner mutex and leaves no znode', async () => {
     const semaphore = semaphoreOf(lab.client, lab.path, 1);
     const gate = await semaphore.acquire();
-    const late = rejection(semaphore.acquire({ timeoutMs: 3_000 }));
+    const late = rejection(semaphore.acquire({ timeoutMs: 1_000 }));
     // The call holds the inner mutex, and has a znode among the leases.
     await waits(lab.observer, lab.path, 2);
     const theirs = semaphoreOf(lab.other, lab.path, 1).acquire();
