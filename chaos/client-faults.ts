@@ -1,4 +1,4 @@
-import { closeSession } from './close-session.ts';
+import { endSession } from '../lab/wire/end-session.ts';
 import type { ClientProcess } from './client-process.ts';
 import type { Fault, FaultKind, World } from './world.ts';
 
@@ -105,7 +105,11 @@ export const clientFaults: Readonly<Record<string, FaultKind>> = {
         target: `${client.name} 0x${identity.id}`,
         clients: [client.name],
         lastsMs: 0,
-        begin: () => closeSession(world.trio.connectString, identity, world.sessionTimeoutMs),
+        begin: () =>
+          endSession(world.trio.connectString, {
+            sessionId: BigInt(`0x${identity.id}`),
+            password: Buffer.from(identity.password, 'hex'),
+          }).catch(() => undefined), // other faults may have left no server that answers
         heal: () => undefined,
       }
     );

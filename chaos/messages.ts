@@ -35,5 +35,4 @@ export type Order =
 export interface Identity {
   readonly id: string;
   readonly password: string;
-  readonly lastZxid: string;
 }

@@ -1,18 +1,24 @@
 import type { Clock } from '../src/support/clock.ts';
+import { Agenda, cancel, phases } from './virtual/agenda.ts';
 
 /** A clock that moves only by its methods. */
 export class ManualClock implements Clock {
-  #now = 1_000;
-  readonly #timers = new Map<object, { dueAt: number; run: () => void }>();
+  readonly #agenda = new Agenda();
+  readonly #process = { stalledUntil: 0, isDead: false };
+  /** The time that the timers of the system do not count. */
+  #asleepMs: number;
+
+  constructor(startMs = 1_000) {
+    this.#asleepMs = startMs;
+  }
 
   now(): number {
-    return this.#now;
+    return this.#asleepMs + this.#agenda.now;
   }
 
   after(delayMs: number, run: () => void): () => void {
-    const key = {};
-    this.#timers.set(key, { dueAt: this.#now + delayMs, run });
-    return () => void this.#timers.delete(key);
+    const entry = this.#agenda.add(this.#agenda.now + delayMs, phases.timer, this.#process, run);
+    return () => cancel(entry);
   }
 
   afterPoll(run: () => void): void {
@@ -20,36 +26,27 @@ export class ManualClock implements Clock {
   }
 
   wall(): number {
-    return this.#now;
+    return this.now();
   }
 
   get timers(): number {
-    return this.#timers.size;
+    return this.#agenda.countOf(this.#process);
   }
 
   /** Time passes while the event loop is blocked: no timer runs. */
   stall(ms: number): void {
-    this.#now += ms;
+    this.#process.stalledUntil = this.#agenda.now += ms;
   }
 
   /** The machine sleeps: time passes, and the timers of the system do not advance. */
   sleep(ms: number): void {
-    this.#now += ms;
-    for (const timer of this.#timers.values()) timer.dueAt += ms;
+    this.#asleepMs += ms;
   }
 
   /** Runs the timers that become due, in their order. */
   advance(ms: number): void {
-    const until = this.#now + ms;
-    for (;;) {
-      const [next] = [...this.#timers]
-        .filter(([, timer]) => timer.dueAt <= until)
-        .sort(([, a], [, b]) => a.dueAt - b.dueAt);
-      if (!next) break;
-      this.#timers.delete(next[0]);
-      this.#now = Math.max(this.#now, next[1].dueAt);
-      next[1].run();
-    }
-    this.#now = until;
+    const until = this.#agenda.now + ms;
+    for (let next = this.#agenda.take(until); next; next = this.#agenda.take(until)) next.run();
+    this.#agenda.now = until;
   }
 }

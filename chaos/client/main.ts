@@ -97,8 +97,8 @@ function obey(order: Order): void {
       return;
     }
     case 'identify': {
-      const { id, password, lastZxid } = client.session.identity;
-      process.send?.({ id: id.toString('hex'), password: password.toString('hex'), lastZxid: String(lastZxid) });
+      const { id, password } = client.session.identity;
+      process.send?.({ id: id.toString('hex'), password: password.toString('hex') });
     }
   }
 }

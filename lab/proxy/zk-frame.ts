@@ -1,38 +1,8 @@
-const opNames = {
-  1: 'create',
-  2: 'delete',
-  3: 'exists',
-  4: 'getData',
-  5: 'setData',
-  6: 'getACL',
-  7: 'setACL',
-  8: 'getChildren',
-  9: 'sync',
-  11: 'ping',
-  12: 'getChildren2',
-  13: 'check',
-  14: 'multi',
-  15: 'create2',
-  16: 'reconfig',
-  17: 'checkWatches',
-  18: 'removeWatches',
-  19: 'createContainer',
-  20: 'deleteContainer',
-  21: 'createTTL',
-  22: 'multiRead',
-  100: 'auth',
-  101: 'setWatches',
-  102: 'sasl',
-  103: 'getEphemerals',
-  104: 'getAllChildrenNumber',
-  105: 'setWatches2',
-  106: 'addWatch',
-  107: 'whoAmI',
-  [-11]: 'closeSession',
-} as const;
+import { opcodes, xids, type OpName } from '../wire/opcodes.ts';
+import { RecordWriter } from '../wire/record.ts';
 
 /** `connect` is the first frame each way, `watch` a notification, `unknown` a number that is not in the table. */
-export type Op = (typeof opNames)[keyof typeof opNames] | 'connect' | 'watch' | 'unknown';
+export type Op = OpName | 'connect' | 'watch' | 'unknown';
 
 export interface Frame {
   readonly from: 'client' | 'server';
@@ -80,29 +50,12 @@ export class FrameDecoder {
 
   #reply(body: Buffer): Request & { err: number } {
     const xid = body.readInt32BE(0);
-    const err = body.readInt32BE(12);
-    if (xid === -1) return { xid, err, op: 'watch', path: stringAt(body, replyHeaderBytes + 8) };
+    const err = body.readInt32BE(errorAt);
+    if (xid === xids.event) return { xid, err, op: 'watch', path: stringAt(body, replyHeaderBytes + 8) };
     // Searches by xid instead of taking the oldest one: a request that a rule dropped is never answered.
     const index = this.#unanswered.findIndex((request) => request.xid === xid);
     const [request] = index < 0 ? [] : this.#unanswered.splice(index, 1);
     return { op: 'unknown', ...request, xid, err };
-  }
-}
-
-/** Joins the bytes of a stream to frames, each with its length in front. */
-export class FrameSplitter {
-  #rest: Buffer = Buffer.alloc(0);
-
-  push(chunk: Buffer): Buffer[] {
-    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
-    const frames: Buffer[] = [];
-    while (this.#rest.length >= 4) {
-      const end = 4 + this.#rest.readInt32BE(0);
-      if (this.#rest.length < end) break;
-      frames.push(this.#rest.subarray(0, end));
-      this.#rest = this.#rest.subarray(end);
-    }
-    return frames;
   }
 }
 
@@ -111,21 +64,12 @@ export function withError(frame: Frame, error: number): Buffer {
   if (frame.err === undefined || frame.op === 'watch') {
     throw new TypeError(`replaceError is for replies, and not for a ${frame.op} frame from the ${frame.from}`);
   }
-  const bytes = Buffer.alloc(4 + replyHeaderBytes);
-  bytes.writeInt32BE(replyHeaderBytes, 0);
-  frame.body.copy(bytes, 4, 0, replyHeaderBytes);
-  bytes.writeInt32BE(error, replyHeaderBytes);
-  return bytes;
+  return new RecordWriter().raw(frame.body.subarray(0, errorAt)).int(error).frame();
 }
 
 /** The reply with this token of SASL in place of its own, with its length in front. */
 export function withToken({ body }: Frame, token: string): Buffer {
-  const bytes = Buffer.from(token);
-  const reply = Buffer.alloc(4 + replyHeaderBytes + 4);
-  reply.writeInt32BE(reply.length - 4 + bytes.length, 0);
-  body.copy(reply, 4, 0, replyHeaderBytes);
-  reply.writeInt32BE(bytes.length, 4 + replyHeaderBytes);
-  return Buffer.concat([reply, bytes]);
+  return new RecordWriter().raw(body.subarray(0, replyHeaderBytes)).bytes(token).frame();
 }
 
 const withoutPath: readonly Op[] = [
@@ -140,13 +84,15 @@ const withoutPath: readonly Op[] = [
   'multiRead',
   'whoAmI',
 ];
+const opNames = new Map<number, OpName>(Object.entries(opcodes).map(([name, number]) => [number, name as OpName]));
+const errorAt = 12;
 const replyHeaderBytes = 16;
 const multiHeaderBytes = 9;
 
 function parseRequest(body: Buffer): Request {
   const xid = body.readInt32BE(0);
   const type = body.readInt32BE(4);
-  const op = type in opNames ? opNames[type as keyof typeof opNames] : 'unknown';
+  const op = opNames.get(type) ?? 'unknown';
   const path = withoutPath.includes(op) ? undefined : stringAt(body, op === 'multi' ? 8 + multiHeaderBytes : 8);
   return path === undefined ? { xid, op } : { xid, op, path };
 }

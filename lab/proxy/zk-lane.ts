@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
-import { FrameSplitter, withError, type Frame, type FrameDecoder } from './zk-frame.ts';
+import { FrameSplitter } from '../wire/record.ts';
+import { withError, type Frame, type FrameDecoder } from './zk-frame.ts';
 
 /**
  * The action on a frame. `drop` discards the frame. `cut` destroys both sockets before the frame, `cut-inside` in the

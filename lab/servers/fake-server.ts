@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
+import { RecordWriter } from '../wire/record.ts';
 import { listen, onFreshPorts } from './free-port.ts';
 import { behindTls } from './tls-front.ts';
 
@@ -94,12 +95,6 @@ export function connectResponse(
     passwordLength = password.length,
     readOnly = false,
   } = fields;
-  const head = Buffer.alloc(4 + 4 + 4 + 8 + 4);
-  head.writeInt32BE(0, 4);
-  head.writeInt32BE(timeoutMs, 8);
-  head.writeBigInt64BE(sessionId, 12);
-  head.writeInt32BE(passwordLength, 20);
-  const frame = Buffer.concat([head, password, Buffer.of(readOnly ? 1 : 0)]);
-  frame.writeInt32BE(frame.length - 4, 0);
-  return frame;
+  const head = new RecordWriter().int(0).int(timeoutMs).long(sessionId).int(passwordLength);
+  return head.raw(password).flag(readOnly).frame();
 }

@@ -1,5 +1,7 @@
 import type { AclEntry, LockClient } from '../../src/index.ts';
-import { ExpiredError, isConnectionLoss, isNoNode, NoAnswerError, PlainClient } from './plain-client.ts';
+import { endSession } from './end-session.ts';
+import { isNoNode, PlainClient } from './plain-client.ts';
+import { NoAnswerError } from './wire-client.ts';
 
 /**
  * Another client of the same servers, without any code of the library: it can read and change the same as any ZooKeeper
@@ -21,10 +23,7 @@ export interface Observer extends AsyncDisposable {
   endSession(client: LockClient): Promise<void>;
 }
 
-const openAcl: readonly AclEntry[] = [{ permissions: 31, scheme: 'world', id: 'anyone' }];
 const readTries = 3;
-const endTries = 20;
-const attachLimitMs = 1_000;
 
 /**
  * @param reads `latest` sees all that was answered before, also by another member of an ensemble, and so needs a quorum;
@@ -81,7 +80,7 @@ class PlainObserver implements Observer {
     return (await this.#read((client) => client.exists(path))) !== undefined;
   }
 
-  async create(path: string, acl = openAcl): Promise<void> {
+  async create(path: string, acl?: readonly AclEntry[]): Promise<void> {
     await (await this.connect()).create(path, acl);
   }
 
@@ -105,18 +104,7 @@ class PlainObserver implements Observer {
     const { id, password } = victim.session.identity;
     // A victim that is still connecting has no session yet: with the id 0 the server would open a new one.
     if (id.readBigInt64BE() === 0n) return;
-    for (let tries = 0; tries < endTries; tries += 1) {
-      try {
-        // The server drops the victim's connection here. A fast victim attaches again, and the server drops this
-        // connection before the close.
-        await (await PlainClient.connect(this.#connectString, { id, password }, attachLimitMs)).close();
-      } catch (error) {
-        if (error instanceof ExpiredError) return;
-        // A member of an ensemble keeps silent if the session moves or ends while it asks the leader.
-        if (!(error instanceof NoAnswerError)) throw error;
-      }
-    }
-    throw new Error(`The session 0x${id.toString('hex')} has attached again ${endTries} times`);
+    await endSession(this.#connectString, { sessionId: id.readBigInt64BE(), password });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -137,7 +125,7 @@ class PlainObserver implements Observer {
         if (this.#catchesUp) await client.catchUp();
         return await ask(client);
       } catch (error) {
-        if (!isConnectionLoss(error) || tries === readTries) throw error;
+        if (!(error instanceof NoAnswerError) || tries === readTries) throw error;
       }
     }
   }

@@ -1,214 +1,148 @@
-import zookeeper, { type ConnectionManager } from 'node-zookeeper-client';
+import type { Ticket } from './answer.ts';
+import type { RecordReader } from './record.ts';
+import { errors } from './opcodes.ts';
+import { openAcl, type AclItem, type Request } from './request.ts';
+import { NoAnswerError, overTcp, WireClient } from './wire-client.ts';
 
-export interface Acl {
-  readonly permissions: number;
-  readonly scheme: string;
-  readonly id: string;
-}
-
-/** The stat of a znode, with 64-bit numbers as Buffers. */
-interface Stat {
-  readonly ephemeralOwner: Buffer;
-  readonly czxid: Buffer;
-}
-
-type Callback<Results extends unknown[]> = (error: Error | null, ...results: Results) => void;
-
-/** The parts of node-zookeeper-client 1.1.3, as published, that are used here. */
-interface LibraryClient {
-  readonly connectionManager: ConnectionManager & { connectTimeoutHandler?: NodeJS.Timeout };
-  connect(): void;
-  close(): void;
-  once(event: 'connected' | 'disconnected' | 'expired', listener: () => void): this;
-  create(path: string, data: Buffer, acl: readonly unknown[], mode: number, callback: Callback<[string]>): void;
-  getChildren(path: string, callback: Callback<[string[]]>): void;
-  exists(path: string, callback: Callback<[Stat | null]>): void;
-  getData(path: string, callback: Callback<[Buffer | null | undefined]>): void;
-  setData(path: string, data: Buffer, version: number, callback: Callback<[]>): void;
-  remove(path: string, version: number, callback: Callback<[]>): void;
-  transaction(): Transaction;
-}
-
-interface Transaction {
-  check(path: string): this;
-  commit(callback: Callback<unknown[]>): void;
-}
-
-interface Library {
-  createClient(connectString: string, options: object): LibraryClient;
-  readonly ACL: new (permissions: number, id: object) => object;
-  readonly Id: new (scheme: string, id: string) => object;
-  readonly CreateMode: { readonly PERSISTENT: number };
-}
-
-// The declaration in src names only the parts that `Connection` uses.
-const library = zookeeper as unknown as Library;
 const sessionTimeoutMs = 20_000;
 const connectLimitMs = 15_000;
 const answerLimitMs = 10_000;
 const closeLimitMs = 1_000;
-const connectionLoss = -4;
-
-export interface Session {
-  readonly id: Buffer;
-  readonly password: Buffer;
-}
+const betweenRoundsMs = 100;
 
 /** The session to which the client should attach has ended. */
 export class ExpiredError extends Error {}
 
-/** No server has answered the attempt to connect. */
-export class NoAnswerError extends Error {}
+/** The server has refused a request. */
+export class RefusedError extends Error {
+  readonly code: number;
+
+  constructor({ op }: Request, code: number, name: string) {
+    super(`The server refuses ${op}: ${name}`);
+    this.code = code;
+  }
+}
 
 export function isNoNode(error: unknown): boolean {
-  return codeOf(error) === -101;
+  return error instanceof RefusedError && error.code === errors.NO_NODE;
 }
 
-export function isConnectionLoss(error: unknown): boolean {
-  return codeOf(error) === connectionLoss;
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
-}
-
-/**
- * One session of node-zookeeper-client without any code of this library. It is used until its first disconnection,
- * because node-zookeeper-client is not reliable afterwards: replies that were cut in the middle, requests that are
- * never answered.
- */
+/** One session at one server of a connect string. It is used until its connection ends. */
 export class PlainClient {
-  #isConnected = false;
-  readonly #client: LibraryClient;
+  readonly #wire: WireClient;
+  readonly #chroot: string;
+  readonly #pings: NodeJS.Timeout;
 
-  /** @param session attaches to this session instead of opening a new one */
-  static async connect(connectString: string, session?: Session, limitMs = connectLimitMs): Promise<PlainClient> {
-    const client = new PlainClient(connectString, session);
-    await client.#connect(connectString, limitMs);
-    return client;
+  /** @param ticket attaches to this session instead of opening a new one */
+  static async connect(connectString: string, ticket?: Ticket, limitMs = connectLimitMs): Promise<PlainClient> {
+    const [, hosts = '', chroot = ''] = /^([^/]*)(.*)$/.exec(connectString) ?? [];
+    const until = performance.now() + limitMs;
+    const addresses = hosts.split(',').map(addressOf);
+    for (;;) {
+      for (const { host, port } of addresses) {
+        const wire = new WireClient(overTcp(port, host)).connect(sessionTimeoutMs, ticket);
+        // A server that keeps silent does not take the time of the others.
+        await wire.opened(limitMs / addresses.length).catch(() => undefined);
+        if (wire.isOpen) return new PlainClient(wire, chroot);
+        wire[Symbol.dispose]();
+        if (wire.isRefused) throw new ExpiredError(`The session has expired at ${connectString}`);
+      }
+      if (performance.now() >= until)
+        throw new NoAnswerError(`No server of ${connectString} has answered within ${limitMs} ms`);
+      await new Promise((resolve) => setTimeout(resolve, betweenRoundsMs));
+    }
   }
 
-  private constructor(connectString: string, session: Session | undefined) {
-    // With retries, a create that is repeated after a lost reply would return NODE_EXISTS.
-    this.#client = library.createClient(connectString, {
-      sessionTimeout: sessionTimeoutMs,
-      retries: 0,
-      ...(session && { sessionId: session.id, sessionPassword: session.password }),
-    });
+  private constructor(wire: WireClient, chroot: string) {
+    this.#wire = wire;
+    this.#chroot = chroot;
+    this.#pings = setInterval(() => this.#ping(), wire.timeoutMs / 3);
   }
 
   get isConnected(): boolean {
-    return this.#isConnected;
+    return this.#wire.isOpen;
   }
 
-  async create(path: string, acl: readonly Acl[]): Promise<void> {
-    const entries = acl.map(({ permissions, scheme, id }) => new library.ACL(permissions, new library.Id(scheme, id)));
-    await this.#ask<[string]>((client, callback) =>
-      client.create(path, Buffer.alloc(0), entries, library.CreateMode.PERSISTENT, callback),
-    );
+  async create(path: string, acl: readonly AclItem[] = openAcl): Promise<void> {
+    await this.#ask({ op: 'create', path: this.#at(path), acl });
   }
 
   async getChildren(path: string): Promise<string[]> {
-    const [names] = await this.#ask<[string[]]>((client, callback) => client.getChildren(path, callback));
-    return names;
+    return ((await this.#ask({ op: 'getChildren', path: this.#at(path) })).texts() ?? []) as string[];
   }
 
   /** Resolves with undefined if the znode does not exist. */
   async exists(path: string): Promise<{ readonly ephemeralOwner: bigint; readonly czxid: bigint } | undefined> {
-    const [stat] = await this.#ask<[Stat | null]>((client, callback) => client.exists(path, callback));
-    return stat
-      ? { ephemeralOwner: stat.ephemeralOwner.readBigInt64BE(), czxid: stat.czxid.readBigInt64BE() }
-      : undefined;
+    try {
+      const stat = await this.#ask({ op: 'exists', path: this.#at(path) });
+      const [czxid] = [stat.long(), stat.long(), stat.long(), stat.long()];
+      for (let versions = 0; versions < 3; versions += 1) stat.int();
+      return { czxid, ephemeralOwner: stat.long() };
+    } catch (error) {
+      if (isNoNode(error)) return undefined;
+      throw error;
+    }
   }
 
   async getData(path: string): Promise<Buffer> {
-    const [data] = await this.#ask<[Buffer | null | undefined]>((client, callback) => client.getData(path, callback));
-    return data ?? Buffer.alloc(0);
+    return (await this.#ask({ op: 'getData', path: this.#at(path) })).bytes() ?? Buffer.alloc(0);
   }
 
   async setData(path: string, data: Buffer): Promise<void> {
-    await this.#ask<[]>((client, callback) => client.setData(path, data, -1, callback));
+    await this.#ask({ op: 'setData', path: this.#at(path), data });
   }
 
   async remove(path: string): Promise<void> {
-    await this.#ask<[]>((client, callback) => client.remove(path, -1, callback));
+    await this.#ask({ op: 'delete', path: this.#at(path) });
   }
 
-  /** Resolves when this connection's member of an ensemble has done all writes that were answered before. */
+  /**
+   * Resolves when this connection's member of an ensemble has done all writes that were answered before. A sync is not
+   * enough: a deposed leader answers it alone. A transaction needs a quorum, also one that changes nothing.
+   */
   async catchUp(): Promise<void> {
     try {
-      // A transaction that changes nothing, because node-zookeeper-client has no sync.
-      await this.#ask<unknown[]>((client, callback) => client.transaction().check('/').commit(callback));
+      await this.#ask({ op: 'multi', items: [{ op: 'check', path: this.#at('/') }] });
     } catch (error) {
-      // Without `/`, the transaction is refused by the quorum all the same.
+      // Without its root, the transaction is refused by the quorum all the same.
       if (!isNoNode(error)) throw error;
     }
   }
 
   /** Ends the session on the server. If the server does not answer, the session expires later. */
   async close(): Promise<void> {
-    // node-zookeeper-client throws, or opens the session again, if it is closed without a connection.
-    if (!this.#isConnected) return;
-    const closed = new Promise<void>((resolve) => this.#client.once('disconnected', resolve));
-    const timer = setTimeout(() => this.#destroy(), closeLimitMs);
-    this.#client.close();
-    await closed;
-    clearTimeout(timer);
-  }
-
-  async #connect(connectString: string, limitMs: number): Promise<void> {
-    const client = this.#client;
-    let timer: NodeJS.Timeout | undefined;
-    try {
-      await new Promise<void>((resolve, reject) => {
-        client.once('connected', resolve);
-        client.once('expired', () => reject(new ExpiredError(`The session has expired at ${connectString}`)));
-        timer = setTimeout(
-          () => reject(new NoAnswerError(`No server of ${connectString} has answered within ${limitMs} ms`)),
-          limitMs,
-        );
-        client.connect();
-      });
-    } catch (error) {
-      this.#destroy();
-      throw error;
-    } finally {
-      clearTimeout(timer);
+    clearInterval(this.#pings);
+    if (this.isConnected) {
+      this.#wire.send({ op: 'closeSession' });
+      await this.#wire.until(() => false, closeLimitMs).catch(() => undefined);
     }
-    this.#isConnected = true;
-    client.once('disconnected', () => this.#destroy());
+    this.#wire[Symbol.dispose]();
   }
 
-  #ask<Results extends unknown[]>(
-    request: (client: LibraryClient, callback: Callback<Results>) => void,
-  ): Promise<Results> {
-    return new Promise((resolve, reject) => {
-      // node-zookeeper-client never notices a half-open connection.
-      const timer = setTimeout(() => {
-        this.#destroy();
-        reject(Object.assign(new Error(`No answer within ${answerLimitMs} ms`), { code: connectionLoss }));
-      }, answerLimitMs);
-      const settle = (error: Error | null, ...results: Results): void => {
-        clearTimeout(timer);
-        if (error) reject(error);
-        else resolve(results);
-      };
-      try {
-        request(this.#client, settle);
-      } catch (error) {
-        clearTimeout(timer);
-        reject(error instanceof Error ? error : new Error(String(error)));
-      }
-    });
+  async #ask(request: Request): Promise<RecordReader> {
+    try {
+      const answer = await this.#wire.request(request, answerLimitMs);
+      this.#wire.forget(answer);
+      if (answer.error !== 0) throw new RefusedError(request, answer.error, answer.result);
+      return answer.record();
+    } catch (error) {
+      // A connection that is half open never ends by itself.
+      if (error instanceof NoAnswerError) this.#wire[Symbol.dispose]();
+      throw error;
+    }
   }
 
-  /** Keeps node-zookeeper-client from connecting again, which it would do without a limit. */
-  #destroy(): void {
-    this.#isConnected = false;
-    const manager = this.#client.connectionManager;
-    manager.connect = () => undefined;
-    manager.onSocketConnected = () => void manager.socket?.destroy();
-    clearTimeout(manager.connectTimeoutHandler);
-    manager.socket?.destroy();
+  #ping(): void {
+    if (this.isConnected) this.#wire.send({ op: 'ping' });
+    else clearInterval(this.#pings);
   }
+
+  #at(path: string): string {
+    return path === '/' ? this.#chroot || '/' : this.#chroot + path;
+  }
+}
+
+function addressOf(text: string): { host: string; port: number } {
+  const colon = text.lastIndexOf(':');
+  return { host: text.slice(0, colon).replace(/^\[(.*)\]$/, '$1'), port: Number(text.slice(colon + 1)) };
 }

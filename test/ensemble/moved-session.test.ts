@@ -4,7 +4,7 @@ import type { Session } from '../../src/zookeeper/session.ts';
 import { nodesOf } from '../../src/internals/lock-node.ts';
 import { testPath } from '../../lab/test-path.ts';
 import { useTrio } from '../../lab/servers/trio.ts';
-import { twinOf } from '../../lab/wire/twin-session.ts';
+import { dial } from '../../lab/wire/wire-client.ts';
 import { until } from '../../lab/until.ts';
 
 describe('a session that another connection has moved to another server', function () {
@@ -27,7 +27,7 @@ describe('a session that another connection has moved to another server', functi
     // The proof of a waiter that may be next needs a new connection, which would move the session back.
     await until('the waiter is proven', () => nodesOf(waiter.session).size === 1 && waiter.session.hasTimeToGrant);
     const connections = waiter.session.epoch;
-    await attachElsewhere(waiter.session, other.connectString, sessionTimeoutMs);
+    await attachElsewhere(waiter.session, other.port, sessionTimeoutMs);
     await hold.release();
     const next = await acquired;
     expect(next.isValid).to.equal(true);
@@ -38,8 +38,9 @@ describe('a session that another connection has moved to another server', functi
 });
 
 /** As a ConnectRequest that was delayed in the network until its client had given that connection up. */
-async function attachElsewhere(session: Session, connectString: string, sessionTimeoutMs: number): Promise<void> {
-  const twin = twinOf(connectString, session.identity, sessionTimeoutMs);
-  await until('the other connection is attached', () => twin.isConnected);
-  twin.abandon();
+async function attachElsewhere(session: Session, port: number, sessionTimeoutMs: number): Promise<void> {
+  const { id, password, lastZxid } = session.identity;
+  const ticket = { sessionId: id.readBigInt64BE(), password };
+  using other = await dial(port, sessionTimeoutMs, ticket, Number(lastZxid)).opened();
+  expect(other.isOpen).to.equal(true);
 }

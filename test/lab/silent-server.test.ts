@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import { startSilentServer } from '../../lab/servers/silent-server.ts';
-import { RawClient } from '../contract/lab/raw-client.ts';
+import { dial } from '../../lab/wire/wire-client.ts';
 
 describe('SilentServer', () => {
   it('accepts, records the connections, and never answers', async () => {
     await using server = await startSilentServer();
-    using first = RawClient.dial(server.port);
+    using first = dial(server.port);
     const firstSocket = await server.connected();
     const second = server.connected(2);
-    using _second = RawClient.dial(server.port);
+    using _second = dial(server.port);
     expect(server.connections).to.deep.equal([firstSocket, await second]);
     expect(await server.connected()).to.equal(firstSocket);
     await server.close();

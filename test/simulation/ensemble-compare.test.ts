@@ -1,9 +1,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { overTcp } from '../../lab/wire/wire-client.ts';
 import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
 import { runSequence } from '../contract/embedded/support/sequence-run.ts';
 import { sequences } from '../contract/embedded/support/sequences.ts';
-import { EnsembleOnPort } from './support/ensemble-on-port.ts';
+import { EnsembleOnTime } from './support/ensemble-on-time.ts';
+import { toMember } from './support/member-client.ts';
 
 /** Set by `npm run test:embedded -- --sequences 20000`. */
 const count = Number(process.env['EMBEDDED_SEQUENCES'] ?? 30);
@@ -24,10 +26,10 @@ describe('a simulated ensemble and the embedded ZooKeeper', function () {
             extendedTypesEnabled: true,
             containerCheckIntervalMs: 86_400_000,
           });
-          await using ensemble = await EnsembleOnPort.start(members, member);
+          using own = new EnsembleOnTime(members);
           const [said, said2] = await Promise.all([
-            runSequence(ensemble.port, sequence),
-            runSequence(embedded.port, sequence),
+            runSequence(toMember(own.ensemble, member), sequence),
+            runSequence(overTcp(embedded.port), sequence),
           ]);
           expect(said).to.deep.equal(said2);
         }),

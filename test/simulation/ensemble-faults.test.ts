@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Random } from '../../lab/random.ts';
 import { Fixture, noticedMs } from './support/fixture.ts';
-import type { WireClient } from './support/wire-client.ts';
+import type { MemberClient } from './support/member-client.ts';
 
 const histories = 300;
 const steps = 60;
@@ -11,10 +11,10 @@ class Storm {
   readonly lab: Fixture;
   readonly #random: Random;
   readonly #members: number;
-  #clients: WireClient[] = [];
+  #clients: MemberClient[] = [];
   readonly down = new Set<number>();
   /** The creates of unique paths, some of them answered. */
-  readonly answered = new Map<string, { client: WireClient; xid: number }>();
+  readonly answered = new Map<string, { client: MemberClient; xid: number }>();
   readonly transcript: string[] = [];
 
   constructor(seed: number) {
@@ -35,14 +35,14 @@ class Storm {
     if (dice < 3) this.#clients.push(this.lab.dial(member).connect(8_000));
     else if (dice === 3 && client?.isOpen) this.#clients.push(this.lab.dial(member).connect(8_000, client.ticket));
     else if (dice < 9 && client?.isOpen) this.#create(client);
-    else if (dice < 12 && client?.isOpen) client.send({ op: 'delete', path: this.#path(), version: -1 });
+    else if (dice < 12 && client?.isOpen) client.send({ op: 'delete', path: this.#path() });
     else if (dice === 12 && client?.isOpen) client.sync();
     else if (dice === 13) ensemble.cut(member);
     else if (dice < 16) ensemble.heal(member);
     else if (dice === 16) ensemble.depose();
     else if (dice === 17) this.#crash(member);
     else if (dice === 18) this.#restart(member);
-    else if (client) ensemble.expire(client.id);
+    else if (client) ensemble.expire(client.ticket.sessionId);
     clock.advance(this.#random.pick([0, 1, 10, 100, 3_000]) * this.#random.next());
   }
 
@@ -67,11 +67,11 @@ class Storm {
 
   get closed(): string[] {
     return this.#clients.map(
-      ({ isClosed, frames }) => `${isClosed} ${frames.map(({ xid, zxid }) => `${xid}:${zxid}`).join(' ')}`,
+      ({ isClosed, answers }) => `${isClosed} ${answers.map(({ xid, zxid }) => `${xid}:${zxid}`).join(' ')}`,
     );
   }
 
-  #create(client: WireClient): void {
+  #create(client: MemberClient): void {
     const path = this.#path();
     if (this.#random.chance(0.3)) {
       const own = `/once-${this.answered.size}`;

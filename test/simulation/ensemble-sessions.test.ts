@@ -8,7 +8,7 @@ describe('a session of a simulated ensemble', () => {
       const client = lab.open(member);
       expect(client.isOpen).to.equal(true);
       expect(client.timeoutMs).to.equal(sessionMs);
-      client.leave();
+      client[Symbol.dispose]();
       expect(lab.resume(client, (member + 1) % 3).ticket).to.deep.equal(client.ticket);
     }
     expect(lab.ensemble.committed().sessions).to.have.length(3);
@@ -94,7 +94,7 @@ describe('a session of a simulated ensemble', () => {
     const lab = new Fixture();
     let client = lab.open(0);
     for (let time = 0; time < 6; time += 1) {
-      client.leave();
+      client[Symbol.dispose]();
       lab.clock.advance(sessionMs - 500);
       client = lab.resume(client, time % 3);
       expect(client.isOpen).to.equal(true);
@@ -117,7 +117,7 @@ describe('a session of a simulated ensemble', () => {
     const client = lab.open(1);
     const thief = lab.dial(0).connect(sessionMs, { ...client.ticket, password: Buffer.alloc(16, 7) });
     const stranger = lab.dial(0).connect(sessionMs, { sessionId: 77n, password: Buffer.alloc(16) });
-    lab.ensemble.expire(client.id);
+    lab.ensemble.expire(client.ticket.sessionId);
     lab.settle();
     const late = lab.resume(client, 0);
     for (const one of [thief, stranger, late]) expect([one.isRefused, one.isClosed]).to.deep.equal([true, true]);
@@ -141,7 +141,7 @@ describe('a session of a simulated ensemble', () => {
     expect(lab.ensemble.committed().has('/by-the-old-one')).to.equal(false);
     moved.create('/by-the-new-one', 1);
     lab.settle();
-    expect(lab.ensemble.committed().get('/by-the-new-one')?.ephemeralOwner).to.equal(moved.id);
+    expect(lab.ensemble.committed().get('/by-the-new-one')?.ephemeralOwner).to.equal(moved.ticket.sessionId);
   });
 
   it('loses its old connection at the leader with the next request, also a read', () => {
@@ -157,7 +157,7 @@ describe('a session of a simulated ensemble', () => {
     const lab = new Fixture({ delayMs: 10 });
     const client = lab.open(0);
     const xid = client.create('/late');
-    lab.ensemble.expire(client.id);
+    lab.ensemble.expire(client.ticket.sessionId);
     lab.clock.advance(1_000);
     expect(client.answer(xid)).to.equal(undefined);
     expect(client.isClosed).to.equal(true);
@@ -174,7 +174,7 @@ describe('a session of a simulated ensemble', () => {
     lab.ensemble.onCommit(({ is, sessionId, changes }) => commits.push([is, sessionId, changes.map((one) => one.is)]));
     client.send({ op: 'closeSession' });
     lab.settle();
-    expect(commits).to.deep.equal([['close', client.id, ['deleted', 'deleted', 'deleted']]]);
+    expect(commits).to.deep.equal([['close', client.ticket.sessionId, ['deleted', 'deleted', 'deleted']]]);
     expect([...watcher.events].sort()).to.deep.equal(['deleted /a', 'deleted /b', 'deleted /c']);
     expect(client.isClosed).to.equal(true);
   });
@@ -182,10 +182,10 @@ describe('a session of a simulated ensemble', () => {
   it('has, under a new leader, the full timeout that it was created with', () => {
     const lab = new Fixture({ electionMs: 1 });
     const client = lab.open(0, 12_000);
-    client.leave();
+    client[Symbol.dispose]();
     // The leader goes by the timeout of the newest connection, until a new leader takes over.
     const resumed = lab.resume(client, 0, sessionMs);
-    resumed.leave();
+    resumed[Symbol.dispose]();
     lab.clock.advance(sessionMs - 1_000);
     const old = lab.ensemble.depose();
     expect(old).to.equal(2);

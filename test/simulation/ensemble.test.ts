@@ -18,13 +18,12 @@ describe('a simulated ensemble', () => {
     for (const member of [0, 2]) {
       const lab = new Fixture();
       const client = lab.open(member);
-      const acl = [{ perms: 31, scheme: 'world', id: 'anyone' }];
-      const create = { op: 'create', path: '/a', data: '', acl, flags: 0, ttl: -1 } as const;
-      const exists = { op: 'exists', path: '/a', watch: false } as const;
+      const create = { op: 'create', path: '/a' } as const;
+      const exists = { op: 'exists', path: '/a' } as const;
       const sync = { op: 'sync', path: '/' } as const;
-      client.send(exists, create, exists, sync, { op: 'delete', path: '/a', version: -1 }, exists, sync, exists);
+      client.send(exists, create, exists, sync, { op: 'delete', path: '/a' }, exists, sync, exists);
       lab.settle();
-      const answers = client.frames.map(({ xid }) => [xid, client.answer(xid)]);
+      const answers = client.answers.map(({ xid }) => [xid, client.answer(xid)]);
       expect(answers).to.deep.equal([
         [1, 'NO_NODE'],
         [2, 'ok'],
@@ -45,7 +44,7 @@ describe('a simulated ensemble', () => {
     const first = one.create('/same');
     const second = other.create('/same');
     const below = other.create('/same/ephemeral', 1);
-    const gone = one.send({ op: 'delete', path: '/same', version: -1 });
+    const gone = one.send({ op: 'delete', path: '/same' });
     lab.clock.advance(5_000);
     expect([one.answer(first), other.answer(second), other.answer(below), one.answer(gone)]).to.deep.equal([
       'ok',
@@ -64,7 +63,7 @@ describe('a simulated ensemble', () => {
     const again = other.create('/ephemeral', 1);
     lab.clock.advance(5_000);
     expect(other.answer(again)).to.equal('ok');
-    expect(lab.ensemble.committed().get('/ephemeral')?.ephemeralOwner).to.equal(other.id);
+    expect(lab.ensemble.committed().get('/ephemeral')?.ephemeralOwner).to.equal(other.ticket.sessionId);
   });
 
   it('sends the event of a watch from the member that the client is connected to, when this member applies the change', () => {
@@ -102,7 +101,7 @@ describe('a simulated ensemble', () => {
     lab.ensemble.cutLink(0, 2);
     lab.ensemble.cutLink(1, 2);
     writer.create('/before');
-    const read = reader.send({ op: 'sync', path: '/' }, { op: 'exists', path: '/before', watch: false });
+    const read = reader.send({ op: 'sync', path: '/' }, { op: 'exists', path: '/before' });
     lab.settle();
     expect(reader.answer(read)).to.equal(undefined);
     lab.ensemble.healLink(0, 2);
@@ -277,8 +276,8 @@ describe('a simulated ensemble', () => {
     expect(lab.ensemble.deleteZnode('/parent')).to.equal(false);
     expect(lab.ensemble.deleteZnode('/parent/child')).to.equal(true);
     expect(lab.ensemble.deleteZnode('/parent/child')).to.equal(false);
-    expect(lab.ensemble.expire(client.id)).to.equal(true);
-    expect(lab.ensemble.expire(client.id)).to.equal(false);
+    expect(lab.ensemble.expire(client.ticket.sessionId)).to.equal(true);
+    expect(lab.ensemble.expire(client.ticket.sessionId)).to.equal(false);
     lab.settle();
     expect([client.isClosed, other.isClosed]).to.deep.equal([true, false]);
     const paths = [...lab.ensemble.committed().paths()].filter((path) => !path.startsWith('/zookeeper'));
@@ -288,12 +287,11 @@ describe('a simulated ensemble', () => {
   it('reaps a container that has lost its last child', () => {
     const lab = new Fixture();
     const client = lab.open(0, longMs);
-    const acl = [{ perms: 31, scheme: 'world', id: 'anyone' }];
-    client.send({ op: 'createContainer', path: '/container', data: '', acl, flags: 4, ttl: -1 });
+    client.send({ op: 'createContainer', path: '/container' });
     client.create('/container/child');
     lab.idle(70_000, client);
     expect(lab.ensemble.committed().has('/container')).to.equal(true);
-    client.send({ op: 'delete', path: '/container/child', version: -1 });
+    client.send({ op: 'delete', path: '/container/child' });
     lab.idle(70_000, client);
     expect(lab.ensemble.committed().has('/container')).to.equal(false);
   });
@@ -313,7 +311,7 @@ describe('a simulated ensemble', () => {
     lab.settle();
     lab.elected(lab.ensemble.depose());
     const moved = lab.resume(client, 1, longMs);
-    moved.send({ op: 'delete', path: '/a', version: -1 });
+    moved.send({ op: 'delete', path: '/a' });
     moved.send({ op: 'closeSession' });
     lab.ensemble.heal(2);
     lab.clock.advance(noticedMs);

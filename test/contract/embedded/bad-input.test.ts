@@ -5,13 +5,10 @@ import fc from 'fast-check';
 import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../../src/testing/index.ts';
 import { errorNumbers } from '../../../src/testing/refusal.ts';
 import { embeddedOfEachTest } from './support/embedded.ts';
-import { encode } from './support/request.ts';
+import { connectRequest, encode } from '../../../lab/wire/request.ts';
 import { PlainSession } from './support/plain-session.ts';
 
-const connectRequest = Buffer.from(
-  `0000002d${'00'.repeat(12)}00002710${'00'.repeat(8)}00000010${'00'.repeat(16)}00`,
-  'hex',
-);
+const connecting = connectRequest(10_000);
 
 describe('an embedded ZooKeeper with arbitrary input', () => {
   const lab = embeddedOfEachTest();
@@ -23,8 +20,8 @@ describe('an embedded ZooKeeper with arbitrary input', () => {
         fc.boolean(),
         fc.array(fc.oneof(fc.uint8Array({ maxLength: 40 }), frame()), { maxLength: 8 }),
         async (hasSession, chunks) => {
-          await send(lab.zk.port, [...(hasSession ? [connectRequest] : []), ...chunks]);
-          expect((await other.request({ op: 'exists', path: '/', watch: false })).error).to.equal(0);
+          await send(lab.zk.port, [...(hasSession ? [connecting] : []), ...chunks]);
+          expect((await other.request({ op: 'exists', path: '/' })).error).to.equal(0);
         },
       ),
       { numRuns: 500 },
@@ -33,7 +30,7 @@ describe('an embedded ZooKeeper with arbitrary input', () => {
 
   it('accepts a request in pieces of one byte', async () => {
     const socket = connect({ port: lab.zk.port, host: '127.0.0.1', noDelay: true });
-    for (const byte of connectRequest) await new Promise((resolve) => socket.write(Buffer.from([byte]), resolve));
+    for (const byte of connecting) await new Promise((resolve) => socket.write(Buffer.from([byte]), resolve));
     const [answer] = (await once(socket, 'data')) as [Buffer];
     socket.destroy();
     expect(answer.length).to.equal(4 + 37);
@@ -42,15 +39,15 @@ describe('an embedded ZooKeeper with arbitrary input', () => {
   it('keeps and returns data of almost a megabyte', async () => {
     const session = await PlainSession.open(lab.zk.port, 4_000);
     const data = 'x'.repeat(1_000_000);
-    await session.request({ op: 'setData', path: '/', data, version: -1 });
-    const { reader } = await session.request({ op: 'getData', path: '/', watch: false });
+    await session.request({ op: 'setData', path: '/', data });
+    const reader = (await session.request({ op: 'getData', path: '/' })).record();
     expect(reader.bytes()?.toString() === data).to.equal(true);
   });
 
   it('refuses the rest of a multiRead whose answer grows beyond every bound', async () => {
     const session = await PlainSession.open(lab.zk.port, 4_000);
-    await session.request({ op: 'setData', path: '/', data: 'x'.repeat(1_000_000), version: -1 });
-    const items = Array.from({ length: 1_000 }, () => ({ op: 'getData', path: '/', watch: false }) as const);
+    await session.request({ op: 'setData', path: '/', data: 'x'.repeat(1_000_000) });
+    const items = Array.from({ length: 1_000 }, () => ({ op: 'getData', path: '/' }) as const);
     expect((await session.request({ op: 'multiRead', items: items.slice(0, 4) })).error).to.equal(0);
     expect((await session.request({ op: 'multiRead', items })).error).to.equal(errorNumbers.MARSHALLING_ERROR);
   });
@@ -71,12 +68,8 @@ describe('an embedded ZooKeeper with arbitrary input', () => {
     // A setData is 28 bytes longer than its data: a path of two letters, an int for each length, the version and the
     // header.
     const overhead = 4 + 4 + 4 + 1 + 4 + 4;
-    expect(
-      (await session.request({ op: 'setData', path: '/', data: 'x'.repeat(1_000 - overhead), version: -1 })).error,
-    ).to.equal(0);
-    await session
-      .request({ op: 'setData', path: '/', data: 'x'.repeat(1_001 - overhead), version: -1 })
-      .catch(() => undefined);
+    expect((await session.request({ op: 'setData', path: '/', data: 'x'.repeat(1_000 - overhead) })).error).to.equal(0);
+    await session.request({ op: 'setData', path: '/', data: 'x'.repeat(1_001 - overhead) }).catch(() => undefined);
     expect(session.isClosed).to.equal(true);
   });
 });
@@ -116,16 +109,14 @@ describe('EmbeddedZooKeeper.start', () => {
   it('stops even if a client does not read its answers', async () => {
     const zk = await EmbeddedZooKeeper.start();
     const session = await PlainSession.open(zk.port, 4_000);
-    await session.request({ op: 'setData', path: '/', data: 'x'.repeat(1_000_000), version: -1 });
+    await session.request({ op: 'setData', path: '/', data: 'x'.repeat(1_000_000) });
     const lazy = connect({ port: zk.port, host: '127.0.0.1' });
     lazy.on('error', () => undefined);
-    const reads = Array.from({ length: 30 }, (_, index) =>
-      encode(index, { op: 'getData', path: '/', watch: false }, 0),
-    );
-    const last = encode(98, { op: 'delete', path: '/marker', version: -1 }, 0);
+    const reads = Array.from({ length: 30 }, (_, index) => encode(index, { op: 'getData', path: '/' }));
+    const last = encode(98, { op: 'delete', path: '/marker' });
     await session.create('/marker', 0);
     await session.request({ op: 'exists', path: '/marker', watch: true });
-    lazy.write(Buffer.concat([connectRequest, ...reads, last, encode(99, { op: 'closeSession' }, 0)]));
+    lazy.write(Buffer.concat([connecting, ...reads, last, encode(99, { op: 'closeSession' })]));
     await session.nextEvent();
     await zk.stop();
     lazy.destroy();

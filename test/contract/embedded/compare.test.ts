@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { startRealServer, type ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
 import { EmbeddedZooKeeper } from '../../../src/testing/index.ts';
-import { digestIdentity } from '../../../src/testing/identity.ts';
+import { digestId } from '../../../lab/wire/account.ts';
+import { overTcp } from '../../../lab/wire/wire-client.ts';
 import { superUser } from './support/manager.ts';
 import { sequences } from './support/sequences.ts';
 import { runSequence } from './support/sequence-run.ts';
@@ -15,7 +16,7 @@ const seed = Number(process.env['EMBEDDED_SEED'] ?? Date.now() % 2 ** 31);
 const javaOptions = [
   '-Dzookeeper.extendedTypesEnabled=true',
   '-Dzookeeper.forceSync=no',
-  `-Dzookeeper.DigestAuthenticationProvider.superDigest=${digestOf(superUser)}`,
+  `-Dzookeeper.DigestAuthenticationProvider.superDigest=${digestId(superUser)}`,
 ];
 
 describe('an embedded ZooKeeper and the real one', function () {
@@ -34,8 +35,8 @@ describe('an embedded ZooKeeper and the real one', function () {
           containerCheckIntervalMs: 86_400_000,
         });
         const [said, reallySaid] = await Promise.all([
-          runSequence(embedded.port, sequence),
-          runSequence(real.port, sequence),
+          runSequence(overTcp(embedded.port), sequence),
+          runSequence(overTcp(real.port), sequence),
         ]);
         const different = difference(said, reallySaid);
         if (different !== undefined) expect.fail(different);
@@ -56,8 +57,4 @@ function difference(said: readonly string[], reallySaid: readonly string[]): str
     `embedded: ${said[at] ?? 'nothing'}`,
     `real:     ${reallySaid[at] ?? 'nothing'}`,
   ].join('\n');
-}
-
-function digestOf(credentials: string): string {
-  return digestIdentity(Buffer.from(credentials)).id;
 }

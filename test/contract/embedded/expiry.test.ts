@@ -72,7 +72,7 @@ describe('the end of a session, on an embedded ZooKeeper and on the real one', f
       await side.request({ op: 'getChildren', path: '/closed', watch: true });
       await side.request({ op: 'getData', path: '/closed/a', watch: true });
     }
-    await session.requests({ op: 'closeSession' });
+    await session.request({ op: 'closeSession' });
     const refused = await PlainSession.open(port, timeoutMs, session.ticket);
     return [await ended(session), seen(refused), await rest(watcher)];
   });
@@ -95,7 +95,7 @@ describe('the end of a session, on an embedded ZooKeeper and on the real one', f
     const thief = await PlainSession.open(port, timeoutMs, { sessionId, password: Buffer.alloc(16, 1) });
     const short = await PlainSession.open(port, timeoutMs, { sessionId, password: Buffer.alloc(3) });
     const owner = await PlainSession.open(port, timeoutMs, session.ticket);
-    const owns = (await owner.request({ op: 'exists', path: '/password', watch: false })).error;
+    const owns = (await owner.request({ op: 'exists', path: '/password' })).error;
     await owner.request({ op: 'closeSession' });
     return [await ended(thief), await ended(short), await ended(session), seen(owner), owns];
   });
@@ -117,7 +117,7 @@ describe('the end of a session, on an embedded ZooKeeper and on the real one', f
       const session = await PlainSession.open(port, timeoutMs);
       for (let half = 0; half < 4; half += 1) {
         await delay(halfMs);
-        await session.request(op === 'exists' ? { op, path: '/nowhere', watch: false } : { op });
+        await session.request(op === 'exists' ? { op, path: '/nowhere' } : { op });
       }
       return [seen(session), await ended(session)];
     });
@@ -134,7 +134,7 @@ describe('the end of a session, on an embedded ZooKeeper and on the real one', f
     await delay(timeoutMs - 5 * tickMs);
     const kept = (await watcher.request({ op: 'exists', path: '/resumed', watch: true })).error;
     await watcher.nextEvent();
-    const gone = (await watcher.request({ op: 'exists', path: '/resumed', watch: false })).error;
+    const gone = (await watcher.request({ op: 'exists', path: '/resumed' })).error;
     return [seen(resumed), kept, gone, await rest(watcher)];
   });
 
@@ -181,7 +181,5 @@ async function rest(session: PlainSession): Promise<unknown> {
 }
 
 async function childrenOf(session: PlainSession, paths: readonly string[]): Promise<unknown> {
-  return Promise.all(
-    paths.map(async (path) => (await session.request({ op: 'getChildren', path, watch: false })).reader.texts()),
-  );
+  return Promise.all(paths.map(async (path) => (await session.request({ op: 'getChildren', path })).record().texts()));
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { fourLetterWord } from '../../../lab/servers/four-letter-word.ts';
 import { startEnsemble } from '../../../lab/servers/zookeeper-server.ts';
-import { RawClient } from './raw-client.ts';
+import { dial } from '../../../lab/wire/wire-client.ts';
 
 /** The time that a busy machine may need to start three servers, and to elect a leader twice. */
 const limitMs = 90_000;
@@ -13,15 +13,15 @@ describe('Ensemble', function () {
     await using ensemble = await startEnsemble();
     expect(ensemble.connectString).to.equal(ensemble.servers.map(({ port }) => `127.0.0.1:${port}`).join(','));
     const first = await ensemble.leader();
-    using client = await RawClient.connect(first.port);
-    await client.request('create', '/kept');
+    using client = await dial(first.port).opened();
+    await client.request({ op: 'create', path: '/kept' });
     await first.kill();
     const second = await ensemble.leader();
     expect(second).not.to.equal(first);
     await first.start();
     expect(await first.command('srvr')).to.include('Mode: follower');
-    using other = await RawClient.connect(first.port);
-    expect((await other.request('exists', '/kept')).err).to.equal(0);
+    using other = await dial(first.port).opened();
+    expect((await other.request({ op: 'exists', path: '/kept' })).error).to.equal(0);
   });
 
   it('serves on every member from the start, and on none after it is stopped', async () => {

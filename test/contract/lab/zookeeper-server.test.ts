@@ -8,7 +8,7 @@ import { PortTakenError } from '../../../lab/servers/free-port.ts';
 import { LocalZooKeeper } from '../../../lab/servers/local-zookeeper.ts';
 import { startSilentServer } from '../../../lab/servers/silent-server.ts';
 import { startRealServer, type ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
-import { RawClient } from './raw-client.ts';
+import { dial } from '../../../lab/wire/wire-client.ts';
 
 describe('ZooKeeperServer', function () {
   this.timeout(60_000); // a busy machine starts a server in some seconds
@@ -22,31 +22,31 @@ describe('ZooKeeperServer', function () {
   it('dies when killed, and comes back with its data on its port', async () => {
     await using server = await startRealServer();
     const { port, pid } = server;
-    using client = await RawClient.connect(port);
-    await client.request('create', '/kept');
+    using client = await dial(port).opened();
+    await client.request({ op: 'create', path: '/kept' });
     await server.kill();
     expect(isAlive(pid)).to.equal(false);
     expect(() => server.pid).to.throw('it is not running');
     await client.closed;
     await server.start();
     expect(server.port).to.equal(port);
-    using other = await RawClient.connect(port);
-    expect((await other.request('exists', '/kept')).err).to.equal(0);
+    using other = await dial(port).opened();
+    expect((await other.request({ op: 'exists', path: '/kept' })).error).to.equal(0);
   });
 
   it('answers nothing from the moment that it is paused, and continues afterwards', async () => {
     await using server = await startRealServer();
-    using client = await RawClient.connect(server.port);
+    using client = await dial(server.port).opened();
     for (let round = 0; round < 20; round++) {
       server.pause();
-      const xid = client.send('exists', '/');
+      const xid = client.send({ op: 'exists', path: '/' });
       const failure = await fourLetterWord('127.0.0.1', server.port, 'ruok', 20).catch((error: unknown) =>
         String(error),
       );
       expect(failure).to.match(/did not answer "ruok" within 20 ms/);
-      expect(client.replies.length).to.equal(round);
+      expect(client.answers.length).to.equal(round);
       server.resume();
-      expect((await client.reply(xid)).err).to.equal(0);
+      expect((await client.answerTo(xid)).error).to.equal(0);
     }
     expect(await server.command('ruok')).to.equal('imok');
   });
@@ -73,17 +73,17 @@ describe('ZooKeeperServer', function () {
     await using server = await startRealServer({ tickTimeMs: 200, config: { minSessionTimeout: 300 } });
     const configuration = await server.command('conf');
     expect(configuration).to.include('tickTime=200\n').and.include('minSessionTimeout=300\n');
-    using client = await RawClient.connect(server.port, 30_000);
-    expect((await client.connected()).readInt32BE(4)).to.equal(30_000);
+    using client = await dial(server.port, 30_000).opened();
+    expect(client.timeoutMs).to.equal(30_000);
   });
 
   it('reaps empty containers at the given interval', async () => {
     await using server = await startRealServer({ containerCheckMs: 10 });
-    using client = await RawClient.connect(server.port);
-    await client.request('createContainer', '/container');
-    await client.request('create', '/container/child');
-    await client.request('delete', '/container/child');
-    while ((await client.request('exists', '/container')).err === 0);
+    using client = await dial(server.port).opened();
+    await client.request({ op: 'createContainer', path: '/container' });
+    await client.request({ op: 'create', path: '/container/child' });
+    await client.request({ op: 'delete', path: '/container/child' });
+    while ((await client.request({ op: 'exists', path: '/container' })).error === 0);
   });
 
   it('reports the end of its log when it cannot start', async () => {

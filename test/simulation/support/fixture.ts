@@ -1,7 +1,7 @@
 import { Random } from '../../../lab/random.ts';
 import { Ensemble, type EnsembleOptions } from '../../../lab/ensemble/ensemble.ts';
-import { VirtualClock } from './virtual-clock.ts';
-import { WireClient } from './wire-client.ts';
+import { ManualClock } from '../../../lab/manual-clock.ts';
+import { MemberClient } from './member-client.ts';
 
 export const tickMs = 2_000;
 /** The time after which a member that is cut off must have noticed. */
@@ -10,7 +10,7 @@ export const sessionMs = 4_000;
 
 /** An ensemble on a clock of its own, and its clients. */
 export class Fixture {
-  readonly clock = new VirtualClock();
+  readonly clock = new ManualClock(0);
   readonly ensemble: Ensemble;
 
   constructor(options: Partial<EnsembleOptions> = {}, seed = 1) {
@@ -30,26 +30,26 @@ export class Fixture {
   }
 
   /** A connection to this member. */
-  dial(member: number): WireClient {
-    return new WireClient(this.ensemble, member);
+  dial(member: number): MemberClient {
+    return new MemberClient(this.ensemble, member);
   }
 
   /** A new session at this member. */
-  open(member: number, timeoutMs = sessionMs): WireClient {
+  open(member: number, timeoutMs = sessionMs): MemberClient {
     const client = this.dial(member).connect(timeoutMs);
     this.settle();
     return client;
   }
 
   /** The client's session on a new connection. */
-  resume(client: WireClient, member: number, timeoutMs = sessionMs): WireClient {
+  resume(client: MemberClient, member: number, timeoutMs = sessionMs): MemberClient {
     const resumed = this.dial(member).connect(timeoutMs, client.ticket);
     this.settle();
     return resumed;
   }
 
   /** Time passes, and the clients send pings. */
-  idle(ms: number, ...clients: readonly WireClient[]): void {
+  idle(ms: number, ...clients: readonly MemberClient[]): void {
     for (let left = ms; left > 0; left -= 500) {
       for (const client of clients) if (client.isOpen) client.ping();
       this.clock.advance(Math.min(500, left));

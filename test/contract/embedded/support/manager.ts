@@ -1,69 +1,52 @@
-import { JuteReader } from '../../../../src/testing/jute.ts';
-import { encode, type Request } from './request.ts';
-import { WireConnection } from './wire-connection.ts';
+import type { RecordReader } from '../../../../lab/wire/record.ts';
+import { WireClient, type Transport } from '../../../../lab/wire/wire-client.ts';
 
 /** The real server's super user, who may delete znodes that a sequence has protected by an ACL. */
 export const superUser = 'super:secret';
 
 /** Empties the server before and after a sequence. */
 export class Manager {
-  readonly #connection: WireConnection;
-  #xid = 0;
+  readonly #client: WireClient;
 
-  static async connect(port: number): Promise<Manager> {
-    const connection = new WireConnection(port);
-    await connection.handshake(40_000);
-    const manager = new Manager(connection);
-    await manager.#request({ op: 'auth', scheme: 'digest', credentials: superUser });
-    return manager;
+  static async connect(server: Transport): Promise<Manager> {
+    const client = await new WireClient(server).connect(40_000).opened();
+    await client.request({ op: 'auth', scheme: 'digest', credentials: superUser });
+    return new Manager(client);
   }
 
-  private constructor(connection: WireConnection) {
-    this.#connection = connection;
+  private constructor(client: WireClient) {
+    this.#client = client;
   }
 
   async rootStat(): Promise<{ zxid: number; childVersion: number }> {
-    const { zxid, reader } = await this.#request({ op: 'exists', path: '/', watch: false });
-    for (let left = 4; left > 0; left -= 1) reader.long();
-    reader.int();
-    return { zxid, childVersion: reader.int() };
+    const answer = await this.#client.request({ op: 'exists', path: '/' });
+    const stat = answer.record();
+    for (let left = 4; left > 0; left -= 1) stat.long();
+    stat.int();
+    return { zxid: answer.zxid, childVersion: stat.int() };
   }
 
   async create(path: string): Promise<void> {
-    await this.#request({
-      op: 'create',
-      path,
-      data: '',
-      acl: [{ perms: 31, scheme: 'world', id: 'anyone' }],
-      flags: 0,
-      ttl: -1,
-    });
+    await this.#client.request({ op: 'create', path });
   }
 
   async clear(): Promise<void> {
-    const { reader } = await this.#request({ op: 'getChildren', path: '/', watch: false });
-    for (const name of reader.texts() ?? []) if (name !== 'zookeeper' && name !== null) await this.#delete(`/${name}`);
+    for (const name of await this.#children('/')) if (name !== 'zookeeper') await this.#delete(`/${name}`);
   }
 
   async close(): Promise<void> {
-    await this.#request({ op: 'closeSession' });
-    await this.#connection.close();
+    await this.#client.request({ op: 'closeSession' });
+    this.#client[Symbol.dispose]();
   }
 
   async #delete(path: string): Promise<void> {
-    const { error, reader } = await this.#request({ op: 'getChildren', path, watch: false });
-    if (error !== 0) return;
-    for (const name of reader.texts() ?? []) await this.#delete(`${path}/${name ?? ''}`);
-    await this.#request({ op: 'delete', path, version: -1 });
+    for (const name of await this.#children(path)) await this.#delete(`${path}/${name}`);
+    await this.#client.request({ op: 'delete', path });
   }
 
-  async #request(request: Request): Promise<{ zxid: number; error: number; reader: JuteReader }> {
-    const xid = ++this.#xid;
-    this.#connection.write(encode(xid, request, 0));
-    await this.#connection.until(() => this.#connection.hasAnswer(xid));
-    const frame = this.#connection.frames.pop() ?? Buffer.alloc(16);
-    const reader = new JuteReader(frame, frame.length);
-    reader.int();
-    return { zxid: Number(reader.long()), error: reader.int(), reader };
+  async #children(path: string): Promise<string[]> {
+    const answer = await this.#client.request({ op: 'getChildren', path });
+    const names: ReturnType<RecordReader['texts']> = answer.error === 0 ? answer.record().texts() : [];
+    return (names ?? []) as string[];
   }
 }

@@ -1,16 +1,17 @@
-import { errorNumbers } from '../../../../src/testing/refusal.ts';
+import type { Answer, ConnectResponse, Ticket } from '../../../../lab/wire/answer.ts';
+import { errors, xids } from '../../../../lab/wire/opcodes.ts';
+import { encode, type Request } from '../../../../lab/wire/request.ts';
+import { WireClient, type Transport } from '../../../../lab/wire/wire-client.ts';
 import { Manager } from './manager.ts';
-import { encode, type Request } from './request.ts';
 import { presentPaths, rootPath, type Step } from './sequences.ts';
-import { describeFrame, type Scale } from './transcript.ts';
-import { readConnectResponse, WireConnection, type Ticket } from './wire-connection.ts';
+import { describeAnswer, type Scale } from './transcript.ts';
 
 /** Longer than a run, so that no session expires by itself. */
 const sessionTimeoutMs = 40_000;
 
 /** Runs the steps on one server, and returns one line for each frame that the server sends. */
-export async function runSequence(port: number, sequence: readonly Step[]): Promise<string[]> {
-  const run = await SequenceRun.open(port);
+export async function runSequence(server: Transport, sequence: readonly Step[]): Promise<string[]> {
+  const run = await SequenceRun.open(server);
   try {
     for (const step of sequence) await run.take(step);
     return await run.close();
@@ -20,7 +21,7 @@ export async function runSequence(port: number, sequence: readonly Step[]): Prom
 }
 
 interface Client {
-  connection: WireConnection;
+  connection: WireClient;
   ticket: Ticket;
   readonly requests: Map<number, Request>;
   xid: number;
@@ -30,24 +31,24 @@ interface Client {
 }
 
 class SequenceRun {
-  readonly #port: number;
+  readonly #server: Transport;
   readonly #manager: Manager;
   readonly #clients = new Map<number, Client>();
   readonly #sessions = new Map<bigint, string>();
   readonly #lines: string[] = [];
   readonly #scale: Scale;
 
-  static async open(port: number): Promise<SequenceRun> {
+  static async open(server: Transport): Promise<SequenceRun> {
     const startedAt = Date.now();
-    const manager = await Manager.connect(port);
+    const manager = await Manager.connect(server);
     await manager.clear();
     const { zxid, childVersion } = await manager.rootStat();
     for (const path of [rootPath, ...presentPaths]) await manager.create(path);
-    return new SequenceRun(port, manager, { zxid, rootVersion: childVersion, startedAt });
+    return new SequenceRun(server, manager, { zxid, rootVersion: childVersion, startedAt });
   }
 
-  private constructor(port: number, manager: Manager, scale: Omit<Scale, 'sessions'>) {
-    this.#port = port;
+  private constructor(server: Transport, manager: Manager, scale: Omit<Scale, 'sessions'>) {
+    this.#server = server;
     this.#manager = manager;
     this.#scale = { ...scale, sessions: this.#sessions };
   }
@@ -62,7 +63,7 @@ class SequenceRun {
         break;
       case 'break':
         client.connection.write(Buffer.from(step.with, 'hex'));
-        await client.connection.until(() => false);
+        await client.connection.closed;
         break;
       case 'reconnect':
         await this.#reconnect(client, step.session, step.as);
@@ -80,14 +81,17 @@ class SequenceRun {
     for (const name of [...this.#clients.keys()].sort()) {
       const client = await this.#client(name);
       await this.#ask(client, [{ op: 'closeSession' }]);
-      await client.connection.until(() => false);
+      await client.connection.closed;
       this.#note(name);
     }
     return this.#lines;
   }
 
   async clear(): Promise<void> {
-    for (const { connection } of this.#clients.values()) await connection.close();
+    for (const { connection } of this.#clients.values()) {
+      connection[Symbol.dispose]();
+      await connection.closed;
+    }
     await this.#manager.clear();
     await this.#manager.close();
   }
@@ -101,41 +105,41 @@ class SequenceRun {
 
   async #reopen(name: number, client: Client): Promise<Client> {
     this.#note(name);
-    const response = await this.#dial(client, client.ticket);
-    if (response !== undefined) return client;
-    return this.#openNew(name);
+    return (await this.#dial(client, client.ticket)) ? client : this.#openNew(name);
   }
 
   async #openNew(name: number): Promise<Client> {
-    const connection = new WireConnection(this.#port);
-    const response = await connection.handshake(sessionTimeoutMs);
-    if (!response) throw new Error('No new session');
-    const { ticket, timeoutMs, rest } = readConnectResponse(response);
+    const connection = await new WireClient(this.#server).connect(sessionTimeoutMs).opened();
+    if (!connection.response) throw new Error('No new session');
+    const { ticket, timeoutMs } = connection;
     this.#sessions.set(ticket.sessionId, `s${this.#sessions.size}`);
-    this.#lines.push(`${name}: new session ${timeoutMs} ${rest}`);
+    this.#lines.push(`${name}: new session ${timeoutMs} ${restOf(connection.response)}`);
     const client: Client = { connection, ticket, requests: new Map(), xid: 0, read: 0, pings: 0 };
     this.#clients.set(name, client);
     return client;
   }
 
-  /** Undefined if the server refuses. */
-  async #dial(client: Client, ticket: Ticket, lastZxid = 0n): Promise<Buffer | undefined> {
+  /** False if the server refuses. */
+  async #dial(client: Client, ticket: Ticket, lastZxid = 0): Promise<boolean> {
     const before = client.connection;
-    const connection = new WireConnection(this.#port);
-    const response = await connection.handshake(sessionTimeoutMs, ticket, lastZxid);
-    const read = response && readConnectResponse(response);
+    const connection = await new WireClient(this.#server).connect(sessionTimeoutMs, ticket, lastZxid).opened();
+    const { response } = connection;
     this.#lines.push(
-      read
-        ? `resumed ${read.timeoutMs} ${this.#sessions.get(read.ticket.sessionId) ?? read.ticket.sessionId} ${read.rest}`
+      response
+        ? `resumed ${response.timeoutMs} ${this.#nameOf(response.ticket)} ${restOf(response)}`
         : 'refused without a reply',
     );
-    if (!read || read.ticket.sessionId === 0n) {
-      await connection.until(() => false);
-      return undefined;
+    if (!response || connection.isRefused) {
+      await connection.closed;
+      return false;
     }
-    await before.until(() => before.isClosed);
+    await before.closed;
     Object.assign(client, { connection, read: 0, pings: 0 });
-    return response;
+    return true;
+  }
+
+  #nameOf({ sessionId }: Ticket): string {
+    return this.#sessions.get(sessionId) ?? String(sessionId);
   }
 
   async #reconnect(client: Client, name: number, as: 'owner' | 'thief' | 'unknown' | 'newer'): Promise<void> {
@@ -143,11 +147,11 @@ class SequenceRun {
     this.#note(name);
     if (as === 'owner') await this.#dial(client, ticket);
     else if (as === 'unknown') await this.#dial(client, { sessionId: 12_345n, password: ticket.password });
-    else if (as === 'newer') await this.#dial(client, ticket, 2n ** 60n);
+    else if (as === 'newer') await this.#dial(client, ticket, 2 ** 60);
     else {
       await this.#dial(client, { sessionId: ticket.sessionId, password: Buffer.alloc(16, 7) });
       // The wrong password has closed the owner's connection.
-      await connection.until(() => connection.isClosed);
+      await connection.closed;
     }
   }
 
@@ -170,15 +174,11 @@ class SequenceRun {
    * at all.
    */
   async #answeredOrClosed({ connection, xid, requests }: Client): Promise<void> {
-    await connection.until(() => connection.hasAnswer(xid));
-    const answer = connection.frames.find((frame) => frame.readInt32BE(0) === xid);
-    const error = answer?.readInt32BE(12);
-    if (
-      requests.get(xid)?.op === 'closeSession' ||
-      error === errorNumbers.UNIMPLEMENTED ||
-      error === errorNumbers.AUTH_FAILED
-    )
-      await connection.until(() => false);
+    const find = (): Answer | undefined => connection.answers.find((answer) => answer.xid === xid);
+    await connection.until(() => find() !== undefined);
+    const answer = find();
+    const isLast = answer?.error === errors.UNIMPLEMENTED || answer?.error === errors.AUTH_FAILED;
+    if (isLast || requests.get(xid)?.op === 'closeSession') await connection.closed;
   }
 
   /**
@@ -188,19 +188,17 @@ class SequenceRun {
   async #settle(client: Client): Promise<void> {
     const { connection } = client;
     client.pings += 1;
-    connection.write(encode(0, { op: 'ping' }, 0));
-    await connection.until(
-      () => connection.frames.filter((frame) => frame.readInt32BE(0) === -2).length >= client.pings,
-    );
+    connection.send({ op: 'ping' });
+    await connection.until(() => connection.answers.filter(({ xid }) => xid === xids.ping).length >= client.pings);
   }
 
   #note(name: number): void {
     const client = this.#clients.get(name);
     if (!client) return;
     const { connection, requests } = client;
-    for (const frame of connection.frames.slice(client.read))
-      this.#lines.push(`${name}: ${lineOf(frame, requests, this.#scale)}`);
-    client.read = connection.frames.length;
+    for (const answer of connection.answers.slice(client.read))
+      this.#lines.push(`${name}: ${lineOf(answer, requests, this.#scale)}`);
+    client.read = connection.answers.length;
     if (connection.isClosed) this.#lines.push(`${name}: closed`);
   }
 }
@@ -211,10 +209,14 @@ function isPing(request: Request): boolean {
   return request.op === 'bent' ? isPing(request.request) : request.op === 'ping';
 }
 
-function lineOf(frame: Buffer, requests: ReadonlyMap<number, Request>, scale: Scale): string {
+function restOf({ protocol, ticket, readOnly }: ConnectResponse): string {
+  return `${protocol} ${ticket.password.length} ${readOnly ?? 'old'}`;
+}
+
+function lineOf(answer: Answer, requests: ReadonlyMap<number, Request>, scale: Scale): string {
   try {
-    return describeFrame(frame, requests, scale);
+    return describeAnswer(answer, requests, scale);
   } catch (error) {
-    return `unreadable ${frame.toString('hex')} ${String(error)}`;
+    return `unreadable ${answer.bytes.toString('hex')} ${String(error)}`;
   }
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { AclItem, Item, Request } from './request.ts';
+import { openAcl, type AclItem, type Create, type Item, type Request } from '../../../../lab/wire/request.ts';
 
 export type Step = { readonly session: number } & (
   | { readonly does: 'requests'; readonly requests: readonly Request[] }
@@ -61,7 +61,7 @@ const pathBelow = pathToChange.filter((candidate) => candidate !== rootPath);
 const sequentialPath = fc.constantFrom('/t/b/-lock-', '/t/b/', '/t/a/x/n', '/t/a/', '/t/b/n', '/t/c/');
 
 const acl: fc.Arbitrary<readonly AclItem[] | null> = fc.oneof(
-  { weight: 40, arbitrary: fc.constant([{ perms: 31, scheme: 'world', id: 'anyone' }]) },
+  { weight: 40, arbitrary: fc.constant(openAcl) },
   { weight: 4, arbitrary: fc.array(aclItem(), { maxLength: 3 }) },
   { weight: 1, arbitrary: fc.constant(null) },
 );
@@ -101,7 +101,7 @@ function aclItem(): fc.Arbitrary<AclItem> {
   );
   return fc
     .tuple(fc.constantFrom(31, 1, 2, 4, 8, 16, 15, 30, 0, 64), who)
-    .map(([perms, { scheme, id }]) => ({ perms, scheme, id }));
+    .map(([permissions, { scheme, id }]) => ({ permissions, scheme, id }));
 }
 
 const data = fc.constantFrom<string | null>('', 'x', 'some data', null, 'y'.repeat(300));
@@ -111,75 +111,31 @@ const version = fc.oneof(
 );
 
 const creating = fc.oneof(
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      op: fc.constantFrom('create', 'create2'),
-      path: pathToChange,
-      data,
-      acl,
-      flags: fc.constantFrom(0, 0, 1, 1, 4),
-      ttl: fc.constant(-1),
-    }),
-  },
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      op: fc.constantFrom('create', 'create2'),
-      path: sequentialPath,
-      data,
-      acl,
-      flags: fc.constantFrom(2, 3),
-      ttl: fc.constant(-1),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      op: fc.constant('createContainer'),
-      path: pathBelow,
-      data,
-      acl,
-      flags: fc.constantFrom(4, 4, 4, 0, 2),
-      ttl: fc.constant(-1),
-    }),
-  },
+  { weight: 8, arbitrary: creation(['create', 'create2'], pathToChange, [0, 0, 1, 1, 4]) },
+  { weight: 5, arbitrary: creation(['create', 'create2'], sequentialPath, [2, 3]) },
+  { weight: 2, arbitrary: creation(['createContainer'], pathBelow, [4, 4, 4, 0, 2]) },
   // The time to live does not end during the run. Flags for a time to live without a time make the Java server end
   // itself.
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      op: fc.constant('createTTL'),
-      path: pathBelow,
-      data,
-      acl,
-      flags: fc.constantFrom(5, 5, 6),
-      ttl: fc.constantFrom(9e9, 2 ** 40 - 1, 2 ** 40, 0, -1),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      op: fc.constant('createTTL'),
-      path: pathBelow,
-      data,
-      acl,
-      flags: fc.constantFrom(0, 1, 4),
-      ttl: fc.constantFrom(9e9, 0),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      op: fc.constantFrom('create', 'create2', 'createContainer'),
-      path: pathBelow,
-      data,
-      acl,
-      flags: fc.constantFrom(5, 6, 7, -1, 100),
-      ttl: fc.constant(-1),
-    }),
-  },
-) as fc.Arbitrary<Item>;
+  { weight: 2, arbitrary: creation(['createTTL'], pathBelow, [5, 5, 6], [9e9, 2 ** 40 - 1, 2 ** 40, 0, -1]) },
+  { weight: 1, arbitrary: creation(['createTTL'], pathBelow, [0, 1, 4], [9e9, 0]) },
+  { weight: 1, arbitrary: creation(['create', 'create2', 'createContainer'], pathBelow, [5, 6, 7, -1, 100]) },
+);
+
+function creation(
+  ops: readonly Create['op'][],
+  where: fc.Arbitrary<string | null>,
+  flags: readonly number[],
+  ttl: readonly number[] = [-1],
+): fc.Arbitrary<Create> {
+  return fc.record({
+    op: fc.constantFrom(...ops),
+    path: where,
+    data,
+    acl,
+    flags: fc.constantFrom(...flags),
+    ttl: fc.constantFrom(...ttl),
+  });
+}
 
 const changing = fc.oneof(
   { weight: 4, arbitrary: fc.record({ op: fc.constant('delete'), path: pathOrSpecial(), version }) },
@@ -293,14 +249,7 @@ const bendable = plain.filter(({ op }) => op !== 'setWatches2' && op !== 'addWat
  * Until the creation is carried out, the Java server treats this container as an ephemeral znode. A request right after
  * it sees the one or the other.
  */
-const ephemeralContainer = fc.record({
-  op: fc.constant('createContainer' as const),
-  path: pathBelow,
-  data,
-  acl,
-  flags: fc.constantFrom(1, 3),
-  ttl: fc.constant(-1),
-});
+const ephemeralContainer = creation(['createContainer'], pathBelow, [1, 3]);
 
 /** The Java server has a race: it checks a request right after this one against the old list or the new one. */
 const settingAcl = fc.record({ op: fc.constant('setACL' as const), path: pathToChange, acl, version });

@@ -1,6 +1,7 @@
-import { JuteReader } from '../../../../src/testing/jute.ts';
-import { opcodes } from '../../../../src/testing/opcodes.ts';
-import type { Request } from './request.ts';
+import type { Answer } from '../../../../lab/wire/answer.ts';
+import { opcodes } from '../../../../lab/wire/opcodes.ts';
+import type { RecordReader } from '../../../../lab/wire/record.ts';
+import type { Request } from '../../../../lab/wire/request.ts';
 
 /** The values that make the numbers of two servers comparable. */
 export interface Scale {
@@ -16,12 +17,11 @@ export interface Scale {
 
 const createTypes: readonly number[] = [opcodes.create2, opcodes.createContainer, opcodes.createTTL];
 
-/** Describes a frame as one line, which must be equal for both servers. */
-export function describeFrame(frame: Buffer, requests: ReadonlyMap<number, Request>, scale: Scale): string {
-  const reader = new JuteReader(frame, frame.length);
-  const xid = reader.int();
-  const zxid = relative(Number(reader.long()), scale);
-  const error = reader.int();
+/** Describes an answer or an event as one line, which must be equal for both servers. */
+export function describeAnswer(answer: Answer, requests: ReadonlyMap<number, Request>, scale: Scale): string {
+  const { xid, error } = answer;
+  const zxid = relative(answer.zxid, scale);
+  const reader = answer.record();
   if (xid === -1)
     return `event ${zxid} ${error} type ${reader.int()} state ${reader.int()} ${JSON.stringify(reader.text())}${rest(reader)}`;
   const head = `#${xid} zxid ${zxid} error ${error}`;
@@ -30,7 +30,7 @@ export function describeFrame(frame: Buffer, requests: ReadonlyMap<number, Reque
   return `${head} ${describeBody(reader, request, scale)}${rest(reader)}`;
 }
 
-function describeBody(reader: JuteReader, request: Request, scale: Scale): string {
+function describeBody(reader: RecordReader, request: Request, scale: Scale): string {
   switch (request.op) {
     case 'bent':
       return describeBody(reader, request.request, scale);
@@ -67,7 +67,7 @@ function describeBody(reader: JuteReader, request: Request, scale: Scale): strin
   }
 }
 
-function items(reader: JuteReader, scale: Scale): string {
+function items(reader: RecordReader, scale: Scale): string {
   const results: string[] = [];
   for (;;) {
     const type = reader.int();
@@ -78,7 +78,7 @@ function items(reader: JuteReader, scale: Scale): string {
   }
 }
 
-function item(type: number, reader: JuteReader, scale: Scale): string {
+function item(type: number, reader: RecordReader, scale: Scale): string {
   if (type === opcodes.create) return shown(reader.text());
   if (createTypes.includes(type)) return `${shown(reader.text())} ${stat(reader, scale)}`;
   if (type === opcodes.setData) return stat(reader, scale);
@@ -87,7 +87,7 @@ function item(type: number, reader: JuteReader, scale: Scale): string {
   return type === -1 ? String(reader.int()) : '';
 }
 
-function stat(reader: JuteReader, scale: Scale): string {
+function stat(reader: RecordReader, scale: Scale): string {
   const [created, modified] = [Number(reader.long()), Number(reader.long())];
   const [createdAt, modifiedAt] = [Number(reader.long()), Number(reader.long())];
   const [version, childVersion, aclVersion] = [reader.int(), reader.int(), reader.int()];
@@ -116,7 +116,7 @@ function relative(zxid: number, scale: Scale): number {
   return zxid <= 0 ? zxid : Math.max(0, zxid - scale.zxid);
 }
 
-function rest(reader: JuteReader): string {
+function rest(reader: RecordReader): string {
   return reader.isAtEnd ? '' : ' and more';
 }
 
