@@ -10,7 +10,7 @@ import { EmbeddedProcess } from './servers/embedded-process.ts';
 import { findZooKeeper, type FoundZooKeeper } from './servers/find-zookeeper.ts';
 import { skipWithoutServer } from './servers/skip-without-server.ts';
 
-/** Of a test in the virtual world: it ends as failed if it still waits then. */
+/** The virtual time after which a test that still waits has failed. */
 const limitMs = 10 * 60_000;
 const realLimitMs = 5 * 60_000;
 /** Each test begins at a multiple of this, so that it meets the ticks of its servers at the same time in every run. */

@@ -31,6 +31,7 @@ try {
 }
 
 async function inContainers() {
+  process.env.TEST_WORLD = 'real';
   const engine = await openEngine({ keep });
   console.log(`Docker engine: ${engine.how}`);
   try {

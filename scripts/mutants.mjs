@@ -1,10 +1,13 @@
-// npm run test:mutants [-- part of a name]: breaks the most important lines of src, one at a time. The tests that guard
-// a line must fail.
+// npm run test:mutants [-- part of a name | --changed [--since revision]]: breaks the most important lines of src, one at a
+// time. The tests that guard a line must fail. With --changed, only the lines of the rooms that have changed, and a sample.
+import { spawnSync } from 'node:child_process';
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
+import { parseArgs } from 'node:util';
 import { bootstrap, root } from './bootstrap.mjs';
+import { choose } from './mutants/choose.mjs';
 import { Copy } from './mutants/copy.mjs';
 import { mutants as all } from './mutants/list.mjs';
 import { passages } from './mutants/passage.mjs';
@@ -16,8 +19,16 @@ const limitOfFileMs = 120_000;
 const leastOfTestMs = 8_000; // a mutated test often waits in vain
 const unmutatedTestMs = 20_000; // it fails only if a busy machine is slower than this
 
-const [part = ''] = process.argv.slice(2);
-const mutants = all.filter(({ name }) => name.includes(part));
+// A few minutes on two busy cores.
+const ofChange = { most: 40, sample: 20 };
+const commitsOfChange = 20;
+
+const {
+  values: { changed, since: revision },
+  positionals: [part = ''],
+} = parseArgs({ options: { changed: { type: 'boolean' }, since: { type: 'string' } }, allowPositionals: true });
+const named = all.filter(({ name }) => name.includes(part));
+const mutants = changed || revision ? choose(named, changedFiles(revision), ofChange) : named;
 
 bootstrap();
 const temporary = mkdtempSync(join(tmpdir(), 'mutants-'));
@@ -36,8 +47,25 @@ for (const problem of problems) console.error(`\n${problem}`);
 console.log(`\n${killed} killed, ${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}`);
 process.exitCode = problems.length === 0 ? 0 : 1;
 
+/**
+ * The files that differ from the revision, or from where this branch left origin/main. On the main branch, or in a clone
+ * without a remote, those of the last commits. A clone without these commits has no changed file, so the sample runs.
+ */
+function changedFiles(revision) {
+  const git = (...args) => {
+    const { status, stdout } = spawnSync('git', args, { cwd: root, encoding: 'utf8' });
+    return status === 0 ? stdout.trim() : '';
+  };
+  const base = git('merge-base', 'HEAD', 'origin/main');
+  const isOnBranch = base !== '' && base !== git('rev-parse', 'HEAD');
+  const from = revision ?? (isOnBranch ? base : `HEAD~${commitsOfChange}`);
+  const files = git('diff', '--name-only', from).split('\n').filter(Boolean);
+  console.log(`${files.length} files have changed since ${from}`);
+  return files;
+}
+
 async function judge() {
-  const stale = mutants.flatMap(staleness);
+  const stale = named.flatMap(staleness);
   if (mutants.length === 0) stale.push(`No mutant has a name with "${part}"`);
   if (stale.length > 0) return { killed: 0, problems: stale };
 

@@ -1,39 +1,98 @@
+import { Buffer } from 'node:buffer';
 import { appendFileSync } from 'node:fs';
+import { relative } from 'node:path';
 import Mocha from 'mocha';
+import { root } from './bootstrap.mjs';
+
+const { EVENT_RUN_END, EVENT_SUITE_BEGIN, EVENT_TEST_FAIL, EVENT_TEST_PASS, EVENT_TEST_PENDING } =
+  Mocha.Runner.constants;
 
 /**
- * Mocha's usual report. It ends with the number of tests that were skipped because the machine lacks something, and
- * with what it lacks. With TEST_TOTALS it also appends the totals and the failures to that file, as one JSON line per
- * run.
+ * Appends the result of each test file to TEST_RESULTS, as a JSON line. With TEST_REPORT=spec it also prints mocha's usual
+ * report. Otherwise it prints nothing, and takes what the tests print into the result of their file: a reader sees that
+ * only if a test of the file fails, because tests provoke many warnings.
  */
-export default class Reporter extends Mocha.reporters.Spec {
-  #lack = '';
+export default class Reporter {
+  #result = emptyResult();
 
   constructor(runner, options) {
-    super(runner, options);
     // Mocha sets the exit code when all tests have ended. A process that ends earlier, because a teardown never
     // settles, has not passed.
     process.exitCode = 1;
-    runner.once('lack', (lack) => (this.#lack = lack));
-    const file = process.env.TEST_TOTALS;
-    if (!file) return;
-    const problems = [];
-    runner.on(Mocha.Runner.constants.EVENT_TEST_FAIL, (test, error) =>
-      problems.push(`${test.fullTitle()}\n${error.stack ?? error.message}`),
-    );
-    runner.once(Mocha.Runner.constants.EVENT_RUN_END, () => {
-      const { passes, failures, pending } = runner.stats;
-      appendFileSync(
-        file,
-        `${JSON.stringify({ suite: `mocha on Node ${process.version}`, passed: passes, failed: failures, skipped: pending, problems })}\n`,
-      );
+    const isSpec = process.env.TEST_REPORT === 'spec';
+    if (isSpec) new Spec(runner, options);
+    const release = isSpec ? () => undefined : captureOutput((text) => (this.#result.output += text));
+    const lacks = [];
+    runner.once('lack', (lack) => lacks.push(lack));
+    runner.on(EVENT_SUITE_BEGIN, ({ file }) => this.#enter(file));
+    runner.on(EVENT_TEST_PASS, () => (this.#result.passed += 1));
+    runner.on(EVENT_TEST_PENDING, () => (this.#result.skipped += 1));
+    runner.on(EVENT_TEST_FAIL, (test, error) => {
+      this.#enter(test.file ?? test.parent?.file);
+      this.#result.failed += 1;
+      this.#result.problems.push(`${this.#result.file}: ${test.fullTitle()}\n${tellError(error)}`);
     });
+    const end = (isComplete) => {
+      process.off('exit', end);
+      release();
+      this.#write();
+      append({ ...emptyResult(), lacks, isComplete: isComplete === true });
+    };
+    // A test may end the process.
+    process.once('exit', end);
+    runner.once(EVENT_RUN_END, () => end(true));
   }
 
-  epilogue() {
-    super.epilogue();
-    const { pending } = this.stats;
-    const { consoleLog } = Mocha.reporters.Base;
-    if (this.#lack && pending > 0) consoleLog('  %d skipped: %s', pending, this.#lack);
+  #enter(path) {
+    const file = path === undefined ? '' : relative(root, path).replaceAll('\\', '/');
+    if (file === '' || file === this.#result.file) return;
+    this.#write();
+    this.#result = emptyResult(file);
   }
+
+  #write() {
+    const { passed, failed, skipped, output } = this.#result;
+    if (passed + failed + skipped > 0 || output !== '') append(this.#result);
+  }
+}
+
+/** The failures and the totals are told by the process that has started this one. */
+class Spec extends Mocha.reporters.Spec {
+  epilogue() {}
+}
+
+function emptyResult(file = '') {
+  return { file, passed: 0, failed: 0, skipped: 0, problems: [], output: '' };
+}
+
+function append(result) {
+  appendFileSync(process.env.TEST_RESULTS, `${JSON.stringify(result)}\n`);
+}
+
+/** Returns a function that ends it. */
+function captureOutput(onText) {
+  const streams = [process.stdout, process.stderr];
+  const writes = streams.map((stream) => stream.write);
+  for (const stream of streams) {
+    stream.write = (chunk, ...rest) => {
+      onText(Buffer.from(chunk).toString());
+      const done = rest.find((each) => typeof each === 'function');
+      if (done) process.nextTick(done);
+      return true;
+    };
+  }
+  return () => streams.forEach((stream, at) => (stream.write = writes[at]));
+}
+
+/** The stack of the error and of its causes, and how what was expected differs. */
+function tellError(error) {
+  const { actual, expected, showDiff = true, cause } = error;
+  const difference =
+    showDiff && expected !== undefined ? Mocha.reporters.Base.generateDiff(textOf(actual), textOf(expected)) : '';
+  const because = cause instanceof Error ? `\ncaused by ${tellError(cause)}` : '';
+  return `${error.stack ?? error.message}${difference}${because}`;
+}
+
+function textOf(value) {
+  return typeof value === 'string' ? value : Mocha.utils.stringify(value);
 }

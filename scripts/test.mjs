@@ -1,6 +1,48 @@
-// npm test [-- mocha's arguments, or test files]
+// npm test [-- test files, or mocha's arguments] [--world real] [--verbose]: the fast suites, then those of a real server.
+// With --world real, only the tests of behaviour, on a real server.
 import { bootstrap } from './bootstrap.mjs';
-import { runMocha } from './mocha.mjs';
+import { close, resultsOf, runMocha } from './mocha.mjs';
+import { sumOf } from './shards.mjs';
+import { fastSuites, filesOf, globOf } from './suites.mjs';
+
+const args = process.argv.slice(2);
+const at = args.indexOf('--world');
+if (at !== -1) [, process.env.TEST_WORLD] = args.splice(at, 2);
+const { TEST_WORLD: world = 'virtual' } = process.env;
+if (world !== 'virtual' && world !== 'real') {
+  console.error(`Expected --world to be virtual or real, got ${world}`);
+  process.exit(2);
+}
+// The virtual world is that of the suites that are made for it.
+if (world === 'virtual') delete process.env.TEST_WORLD;
 
 bootstrap();
-process.exitCode = await runMocha(process.execPath, process.argv.slice(2));
+const isNamed = args.some((arg) => arg.endsWith('.ts'));
+if (isNamed || world === 'real') process.exitCode = await runMocha(process.execPath, args, [globOf('behaviour')]);
+else process.exitCode = close([...(await fast()), ...(await contract())]);
+
+function fast() {
+  return resultsOf(process.execPath, args, fastSuites.map(globOf));
+}
+
+/** Where no real server can be had, the tests count as skipped. */
+async function contract() {
+  const suite = [globOf('contract')];
+  // A copy of the project may leave them out, but the gate may not.
+  if (filesOf(suite).length === 0 && !process.env.CI) return [];
+  const run = (...options) => resultsOf(process.execPath, [...args, ...options], suite);
+  const lack = await lackOfServer();
+  if (lack === undefined) return run();
+  const { passed, failed, skipped, problems } = sumOf(await run('--dry-run'));
+  const left = passed + skipped;
+  const lacks = [`${left} of test/contract, because there is no real server. ${lack}`];
+  return [{ passed: 0, failed, skipped: left, problems, lacks }];
+}
+
+/** Says what the machine lacks; undefined if a real ZooKeeper can be had. */
+async function lackOfServer() {
+  const { register } = await import('tsx/esm/api');
+  register();
+  const { lackOfZooKeeper } = await import('../lab/servers/find-zookeeper.ts');
+  return lackOfZooKeeper();
+}

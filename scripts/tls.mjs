@@ -22,4 +22,5 @@ const some = [
 
 bootstrap();
 process.env.ZK_TLS = '1';
+process.env.TEST_WORLD = 'real';
 process.exitCode = await runMocha(process.execPath, process.argv.slice(2), some);

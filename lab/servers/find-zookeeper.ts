@@ -1,4 +1,4 @@
-import { chooseZooKeeper, givenConnectString, zooKeeperImage } from './choose-zookeeper.ts';
+import { adviseServer, chooseZooKeeper, givenConnectString, zooKeeperImage, type Choice } from './choose-zookeeper.ts';
 import { localFacts } from './debian-zookeeper.ts';
 import { dockerHasImage, startContainer } from './docker-zookeeper.ts';
 import { startRealServer } from './zookeeper-server.ts';
@@ -13,9 +13,7 @@ export interface FoundZooKeeper {
 
 /** The ZooKeeper of the tests: ZOOKEEPER_CONNECT, else a Docker container, else a Java process of Debian's package. */
 export async function findZooKeeper(): Promise<FoundZooKeeper> {
-  const { env } = process;
-  const asked = givenConnectString(env) === undefined && (await dockerHasImage(zooKeeperImage(env)));
-  const choice = chooseZooKeeper({ env, dockerHasImage: asked, ...localFacts() });
+  const choice = await choose();
   switch (choice.use) {
     case 'environment':
       return { connectString: choice.connectString, how: 'ZOOKEEPER_CONNECT', stop: () => Promise.resolve() };
@@ -32,4 +30,17 @@ export async function findZooKeeper(): Promise<FoundZooKeeper> {
       };
     }
   }
+}
+
+/** Says what this machine lacks for a real ZooKeeper, as a sentence; undefined if it lacks nothing. */
+export async function lackOfZooKeeper(): Promise<string | undefined> {
+  if ((await choose()).use !== 'nothing') return undefined;
+  const advice = adviseServer({ env: process.env, ...localFacts(), dockerAnswers: false, hasShared: false });
+  return advice.split('. ', 1)[0];
+}
+
+async function choose(): Promise<Choice> {
+  const { env } = process;
+  const asked = givenConnectString(env) === undefined && (await dockerHasImage(zooKeeperImage(env)));
+  return chooseZooKeeper({ env, dockerHasImage: asked, ...localFacts() });
 }

@@ -1,4 +1,5 @@
 import { createRequire, syncBuiltinESMExports } from 'node:module';
+import { seedChance } from './chance.ts';
 import { abortAfter, virtualDate, wallClock } from './clocks.ts';
 import { virtualTimers } from './timers.ts';
 import { VirtualNetwork } from './virtual-network.ts';
@@ -16,10 +17,12 @@ export interface VirtualMachine {
 /**
  * Puts this process on virtual time and into a virtual network: Node's timers, clocks, `node:net` and `dns.lookup` are
  * replaced, for every module that is loaded from now on. It cannot be undone.
+ *
+ * All randomness is the same in every run. TEST_SEED chooses another one, and lets each message take its own time.
  */
 export function enterVirtualMachine(): VirtualMachine {
   const time = new VirtualTime();
-  const network = new VirtualNetwork(time);
+  const network = new VirtualNetwork(time, seedChance(process.env['TEST_SEED']));
   const timers = virtualTimers(time);
   const wall = wallClock(time);
   Object.assign(globalThis, timers.globals, { Date: virtualDate(wall) });

@@ -7,7 +7,7 @@ import { errnoError } from './errno-error.ts';
 import type { VirtualNetwork } from './virtual-network.ts';
 import type { VirtualProcess } from './virtual-process.ts';
 
-/** What `net.connect` takes, of what this project uses. */
+/** The options of `net.connect` that this project uses. */
 export interface ConnectOptions {
   readonly host?: string | undefined;
   readonly port: number | string;

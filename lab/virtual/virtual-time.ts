@@ -19,7 +19,7 @@ export class VirtualTime {
   #isDriven = false;
   #isStopped = false;
   #limit: { readonly at: number; readonly giveUp: () => void } | undefined;
-  #patience: NodeJS.Timeout | undefined;
+  #realTimer: NodeJS.Timeout | undefined;
   #emptyTurns = 0;
   #reads = 0;
 
@@ -69,7 +69,7 @@ export class VirtualTime {
     this.#drive();
     return () => {
       this.#limit = undefined;
-      cancelRealTime(this.#patience);
+      cancelRealTime(this.#realTimer);
       this.#drive();
     };
   }
@@ -117,10 +117,10 @@ export class VirtualTime {
   #loseTime(): void {
     const limit = this.#limit;
     if (!limit) return;
-    cancelRealTime(this.#patience);
-    this.#patience = inRealTime(() => {
+    cancelRealTime(this.#realTimer);
+    this.#realTimer = inRealTime(() => {
       if (this.#limit === limit && !this.#isDriven) limit.giveUp();
-    }, patienceMs);
+    }, realWaitMs);
   }
 }
 
@@ -142,7 +142,7 @@ function isAnythingRealUnderWay(): boolean {
 /** A `MessagePort` is active while the thread that loads modules owes an answer. */
 const realResources = new Set(['MessagePort', 'FSReqPromise', 'FSReqCallback', 'CloseReq']);
 
-const patienceMs = 3_000;
+const realWaitMs = 3_000;
 
 const mostReads = 1_000_000;
 

@@ -3,7 +3,7 @@ import { inNoContext } from '../support/no-context.js';
 import type { BackgroundEvent } from './background-event.js';
 import { checkClientOptions, type CheckedClientOptions, type LockClientOptions } from './client-options.js';
 import type { CancelTimer, Clock } from '../support/clock.js';
-import { roundDelayMs } from '../zookeeper/connection.js';
+import { roundDelayMs } from '../zookeeper/host-history.js';
 import { describeHosts, parseConnectString, type ConnectString } from '../zookeeper/connect-string.js';
 import { Parents } from '../zookeeper/parents.js';
 import { nextState, type ConnectionChange, type ConnectionState } from './connection-state.js';

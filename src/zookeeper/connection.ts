@@ -4,7 +4,7 @@ import type { CancelTimer, Clock } from '../support/clock.js';
 import { longestConnectResponse, readConnectResponse } from './connect-response.js';
 import { describeHosts, type Host } from './connect-string.js';
 import { FrameSplitter, longestFrame } from './frames.js';
-import { RefusingServers } from './refusing-servers.js';
+import { HostHistory } from './host-history.js';
 import {
   requiredError,
   saslToken,
@@ -35,10 +35,6 @@ export class Connection {
   #nextHost = 0;
   /** The host of the last connection or attempt. */
   #dialled: Host | undefined;
-  #failedRounds = 0;
-  /** The number of rounds over the hosts, since the last connection, in which an attempt ran out of time. */
-  #unansweredRounds: number;
-  #hasRunOut = false;
   #cancelAttempt: CancelTimer = () => {};
   /** The requests whose answers are due, the oldest first. */
   readonly #unanswered: WireRequest[] = [];
@@ -51,7 +47,6 @@ export class Connection {
   #reattach: Reattach | undefined;
   /** The authentication by SASL, from the ConnectResponse until the server has accepted the account. */
   #sasl: SaslExchange | undefined;
-  readonly #refusing = new RefusingServers();
   /** The IP address of the connected server. Kept, because a socket that has ended knows it no more. */
   #address: string | undefined;
   /** `host:port` of the last connection or attempt. */
@@ -62,15 +57,16 @@ export class Connection {
   answeredAt = 0;
   /** The reason why the last connection or attempt ended, for the error that a user sees. */
   lastError: unknown;
-  /** The last error of each server that was tried since a server answered a request, by `host:port`. */
-  readonly failures = new Map<string, unknown>();
+  /** The record of the hosts since one of them served the session. */
+  readonly history: HostHistory;
 
   constructor(options: ConnectionOptions, listener: ConnectionListener) {
     this.#options = options;
     this.#listener = listener;
     this.#chroot = Buffer.from(options.chroot);
     this.#createdAt = options.clock.now();
-    this.#unansweredRounds = options.unansweredRounds ?? 0;
+    const names = options.hosts.map((host) => describeHosts({ hosts: [host] }));
+    this.history = new HostHistory(names, options.unansweredRounds);
     // `retries` stays 0, because a create that is repeated after a lost reply leaves an orphan in the live session.
     const client = zookeeper.createClient('127.0.0.1', {
       sessionTimeout: options.sessionTimeoutMs,
@@ -110,6 +106,16 @@ export class Connection {
 
   get lastZxid(): bigint {
     return this.#lastZxid;
+  }
+
+  /** The last error of each server that was tried since a server served the session, by `host:port`. */
+  get failures(): ReadonlyMap<string, unknown> {
+    return this.history.failures;
+  }
+
+  /** The last reason why a server refused this client's account, since a server served the session. */
+  get refusal(): SaslRefusal | undefined {
+    return this.history.refusal;
   }
 
   /**
@@ -226,7 +232,7 @@ export class Connection {
   }
 
   #tryNextHost(): void {
-    const { hosts, clock } = this.#options;
+    const { hosts, clock, random } = this.#options;
     const manager = this.#manager;
     const index = this.#nextHost % hosts.length;
     const host = hosts[index];
@@ -237,7 +243,7 @@ export class Connection {
     this.#nextHost = index + 1;
     manager.setState(states.connecting);
 
-    const delayMs = index === 0 ? this.#beginRound() : 0;
+    const delayMs = index === 0 ? this.history.beginRound(clock.now(), random()) : 0;
     this.#cancelAttempt = clock.after(delayMs, () => this.#dial(host, name));
   }
 
@@ -250,11 +256,11 @@ export class Connection {
     const socket = network.connect(host, tls);
     manager.socket = socket;
     this.#dialled = host;
-    this.#refusing.dial(name);
+    this.history.dial(name);
     // Node.js emits no data of a destroyed socket. If it did, an old answer would be in the place of a new one.
     const isPresent = (): boolean => manager.socket === socket;
     socket.on('lookup', (error, address, family) => {
-      if (error === null && isPresent()) this.#refusing.found(address, Number(family));
+      if (error === null && isPresent()) this.history.found(address, Number(family));
     });
     // After the TLS handshake, because a ConnectRequest counts from the time when it is sent.
     socket.on(tls ? 'secureConnect' : 'connect', () => {
@@ -275,13 +281,13 @@ export class Connection {
     });
     // This time limit covers the ConnectResponse too, because otherwise a server that accepts the connection and
     // never answers would block the client forever.
-    const attemptMs = this.#listener.attemptMs(this.#unansweredRounds);
+    const attemptMs = this.#listener.attemptMs(this.history.unansweredRounds);
     const cancel = clock.after(attemptMs, () => {
       time = 'out';
       // After a stall of this process, the answer may lie unread in the socket.
       clock.afterPoll(() => {
         if (time === 'over') return;
-        this.#hasRunOut = true;
+        this.history.ranOut();
         // Only Kerberos makes a message that is not there at once.
         const silent =
           this.#sasl && this.#sasl.xid === undefined ? `Kerberos gave no token for ${name}` : `${name} did not answer`;
@@ -313,13 +319,6 @@ export class Connection {
     old?.destroy();
   }
 
-  /** Begins a round over the hosts. Returns the pause before it, in milliseconds. */
-  #beginRound(): number {
-    if (this.#hasRunOut) this.#unansweredRounds += 1;
-    this.#hasRunOut = false;
-    return roundDelayMs(this.#failedRounds++, this.#options.random());
-  }
-
   #socketClosed(socket: Link, host: Host, attempt: UnansweredAttempt): void {
     const manager = this.#manager;
     if (manager.socket !== socket || manager.state === states.closed) return;
@@ -328,7 +327,7 @@ export class Connection {
     const wasAttempt = manager.state === states.connecting;
     const error = socket.errored ?? new Error(`${name} closed the connection${wasAttempt ? this.#guess : ''}`);
     this.lastError = wasAttempt && this.#options.tls ? explainTls(error, host, attempt.wasAccepted) : error;
-    this.failures.set(name, this.lastError);
+    this.history.failures.set(name, this.lastError);
     if (wasAttempt)
       this.#guard('The loss of a connection could not be reported completely', () => this.#attemptFailed(attempt));
     // A listener may have ended the session.
@@ -345,11 +344,8 @@ export class Connection {
   /** The connected server refuses this client's account. The next server may have another configuration. */
   #refused(why: SaslRefusal): void {
     const { server } = this;
-    const isFirst = !(this.failures.get(server) instanceof SaslRefusal);
     this.lastError = why;
-    this.failures.delete(server); // The last refusal is the last one of the map.
-    this.failures.set(server, why);
-    this.#refusing.refused(this.#address);
+    const isFirst = this.history.refused(server, why, this.#address);
     if (this.#isRefusedForGood) {
       this.#manager.setState(states.authFailed);
       return;
@@ -366,19 +362,11 @@ export class Connection {
    * there in time, so it ends only a session that no server has served yet.
    */
   get #isRefusedForGood(): boolean {
-    const { hosts, clock } = this.#options;
-    const names = hosts.map((host) => describeHosts({ hosts: [host] }));
-    const hasRefused = (name: string): boolean => this.failures.get(name) instanceof SaslRefusal;
-    const mayStillGetTicket = this.refusal?.why === 'no-ticket' && this.heardAt > 0;
-    if (!mayStillGetTicket && names.every((name) => hasRefused(name) && this.#refusing.haveAllRefused(name)))
-      return true;
+    const { refusal, haveAllRefused } = this.history;
+    const mayStillGetTicket = refusal?.why === 'no-ticket' && this.heardAt > 0;
+    if (!mayStillGetTicket && haveAllRefused) return true;
     const answeredAt = Math.max(this.heardAt, this.#createdAt);
-    return this.refusal !== undefined && clock.now() - answeredAt >= this.timeoutMs;
-  }
-
-  /** The last reason why a server refused this client's account, since a server answered a request. */
-  get refusal(): SaslRefusal | undefined {
-    return [...this.failures.values()].findLast((failure) => failure instanceof SaslRefusal);
+    return refusal !== undefined && this.#options.clock.now() - answeredAt >= this.timeoutMs;
   }
 
   /** The reason why a server may close the first connection of a client without an answer. */
@@ -521,8 +509,7 @@ export class Connection {
     const manager = this.#manager;
     this.#sasl = undefined;
     // Not at the ConnectResponse: otherwise no attempt would ever be long enough for a slow authentication.
-    this.#unansweredRounds = 0;
-    this.#hasRunOut = false;
+    this.history.granted();
     this.#frames.longest = longestFrame;
     manager.setState(states.connected);
     // Sends the authentication, and the requests that were made while the listeners heard of the new state.
@@ -558,14 +545,6 @@ export class Connection {
       this.#refused(new SaslRefusal('required'));
       return;
     }
-    // Clearing an empty map allocates.
-    if (this.failures.size > 0) {
-      this.failures.clear();
-      this.#refusing.clear();
-    }
-    // Reset here and not at the ConnectResponse, because a server that drops every session right after it would be
-    // dialled without a pause.
-    this.#failedRounds = 0;
     this.answeredAt = this.#options.clock.now();
     this.heardAt = this.answeredAt;
     this.#raiseZxid(header.zxid);
@@ -576,8 +555,8 @@ export class Connection {
     const ping = this.#ping;
     if (ping === undefined) throw new Error('The server answered a ping, but no answer was due');
     this.#ping = undefined;
-    this.#failedRounds = 0;
     this.heardAt = this.#options.clock.now();
+    this.history.served();
     this.#listener.pinged(ping.sentAt);
   }
 
@@ -595,7 +574,11 @@ export class Connection {
       caller.reject(connectionLost(operation, unreadable));
       throw unreadable;
     }
-    this.#listener.answered(operation, sentAt, operation.sessionError?.(value) ?? 0);
+    const sessionError = operation.sessionError?.(value) ?? 0;
+    // Neither at the ConnectResponse nor at an answer that ends the connection: a server that ends every connection
+    // would be dialled without a pause.
+    if (sessionError === 0) this.history.served();
+    this.#listener.answered(operation, sentAt, sessionError);
     caller.resolve({ value, zxid });
   }
 
@@ -867,13 +850,4 @@ function readReplyHeader(frame: Buffer): ReplyHeader {
   if (frame.length < replyBodyAt)
     throw new RangeError(`A frame of ${frame.length - 4} bytes is too short for an answer`);
   return { xid: frame.readInt32BE(4), zxid: frame.readBigInt64BE(8), error: frame.readInt32BE(16) };
-}
-
-/**
- * The pause before a round over the servers, in milliseconds: none before the first round, then 50 ms, doubling up to a
- * second, randomized.
- */
-export function roundDelayMs(failedRounds: number, random: number): number {
-  if (failedRounds === 0) return 0;
-  return Math.min(1_000, 50 * 2 ** Math.min(failedRounds - 1, 10)) * (0.5 + random / 2);
 }

@@ -26,7 +26,6 @@ import {
 import { deadlineOf, learn, unproven } from './session-clock.js';
 import { ProofSchedule, silentAt } from './proof-schedule.js';
 import type { SaslRefusal } from './sasl-handshake.js';
-import { UnansweredRound } from './unanswered-round.js';
 import { untilAnswered, type Question } from './until-answered.js';
 import { watchKindOf, watchQuestions, Watches, type Watched, type WatchListener } from './watches.js';
 import { whenNoNode, ZooKeeperError } from './zookeeper-error.js';
@@ -35,7 +34,6 @@ import { whenNoNode, ZooKeeperError } from './zookeeper-error.js';
 export class Session implements ConnectionListener {
   readonly #options: SessionOptions;
   readonly #clock: Clock;
-  readonly #round: UnansweredRound;
   #owner: SessionOwner;
   readonly #connection: Connection;
   readonly #watches: Readonly<Record<WatchKind, Watches>> = { data: new Watches(), children: new Watches() };
@@ -78,7 +76,6 @@ export class Session implements ConnectionListener {
   constructor(options: SessionOptions, owner: SessionOwner) {
     this.#options = options;
     this.#clock = options.clock;
-    this.#round = new UnansweredRound(options.hosts.length);
     this.#owner = owner;
     this.#connection = new Connection(options, this);
     this.#connection.connect();
@@ -152,12 +149,12 @@ export class Session implements ConnectionListener {
     return this.#connection.lastError;
   }
 
-  /** The last error of each server that was tried since a server answered a request, by `host:port`. */
+  /** The last error of each server that was tried since a server served the session, by `host:port`. */
   get failures(): ReadonlyMap<string, unknown> {
     return this.#connection.failures;
   }
 
-  /** The last reason why a server refused this client's account, since a server answered a request. */
+  /** The last reason why a server refused this client's account, since a server served the session. */
   get refusal(): SaslRefusal | undefined {
     return this.#connection.refusal;
   }
@@ -191,7 +188,7 @@ export class Session implements ConnectionListener {
 
   /** True if every host was tried since the session was presumed to be over, and none answered. */
   get isUnanswered(): boolean {
-    return this.#round.isComplete;
+    return this.#connection.history.areAllSilent;
   }
 
   /**
@@ -199,7 +196,7 @@ export class Session implements ConnectionListener {
    * reply.
    */
   get isRefused(): boolean {
-    return this.#round.isRefused;
+    return this.#connection.history.isRefused;
   }
 
   /**
@@ -437,15 +434,14 @@ export class Session implements ConnectionListener {
 
   unanswered({ startedAt, wasAccepted }: UnansweredAttempt): void {
     if (startedAt < this.#presumedUntil) return;
-    this.#round.add(wasAccepted);
-    if (this.#round.isComplete) this.#owner.unanswered(this);
+    this.#connection.history.unanswered(wasAccepted);
+    if (this.isUnanswered) this.#owner.unanswered(this);
   }
 
   connected(connectSentAt: number): void {
     this.epoch += 1;
     this.connectedAt = this.#clock.now();
     this.#answeredSentAt = connectSentAt;
-    this.#round.reset();
     this.#proof = learn(this.#proof, { is: 'granted', sentAt: connectSentAt, timeoutMs: this.#connection.timeoutMs });
     if (this.#state.at === 'closing') {
       this.#attached();

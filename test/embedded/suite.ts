@@ -15,7 +15,7 @@ await using zk = await EmbeddedZooKeeper.start({ tickTimeMs: 500, maxSessionTime
 // Runs in a process of its own, because a test that blocks its event loop must not block the server.
 const tests = spawn(process.execPath, ['scripts/test.mjs', ...files, ...args], {
   stdio: 'inherit',
-  env: { ...process.env, ZOOKEEPER_CONNECT: zk.connectString },
+  env: { ...process.env, TEST_WORLD: 'real', ZOOKEEPER_CONNECT: zk.connectString },
 });
 const [code] = (await once(tests, 'exit')) as [number | null];
 process.exitCode = code ?? 1;

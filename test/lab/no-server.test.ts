@@ -20,17 +20,13 @@ describe('a machine on which no ZooKeeper server can be started', function () {
   it('runs the tests that need none, or any, and skips, counts and explains the others', () => {
     const { status, stdout, stderr } = runScript('scripts/test.mjs', [
       'test/unit/wire.test.ts',
-      'test/behaviour/hold.test.ts', // on the shared server, which is an embedded one here
-      'test/behaviour/session-loss.test.ts',
+      'test/behaviour/hold.test.ts', // on virtual servers
       'test/lab/zookeeper-server.test.ts',
     ]);
     expect(status, `${stdout}${stderr}`).to.equal(0);
-    expect(stdout)
-      .to.match(/read what was written/)
-      .and.to.match(/✔ settles when the znode is deleted, and lets the next waiter in/)
-      .and.to.match(/\n +- does not follow a restart within the timeout/)
-      .and.to.match(/\n {2}[1-9]\d* passing .*\n {2}([1-9]\d*) pending\n\n {2}\1 skipped: No ZooKeeper server: /);
-    expect(stdout).to.match(/\n\n {2}export ZOOKEEPER_CONNECT=127\.0\.0\.1:2181\n\n$/);
+    expect(stdout).to.match(
+      /\n\d{2,} passed, 0 failed, [1-9]\d* skipped in \d+ s\nSkipped tests: No ZooKeeper server: .*\n\n {2}export ZOOKEEPER_CONNECT=127\.0\.0\.1:2181\n\n$/,
+    );
     expect(stdout, 'a stack').not.to.match(/^ +at /m);
   });
 

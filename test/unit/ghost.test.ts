@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { isForgotten, pauseMs } from '../../src/client/ghost.ts';
 import { probePauseMs } from '../../src/client/successor.ts';
-import { UnansweredRound } from '../../src/zookeeper/unanswered-round.ts';
 
 describe('a session that was given up', () => {
   const timeoutMs = 10_000;
@@ -35,32 +34,5 @@ describe('a new session beside an overdue one', () => {
       1_000, 2_000, 4_000, 8_000, 10_000, 10_000,
     ]);
     expect(probePauseMs(0, 500)).to.equal(500);
-  });
-});
-
-describe('a round over the hosts without an answer', () => {
-  it('is complete when each host was tried, and stays complete', () => {
-    const round = new UnansweredRound(3);
-    const seen = [false, false, false, false].map((wasAccepted) => {
-      round.add(wasAccepted);
-      return round.isComplete;
-    });
-    expect(seen).to.deep.equal([false, false, true, true]);
-  });
-
-  it('is a refusal if one of the hosts accepted the connection in the last round', () => {
-    const round = new UnansweredRound(2);
-    const seen = [true, false, false, true].map((wasAccepted) => {
-      round.add(wasAccepted);
-      return round.isRefused;
-    });
-    expect(seen).to.deep.equal([false, true, false, true]);
-  });
-
-  it('starts again after an answer', () => {
-    const round = new UnansweredRound(1);
-    round.add(true);
-    round.reset();
-    expect(round.isComplete).to.equal(false);
   });
 });

@@ -8,6 +8,128 @@ const { passages, replacePassage } = (await import(script('mutants/passage.mjs')
   passages(text: string, find: string): [number, number][];
   replacePassage(text: string, find: string, replacement: string): string;
 };
+const { deal, sumOf } = (await import(script('shards.mjs'))) as {
+  deal(files: string[], weightOf: (file: string) => number, count: number): string[][];
+  sumOf(results: Result[]): Required<Result>;
+};
+const { linesOfTable } = (await import(script('table.mjs'))) as {
+  linesOfTable(rows: (Omit<Result, 'problems'> & { name: string; took: number; again: string })[]): string[];
+};
+const { filesOf, isVirtual } = (await import(script('suites.mjs'))) as {
+  filesOf(paths: string[]): string[];
+  isVirtual(file: string): boolean;
+};
+const { choose } = (await import(script('mutants/choose.mjs'))) as {
+  choose(mutants: Mutant[], changed: string[], how: { most: number; sample: number }): Mutant[];
+};
+
+interface Result {
+  passed: number;
+  failed: number;
+  skipped: number;
+  problems: string[];
+  lacks?: string[];
+}
+
+interface Mutant {
+  name: string;
+  file: string;
+  tests: { files: string[] };
+}
+
+describe('the test files of a run', () => {
+  it('are dealt out by weight, each once, the heaviest first', () => {
+    const weights: Record<string, number> = { a: 1, b: 9, c: 4, d: 5, e: 1 };
+    const lists = deal(Object.keys(weights), (file) => weights[file] ?? 0, 2);
+    expect(lists).to.deep.equal([
+      ['a', 'b'],
+      ['c', 'd', 'e'],
+    ]);
+  });
+
+  it('are in the same lists in whatever order they are found', () => {
+    const files = ['a', 'b', 'c', 'd', 'e'];
+    const dealt = deal(files, () => 1, 3);
+    expect(deal([...files].reverse(), () => 1, 3)).to.deep.equal(dealt);
+  });
+
+  it('give no empty list', () => {
+    expect(deal(['a'], () => 1, 4)).to.deep.equal([['a']]);
+  });
+
+  it('are found by a glob in every folder below, or only in the one it names, each once', () => {
+    const [direct, below] = ['test/unit/wire.test.ts', 'test/unit/cli/check.test.ts'];
+    const chosen = (...paths: string[]): string[] => filesOf(paths).filter((file) => [direct, below].includes(file));
+    const again = new URL(`../../${direct}`, import.meta.url).pathname;
+    expect(chosen('test/unit/**/*.test.ts', direct, again)).to.deep.equal([below, direct]);
+    expect(chosen('test/unit/*.test.ts')).to.deep.equal([direct]);
+    expect(filesOf(['test/nowhere/**/*.test.ts'])).to.deep.equal([]);
+  });
+
+  it('of behaviour are in the virtual world, and the others are not', () => {
+    expect(isVirtual('test/behaviour/hold.test.ts')).to.equal(process.env['TEST_WORLD'] !== 'real');
+    expect(isVirtual('test/unit/wire.test.ts')).to.equal(false);
+  });
+});
+
+describe('the results of several processes', () => {
+  it('add up, and name each reason of skipped tests once', () => {
+    const one = { passed: 2, failed: 0, skipped: 1, problems: [], lacks: ['no server'] };
+    const two = { passed: 3, failed: 1, skipped: 2, problems: ['it failed'], lacks: ['no server', 'no browser'] };
+    const none = { passed: 0, failed: 0, skipped: 0, problems: [] };
+    expect(sumOf([one, two, none])).to.deep.equal({
+      passed: 5,
+      failed: 1,
+      skipped: 3,
+      problems: ['it failed'],
+      lacks: ['no server', 'no browser'],
+    });
+  });
+
+  it('are a table, with the command that repeats what failed', () => {
+    const row = { failed: 0, skipped: 0, again: 'npm test' };
+    const lines = linesOfTable([
+      { ...row, passed: 1234, name: 'tests', took: 2.04 },
+      { ...row, passed: 5, failed: 1, name: 'chaos', took: 30, again: 'npm run chaos -- --seed 7' },
+    ]);
+    expect(lines).to.deep.equal([
+      '   2.0 min  1234 passed  0 failed  0 skipped  tests',
+      '  30.0 min     5 passed  1 failed  0 skipped  chaos',
+      '            again: npm run chaos -- --seed 7',
+    ]);
+  });
+});
+
+describe('the mutants of a change', () => {
+  const mutant = (name: string, file: string): Mutant => ({
+    name,
+    file,
+    tests: { files: [`test/unit/${name}.test.ts`] },
+  });
+  const all = [
+    ...['a', 'b', 'c'].map((name) => mutant(name, 'src/client/options.ts')),
+    ...['d', 'e', 'f'].map((name) => mutant(name, 'src/client/other.ts')),
+    ...['g', 'h', 'i'].map((name) => mutant(name, 'src/mutex/hold.ts')),
+  ];
+  const namesOf = (changed: string[], how = { most: 9, sample: 9 }): string =>
+    choose(all, changed, how)
+      .map(({ name }) => name)
+      .join('');
+
+  it('are a sample if nothing has changed', () => {
+    expect(namesOf([], { most: 9, sample: 4 })).to.equal('aei');
+  });
+
+  it('are those of the changed rooms, and those whose tests have changed', () => {
+    expect(namesOf(['src/client/new.ts'])).to.equal('abcdef');
+    expect(namesOf(['test/unit/h.test.ts'])).to.equal('ah');
+  });
+
+  it('are a part of them if there are many: those of changed files first, and thinned evenly', () => {
+    expect(namesOf(['src/client/other.ts'], { most: 4, sample: 9 })).to.equal('adef');
+    expect(namesOf(['src/client/new.ts'], { most: 3, sample: 9 })).to.equal('abd');
+  });
+});
 
 describe('the version of a release', () => {
   const cases: [string | undefined, string | undefined, boolean][] = [

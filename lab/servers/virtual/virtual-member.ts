@@ -6,7 +6,7 @@ import { fourLetterWord } from '../four-letter-word.ts';
 import { listen } from '../free-port.ts';
 import type { ZooKeeperServer } from '../local-zookeeper.ts';
 
-/** What a member needs to be reached. */
+/** The member of an ensemble, and the machine that reaches it. */
 export interface MemberPlace {
   readonly machine: VirtualMachine;
   /** The process of the ensemble. */

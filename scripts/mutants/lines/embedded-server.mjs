@@ -121,7 +121,7 @@ export const mutants = [
   {
     name: 'an embedded server serves a paused client',
     file: 'src/testing/embedded-zookeeper.ts',
-    find: 'for (const connection of this.#server.connections) connection.hold();',
+    find: 'for (const connection of this.server.connections) connection.hold();',
     replace: '',
     tests: tests('embedded/sessions', 'none during the pause'),
   },

@@ -41,30 +41,30 @@ export const mutants = [
   {
     name: 'a refused account is tried again and again',
     file: 'src/zookeeper/connection.ts',
-    find: 'names.every((name) => hasRefused(name) && this.#refusing.haveAllRefused(name))',
-    replace: 'names.length === 0',
+    find: 'if (!mayStillGetTicket && haveAllRefused) return true;',
+    replace: 'void (mayStillGetTicket && haveAllRefused);',
     tests: tests('behaviour/security/sasl', 'fails at once with an AuthFailedError'),
   },
   {
     name: 'one server that refuses the account ends a session that holds locks',
-    file: 'src/zookeeper/connection.ts',
+    file: 'src/zookeeper/host-history.ts',
     find: 'names.every((name)',
     replace: 'names.some((name)',
     tests: tests('behaviour/security/one-server-refuses', 'by SASL, keeps its locks'),
   },
   {
     name: 'one address of a name refuses for all servers of the name',
-    file: 'src/zookeeper/connection.ts',
-    find: ' && this.#refusing.haveAllRefused(name)',
+    file: 'src/zookeeper/host-history.ts',
+    find: ' && isRefusedByAll(this.#lookups.get(name))',
     replace: '',
     tests: tests('behaviour/security/one-server-refuses', 'by SASL, keeps its locks too if one name'),
   },
   {
     name: 'an address that this machine cannot reach must refuse too',
-    file: 'src/zookeeper/refusing-servers.ts',
+    file: 'src/zookeeper/host-history.ts',
     find: '.some((family)',
     replace: '.every((family)',
-    tests: tests('unit/refusing-servers', 'family'),
+    tests: tests('unit/host-history', 'family'),
   },
   {
     name: 'a server that proves nothing is taken for the service',
@@ -110,10 +110,10 @@ export const mutants = [
   },
   {
     name: 'an address of a name that refused once counts after a server has accepted the account',
-    file: 'src/zookeeper/refusing-servers.ts',
+    file: 'src/zookeeper/host-history.ts',
     find: 'refusing.clear();',
     replace: 'refusing.size;',
-    tests: tests('unit/refusing-servers', 'has accepted the account'),
+    tests: tests('unit/host-history', 'has accepted the account'),
   },
   {
     name: 'a connection without an answer is logged as the end of the outage',
@@ -153,7 +153,7 @@ export const mutants = [
   {
     name: 'a session that no server serves is extended without end',
     file: 'src/zookeeper/connection.ts',
-    find: 'return this.refusal !== undefined && clock.now() - answeredAt >= this.timeoutMs;',
+    find: 'return refusal !== undefined && this.#options.clock.now() - answeredAt >= this.timeoutMs;',
     replace: 'return false && answeredAt > 0;',
     tests: tests('behaviour/security/one-server-refuses', 'by SASL, gives its session up'),
   },
@@ -238,7 +238,7 @@ export const mutants = [
     name: 'a slow authentication never gets more time',
     file: 'src/zookeeper/connection.ts',
     find: '    if (timeoutMs === 0) {\n',
-    replace: '    this.#unansweredRounds = 0;\n    if (timeoutMs === 0) {\n',
+    replace: '    this.history.granted();\n    if (timeoutMs === 0) {\n',
     tests: tests('behaviour/connection/handshakes', 'gets more time in each round'),
   },
   {
@@ -246,7 +246,7 @@ export const mutants = [
     file: 'src/zookeeper/connection.ts',
     find: "if (attempt.wasAccepted || time !== 'running' || !isPresent()) return;",
     replace: '',
-    tests: tests('behaviour/connection/handshakes', 'sends one ConnectRequest'),
+    tests: tests('contract/connection/handshakes', 'sends one ConnectRequest'),
   },
   {
     name: 'a check of the name that throws ends the process',

@@ -13,9 +13,7 @@ import { startProxy } from '../../../lab/proxy/zk-proxy.ts';
 import { startServer } from '../../../lab/servers/zookeeper-server.ts';
 import { nextState } from '../../../lab/lock-clients.ts';
 
-describe('an address', function () {
-  // One test starts a server of its own.
-  this.timeout(60_000);
+describe('an address', () => {
   const lab = labOfEachTest('address', { server: 'own', client: 'none' });
 
   const acquires = async (client: LockClient): Promise<void> => {

@@ -5,13 +5,12 @@ import { testPath } from '../../../lab/test-path.ts';
 import { aborted, until } from '../../../lab/until.ts';
 import { startProxy, type Frame, type ZkProxy } from '../../../lab/proxy/zk-proxy.ts';
 import { startServer, type ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
-import { RunningTime } from '../../../lab/running-time.ts';
+import { now } from '../../../lab/world.ts';
 
 const sessionTimeoutMs = 2_000;
 
 /** After a hold was lost, the client dials the lost session again in order to close it. */
-describe('a lost session', function () {
-  this.timeout(60_000);
+describe('a lost session', () => {
   let server: ZooKeeperServer;
   let proxy: ZkProxy;
   let client: LockClient;
@@ -19,7 +18,7 @@ describe('a lost session', function () {
   let lost: bigint;
 
   beforeEach(async () => {
-    server = await startServer({ ownProcess: true });
+    server = await startServer();
     proxy = await startProxy(server.port);
     client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs });
     events = [];
@@ -71,13 +70,14 @@ describe('a lost session', function () {
     await hold.release();
     await proxy.seen(dialsLostSession, 2);
     const { connectedAt } = client.session;
-    const releasedAt = performance.now();
+    const releasedAt = now();
     await until(
       'the servers have answered for two session timeouts',
       () => client.session.heardAt >= releasedAt + 2 * sessionTimeoutMs,
     );
     const dialled = dials();
-    expect(dialled).to.be.within(4, 12);
+    // The pauses last for 125 to 250 ms at first, and for 333 to 667 ms at last.
+    expect(dialled).to.be.within(6, 11);
     await until(
       'the servers have answered for a third session timeout',
       () => client.session.heardAt >= releasedAt + 3 * sessionTimeoutMs,
@@ -85,9 +85,9 @@ describe('a lost session', function () {
     expect(dials()).to.equal(dialled);
     expect(client.session.connectedAt).to.equal(connectedAt);
     expect(isClosed()).to.equal(false);
-    using sinceStart = new RunningTime();
+    const startedAt = now();
     await client.close();
-    expect(sinceStart.ms).to.be.below(1_000);
+    expect(now() - startedAt).to.be.below(10);
     expect(dials()).to.equal(dialled);
   });
 
@@ -110,7 +110,7 @@ describe('a lost session', function () {
     await until('the connection is lost', () => client.state === 'suspended');
     await hold.release();
     const closing = client.close({ timeoutMs: 15_000 });
-    await proxy.seen(dialsLostSession, 2);
+    await proxy.seen(dialsLostSession, 3);
     expect(await observer.children(path)).to.have.length(1);
     whileDown();
     await closing;
@@ -128,11 +128,9 @@ describe('a lost session', function () {
   it('delays close() by at most its timeout while a server accepts the connection and stays silent', async () => {
     const hold = await loseAHold();
     proxy.on((frame) => (dialsLostSession(frame) ? 'drop' : undefined));
-    const startedAt = performance.now();
-    using sinceStart = new RunningTime();
+    const startedAt = now();
     await client.close({ timeoutMs: 100 });
-    expect(performance.now() - startedAt).to.be.at.least(99);
-    expect(sinceStart.ms).to.be.below(1_000);
+    expect(now() - startedAt).to.be.closeTo(100, 10);
     await hold.release();
   });
 });

@@ -7,18 +7,14 @@ import { rejection, until } from '../../../lab/until.ts';
 import type { Frame } from '../../../lab/proxy/zk-proxy.ts';
 import { startServer } from '../../../lab/servers/zookeeper-server.ts';
 import { zxidOf } from '../../../lab/wire/zxid.ts';
+import { now } from '../../../lab/world.ts';
 
-/** A quarter of it without an answer ends the connection, which must not happen on a busy machine either. */
 const sessionTimeoutMs = 3_000;
-
-/** 17 pauses of a sixth, less what two timers may differ by. With seven transactions in a timeout it would be 2.43. */
-const leastTimeouts = 17 / 6 - 0.1;
 
 /** The requests that write nothing to the log. A waiter reads its queue after its znode is seen there. */
 const reads = new Set<Frame['op']>(['ping', 'sync', 'exists', 'getData', 'getChildren2']);
 
-describe('the number of transactions', function () {
-  this.timeout(60_000);
+describe('the number of transactions', () => {
   const lab = labOfEachTest('transactions', { server: 'own', proxy: true, client: 'none' });
   let client: LockClient;
   let mutex: InterProcessMutex;
@@ -55,10 +51,9 @@ describe('the number of transactions', function () {
   /** The number of timeouts that pass until the client has sent 18 transactions. */
   const timeoutsOf18 = async (): Promise<number> => {
     lab.proxy.clear();
-    const startedAt = performance.now();
-    const written = (): number => lab.proxy.frames.filter(({ from, op }) => from === 'client' && !reads.has(op)).length;
-    await until('18 transactions are written', () => written() >= 18, 20_000);
-    return (performance.now() - startedAt) / sessionTimeoutMs;
+    const startedAt = lab.now();
+    await lab.proxy.seen(({ from, op }) => from === 'client' && !reads.has(op), 18);
+    return (lab.now() - startedAt) / sessionTimeoutMs;
   };
 
   it('of an idle client is 0', async () => {
@@ -74,16 +69,15 @@ describe('the number of transactions', function () {
     await stop();
   });
 
-  it('of a waiter that is next is at most six for each session timeout', async () => {
+  it('of a waiter that is next is six for each session timeout', async () => {
     const stop = await waitBehind(1);
-    // The first of them may be due at once.
-    expect(await timeoutsOf18()).to.be.at.least(leastTimeouts);
+    expect(await timeoutsOf18()).to.be.closeTo(18 / 6, 0.05);
     await stop();
   });
 
-  it('of a holder is at most six for each session timeout', async () => {
+  it('of a holder is six for each session timeout', async () => {
     await using _ = await mutex.acquire();
-    expect(await timeoutsOf18()).to.be.at.least(leastTimeouts);
+    expect(await timeoutsOf18()).to.be.closeTo(18 / 6, 0.05);
   });
 });
 
@@ -102,7 +96,7 @@ describe(`a server that restarts under ${quietClients} quiet clients`, function 
     until('each client has an answer', () => clients.every(({ session }) => session.heardAt > time), 30_000);
 
   it('writes no transaction for them', async () => {
-    await using server = await startServer({ ownProcess: true });
+    await using server = await startServer();
     while (clients.length < quietClients) {
       const connecting = Array.from({ length: 50 }, () =>
         LockClient.connect(server.connectString, { sessionTimeoutMs: quietTimeoutMs }),
@@ -111,13 +105,13 @@ describe(`a server that restarts under ${quietClients} quiet clients`, function 
     }
     const ids = clients.map(({ session }) => session.id);
     // After the proof of the connection, each client has sent a ping.
-    await heardSince(performance.now());
+    await heardSince(now());
     const before = await zxidOf(server);
     await server.kill();
     await until('each client has noticed', () => clients.every(({ state }) => state === 'suspended'));
     await server.start();
     await until('each client is connected', () => clients.every(({ state }) => state === 'reconnected'), 40_000);
-    await heardSince(performance.now());
+    await heardSince(now());
     expect((await zxidOf(server)) - before).to.equal(0n);
     expect(clients.map(({ session }) => session.id)).to.deep.equal(ids);
     await Promise.all(clients.map((client) => client.close()));

@@ -8,12 +8,12 @@ import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
 import { reached } from '../../../lab/reached.ts';
 
 describe('TestFailedDeleteManager', () => {
-  const lab = labOfEachTest('failed-delete', { server: { ownProcess: true }, proxy: true, client: 'none' });
+  const lab = labOfEachTest('failed-delete', { server: 'own', proxy: true, client: 'none' });
 
   it('testLostSession, testWithNamespaceAndLostSession: failed deletes are done after a restart', async () => {
     const clients = await Promise.all(
       ['', '/aisa'].map((chroot) =>
-        LockClient.connect(`${lab.server.connectString}${chroot}`, { sessionTimeoutMs: 4_000 }),
+        LockClient.connect(`${lab.server.connectString}${chroot}`, { sessionTimeoutMs: 2_000 }),
       ),
     );
     try {

@@ -54,8 +54,7 @@ describe('TestFrameworkEdges', () => {
     });
   }
 
-  it('testProtectionWithKilledSession: only the znode of the new session remains', async function () {
-    this.timeout(60_000);
+  it('testProtectionWithKilledSession: only the znode of the new session remains', async () => {
     await using ensemble = await startEnsemble(3);
     const leader = await ensemble.leader();
     const [target, another] = ensemble.servers.filter((member) => member !== leader) as [

@@ -13,7 +13,7 @@ for (const { name, make, folder, isReentrant, isShared = false } of lockClasses)
   const itExcludes = isShared ? (): void => undefined : it;
   describe(`TestInterProcessMutexBase for ${name}`, () => {
     const lab = labOfEachTest('base', {
-      server: { containerCheckMs: 10, ownProcess: true },
+      server: { containerCheckMs: 10 },
       client: { sessionTimeoutMs: 15_000 },
     });
 

@@ -6,9 +6,7 @@ import { startEnsemble, type Ensemble } from '../../../lab/servers/zookeeper-ser
 import { semaphoreOf } from '../../../lab/semaphores.ts';
 import { reached } from '../../../lab/reached.ts';
 
-describe('TestInterProcessSemaphoreCluster', function () {
-  this.timeout(90_000);
-
+describe('TestInterProcessSemaphoreCluster', () => {
   let ensemble: Ensemble;
   let clients: LockClient[];
   let path: string;
@@ -58,10 +56,10 @@ describe('TestInterProcessSemaphoreCluster', function () {
     expect(inside.size).to.equal(0);
 
     await Promise.all(ensemble.servers.map((server) => server.start()));
-    await until('one client is inside again', () => inside.size === 1, 30_000);
-    await semaphoreOf(clients[0] as LockClient, path, 1).participants({ timeoutMs: 30_000 });
+    await until('one client is inside again', () => inside.size === 1);
+    await semaphoreOf(clients[0] as LockClient, path, 1).participants();
     // The client inside leaves if its connection is lost, as it may be while the servers start.
-    await until('one client is inside still, or again', () => inside.size === 1, 30_000);
+    await until('one client is inside still, or again', () => inside.size === 1);
     expect(most).to.equal(1);
     isOver = true;
     await Promise.all(clients.map((client) => client.close({ timeoutMs: 1_000 })));
@@ -89,7 +87,7 @@ describe('TestInterProcessSemaphoreCluster', function () {
 
     const [first, second] = ensemble.servers;
     await Promise.all([first?.start(), second?.start()]);
-    await until('all clients work again', () => operations >= before + 20, 30_000);
+    await until('all clients work again', () => operations >= before + 20);
     isOver = true;
     await Promise.all(clients.map((client) => client.close({ timeoutMs: 1_000 })));
     await Promise.all(owners);

@@ -35,7 +35,7 @@ describe('TestLockInternals', () => {
       expect(failed.code).to.equal('ERR_LOCK_REQUEST_FAILED');
       expect(failed.cause).to.be.instanceOf(ZooKeeperError).with.property('code', code);
       expect(lab.proxy.frames.filter(sent('create2')).length).to.be.greaterThan(0);
-      await until('no znode is left', async () => (await lab.observer.children(path)).length === 0, 3_000);
+      await until('no znode is left', async () => (await lab.observer.children(path)).length === 0);
     });
   }
 

@@ -20,7 +20,7 @@ function noted(policy: RetryPolicy): RetryPolicy & { readonly asked: { retryCoun
 }
 
 describe('TestRetryLoop', () => {
-  const lab = labOfEachTest('retry-loop', { server: { ownProcess: true }, client: 'none' });
+  const lab = labOfEachTest('retry-loop', { server: 'own', client: 'none' });
 
   it('testRetryLoop: a call that succeeds at once does not ask the retry policy', async () => {
     const retryPolicy = noted(retryOnce(1));

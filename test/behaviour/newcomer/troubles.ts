@@ -1,4 +1,3 @@
-import { createServer as createHttpServer } from 'node:http';
 import { createServer, type Server } from 'node:net';
 import { readFileSync } from 'node:fs';
 import { createServer as createTlsServer } from 'node:tls';
@@ -40,7 +39,7 @@ async function listening({ defer }: Fixture, server: Server): Promise<string> {
   return `127.0.0.1:${port}`;
 }
 
-const connectBriefly = (hosts: string, connectionTimeoutMs = 1_500): Promise<LockClient> =>
+const connectBriefly = (hosts: string, connectionTimeoutMs = 400): Promise<LockClient> =>
   LockClient.connect(hosts, { connectionTimeoutMs, tls: undefined });
 
 /** The servers are missing, or the port belongs to another service. */
@@ -50,7 +49,7 @@ export const servers: readonly Mistake[] = [
     act: async () => connectBriefly(`127.0.0.1:${(await freePorts(1))[0]}`),
     answer: () => ({
       ...connectionTimeout,
-      thing: /No ZooKeeper server of 127\.0\.0\.1:\d+ answered within 1500 ms/,
+      thing: /No ZooKeeper server of 127\.0\.0\.1:\d+ answered within 400 ms/,
       value: /last: connect ECONNREFUSED 127\.0\.0\.1:\d+/,
       todo: 'Check that ZooKeeper runs there',
     }),
@@ -70,7 +69,7 @@ export const servers: readonly Mistake[] = [
     act: async ({ defer }) => {
       const silent = await startSilentServer();
       defer(() => silent.close());
-      // So long that the silent host leaves time for the other one, also on a busy machine.
+      // So long that the silent host leaves time for the other one.
       return connectBriefly(`127.0.0.1:${(await freePorts(1))[0]},${silent.connectString}`, 2_000);
     },
     answer: () => ({
@@ -82,7 +81,6 @@ export const servers: readonly Mistake[] = [
   },
   {
     done: 'connect() to an unknown host',
-    // The machine's name server may be slow.
     act: () => connectBriefly('no-such-host.invalid:2181'),
     answer: () => ({
       ...connectionTimeout,
@@ -96,7 +94,7 @@ export const servers: readonly Mistake[] = [
     act: async ({ defer }) => {
       const silent = await startSilentServer();
       defer(() => silent.close());
-      return LockClient.connect(silent.connectString, { connectionTimeoutMs: 2_000, sessionTimeoutMs: 2_400 });
+      return LockClient.connect(silent.connectString, { connectionTimeoutMs: 400, sessionTimeoutMs: 2_400 });
     },
     answer: () => ({
       ...connectionTimeout,
@@ -107,7 +105,13 @@ export const servers: readonly Mistake[] = [
   },
   {
     done: 'connect() to an HTTP server',
-    act: async (at) => connectBriefly(await listening(at, createHttpServer())),
+    act: async (at) =>
+      connectBriefly(
+        await listening(
+          at,
+          createServer((socket) => socket.resume().end('HTTP/1.1 400 Bad Request\r\n\r\n')),
+        ),
+      ),
     answer: () => ({
       ...connectionTimeout,
       thing: 'No ZooKeeper server of',
@@ -179,7 +183,7 @@ export const servers: readonly Mistake[] = [
     act: ({ lab, defer }) => {
       lab.server.pause();
       defer(() => lab.server.resume());
-      return LockClient.connect(lab.connectString, { connectionTimeoutMs: 2_000, sessionTimeoutMs: 2_400 });
+      return LockClient.connect(lab.connectString, { connectionTimeoutMs: 400, sessionTimeoutMs: 2_400 });
     },
     answer: () => ({
       ...connectionTimeout,
@@ -313,8 +317,8 @@ export const permissions: readonly Mistake[] = [
   },
 ];
 
-/** The time in which a waiter learns its place in the queue, also on a busy machine. */
-const learnMs = 2_000;
+/** The time in which a waiter learns its place in the queue. */
+const learnMs = 1_000;
 
 /** Another process holds the lock. */
 async function heldByOther({ other, path, defer }: Fixture, data?: 'owner'): Promise<void> {

@@ -1,0 +1,58 @@
+// npm run night [-- --list | --only name,name | --part 1/3 | --seed number]: what the gate leaves out. It may take hours.
+// Every step runs, also after a failure. --part deals out the steps to several machines.
+import { parseArgs } from 'node:util';
+import { deal } from './shards.mjs';
+import { freshSeed, runSteps } from './steps.mjs';
+
+const { values } = parseArgs({
+  options: { list: { type: 'boolean' }, only: { type: 'string' }, part: { type: 'string' }, seed: { type: 'string' } },
+});
+const seed = values.seed ?? String(freshSeed());
+
+const npm = (...args) => ['npm', 'run', ...args];
+const chosen = choose([
+  step('real', 60, ['npm', 'test', '--', '--world', 'real']),
+  step('delays', 30, ['npm', 'test'], { TEST_SEED: seed }),
+  step('node-22', 30, ['node', 'scripts/node-versions.mjs', '22']),
+  step('node-24', 30, ['node', 'scripts/node-versions.mjs', '24']),
+  step('coverage', 30, npm('coverage')),
+  step('mutants', 120, npm('test:mutants')),
+  step('embedded', 20, npm('test:embedded', '--', '--sequences', '20000', '--seed', seed)),
+  step('embedded-suite', 60, npm('test:embedded:suite')),
+  step('ensemble', 30, npm('test:ensemble')),
+  step('interop', 30, npm('test:interop')),
+  step('containers', 60, npm('test:containers')),
+  step('tls', 30, npm('test:tls')),
+  step('tls-real', 90, ['npm', 'test', '--', '--world', 'real'], { ZK_TLS: '1' }),
+  step('kerberos', 20, npm('test:kerberos')),
+  step('console', 20, npm('test:console')),
+  step('chaos', 45, npm('chaos', '--', '--minutes', '30', '--seed', seed)),
+  step('chaos-broken', 150, npm('chaos:broken')),
+  step('simulate', 30, npm('simulate', '--', '--seeds', seed, '--minutes', '20')),
+  step('simulate-broken', 60, npm('simulate:broken')),
+  step('soak-idle', 80, npm('soak:idle')),
+  step('soak-busy', 30, npm('soak:busy')),
+  step('soak-board', 20, npm('soak:board')),
+  step('lock-set', 45, npm('lock-set')),
+  step('bench', 20, npm('bench', '--', '--brief')),
+]);
+
+if (values.list) for (const { name, command } of chosen) console.log(`${name.padEnd(16)} ${command.join(' ')}`);
+else {
+  console.log(`The seed of this night is ${seed}`);
+  process.exitCode = await runSteps(chosen);
+}
+
+function step(name, minutes, command, env = {}) {
+  return { name, minutes, command, env };
+}
+
+function choose(steps) {
+  const names = values.only?.split(',') ?? steps.map(({ name }) => name);
+  const unknown = names.filter((name) => !steps.some((each) => each.name === name));
+  if (unknown.length > 0) throw new RangeError(`Expected --only to name steps of --list, got ${unknown.join(', ')}`);
+  const [, part, parts] = /^(\d+)\/(\d+)$/.exec(values.part ?? '1/1') ?? [];
+  const dealt = deal(names, (name) => steps.find((each) => each.name === name).minutes, Number(parts))[part - 1];
+  if (dealt === undefined) throw new RangeError(`Expected --part to be like 1/3, got ${values.part}`);
+  return steps.filter(({ name }) => dealt.includes(name));
+}

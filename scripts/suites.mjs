@@ -1,0 +1,48 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { root } from './bootstrap.mjs';
+
+/** The suites of `npm test` that need no server, as folders of `test`. */
+export const fastSuites = ['unit', 'properties', 'lab', 'demo', 'chaos', 'simulation', 'behaviour'];
+
+/** The suites that run on virtual time, unless TEST_WORLD is `real`. */
+const virtualSuites = ['behaviour', 'faults'];
+
+export function globOf(suite) {
+  return `test/${suite}/**/*.test.ts`;
+}
+
+export function suiteOf(file) {
+  return file.split('/')[1];
+}
+
+export function isVirtual(file) {
+  return virtualSuites.includes(suiteOf(file)) && process.env.TEST_WORLD !== 'real';
+}
+
+/** @returns the test files of these paths and globs. A path stands for itself; a glob without files stands for none. */
+export function filesOf(paths) {
+  const named = (path) => path.replaceAll('\\', '/');
+  const tests = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' }).map(
+    (file) => `test/${named(file)}`,
+  );
+  const found = paths.flatMap((path) =>
+    path.includes('*') ? tests.filter(matcherOf(path)).sort() : [named(relative(root, resolve(root, path)))],
+  );
+  return [...new Set(found)];
+}
+
+/** A bigger file takes longer, and each takes some time to load. */
+export function weightOf(file) {
+  return 2_000 + statSync(join(root, file)).size;
+}
+
+function matcherOf(glob) {
+  const pattern = glob
+    .replace(/[.+^${}()|[\]\\?]/g, '\\$&')
+    .split('**/')
+    .map((part) => part.replaceAll('*', '[^/]*'))
+    .join('.*');
+  const regex = new RegExp(`^${pattern}$`);
+  return (file) => regex.test(file);
+}

@@ -1,0 +1,140 @@
+import { SaslRefusal } from './sasl-handshake.js';
+
+/**
+ * The record of the servers of the connect string since one of them last served the session. It answers three
+ * questions: how long the client pauses before it tries them again, whether they refuse its account, and whether each
+ * was tried and none answered.
+ */
+export class HostHistory {
+  readonly #names: readonly string[];
+  /** The last error of each server that was tried since a server served the session, by `host:port`. */
+  readonly failures = new Map<string, unknown>();
+  readonly #lookups = new Map<string, Lookup>();
+  #dialled: Lookup = { known: new Map(), refusing: new Set() };
+  /** The latest attempts without an answer: true if a server accepted the connection. */
+  #unanswered: boolean[] = [];
+  /** The number of rounds, since the last connection, in which an attempt ran out of time. */
+  unansweredRounds: number;
+  #hasRunOut = false;
+  #failedRounds = 0;
+  #wasServed = false;
+  #resetAt = -Infinity;
+
+  /** @param names the servers by `host:port`, in the order in which they are tried */
+  constructor(names: readonly string[], unansweredRounds = 0) {
+    this.#names = names;
+    this.unansweredRounds = unansweredRounds;
+  }
+
+  /** Begins a round over the servers. Returns the pause before it, in milliseconds. */
+  beginRound(now: number, random: number): number {
+    if (this.#hasRunOut) this.unansweredRounds += 1;
+    this.#hasRunOut = false;
+    // At most once in a while, because a server that serves one request and then ends each connection would be dialled
+    // without a pause.
+    if (this.#wasServed && now - this.#resetAt >= resetEveryMs) {
+      this.#failedRounds = 0;
+      this.#resetAt = now;
+    }
+    this.#wasServed = false;
+    return roundDelayMs(this.#failedRounds++, random);
+  }
+
+  /** Begins an attempt to connect to `name`, which is resolved anew. */
+  dial(name: string): void {
+    this.#dialled = { known: new Map(), refusing: this.#lookups.get(name)?.refusing ?? new Set() };
+    this.#lookups.set(name, this.#dialled);
+  }
+
+  /** The name of this attempt stands for `address`, among others. */
+  found(address: string, family: number): void {
+    this.#dialled.known.set(address, family);
+  }
+
+  /** The attempt took all of its time. */
+  ranOut(): void {
+    this.#hasRunOut = true;
+  }
+
+  /** The attempt ended without an answer to its ConnectRequest. */
+  unanswered(wasAccepted: boolean): void {
+    this.#unanswered.push(wasAccepted);
+    // The servers are tried in turn, so this many attempts in a row include each server once.
+    if (this.#unanswered.length > this.#names.length) this.#unanswered.shift();
+  }
+
+  /** The server of this attempt refused the account. Returns true if that was not its last failure already. */
+  refused(name: string, why: SaslRefusal, address: string | undefined): boolean {
+    const isFirst = !(this.failures.get(name) instanceof SaslRefusal);
+    this.failures.delete(name); // The last refusal is the last one of the map.
+    this.failures.set(name, why);
+    if (address !== undefined) this.#dialled.refusing.add(address);
+    return isFirst;
+  }
+
+  /** A server granted the session. It may still end the connection at the first request. */
+  granted(): void {
+    this.unansweredRounds = 0;
+    this.#hasRunOut = false;
+    this.#unanswered = [];
+  }
+
+  /** A server did what the session asked for. An error that ends the connection is no service. */
+  served(): void {
+    this.#wasServed = true;
+    if (this.failures.size === 0) return;
+    this.failures.clear();
+    for (const { refusing } of this.#lookups.values()) refusing.clear();
+  }
+
+  /** The last reason why a server refused the account, since a server served the session. */
+  get refusal(): SaslRefusal | undefined {
+    return [...this.failures.values()].findLast((failure) => failure instanceof SaslRefusal);
+  }
+
+  /** True if the last failure of each server is a refusal of the account, by all of its addresses. */
+  get haveAllRefused(): boolean {
+    return this.#names.every(
+      (name) => this.failures.get(name) instanceof SaslRefusal && isRefusedByAll(this.#lookups.get(name)),
+    );
+  }
+
+  /** True if every server was tried, one after another, and none answered the ConnectRequest. */
+  get areAllSilent(): boolean {
+    return this.#unanswered.length === this.#names.length;
+  }
+
+  /**
+   * True if `areAllSilent`, and one of the servers accepted the connection. A server with older data does so, and never
+   * says that the session has ended. A server in an election, a throttled and a read-only server do the same.
+   */
+  get isRefused(): boolean {
+    return this.areAllSilent && this.#unanswered.includes(true);
+  }
+}
+
+/** The addresses of a host at its last lookup, with their families. Each may be another server. */
+interface Lookup {
+  readonly known: Map<string, number>;
+  readonly refusing: Set<string>;
+}
+
+/** In this time, a server that serves and ends every connection gets at most 14 of them. */
+const resetEveryMs = 5_000;
+
+/**
+ * The pause before a round over the servers, in milliseconds: none before the first round, then 50 ms, doubling up to a
+ * second, randomized.
+ */
+export function roundDelayMs(failedRounds: number, random: number): number {
+  if (failedRounds === 0) return 0;
+  return Math.min(1_000, 50 * 2 ** Math.min(failedRounds - 1, 10)) * (0.5 + random / 2);
+}
+
+/** True if all addresses of one family refused: this machine may reach only one. An IP address is not looked up. */
+function isRefusedByAll(lookup: Lookup | undefined): boolean {
+  if (lookup === undefined || lookup.known.size === 0) return true;
+  const others = [...lookup.known].filter(([address]) => !lookup.refusing.has(address));
+  const familiesOfOthers = new Set(others.map(([, family]) => family));
+  return [...lookup.known.values()].some((family) => !familiesOfOthers.has(family));
+}

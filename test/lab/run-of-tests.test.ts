@@ -1,0 +1,62 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+describe('a run of several test files', function () {
+  this.timeout(180_000);
+  let folder: string;
+
+  beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'run-of-tests-'))));
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  it('shows what a file printed only if a test of it fails, repeats the failures, and adds up', () => {
+    const files = [
+      fileOf('passes', "it('passes', () => console.log('provoked'));"),
+      fileOf(
+        'fails',
+        "it('fails', () => { console.error('trouble'); throw new Error('no', { cause: new Error('deep') }); });",
+      ),
+    ];
+    const { status, stdout, totals } = run(...files);
+    expect(status).to.equal(1);
+    expect(stdout).to.include('trouble').and.to.not.include('provoked');
+    expect(stdout).to.match(/\nFAILED: \S+fails\.test\.ts: the file fails\nError: no\n(.*\n)*caused by Error: deep\n/);
+    expect(stdout).to.match(/\n1 passed, 1 failed, 0 skipped in \d+ s\n$/);
+    expect(totals).to.include({ passed: 1, failed: 1, skipped: 0 });
+  });
+
+  it('fails if a test ends the process, whatever its exit code', () => {
+    const files = [
+      fileOf(
+        'ends',
+        "it('passes', () => undefined); it('ends', () => { process.once('exit', () => console.log('last words')); process.exit(0); });",
+      ),
+      fileOf('follows', "it('passes', () => undefined);"),
+    ];
+    const { status, stdout, totals } = run(...files);
+    expect(status).to.equal(1);
+    expect(stdout).to.include('last words').and.to.include('FAILED: a test ended the process');
+    expect(totals).to.include({ passed: 1, failed: 1, skipped: 0 });
+  });
+
+  function fileOf(name: string, body: string): string {
+    const file = join(folder, `${name}.test.ts`);
+    writeFileSync(file, `describe('the file', () => { ${body} });`);
+    return file;
+  }
+
+  function run(...files: string[]) {
+    const totals = join(folder, 'totals');
+    const { status, stdout } = spawnSync(process.execPath, ['scripts/test.mjs', ...files], {
+      cwd: root,
+      env: { ...process.env, TEST_TOTALS: totals },
+      encoding: 'utf8',
+    });
+    return { status, stdout, totals: JSON.parse(readFileSync(totals, 'utf8')) as Record<string, number> };
+  }
+});

@@ -1,0 +1,104 @@
+import { Agenda, type Due } from './agenda.ts';
+import type { FromClient } from './messages.ts';
+import { SessionModel } from './session-model.ts';
+import type { Act, SessionScript } from './session-script.ts';
+import { TwinLog } from './twin-log.ts';
+
+/** Lets the script happen to the model of a session. Returns what the model did. */
+export function runModel(script: SessionScript): readonly string[] {
+  return new ModelTwin(script).run();
+}
+
+class ModelTwin {
+  readonly #script: SessionScript;
+  readonly #agenda = new Agenda();
+  readonly #log: TwinLog;
+  /** The answers under way, on the present connection. */
+  readonly #answers: { readonly at: number; readonly arrive: () => void }[] = [];
+  readonly #socket: Due;
+  readonly #session: SessionModel;
+  readonly #deadline: Due;
+  #server = 0;
+  #stalledUntil = 0;
+  #isReading = false;
+
+  constructor(script: SessionScript) {
+    this.#script = script;
+    this.#log = new TwinLog(script, () => this.#agenda.now);
+    // The order counts at the end of a stall: the socket comes first, and the deadline last.
+    this.#socket = this.#agenda.add(() => {
+      this.#isReading = true;
+      this.#answers.shift()?.arrive();
+      this.#isReading = false;
+    });
+    this.#session = new SessionModel({
+      agenda: this.#agenda,
+      rate: 1,
+      tickTimeMs: script.tickTimeMs,
+      attemptMs: Infinity,
+      heartbeat: ['write', 'sync'],
+      silenceMs: undefined,
+      hasZnodes: () => script.hasZnodes,
+      send: (message) => this.#sent(message),
+      moveOn: () => {
+        this.#server += 1;
+        return 0;
+      },
+      tell: ({ is }) => {
+        // The session looks at the deadline when it is granted, and before it gives up a silent connection.
+        if (is === 'granted' || (is === 'disconnected' && !this.#isReading)) this.#loseIfOverdue();
+      },
+      answered: () => undefined,
+    });
+    this.#deadline = this.#agenda.add(() => this.#loseIfOverdue());
+  }
+
+  run(): readonly string[] {
+    const { acts, endsAt } = this.#script;
+    const { afterMs, timeoutMs } = this.#log.connects(0);
+    this.#agenda.add(() => this.#session.start(0, timeoutMs)).at = afterMs;
+    for (const act of acts) this.#agenda.add(() => this.#act(act)).at = act.at;
+    while (!this.#log.isOver && this.#agenda.step(endsAt)) {
+      if (this.#session.isEnded) this.#log.end('expired');
+      this.#log.look(this.#session);
+      this.#socket.at = Math.max(this.#answers[0]?.at ?? Infinity, this.#stalledUntil);
+      this.#deadline.at = this.#log.holds > 0 ? Math.max(this.#session.deadline, this.#stalledUntil) : Infinity;
+    }
+    return this.#log.lines;
+  }
+
+  #act(act: Act): void {
+    this.#log.act(act, this.#session);
+    if (act.does === 'cut') this.#session.leave();
+    if (act.does !== 'stall') return;
+    this.#stalledUntil = act.at + act.forMs;
+    for (const due of this.#session.dues) due.at = Math.max(due.at, this.#stalledUntil);
+  }
+
+  #sent(message: FromClient): void {
+    const { connection } = message.is === 'request' ? message.request : message;
+    if (message.is === 'end') {
+      this.#answers.length = 0;
+    } else if (message.is === 'request') {
+      const { kind } = message.request;
+      this.#answer(this.#log.sends(kind === 'read' ? 'ping' : kind), { is: 'answer', connection });
+    } else {
+      const { afterMs, is, timeoutMs } = this.#log.connects(this.#server);
+      const at = this.#agenda.now + afterMs;
+      if (is === 'granted') this.#answer(at, { is: 'connected', connection, timeoutMs });
+      else this.#answer(at, { is: is === 'refused' ? 'end' : 'expired', connection });
+    }
+  }
+
+  #answer(at: number, message: Parameters<SessionModel['receive']>[0]): void {
+    this.#answers.push({
+      at: Math.max(at, this.#answers.at(-1)?.at ?? 0),
+      arrive: () => this.#session.receive(message),
+    });
+  }
+
+  /** The model of the clock is asked after the loss, too: the model of the session does not end by itself. */
+  #loseIfOverdue(): void {
+    if (this.#log.holds > 0 && this.#agenda.now >= this.#session.deadline) this.#log.end('lost');
+  }
+}
