@@ -1,5 +1,6 @@
 import type { VirtualTime } from './virtual/virtual-time.ts';
-import { now, sleep, virtualMachine } from './world.ts';
+import { now, virtualMachine } from './world.ts';
+import { phases } from './virtual/agenda.ts';
 import './servers/over-tls.ts';
 import type { Context, Runner } from 'mocha';
 import { ensureDebianZooKeeper } from './servers/debian-zookeeper.ts';
@@ -21,7 +22,8 @@ function hooksOn(time: VirtualTime): Mocha.RootHookObject {
       const { currentTest } = this;
       // Mocha counts real time, and a busy machine has no part in a test on virtual time.
       currentTest?.timeout(realLimitMs);
-      await sleep(startMs - (now() % startMs));
+      // Not by a timer, which counts whole milliseconds.
+      await new Promise<void>((resolve) => time.add(startMs - (now() % startMs), phases.timer, resolve));
       endLimit = time.limit(limitMs, () =>
         currentTest?.callback?.(
           new Error(`Nothing more happens within ${limitMs} virtual ms, and the test still waits`),

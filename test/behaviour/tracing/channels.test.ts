@@ -46,7 +46,9 @@ describe('the tracing channels of locks', () => {
     const grantedAt = lab.now();
     const { fencingToken, path: znode } = hold;
     await lab.sleep(20);
+    const releasingAt = lab.now();
     await hold.release();
+    const releasedAt = lab.now();
     await until('the release has ended', () => recording.events.includes('release asyncEnd'));
     expect(recording.events).to.deep.equal([
       'acquire start',
@@ -75,8 +77,7 @@ describe('the tracing channels of locks', () => {
     expect(release).to.deep.equal({ ...common, ...ended, outcome: 'released' });
     expect(waitedMs).to.be.closeTo(grantedAt - startedAt, 0.001);
     expect(heldMs).to.be.closeTo(20, 0.001);
-    // A request and its answer.
-    expect(releasedMs).to.be.closeTo(0.2, 0.001);
+    expect(releasedMs).to.be.closeTo(releasedAt - releasingAt, 0.001);
   });
 
   it('show the position of a waiter', async () => {
@@ -244,7 +245,7 @@ describe('the tracing channel of sessions', () => {
     using recording = new Recording();
     const client = await lab.connect({ sessionTimeoutMs: 6_000 });
     const [session] = recording.messages.session;
-    expect(session?.remainingMs).to.be.closeTo(6_000, 1);
+    expect(session?.remainingMs).to.be.within(5_950, 6_000);
     const { sessionId } = client.health();
     lab.proxy.cut();
     await until(
