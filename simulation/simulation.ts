@@ -122,7 +122,7 @@ export class Simulation {
   }
 
   #outcome(): Outcome {
-    const { agenda, judge, striker, network } = this.world;
+    const { agenda, herd, judge, striker, network } = this.world;
     return {
       violations: judge.violations,
       events: agenda.happened,
@@ -131,6 +131,8 @@ export class Simulation {
       grants: judge.grants.length,
       terms: judge.grants.filter(({ owner }) => owner.lock.is === 'election').length,
       writes: judge.writes.done,
+      deletionsTold: herd.told,
+      deletionsExcused: herd.excused,
       virtualMs: agenda.now - this.#begin,
       history: judge.recorder?.events,
     };
@@ -147,6 +149,9 @@ export interface Outcome {
   readonly terms: number;
   /** The guarded writes that the servers have done. */
   readonly writes: number;
+  /** The events of deletions in queues that clients got, and those that the judge of herds excused. */
+  readonly deletionsTold: number;
+  readonly deletionsExcused: number;
   readonly virtualMs: number;
   /** Undefined unless it was to be recorded. */
   readonly history: readonly HistoryEvent[] | undefined;

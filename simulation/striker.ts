@@ -188,7 +188,7 @@ export class Striker {
     if (!client || client.isClosing || process.isDead || first === undefined) return;
     const path = `${folder}/${first}`;
     const timeoutMs = this.#plan.sessionTimeoutMs;
-    this.#world.herd.asked(path);
+    this.#world.herd.asked(path, asker);
     this.#world.agenda.add(this.#world.agenda.now, phases.socket, process, () => {
       const asked =
         fault.do === 'force' ? forceRelease(client, path, { timeoutMs }) : revoke(client, path, { timeoutMs });

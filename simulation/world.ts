@@ -46,7 +46,7 @@ export class World implements Struck {
       recorder: records ? recorderOf(plan, () => agenda.now) : undefined,
       sessionTimeoutMs: plan.sessionTimeoutMs,
     });
-    this.herd = new Herd(this.judge, plan.locks, plan.sessionTimeoutMs);
+    this.herd = new Herd(this.judge, plan.locks);
     this.#quiet = new Quiet(this.judge, plan.locks, plan.sessionTimeoutMs);
     this.#closed = new Closed(this.judge, ({ process, onWrite }) => this.network.openLinksOf(process, onWrite).length);
     this.owners = new Owners(this.judge, plan.locks);
@@ -109,7 +109,6 @@ export class World implements Struck {
       this.herd.changed(created, deleted);
       this.#quiet.changed(created, deleted);
     });
-    this.network.onDeletionTold = (path, session) => this.herd.told(path, session);
   }
 
   #start(name: string, process: SimProcess): SimClient {
@@ -120,6 +119,8 @@ export class World implements Struck {
         this.#quiet.wrote(client);
         this.#closed.wrote(client);
       },
+      deletes: (path, session) => this.herd.givesUp(path, session),
+      heard: (client, path, session, isForgetting) => this.herd.heard(path, session, client, isForgetting),
       revoked: (shared) => this.owners.work.revoked(shared),
     });
     void made.connected.then((library) => {

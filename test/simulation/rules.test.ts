@@ -218,36 +218,62 @@ describe('the judge of a simulation', () => {
     expect(bench.told).to.deep.equal(['revocation']);
   });
 
-  it('tells a departure that wakes three waiting sessions', () => {
-    const herd = new Herd(bench, [{ path: '/locks/a', is: 'mutex' }], 1_000);
-    for (const n of [1, 2, 3, 4, 5]) bench.znodes.set(znode(n), BigInt(n % 5));
-    bench.znodes.set(znode(7), 8n);
-    bench.znodes.set(znode(8), 8n);
-    herd.changed([...bench.znodes.keys()], []);
-    for (const n of [1, 7]) bench.znodes.delete(znode(n));
-    bench.znodes.set(znode(6), 1n);
-    herd.told(znode(1), 1n);
-    herd.changed([], [znode(1), znode(7)]);
-    // The first is the owner of the znode, one does not wait, one has just left the queue, and one is told twice.
-    for (const session of [1n, 9n, 8n, 2n, 3n, 3n]) herd.told(znode(1), session);
-    expect(bench.told).to.deep.equal([]);
-    herd.told(znode(1), 4n);
-    expect(bench.told).to.deep.equal(['I6']);
-  });
+  describe('of herds', () => {
+    const client = {};
+    let herd: Herd;
+    beforeEach(() => {
+      herd = new Herd(bench, [{ path: '/locks/a', is: 'mutex' }]);
+      for (const n of [1, 2, 3, 4, 5]) bench.znodes.set(znode(n), BigInt(n));
+      herd.changed([...bench.znodes.keys()], []);
+    });
 
-  it('counts a session in a departure again two timeouts after its own znode left', () => {
-    bench.time = 0;
-    for (const [index, session] of [1n, 2n, 3n, 4n, 5n].entries()) bench.znodes.set(znode(index), session);
-    const herd = new Herd(bench, [{ path: '/locks/a', is: 'mutex' }], 1_000);
-    herd.changed([...bench.znodes.keys()], []);
-    herd.changed([], [znode(3)]);
-    bench.znodes.set(znode(9), 4n);
-    bench.time = 1_999;
-    for (const session of [2n, 3n, 4n]) herd.told(znode(0), session);
-    expect(bench.told).to.deep.equal([]);
-    bench.time = 2_000;
-    herd.told(znode(0), 4n);
-    expect(bench.told).to.deep.equal(['I6']);
+    /** The sessions that may not be told of the end of the n-th znode. */
+    function herded(n: number, sessions: readonly bigint[], { isForgetting = false } = {}): bigint[] {
+      return sessions.filter((session) => {
+        const before = bench.told.length;
+        herd.heard(znode(n), session, client, isForgetting);
+        return bench.told.length > before;
+      });
+    }
+
+    it('tells a departure that wakes more than its own session and the two behind it', () => {
+      herd.changed([], [znode(2)]);
+      expect(herded(2, [1n, 2n, 3n, 4n, 5n])).to.deep.equal([1n, 5n]);
+      expect(bench.told).to.deep.equal(['I6', 'I6']);
+      expect(herd.told).to.equal(5);
+      expect(herd.excused).to.equal(0);
+    });
+
+    it('counts the znodes that are left when the znode departs', () => {
+      herd.changed([], [znode(3), znode(2)]);
+      expect(herded(3, [2n, 4n, 5n])).to.deep.equal([2n]);
+      expect(herded(2, [4n, 5n])).to.deep.equal([]);
+    });
+
+    it('accepts a watch that its client has not removed yet', () => {
+      herd.changed([], [znode(3), znode(2)]);
+      expect(herded(2, [3n])).to.deep.equal([]);
+      herd.givesUp(znode(4), 4n);
+      herd.changed([], [znode(4), znode(1)]);
+      expect(herded(1, [4n])).to.deep.equal([4n]);
+      expect(herded(1, [4n], { isForgetting: true })).to.deep.equal([]);
+      expect(herd.excused).to.equal(2);
+    });
+
+    it('tells a waiter that gave up and has kept its watches, and does not hear of it from others', () => {
+      herd.givesUp(znode(3), 7n);
+      herd.givesUp(znode(4), 4n);
+      herd.changed([], [znode(3), znode(4), znode(2)]);
+      expect(herded(2, [3n, 4n])).to.deep.equal([4n]);
+    });
+
+    it('accepts the client that has asked this very holder to release', () => {
+      herd.asked(znode(1), client);
+      herd.asked(znode(2), {});
+      herd.changed([], [znode(1), znode(2)]);
+      expect(herded(1, [9n])).to.deep.equal([]);
+      expect(herded(2, [9n])).to.deep.equal([9n]);
+    });
   });
 
   describe('of idle clients', () => {
