@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { fold, type History } from './checks/folded-history.ts';
-import type { CallKind, HistoryEvent, Role } from './history.ts';
+import { fold, type History } from '../lab/judge/folded-history.ts';
+import type { CallKind, HistoryEvent, Role } from '../lab/judge/history.ts';
 
 /** @throws Error with the line, the field, and the value that was expected */
 export function readHistory(file: string): History {

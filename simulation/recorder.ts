@@ -1,4 +1,4 @@
-import type { HistoryEvent, NemesisEvent, OwnerEvent } from '../chaos/history.ts';
+import type { HistoryEvent, NemesisEvent, OwnerEvent } from '../lab/judge/history.ts';
 
 /** The events of a run in the format of chaos, so that they can be drawn in the same way. */
 export class Recorder {

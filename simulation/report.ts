@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fold } from '../chaos/checks/folded-history.ts';
+import { fold } from '../lab/judge/folded-history.ts';
 import { picture } from '../chaos/picture.ts';
 import type { Plan } from './plan.ts';
 import { shrink } from './shrink.ts';

@@ -1,4 +1,4 @@
-import type { HistoryEvent } from '../chaos/history.ts';
+import type { HistoryEvent } from '../lab/judge/history.ts';
 import { phases } from '../lab/virtual/agenda.ts';
 import type { Fault, Plan, Strike } from './plan.ts';
 import type { Violation } from './violation.ts';

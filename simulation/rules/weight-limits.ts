@@ -1,5 +1,5 @@
-import { grouped, type Granted, type History } from '../../chaos/checks/folded-history.ts';
-import { weights } from '../../chaos/checks/weights.ts';
+import { grouped, type Granted, type History } from '../../lab/judge/folded-history.ts';
+import { weights } from '../../lab/judge/weights.ts';
 import type { Claim } from '../claim.ts';
 import type { Bench } from './bench.ts';
 

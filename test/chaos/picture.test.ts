@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { check } from '../../chaos/check.ts';
-import type { History } from '../../chaos/checks/folded-history.ts';
+import type { History } from '../../lab/judge/folded-history.ts';
 import { picture } from '../../chaos/picture.ts';
 import { busy } from './support/busy-run.ts';
-import { calm } from './support/script.ts';
+import { calm } from '../lab/judge/support/script.ts';
 
 function drawn(history: History): string {
   return picture(history, check(history).violations);

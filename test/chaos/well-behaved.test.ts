@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { check } from '../../chaos/check.ts';
 import { play, type Call, type Fate, type Round } from './support/rounds.ts';
-import type { Script } from './support/script.ts';
+import type { Script } from '../lab/judge/support/script.ts';
 
 const calls: fc.Arbitrary<Call> = fc.record({
   client: fc.nat(5),

@@ -1,4 +1,4 @@
-import type { History } from '../../../chaos/checks/folded-history.ts';
+import type { History } from '../../../lab/judge/folded-history.ts';
 import { Random } from '../../../lab/random.ts';
 import { play, type Call, type Fate, type Round } from './rounds.ts';
 

@@ -1,5 +1,5 @@
-import type { CallKind, Role } from '../../../chaos/history.ts';
-import { Script, sessionTimeoutMs } from './script.ts';
+import type { CallKind, Role } from '../../../lab/judge/history.ts';
+import { Script, sessionTimeoutMs } from '../../lab/judge/support/script.ts';
 
 export type Fate =
   'none' | 'stop-client' | 'kill-client' | 'delete-znode' | 'close-session' | 'silent-link' | 'kill-leader';

@@ -1,4 +1,4 @@
-import type { CallKind, EndEvent, HistoryEvent, Role, RunEvent } from '../history.ts';
+import type { CallKind, EndEvent, HistoryEvent, Role, RunEvent } from './history.ts';
 
 /** The events of a history, folded into acquires, processes and faults. */
 export interface History {

@@ -1,4 +1,4 @@
-import { znodeOf } from '../history.ts';
+import { znodeOf } from './history.ts';
 import type { Acquire, Fault, History } from './folded-history.ts';
 import type { Violation } from './violation.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { tokens } from '../../chaos/checks/tokens.ts';
+import { tokens } from '../../../lab/judge/tokens.ts';
 import { calm, findingsOf, type Script } from './support/script.ts';
 
 /** Without writes, because the register has its own check. */

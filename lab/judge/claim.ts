@@ -1,4 +1,4 @@
-import { znodeOf } from '../history.ts';
+import { znodeOf } from './history.ts';
 import type { Fault, Granted, History } from './folded-history.ts';
 
 /**
