@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { figuresOf, type Figures } from './checks/figures.ts';
 import type { History } from '../lab/judge/folded-history.ts';
 import { leftovers } from './checks/leftovers.ts';
+import { losses } from './checks/losses.ts';
 import { progress } from './checks/progress.ts';
 import { register } from './checks/register.ts';
 import { report } from './checks/report.ts';
@@ -17,8 +18,9 @@ import { warnings } from './checks/warnings.ts';
 import { picture } from './picture.ts';
 import { readHistory } from './read-history.ts';
 
-/** The checks that need more than the facts of the locks: the register, the processes, and what is left at the end. */
-const checks: readonly Check[] = [judge, register, settled, warnings, leftovers, progress, runWithoutGrants];
+/** The checks that need more than the facts of the locks: the register, the
+ * faults, the processes, and what is left at the end. */
+const checks: readonly Check[] = [judge, losses, register, settled, warnings, leftovers, progress, runWithoutGrants];
 
 export interface Verdict {
   /** Ordered by time. */

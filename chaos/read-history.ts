@@ -36,6 +36,8 @@ const kinds: readonly CallKind[] = [
   'downgrade',
   'handler',
   'many',
+  'multi',
+  'lead',
 ];
 const roles: readonly Role[] = ['owner', 'writer', 'reader', 'lease'];
 
@@ -58,7 +60,7 @@ const shapes: { readonly [type in HistoryEvent['type']]: Readonly<Record<string,
     weight: optional(number),
     timeoutMs: optional(number),
   },
-  granted: { ...call, path: text, hold: text, token: digits, valid: flag },
+  granted: { ...call, path: text, hold: text, token: digits, valid: flag, session: optional(text) },
   refused: { ...call, outcome: oneOf('none', 'aborted', 'error'), error: optional(text) },
   look: { ...call, valid: flag },
   guarded: { ...call, zxid: digits },

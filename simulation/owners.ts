@@ -212,6 +212,6 @@ export class Owners {
   }
 
   #ended({ client, id }: Owner, outcome: 'released' | 'lost'): void {
-    this.#judge.recorder?.owner(client.name, id, { type: 'released', outcome });
+    this.#judge.recorder.owner(client.name, id, { type: 'released', outcome });
   }
 }

@@ -14,13 +14,14 @@ export class Settling {
 
   /** An acquire was called. */
   called({ client, id, flow, lock, role, call }: Owner): void {
-    this.#judge.recorder?.owner(client.name, id, {
+    this.#judge.recorder.owner(client.name, id, {
       type: 'call',
       path: lock.path,
       kind: kindOf(call),
       flow,
       role,
-      ...(call.weight !== undefined && lock.is === 'weighted' && { weight: call.weight }),
+      // A multi-lock passes no weight on.
+      ...(lock.is === 'weighted' && { weight: call.how === 'multi' ? 1 : (call.weight ?? 1) }),
       ...(call.timeoutMs !== undefined && { timeoutMs: call.timeoutMs }),
     });
   }
@@ -36,11 +37,12 @@ export class Settling {
     const { recorder } = this.#judge;
     try {
       const granted = await this.inTime(owner, `acquire of ${lock.path}`, promise, limitMs);
-      if (granted === undefined) recorder?.owner(client.name, id, { type: 'refused', outcome: 'none' });
+      if (granted === undefined) recorder.owner(client.name, id, { type: 'refused', outcome: 'none' });
       return granted;
     } catch (error) {
-      const outcome = error === gaveUp ? 'aborted' : 'error';
-      if (!wasGranted()) recorder?.owner(client.name, id, { type: 'refused', outcome, error: String(error) });
+      const isTimeout = (error as { code?: unknown }).code === 'ERR_LOCK_TIMEOUT';
+      const outcome = error === gaveUp ? 'aborted' : isTimeout ? 'none' : 'error';
+      if (!wasGranted()) recorder.owner(client.name, id, { type: 'refused', outcome, error: String(error) });
       this.failed(owner, 'acquire', error);
       return undefined;
     }

@@ -1,7 +1,7 @@
 import type { HistoryEvent } from '../lab/judge/history.ts';
+import type { Violation } from '../lab/judge/violation.ts';
 import { phases } from '../lab/virtual/agenda.ts';
 import type { Fault, Plan, Strike } from './plan.ts';
-import type { Violation } from './violation.ts';
 import { World } from './world.ts';
 
 /** Runs a plan, one event after another, and checks after each. */
@@ -12,9 +12,9 @@ export class Simulation {
   #at: At = { is: 'running' };
   #settled: () => void = () => {};
 
-  constructor(plan: Plan, { records = false } = {}) {
+  constructor(plan: Plan) {
     this.#plan = plan;
-    this.world = new World(plan, records);
+    this.world = new World(plan);
   }
 
   async run(): Promise<Outcome> {
@@ -28,6 +28,7 @@ export class Simulation {
     } finally {
       process.off('unhandledRejection', note);
     }
+    judge.judgeHistory();
     return this.#outcome();
   }
 
@@ -134,7 +135,7 @@ export class Simulation {
       deletionsTold: herd.told,
       deletionsExcused: herd.excused,
       virtualMs: agenda.now - this.#begin,
-      history: judge.recorder?.events,
+      history: judge.recorder.history,
     };
   }
 }
@@ -153,8 +154,7 @@ export interface Outcome {
   readonly deletionsTold: number;
   readonly deletionsExcused: number;
   readonly virtualMs: number;
-  /** Undefined unless it was to be recorded. */
-  readonly history: readonly HistoryEvent[] | undefined;
+  readonly history: readonly HistoryEvent[];
 }
 
 type At = { readonly is: 'running' } | { readonly is: 'healed' | 'settled'; readonly since: number };

@@ -33,7 +33,7 @@ export class World implements Struck {
   readonly #byProcess: SimClient[][] = [];
   #restarts = 0;
 
-  constructor(plan: Plan, records: boolean) {
+  constructor(plan: Plan) {
     this.#plan = plan;
     const { agenda } = this;
     agenda.now = startMs;
@@ -43,7 +43,7 @@ export class World implements Struck {
     this.judge = new Judge({
       now: () => agenda.now,
       committed: () => this.servers.committed(),
-      recorder: records ? recorderOf(plan, () => agenda.now) : undefined,
+      recorder: recorderOf(plan, () => agenda.now),
       sessionTimeoutMs: plan.sessionTimeoutMs,
     });
     this.herd = new Herd(this.judge, plan.locks);
@@ -127,14 +127,14 @@ export class World implements Struck {
       made.noteUse();
       library.on('state', (state) => {
         made.noteUse();
-        this.judge.recorder?.state(name, state);
+        this.judge.recorder.state(name, state);
       });
       // Earlier than its acquire resolves, and also for a lock that a multi-lock gives back.
       library.on('lock', (event) => {
         if (event.type === 'acquired') this.judge.grantedZnode(event.znode);
       });
     });
-    this.judge.recorder?.started(name, this.#restarts);
+    this.judge.recorder.started(name, this.#restarts);
     return made;
   }
 
@@ -157,6 +157,7 @@ export class World implements Struck {
       const index = this.processes.indexOf(process);
       const clients = this.#byProcess[index] ?? [];
       this.closed.push(client);
+      this.judge.recorder.left(client.name);
       clients[clients.indexOf(client)] = this.#start(client.name, process);
       this.clients.splice(0, this.clients.length, ...this.#byProcess.flat());
     });

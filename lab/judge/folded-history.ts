@@ -27,7 +27,15 @@ export interface Acquire {
   readonly weight: number | undefined;
   readonly timeoutMs: number | undefined;
   readonly calledAt: number;
-  granted: { readonly t: number; readonly hold: string; readonly token: bigint; readonly valid: boolean } | undefined;
+  granted:
+    | {
+        readonly t: number;
+        readonly hold: string;
+        readonly token: bigint;
+        readonly valid: boolean;
+        readonly session: string | undefined;
+      }
+    | undefined;
   refused:
     | { readonly t: number; readonly outcome: 'none' | 'aborted' | 'error'; readonly error: string | undefined }
     | undefined;
@@ -204,7 +212,7 @@ function follow(acquire: Acquire, event: FollowUp, writes: Map<string, Write>): 
     case 'granted':
       if (acquire.granted ?? acquire.refused)
         throw new Error(`Expected ${acquire.id} to settle once, got ${JSON.stringify(event)}`);
-      acquire.granted = { t, hold: event.hold, token: BigInt(event.token), valid: event.valid };
+      acquire.granted = { t, hold: event.hold, token: BigInt(event.token), valid: event.valid, session: event.session };
       return;
     case 'refused':
       if (acquire.granted ?? acquire.refused)

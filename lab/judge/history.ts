@@ -61,6 +61,8 @@ export type OwnerEvent =
       readonly hold: string;
       readonly token: string;
       readonly valid: boolean;
+      /** The session of the znode, if the recorder knows it. */
+      readonly session?: string;
     }
   /**
    * The acquire returned no hold: `none` for a tryAcquire or a timeout, otherwise the code or the message of the
@@ -83,7 +85,9 @@ export type OwnerEvent =
   /** The last event of a granted id. */
   | { readonly type: 'released'; readonly outcome: 'released' | 'lost' };
 
-export type CallKind = 'plain' | 'long' | 'timed' | 'aborted' | 'try' | 're-entrant' | 'downgrade' | 'handler' | 'many';
+/** `multi`: a lock of a multi-lock, `lead`: a term of a leader. Neither queues up when it is called. */
+export type CallKind =
+  'plain' | 'long' | 'timed' | 'aborted' | 'try' | 're-entrant' | 'downgrade' | 'handler' | 'many' | 'multi' | 'lead';
 
 export type ClientEvent =
   | ({ readonly client: string; readonly id: string } & OwnerEvent)
@@ -138,6 +142,11 @@ export interface EndEvent {
 
 export function now(): number {
   return Number(process.hrtime.bigint()) / 1e6;
+}
+
+/** The number of a grant by its znode. */
+export function grantNumberOf(hold: string): number {
+  return Number(hold.split('#')[1] ?? 0);
 }
 
 /** The path of a hold's znode. */

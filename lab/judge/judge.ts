@@ -4,7 +4,6 @@ import { grantedInvalid } from './granted-invalid.ts';
 import { guarded } from './guarded.ts';
 import { leaders } from './leaders.ts';
 import { leases } from './leases.ts';
-import { losses } from './losses.ts';
 import { order } from './order.ts';
 import { overlaps } from './overlaps.ts';
 import { tokens } from './tokens.ts';
@@ -23,7 +22,6 @@ const rules: readonly Check[] = [
   tokens,
   order,
   weights,
-  losses,
 ];
 
 /** The promises that a history shows to be broken, whether it was recorded of real processes or of a simulation. */

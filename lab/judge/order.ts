@@ -1,4 +1,5 @@
 import { grouped, type Acquire, type Granted, type History } from './folded-history.ts';
+import type { CallKind } from './history.ts';
 import { nameOf } from './owner.ts';
 import { moment, type Violation } from './violation.ts';
 
@@ -57,7 +58,8 @@ function queuers({ acquires, run }: History): Granted[] {
     const flow = `${acquire.path} ${acquire.flow}`;
     const isAlone = acquire.calledAt >= (busy.get(flow) ?? -Infinity);
     busy.set(flow, Math.max(busy.get(flow) ?? -Infinity, endOf(acquire)));
-    const isInOrder = acquire.kind !== 'try' || run.leases?.[acquire.path] !== undefined;
+    const isInOrder =
+      !outOfOrder.has(acquire.kind) && (acquire.kind !== 'try' || run.leases?.[acquire.path] !== undefined);
     return (
       isAlone &&
       isInOrder &&
@@ -67,6 +69,9 @@ function queuers({ acquires, run }: History): Granted[] {
     );
   });
 }
+
+/** A lock of a multi-lock queues up when the locks before it are granted; a term of a leader is called when it begins. */
+const outOfOrder: ReadonlySet<CallKind> = new Set(['multi', 'lead']);
 
 function endOf({ refused, released }: Acquire): number {
   return refused?.t ?? released?.t ?? Infinity;

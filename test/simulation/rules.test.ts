@@ -10,7 +10,6 @@ import { Quiet } from '../../simulation/rules/quiet.ts';
 import { ReEntry } from '../../simulation/rules/re-entry.ts';
 import { Revocations } from '../../simulation/rules/revocations.ts';
 import { Terms } from '../../simulation/rules/terms.ts';
-import { Tokens } from '../../simulation/rules/tokens.ts';
 import { RuleBench, simClient, znode } from './support/rule-bench.ts';
 
 describe('the judge of a simulation', () => {
@@ -22,9 +21,10 @@ describe('the judge of a simulation', () => {
   describe('of guarded writes', () => {
     const made = (prefix: string, number = 1): string => `${prefix}${String(number).padStart(10, '0')}`;
     const lost = new LockLostError('/locks/a/1', 'node-deleted');
+    const wrote = (): void => undefined;
 
     it('accepts a write that was done once, as the application was told', () => {
-      const writes = new GuardedWrites(bench);
+      const writes = new GuardedWrites(bench, wrote);
       const write = writes.begin([bench.claim(1)], false);
       writes.created(made(write.prefix));
       writes.succeeded(write, made(write.prefix));
@@ -33,7 +33,7 @@ describe('the judge of a simulation', () => {
     });
 
     it('tells a write that was done twice', () => {
-      const writes = new GuardedWrites(bench);
+      const writes = new GuardedWrites(bench, wrote);
       const { prefix } = writes.begin([bench.claim(1)], false);
       writes.created(made(prefix));
       writes.created(made(prefix, 2));
@@ -41,14 +41,14 @@ describe('the judge of a simulation', () => {
     });
 
     it('tells a write that is said to be done, and is not', () => {
-      const writes = new GuardedWrites(bench);
+      const writes = new GuardedWrites(bench, wrote);
       const write = writes.begin([bench.claim(1)], false);
       writes.succeeded(write, made(write.prefix));
       expect(bench.told).to.deep.equal(['guarded']);
     });
 
     it('tells a write that is done although its commit rejected, before or after that', () => {
-      const writes = new GuardedWrites(bench);
+      const writes = new GuardedWrites(bench, wrote);
       const [before, after] = [writes.begin([bench.claim(1)], false), writes.begin([bench.claim(1)], false)];
       writes.created(made(before.prefix));
       expect(writes.failed(before, lost)).to.equal(true);
@@ -59,7 +59,7 @@ describe('the judge of a simulation', () => {
     });
 
     it('accepts either outcome of a write whose answer was lost', () => {
-      const writes = new GuardedWrites(bench);
+      const writes = new GuardedWrites(bench, wrote);
       const write = writes.begin([bench.claim(1)], false);
       expect(writes.failed(write, new OutcomeUnknownError('/locks/a/1', [], refused))).to.equal(true);
       writes.created(made(write.prefix));
@@ -67,7 +67,7 @@ describe('the judge of a simulation', () => {
     });
 
     it('tells a write that was done although the znode of its hold is gone', () => {
-      const writes = new GuardedWrites(bench);
+      const writes = new GuardedWrites(bench, wrote);
       const { prefix } = writes.begin([bench.claim(1)], false);
       bench.znodes.delete(znode(1));
       writes.created(made(prefix));
@@ -75,25 +75,15 @@ describe('the judge of a simulation', () => {
     });
 
     it('tells a write that was done while its hold was not the first', () => {
-      const writes = new GuardedWrites(bench);
+      const writes = new GuardedWrites(bench, wrote);
       bench.znodes.set(znode(1), 7n);
       const { prefix } = writes.begin([bench.claim(2)], false);
       writes.created(made(prefix));
       expect(bench.told).to.deep.equal(['guarded']);
     });
 
-    it('tells a write of an earlier holder behind one of a later holder', () => {
-      const writes = new GuardedWrites(bench);
-      const weighted = { path: '/locks/a', is: 'weighted', overtakesPerWeight: 1 } as const;
-      const [earlier, later] = [1, 2].map((n) => writes.begin([bench.claim(n, { lock: weighted })], false));
-      writes.created(made(later?.prefix ?? ''));
-      expect(bench.told).to.deep.equal([]);
-      writes.created(made(earlier?.prefix ?? ''));
-      expect(bench.told).to.deep.equal(['guarded']);
-    });
-
     it('tells a refusal without a cause, and the lack of one', () => {
-      const writes = new GuardedWrites(bench);
+      const writes = new GuardedWrites(bench, wrote);
       writes.failed(writes.begin([bench.claim(1)], false), new RequestFailedError('refused', refused));
       expect(bench.told).to.deep.equal(['guarded']);
       const write = writes.begin([bench.claim(1)], true);
@@ -103,7 +93,7 @@ describe('the judge of a simulation', () => {
     });
 
     it('does not know an error that no commit rejects with', () => {
-      const writes = new GuardedWrites(bench);
+      const writes = new GuardedWrites(bench, wrote);
       expect(writes.failed(writes.begin([bench.claim(1)], false), new Error('other'))).to.equal(false);
     });
   });
@@ -132,14 +122,6 @@ describe('the judge of a simulation', () => {
       terms.look();
       expect(bench.told).to.deep.equal(['I8']);
     });
-
-    it('tells a leader who is shown another one', () => {
-      const terms = new Terms(bench);
-      terms.shown(bench.claim(1), znode(1));
-      expect(bench.told).to.deep.equal([]);
-      terms.shown(bench.claim(1), undefined);
-      expect(bench.told).to.deep.equal(['leaders']);
-    });
   });
 
   describe('of re-entry', () => {
@@ -151,13 +133,6 @@ describe('the judge of a simulation', () => {
       reEntry.granted(inner);
       reEntry.nested(outer, inner);
       expect(bench.told).to.deep.equal([]);
-    });
-
-    it('tells a re-entry of another flow', () => {
-      const reEntry = new ReEntry(bench);
-      reEntry.granted(bench.claim(1, { flow: 'f', shared }));
-      reEntry.granted(bench.claim(1, { flow: 'g', shared, isReentrant: true }));
-      expect(bench.told).to.deep.equal(['I7']);
     });
 
     it('tells a re-entry into a lock that was released', () => {
@@ -378,16 +353,6 @@ describe('the judge of a simulation', () => {
       closed.wrote(client);
       expect(bench.told).to.deep.equal(['I9']);
     });
-  });
-
-  it('tells a token that does not grow', () => {
-    const tokens = new Tokens(bench);
-    tokens.granted(bench.claim(1));
-    tokens.granted(bench.claim(2));
-    tokens.granted(bench.claim(2, { flow: 'again', grantNumber: 1n }));
-    expect(bench.told).to.deep.equal([]);
-    tokens.granted(bench.claim(1, { flow: 'late' }));
-    expect(bench.told).to.deep.equal(['token']);
   });
 
   it('finds an older znode that keeps a claim out, and a znode that is gone', () => {
