@@ -33,7 +33,7 @@ export interface Acquire {
         readonly hold: string;
         readonly token: bigint;
         readonly valid: boolean;
-        readonly session: string | undefined;
+        readonly session?: string;
       }
     | undefined;
   refused:
@@ -212,7 +212,8 @@ function follow(acquire: Acquire, event: FollowUp, writes: Map<string, Write>): 
     case 'granted':
       if (acquire.granted ?? acquire.refused)
         throw new Error(`Expected ${acquire.id} to settle once, got ${JSON.stringify(event)}`);
-      acquire.granted = { t, hold: event.hold, token: BigInt(event.token), valid: event.valid, session: event.session };
+      acquire.granted = { t, hold: event.hold, token: BigInt(event.token), valid: event.valid };
+      if (event.session !== undefined) acquire.granted = { ...acquire.granted, session: event.session };
       return;
     case 'refused':
       if (acquire.granted ?? acquire.refused)
