@@ -10,7 +10,7 @@ export class Herd {
   readonly #bench: Bench;
   /** The znodes of each queue, in their order. Nothing is inserted before another znode. */
   readonly #queues: ReadonlyMap<string, QueuedZnode[]>;
-  /** The sessions that may be told of the end of a znode: its own, and those of the two znodes behind it. */
+  /** The sessions that may get the event of the end of a znode: its own, and those of the two znodes behind it. */
   readonly #mayHear = new Map<string, ReadonlySet<bigint>>();
   /** The znodes that have left the queue from one of the two places behind a znode. */
   readonly #leftBehind = new Map<string, QueuedZnode[]>();

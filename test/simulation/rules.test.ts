@@ -202,7 +202,7 @@ describe('the judge of a simulation', () => {
       herd.changed([...bench.znodes.keys()], []);
     });
 
-    /** The sessions that may not be told of the end of the n-th znode. */
+    /** The sessions that may not get the event of the end of the n-th znode. */
     function herded(n: number, sessions: readonly bigint[], { isForgetting = false } = {}): bigint[] {
       return sessions.filter((session) => {
         const before = bench.told.length;
