@@ -93,12 +93,12 @@ export class Judge implements Bench {
 
   /**
    * A history excuses code that is stopped, unless a look shows that its hold is valid. So the judge looks instead of
-   * it, at the moment after the event, because claims that only touch do not overlap.
+   * it.
    */
   #lookFor(claim: Claim): void {
     const { owner, at } = claim;
     if (owner.client.process.stalledUntil < at || !this.#believes(claim)) return;
-    this.recorder.owner(owner.client.name, owner.id, { type: 'look', valid: true }, momentMs);
+    this.recorder.owner(owner.client.name, owner.id, { type: 'look', valid: true });
   }
 
   takenZnode(path: string): void {
@@ -120,7 +120,7 @@ export class Judge implements Bench {
 
   /** The promises that the recorded history alone shows to be broken. */
   judgeHistory(): void {
-    this.violations.push(...judge(fold(this.recorder.history)));
+    this.violations.push(...judge(fold(this.recorder.events)));
     this.violations.sort((a, b) => a.t - b.t);
   }
 
@@ -214,9 +214,6 @@ function reasonOf({ signal }: Hold): string {
 export function sessionName(id: bigint): string {
   return `0x${id.toString(16)}`;
 }
-
-/** Less than the time between two events. */
-const momentMs = 1e-6;
 
 /** The milliseconds for which a process that stalled runs its late timers, one after another. */
 const wakingMs = 5;

@@ -9,8 +9,8 @@ export class Recorder {
     this.#now = now;
   }
 
-  owner(client: string, id: string, event: OwnerEvent, afterMs = 0): void {
-    this.events.push({ t: this.#now() + afterMs, client, id, ...event });
+  owner(client: string, id: string, event: OwnerEvent): void {
+    this.events.push({ t: this.#now(), client, id, ...event });
   }
 
   fault(event: NemesisEvent): void {
@@ -27,10 +27,5 @@ export class Recorder {
 
   left(client: string): void {
     this.events.push({ t: this.#now(), client, type: 'left' });
-  }
-
-  /** Ordered by time. */
-  get history(): readonly HistoryEvent[] {
-    return this.events.sort((a, b) => a.t - b.t);
   }
 }

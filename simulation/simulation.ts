@@ -135,7 +135,7 @@ export class Simulation {
       deletionsTold: herd.told,
       deletionsExcused: herd.excused,
       virtualMs: agenda.now - this.#begin,
-      history: judge.recorder.history,
+      history: judge.recorder.events,
     };
   }
 }

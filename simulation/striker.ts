@@ -25,7 +25,7 @@ export class Striker {
   strike(fault: Fault): void {
     this.faults += 1;
     const { do: kind, ...rest } = fault;
-    // What a third party takes is recorded by its name, because the judge looks for it.
+    // A znode or a session that a third party takes is recorded by its name, because the judge looks for it.
     if (kind !== 'delete' && kind !== 'expire')
       this.#record(kind === 'crash' ? 'kill-client' : kind, targetOf(rest), this.#hurtBy(fault), fault);
     this.#perform(fault);

@@ -53,9 +53,9 @@ describe('the judge of a simulation', () => {
     });
 
     for (const [deadline, wakesAt, expected] of [
-      [4, 9, ['overlaps']],
-      [2, 9, []],
-      [2, -4, ['overlaps']],
+      [5, 9, ['overlaps']],
+      [3, 9, []],
+      [3, -4, ['overlaps']],
     ] as const)
       it(`looks for a process that stalls until ${wakesAt} at a hold until ${deadline}, with an owner at 3`, () => {
         const process = { now: 0, stalledUntil: -1, isDead: false };
@@ -72,6 +72,7 @@ describe('the judge of a simulation', () => {
         process.now = bench.time = 3;
         Object.assign(claim, { at: -10 });
         granted(2);
+        process.now = bench.time = 4;
         judge.look();
         bench.time = 20;
         judge.released(claim);
