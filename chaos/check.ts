@@ -7,6 +7,7 @@ import { figuresOf, type Figures } from './checks/figures.ts';
 import type { History } from '../lab/judge/folded-history.ts';
 import { leftovers } from './checks/leftovers.ts';
 import { losses } from './checks/losses.ts';
+import { order } from './checks/order.ts';
 import { progress } from './checks/progress.ts';
 import { register } from './checks/register.ts';
 import { report } from './checks/report.ts';
@@ -20,7 +21,17 @@ import { readHistory } from './read-history.ts';
 
 /** The checks that need more than the facts of the locks: the register, the
  * faults, the processes, and what is left at the end. */
-const checks: readonly Check[] = [judge, losses, register, settled, warnings, leftovers, progress, runWithoutGrants];
+const checks: readonly Check[] = [
+  judge,
+  order,
+  losses,
+  register,
+  settled,
+  warnings,
+  leftovers,
+  progress,
+  runWithoutGrants,
+];
 
 export interface Verdict {
   /** Ordered by time. */

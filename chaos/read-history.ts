@@ -36,8 +36,6 @@ const kinds: readonly CallKind[] = [
   'downgrade',
   'handler',
   'many',
-  'multi',
-  'lead',
 ];
 const roles: readonly Role[] = ['owner', 'writer', 'reader', 'lease'];
 

@@ -21,6 +21,6 @@ export function sequenceOf(name: string): number {
   return Number(name.slice(-10));
 }
 
-export function nameOf({ owner: { client, id }, path }: Claim): string {
-  return `${client.name} ${id} (${path.slice(path.lastIndexOf('/') + 1)})`;
+export function nameOf({ owner: { id }, path }: Claim): string {
+  return `${id} (${path.slice(path.lastIndexOf('/') + 1)})`;
 }

@@ -74,6 +74,6 @@ export function roleInMultiLock({ is }: LockPlan): Role {
 
 /** As histories name the kind of a call. */
 export function kindOf({ how, timeoutMs, abortAfterMs }: Call): CallKind {
-  if (how !== 'plain' && how !== 'job' && how !== 'outliving' && how !== 'bound') return how;
+  if (how === 'try' || how === 're-entrant' || how === 'downgrade' || how === 'handler' || how === 'many') return how;
   return timeoutMs !== undefined ? 'timed' : abortAfterMs !== undefined ? 'aborted' : 'plain';
 }

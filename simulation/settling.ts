@@ -49,9 +49,9 @@ export class Settling {
   }
 
   /** Tells an error that no call may reject with. */
-  failed({ client, id }: Owner, what: string, error: unknown): void {
+  failed({ id }: Owner, what: string, error: unknown): void {
     if (error !== gaveUp && !expectedCodes.has(String((error as { code?: unknown }).code)))
-      this.#judge.tell('I4', `${client.name} ${id} ${what} failed: ${String((error as Error).stack)}`);
+      this.#judge.tell('I4', `${id} ${what} failed: ${String((error as Error).stack)}`);
   }
 
   /** Checks that the promise settles within the limit, by the clock of its process. */
@@ -71,7 +71,7 @@ export class Settling {
       this.pending.delete(key);
       const lateMs = limitMs === undefined || limitMs === 0 ? 0 : process.now - from - limitMs;
       if (lateMs > toleranceMs && this.#judge.now() - process.stalledUntil > toleranceMs)
-        this.#judge.tell('I4', `${client.name} ${id} ${what} settled ${lateMs} ms after its limit of ${limitMs} ms`);
+        this.#judge.tell('I4', `${id} ${what} settled ${lateMs} ms after its limit of ${limitMs} ms`);
     }
   }
 }

@@ -99,7 +99,7 @@ export class Simulation {
         if (clients.some(({ open, process }) => open > 0 || process.isDead)) return false;
         if (closed.some(({ open, process }) => open > 0 && !process.isDead)) return false;
         for (const { client, id, what } of owners.settling.pending.values())
-          if (!client.process.isDead) judge.tell('I4', `${client.name} ${id} ${what} is still pending`);
+          if (!client.process.isDead) judge.tell('I4', `${id} ${what} is still pending`);
         this.#at = { is: 'settled', since: agenda.now };
         return false;
       }
@@ -117,7 +117,7 @@ export class Simulation {
   #tellPending(): void {
     const { clients, closed, owners, judge } = this.world;
     for (const { client, id, what } of owners.settling.pending.values())
-      if (!client.process.isDead) judge.tell('I4', `${client.name} ${id} ${what} has not settled`);
+      if (!client.process.isDead) judge.tell('I4', `${id} ${what} has not settled`);
     for (const { name, open, process } of [...clients, ...closed])
       if (open > 0 && !process.isDead) judge.tell('I4', `${name} has ${open} calls that have not ended`);
   }

@@ -147,7 +147,7 @@ export class World implements Struck {
     const { client: library, process } = client;
     if (!library || library.isClosing) return;
     const closing = library.close({ timeoutMs });
-    const settled = this.owners.settling.inTime({ client, id: 'close' }, 'close', closing, timeoutMs);
+    const settled = this.owners.settling.inTime({ client, id: client.name }, 'close', closing, timeoutMs);
     client.open += 1;
     void settled.then(() => {
       client.open -= 1;

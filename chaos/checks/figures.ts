@@ -3,7 +3,7 @@ import { claimOf, takenAt, toldAt, type Claim } from '../../lab/judge/claim.ts';
 import { grouped, type Granted, type History, type Incarnation } from '../../lab/judge/folded-history.ts';
 import { crowds } from '../../lab/judge/leases.ts';
 import { mayMeet } from '../../lab/judge/owner.ts';
-import { pairsInOrder } from '../../lab/judge/order.ts';
+import { pairsInOrder } from './order.ts';
 import { standstills } from './progress.ts';
 import { overtakes } from '../../lab/judge/weights.ts';
 

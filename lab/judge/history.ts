@@ -85,9 +85,7 @@ export type OwnerEvent =
   /** The last event of a granted id. */
   | { readonly type: 'released'; readonly outcome: 'released' | 'lost' };
 
-/** `multi`: a lock of a multi-lock, `lead`: a term of a leader. Neither queues up when it is called. */
-export type CallKind =
-  'plain' | 'long' | 'timed' | 'aborted' | 'try' | 're-entrant' | 'downgrade' | 'handler' | 'many' | 'multi' | 'lead';
+export type CallKind = 'plain' | 'long' | 'timed' | 'aborted' | 'try' | 're-entrant' | 'downgrade' | 'handler' | 'many';
 
 export type ClientEvent =
   | ({ readonly client: string; readonly id: string } & OwnerEvent)

@@ -99,8 +99,8 @@ describe('the judge of a simulation', () => {
       expect(told()).to.deep.equal([]);
       judge.judgeEnd();
       expect(told()).to.deep.equal([
-        'I8: p0c0 #1 (_c_1-lock-0000000001) was never told that its znode is gone',
-        'I8: p0c0 #2 (_c_1-lock-0000000002) was never told that its znode is gone',
+        'I8: p0c0#1 (_c_1-lock-0000000001) was never told that its znode is gone',
+        'I8: p0c0#2 (_c_1-lock-0000000002) was never told that its znode is gone',
       ]);
     });
 
@@ -127,7 +127,7 @@ describe('the judge of a simulation', () => {
       const process = { now: 0, stalledUntil, isDead: false };
       const settling = new Settling(judge);
       const client = simClient({ process });
-      const settled = settling.inTime({ client, id: '#1' }, 'acquire', Promise.resolve(), limitMs);
+      const settled = settling.inTime({ client, id: 'p0c0#1' }, 'acquire', Promise.resolve(), limitMs);
       process.now = tookMs;
       bench.time = 1_000;
       await settled;
@@ -135,9 +135,7 @@ describe('the judge of a simulation', () => {
     }
 
     it('tells a call that settles late', async () => {
-      expect(await settledAfter(103, 100)).to.deep.equal([
-        'I4: p0c0 #1 acquire settled 3 ms after its limit of 100 ms',
-      ]);
+      expect(await settledAfter(103, 100)).to.deep.equal(['I4: p0c0#1 acquire settled 3 ms after its limit of 100 ms']);
     });
 
     it('accepts a call that settles in time, as a timer may be late by a little', async () => {

@@ -1,7 +1,6 @@
-import { grouped, type Acquire, type Granted, type History } from './folded-history.ts';
-import type { CallKind } from './history.ts';
-import { nameOf } from './owner.ts';
-import { moment, type Violation } from './violation.ts';
+import { grouped, type Acquire, type Granted, type History } from '../../lab/judge/folded-history.ts';
+import { nameOf } from '../../lab/judge/owner.ts';
+import { moment, type Violation } from '../../lab/judge/violation.ts';
 
 /**
  * One process called two acquires for one path, one after the other. Both waited at the same time, and the second was
@@ -58,8 +57,7 @@ function queuers({ acquires, run }: History): Granted[] {
     const flow = `${acquire.path} ${acquire.flow}`;
     const isAlone = acquire.calledAt >= (busy.get(flow) ?? -Infinity);
     busy.set(flow, Math.max(busy.get(flow) ?? -Infinity, endOf(acquire)));
-    const isInOrder =
-      !outOfOrder.has(acquire.kind) && (acquire.kind !== 'try' || run.leases?.[acquire.path] !== undefined);
+    const isInOrder = acquire.kind !== 'try' || run.leases?.[acquire.path] !== undefined;
     return (
       isAlone &&
       isInOrder &&
@@ -69,9 +67,6 @@ function queuers({ acquires, run }: History): Granted[] {
     );
   });
 }
-
-/** A lock of a multi-lock queues up when the locks before it are granted; a term of a leader is called when it begins. */
-const outOfOrder: ReadonlySet<CallKind> = new Set(['multi', 'lead']);
 
 function endOf({ refused, released }: Acquire): number {
   return refused?.t ?? released?.t ?? Infinity;
