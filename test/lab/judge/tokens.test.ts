@@ -32,6 +32,14 @@ describe('tokens in a history', () => {
     ]);
   });
 
+  it('are the same for the grants of one sticky znode, which have numbers that grow', () => {
+    const sticky = (first: number, second: number): string[] =>
+      granted(granted(calm(), 'c1', 'x', 1_000, 10, `/a/one#${first}`), 'c1', 'y', 2_000, 10, `/a/one#${second}`)
+        .findings;
+    expect(sticky(1, 2)).to.deep.equal([]);
+    expect(sticky(2, 1)).to.deep.equal(['tokens']);
+  });
+
   it('must not be two for one znode', () => {
     expect(
       granted(granted(calm(), 'c1', 'x', 1_000, 11, '/a/one'), 'c1', 'y', 2_000, 12, '/a/one', 'x').findings,
