@@ -4,43 +4,29 @@ import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { figuresOf, type Figures } from './checks/figures.ts';
-import type { History } from './checks/folded-history.ts';
-import { foreignReentry } from './checks/foreign-reentry.ts';
-import { grantedInvalid } from './checks/granted-invalid.ts';
-import { guarded } from './checks/guarded.ts';
-import { leaders } from './checks/leaders.ts';
-import { leases } from './checks/leases.ts';
+import type { History } from '../lab/judge/folded-history.ts';
 import { leftovers } from './checks/leftovers.ts';
 import { losses } from './checks/losses.ts';
 import { order } from './checks/order.ts';
-import { overlaps } from './checks/overlaps.ts';
 import { progress } from './checks/progress.ts';
 import { register } from './checks/register.ts';
 import { report } from './checks/report.ts';
 import { runWithoutGrants } from './checks/run-without-grants.ts';
 import { settled } from './checks/settled.ts';
-import { tokens } from './checks/tokens.ts';
-import { validAfterLost } from './checks/valid-after-lost.ts';
-import type { Check, Violation } from './checks/violation.ts';
+import { judge } from '../lab/judge/judge.ts';
+import type { Check, Violation } from '../lab/judge/violation.ts';
 import { warnings } from './checks/warnings.ts';
-import { weights } from './checks/weights.ts';
 import { picture } from './picture.ts';
 import { readHistory } from './read-history.ts';
 
+/** The checks that need more than the facts of the locks: the register, the
+ * faults, the processes, and what is left at the end. */
 const checks: readonly Check[] = [
-  overlaps,
-  leases,
-  foreignReentry,
-  grantedInvalid,
-  validAfterLost,
-  register,
-  guarded,
-  leaders,
-  tokens,
+  judge,
   order,
-  weights,
-  settled,
   losses,
+  register,
+  settled,
   warnings,
   leftovers,
   progress,
@@ -55,7 +41,7 @@ export interface Verdict {
 
 export function check(history: History): Verdict {
   return {
-    violations: checks.flatMap((judge) => judge(history)).sort((a, b) => a.t - b.t),
+    violations: checks.flatMap((each) => each(history)).sort((a, b) => a.t - b.t),
     figures: figuresOf(history),
   };
 }

@@ -1,4 +1,4 @@
-import { now, type HistoryEvent } from './history.ts';
+import { now, type HistoryEvent } from '../lab/judge/history.ts';
 
 const beatMs = 50;
 /** A client gives a server up that is silent for about 1.5 s, so a shorter time ends no session. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { clientFaults } from './client-faults.ts';
-import { now, type HistoryEvent } from './history.ts';
+import { now, type HistoryEvent } from '../lab/judge/history.ts';
 import { serverFaults } from './server-faults.ts';
 import { clientWithOneFollower } from './client-with-one-follower.ts';
 import type { Fault, FaultKind, World } from './world.ts';

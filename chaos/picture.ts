@@ -1,6 +1,6 @@
-import { claimOf } from './checks/claim.ts';
-import type { Fault, Granted, History } from './checks/folded-history.ts';
-import { moment, type Violation } from './checks/violation.ts';
+import { claimOf } from '../lab/judge/claim.ts';
+import type { Fault, Granted, History } from '../lab/judge/folded-history.ts';
+import { moment, type Violation } from '../lab/judge/violation.ts';
 
 /**
  * The time range and the width. With details, each hold has a tooltip; without details, holds that fall on one pixel

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { fold, type History } from './checks/folded-history.ts';
-import type { CallKind, HistoryEvent, Role } from './history.ts';
+import { fold, type History } from '../lab/judge/folded-history.ts';
+import type { CallKind, HistoryEvent, Role } from '../lab/judge/history.ts';
 
 /** @throws Error with the line, the field, and the value that was expected */
 export function readHistory(file: string): History {
@@ -58,7 +58,7 @@ const shapes: { readonly [type in HistoryEvent['type']]: Readonly<Record<string,
     weight: optional(number),
     timeoutMs: optional(number),
   },
-  granted: { ...call, path: text, hold: text, token: digits, valid: flag },
+  granted: { ...call, path: text, hold: text, token: digits, valid: flag, session: optional(text) },
   refused: { ...call, outcome: oneOf('none', 'aborted', 'error'), error: optional(text) },
   look: { ...call, valid: flag },
   guarded: { ...call, zxid: digits },

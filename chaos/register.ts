@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { listen, onFreshPorts } from '../lab/servers/free-port.ts';
-import { now, type HistoryEvent } from './history.ts';
+import { now, type HistoryEvent } from '../lab/judge/history.ts';
 
 export interface WriteRequest {
   readonly path: string;

@@ -7,7 +7,7 @@ import { until } from '../lab/until.ts';
 import { connectObserver, type Observer } from '../lab/wire/observer.ts';
 import { ClientProcess } from './client-process.ts';
 import { HoldUps } from './hold-ups.ts';
-import { now, type EndEvent, type HistoryEvent } from './history.ts';
+import { now, type EndEvent, type HistoryEvent } from '../lab/judge/history.ts';
 import { JavaProgram } from './java-program.ts';
 import { dataOf, foldersOf, leasesOf, lockPlans, type LockPlan } from './lock-plan.ts';
 import { Nemesis } from './nemesis.ts';

@@ -8,6 +8,37 @@ export function hasTransaction(frames: Buffer): boolean {
   return false;
 }
 
+/** The deletions among the frames of a client, and the requests to remove a watch. */
+export function requestsIn(frames: Buffer): Request[] {
+  const requests: Request[] = [];
+  for (let at = 0; at + 12 <= frames.length; at += 4 + frames.readInt32BE(at)) {
+    const type = pathRequests.get(frames.readInt32BE(at + 8));
+    if (type === undefined) continue;
+    const pathAt = at + 16;
+    const path = frames.toString('utf8', pathAt, pathAt + frames.readInt32BE(pathAt - 4));
+    requests.push({ xid: frames.readInt32BE(at + 4), type, path });
+  }
+  return requests;
+}
+
+interface Request {
+  readonly xid: number;
+  readonly type: 'delete' | 'removeWatches';
+  readonly path: string;
+}
+
+const pathRequests: ReadonlyMap<number, Request['type']> = new Map([
+  [2, 'delete'],
+  [18, 'removeWatches'],
+]);
+
+/** The numbers of the requests that the frames of a server answer. */
+export function repliesIn(frames: Buffer): number[] {
+  const xids: number[] = [];
+  for (let at = 0; at + 8 <= frames.length; at += 4 + frames.readInt32BE(at)) xids.push(frames.readInt32BE(at + 4));
+  return xids;
+}
+
 /** The session in a server's answer to a ConnectRequest. */
 export function sessionIn(answer: Buffer): bigint {
   return answer.readBigInt64BE(12);

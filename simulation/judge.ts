@@ -1,5 +1,8 @@
+import { fold } from '../lab/judge/folded-history.ts';
+import { judge } from '../lab/judge/judge.ts';
+import type { Violation } from '../lab/judge/violation.ts';
 import type { Hold, LockLostError } from '../src/index.ts';
-import { mayMeet, nameOf, type Claim } from './claim.ts';
+import { nameOf, type Claim } from './claim.ts';
 import type { Owner } from './owner.ts';
 import type { Recorder } from './recorder.ts';
 import type { Bench } from './rules/bench.ts';
@@ -9,23 +12,22 @@ import { isOrdered, judgeExistence, olderThan } from './rules/order.ts';
 import { ReEntry } from './rules/re-entry.ts';
 import { Revocations } from './rules/revocations.ts';
 import { Terms } from './rules/terms.ts';
-import { Tokens } from './rules/tokens.ts';
-import { judgeWeights } from './rules/weight-limits.ts';
 import type { Committed } from './servers.ts';
-import type { Violation } from './violation.ts';
 
-/** The checks from outside: it knows who was granted what, and what the servers have committed. */
+/**
+ * The checks from outside. It knows who was granted what, and what the servers have committed, and judges that at once.
+ * At the end it has the rest judged by the recorded history, as chaos does with real processes.
+ */
 export class Judge implements Bench {
   readonly violations: Violation[] = [];
   readonly grants: Claim[] = [];
-  readonly recorder: Recorder | undefined;
+  readonly recorder: Recorder;
   readonly now: () => number;
   readonly committed: () => Committed;
-  readonly writes = new GuardedWrites(this);
+  readonly writes = new GuardedWrites(this, (claim, order) => this.#wrote(claim, order));
   readonly terms = new Terms(this);
   readonly reEntry = new ReEntry(this);
   readonly revocations: Revocations;
-  readonly #tokens = new Tokens(this);
   readonly #leases = new Leases(this);
   readonly #claims = new Map<string, Claim[]>();
   readonly #granted = new Set<string>();
@@ -41,7 +43,7 @@ export class Judge implements Bench {
   }
 
   readonly tell = (check: string, text: string): void => {
-    this.violations.push({ check, t: this.now(), text });
+    this.violations.push({ check, t: this.now(), text, ids: [] });
   };
 
   readonly wasGranted = (path: string): boolean => this.#granted.has(path);
@@ -50,17 +52,11 @@ export class Judge implements Bench {
     const claim = this.#claimOf(owner, hold);
     this.grants.push(claim);
     this.#recordGrant(claim);
-    if (claim.isTold) {
-      this.#judgeInvalid(claim);
-      return claim;
-    }
+    if (claim.isTold) return claim;
     hold.signal.addEventListener('abort', () => this.#told(claim), { once: true });
     this.reEntry.granted(claim);
     // The news of the end of a znode may arrive behind the grant.
-    if (!claim.isTaken) {
-      this.#tokens.granted(claim);
-      this.#judgeGrant(claim);
-    }
+    if (!claim.isTaken) this.#judgeGrant(claim);
     const claims = this.#claims.get(owner.lock.path);
     if (claims) claims.push(claim);
     else this.#claims.set(owner.lock.path, [claim]);
@@ -78,7 +74,10 @@ export class Judge implements Bench {
       this.revocations.released(claim);
     }
     claim.isReleased = true;
-    this.recorder?.owner(claim.owner.client.name, claim.owner.id, { type: 'releasing', valid: !claim.isTold });
+    this.recorder.owner(claim.owner.client.name, claim.owner.id, {
+      type: 'releasing',
+      valid: !claim.isTold && this.#isValid(claim),
+    });
   }
 
   /** Called after each event in which code of a client ran. */
@@ -88,8 +87,18 @@ export class Judge implements Bench {
       if (claims.length < 2) continue;
       const open = claims.filter((claim) => !claim.isReleased && !claim.isTold && !claim.owner.client.process.isDead);
       if (open.length < claims.length) this.#claims.set(path, open);
-      if (open.length >= 2) this.#judgeTogether(open);
+      if (open.length >= 2) for (const claim of open) this.#lookFor(claim);
     }
+  }
+
+  /**
+   * A history excuses code that is stopped, unless a look shows that its hold is valid. So the judge looks instead of
+   * it.
+   */
+  #lookFor(claim: Claim): void {
+    const { owner, at } = claim;
+    if (owner.client.process.stalledUntil < at || !this.#believes(claim)) return;
+    this.recorder.owner(owner.client.name, owner.id, { type: 'look', valid: true });
   }
 
   takenZnode(path: string): void {
@@ -107,7 +116,12 @@ export class Judge implements Bench {
     for (const claim of this.grants)
       if (claim.isTaken && !claim.isReleased && !claim.isTold && !claim.owner.client.process.isDead)
         this.tell('I8', `${nameOf(claim)} was never told that its znode is gone`);
-    judgeWeights(this.grants, this);
+  }
+
+  /** The promises that the recorded history alone shows to be broken. */
+  judgeHistory(): void {
+    this.violations.push(...judge(fold(this.recorder.events)));
+    this.violations.sort((a, b) => a.t - b.t);
   }
 
   #claimOf(owner: Owner, hold: Hold): Claim {
@@ -126,30 +140,32 @@ export class Judge implements Bench {
     return claim;
   }
 
-  #recordGrant({ owner: { client, id, lock }, hold, isTold }: Claim): void {
-    this.recorder?.owner(client.name, id, {
+  #recordGrant(claim: Claim): void {
+    const { owner, hold, isTold } = claim;
+    const { client, id, lock } = owner;
+    // `forceRelease` may take the lock in the same event that grants it.
+    if (isTold && (claim.isTaken || reasonOf(hold) === 'forced')) {
+      this.recorder.owner(client.name, id, { type: 'refused', outcome: 'error', error: reasonOf(hold) });
+      return;
+    }
+    this.recorder.owner(client.name, id, {
       type: 'granted',
       path: lock.path,
       hold: hold.grantNumber === 0n ? hold.path : `${hold.path}#${hold.grantNumber}`,
       token: String(hold.fencingToken),
       valid: !isTold,
+      session: sessionName(claim.sessionId),
     });
   }
 
-  /** `forceRelease` may take the lock in the same event that grants it. */
-  #judgeInvalid(claim: Claim): void {
-    const { reason } = claim.hold.signal.reason as LockLostError;
-    if (!claim.isTaken && reason !== 'forced')
-      this.tell('granted-invalid', `${nameOf(claim)} was granted a hold that is not valid`);
+  #wrote({ owner: { client, id } }: Claim, order: number): void {
+    this.recorder.owner(client.name, id, { type: 'guarded', zxid: String(order) });
   }
 
   #told(claim: Claim): void {
     claim.isTold = true;
     const { owner, hold } = claim;
-    this.recorder?.owner(owner.client.name, owner.id, {
-      type: 'lost',
-      reason: (hold.signal.reason as LockLostError).reason,
-    });
+    this.recorder.owner(owner.client.name, owner.id, { type: 'lost', reason: reasonOf(hold) });
     this.#leases.told(claim);
   }
 
@@ -160,31 +176,6 @@ export class Judge implements Bench {
 
   #isTaken({ path, sessionId }: Claim): boolean {
     return this.#takenZnodes.has(path) || this.#takenSessions.has(sessionId);
-  }
-
-  /** I1 and I8. */
-  #judgeTogether(open: readonly Claim[]): void {
-    for (let later = 1; later < open.length; later += 1)
-      for (let earlier = 0; earlier < later; earlier += 1) {
-        const [a, b] = [open[earlier] as Claim, open[later] as Claim];
-        if (a.owner.flow === b.owner.flow || mayMeet(a, b)) continue;
-        if (this.#believes(a) && this.#believes(b) && !a.isAccused) {
-          a.isAccused = true;
-          const check = this.#isValid(a) && this.#isValid(b) ? 'I1' : 'I8';
-          this.tell(check, `${nameOf(a)} still has the lock, and ${nameOf(b)} has it too`);
-        }
-      }
-    this.#judgePermits(open);
-  }
-
-  #judgePermits(open: readonly Claim[]): void {
-    const { lock } = (open[0] as Claim).owner;
-    if (lock.is !== 'semaphore') return;
-    const valid = open.filter((claim) => this.#believes(claim));
-    const [first] = valid;
-    if (!first || valid.length <= lock.maxLeases || first.isAccused) return;
-    first.isAccused = true;
-    this.tell('I1', `${valid.length} leases of ${lock.maxLeases}: ${valid.map(nameOf).join(', ')}`);
   }
 
   /** Its code has every reason to believe that it has the lock. Code that does not run can learn of nothing. */
@@ -211,9 +202,17 @@ export interface JudgeOptions {
   /** Virtual milliseconds. */
   readonly now: () => number;
   readonly committed: () => Committed;
-  /** Undefined unless the run is to be drawn. */
-  readonly recorder: Recorder | undefined;
+  readonly recorder: Recorder;
   readonly sessionTimeoutMs: number;
+}
+
+function reasonOf({ signal }: Hold): string {
+  return (signal.reason as LockLostError).reason;
+}
+
+/** As histories name a session. */
+export function sessionName(id: bigint): string {
+  return `0x${id.toString(16)}`;
 }
 
 /** The milliseconds for which a process that stalled runs its late timers, one after another. */

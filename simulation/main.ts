@@ -14,7 +14,17 @@ const failed = await runSeeds(options);
 process.exitCode = failed === 0 ? 0 : 1;
 
 async function runSeeds({ from, to, minutes = Infinity, ...options }: SimulationOptions): Promise<number> {
-  const sum = { events: 0, messages: 0, faults: 0, grants: 0, terms: 0, writes: 0, virtualMs: 0 };
+  const sum = {
+    events: 0,
+    messages: 0,
+    faults: 0,
+    grants: 0,
+    terms: 0,
+    writes: 0,
+    deletionsTold: 0,
+    deletionsExcused: 0,
+    virtualMs: 0,
+  };
   const startedAt = performance.now();
   let [seeds, failed] = [0, 0];
   // Before the first seed runs, because a run that hangs or crashes prints nothing else.
@@ -33,6 +43,8 @@ async function runSeeds({ from, to, minutes = Infinity, ...options }: Simulation
   console.log(
     `${seeds} seeds from ${from} on, each of ${options.steps} calls and faults: ${whole(sum.faults)} faults, ${whole(sum.grants)} grants (${whole(sum.terms)} terms of leaders), ${whole(sum.writes)} guarded writes, ${whole(sum.messages)} messages, ${whole(sum.events)} events, ${whole(sum.virtualMs / 3_600_000)} virtual hours in ${seconds.toFixed(0)} s (${whole(sum.events / seconds)} events a second)`,
   );
+  const share = ((100 * sum.deletionsExcused) / Math.max(1, sum.deletionsTold)).toFixed(1);
+  console.log(`${whole(sum.deletionsTold)} deletions were told to clients of a queue, ${share} % of them excused`);
   console.log(`${failed} seeds with a violation`);
   return failed;
 }

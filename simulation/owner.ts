@@ -1,5 +1,5 @@
 import type { Hold, InterProcessMutex, LeaderElection, LockClient, MutexAcquireOptions } from '../src/index.ts';
-import type { CallKind } from '../chaos/history.ts';
+import type { CallKind } from '../lab/judge/history.ts';
 import type { Call, LockPlan, Role } from './plan.ts';
 import type { SimClient } from './sim-client.ts';
 

@@ -29,7 +29,7 @@ export class Owners {
     const runs = call.how === 'handler' ? 3 : 1;
     for (let count = 0; count < runs; count += 1) {
       client.open += 1;
-      void this.#run(task, `#${(this.#flows += 1)}`)
+      void this.#run(task, `${client.name}#${(this.#flows += 1)}`)
         .catch((error: unknown) =>
           this.#judge.tell('I9', `${client.name} ${call.how}: ${String((error as Error).stack)}`),
         )
@@ -212,6 +212,6 @@ export class Owners {
   }
 
   #ended({ client, id }: Owner, outcome: 'released' | 'lost'): void {
-    this.#judge.recorder?.owner(client.name, id, { type: 'released', outcome });
+    this.#judge.recorder.owner(client.name, id, { type: 'released', outcome });
   }
 }

@@ -1,4 +1,4 @@
-import type { HistoryEvent, NemesisEvent, OwnerEvent } from '../chaos/history.ts';
+import type { HistoryEvent, NemesisEvent, OwnerEvent } from '../lab/judge/history.ts';
 
 /** The events of a run in the format of chaos, so that they can be drawn in the same way. */
 export class Recorder {
@@ -25,7 +25,7 @@ export class Recorder {
     this.events.push({ t: this.#now(), client, type: 'state', state });
   }
 
-  session(client: string, sessionId: string): void {
-    this.events.push({ t: this.#now(), client, type: 'session', sessionId });
+  left(client: string): void {
+    this.events.push({ t: this.#now(), client, type: 'left' });
   }
 }

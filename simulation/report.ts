@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fold } from '../chaos/checks/folded-history.ts';
+import { fold } from '../lab/judge/folded-history.ts';
 import { picture } from '../chaos/picture.ts';
 import type { Plan } from './plan.ts';
 import { shrink } from './shrink.ts';
@@ -13,17 +13,11 @@ export async function report(plan: Plan, outcome: Outcome, out: string): Promise
   const again = await new Simulation(plan).run();
   const isSame = JSON.stringify(again.violations) === JSON.stringify(outcome.violations);
   const short = await shrink(plan, first.check);
-  const last = await new Simulation(short, { records: true }).run();
+  const last = await new Simulation(short).run();
   mkdirSync(out, { recursive: true });
   const file = join(out, `seed-${plan.seed}.html`);
-  const { history = [], violations } = last;
-  writeFileSync(
-    file,
-    picture(
-      fold(history),
-      violations.map((violation) => ({ ...violation, ids: [] })),
-    ),
-  );
+  const { history, violations } = last;
+  writeFileSync(file, picture(fold(history), violations));
   const begin = history[0]?.t ?? 0;
   const { steps, ...rest } = short;
   return [

@@ -14,13 +14,14 @@ export class Settling {
 
   /** An acquire was called. */
   called({ client, id, flow, lock, role, call }: Owner): void {
-    this.#judge.recorder?.owner(client.name, id, {
+    this.#judge.recorder.owner(client.name, id, {
       type: 'call',
       path: lock.path,
       kind: kindOf(call),
       flow,
       role,
-      ...(call.weight !== undefined && lock.is === 'weighted' && { weight: call.weight }),
+      // A multi-lock passes no weight on.
+      ...(lock.is === 'weighted' && { weight: call.how === 'multi' ? 1 : (call.weight ?? 1) }),
       ...(call.timeoutMs !== undefined && { timeoutMs: call.timeoutMs }),
     });
   }
@@ -36,20 +37,21 @@ export class Settling {
     const { recorder } = this.#judge;
     try {
       const granted = await this.inTime(owner, `acquire of ${lock.path}`, promise, limitMs);
-      if (granted === undefined) recorder?.owner(client.name, id, { type: 'refused', outcome: 'none' });
+      if (granted === undefined) recorder.owner(client.name, id, { type: 'refused', outcome: 'none' });
       return granted;
     } catch (error) {
-      const outcome = error === gaveUp ? 'aborted' : 'error';
-      if (!wasGranted()) recorder?.owner(client.name, id, { type: 'refused', outcome, error: String(error) });
+      const isTimeout = (error as { code?: unknown }).code === 'ERR_LOCK_TIMEOUT';
+      const outcome = error === gaveUp ? 'aborted' : isTimeout ? 'none' : 'error';
+      if (!wasGranted()) recorder.owner(client.name, id, { type: 'refused', outcome, error: String(error) });
       this.failed(owner, 'acquire', error);
       return undefined;
     }
   }
 
   /** Tells an error that no call may reject with. */
-  failed({ client, id }: Owner, what: string, error: unknown): void {
+  failed({ id }: Owner, what: string, error: unknown): void {
     if (error !== gaveUp && !expectedCodes.has(String((error as { code?: unknown }).code)))
-      this.#judge.tell('I4', `${client.name} ${id} ${what} failed: ${String((error as Error).stack)}`);
+      this.#judge.tell('I4', `${id} ${what} failed: ${String((error as Error).stack)}`);
   }
 
   /** Checks that the promise settles within the limit, by the clock of its process. */
@@ -69,7 +71,7 @@ export class Settling {
       this.pending.delete(key);
       const lateMs = limitMs === undefined || limitMs === 0 ? 0 : process.now - from - limitMs;
       if (lateMs > toleranceMs && this.#judge.now() - process.stalledUntil > toleranceMs)
-        this.#judge.tell('I4', `${client.name} ${id} ${what} settled ${lateMs} ms after its limit of ${limitMs} ms`);
+        this.#judge.tell('I4', `${id} ${what} settled ${lateMs} ms after its limit of ${limitMs} ms`);
     }
   }
 }

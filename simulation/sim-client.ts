@@ -11,6 +11,7 @@ import type { Clock } from '../src/support/clock.ts';
 import type { LockPlan, Plan } from './plan.ts';
 import type { SimNetwork } from './sim-network.ts';
 import type { SimProcess } from './sim-process.ts';
+import { tapped, type WatchListener } from './wiretap.ts';
 
 /** A client of the library in a simulated process, and its locks. */
 export class SimClient {
@@ -42,7 +43,10 @@ export class SimClient {
     const surroundings = {
       ...process.surroundings,
       clock: this.#counted(process.clock),
-      network: network.of(process, this.onWrite),
+      network: tapped(network.of(process, this.onWrite), {
+        deletes: options.deletes,
+        heard: (path, session, isForgetting) => options.heard(this, path, session, isForgetting),
+      }),
     };
     this.connected = LockClient.connectIn(surroundings, hosts, {
       sessionTimeoutMs: plan.sessionTimeoutMs,
@@ -109,6 +113,8 @@ export interface SimClientOptions {
   readonly network: SimNetwork;
   /** Called for each transaction that the client sends. */
   readonly wrote: (client: SimClient) => void;
+  readonly deletes: WatchListener['deletes'];
+  readonly heard: (client: SimClient, ...event: Parameters<WatchListener['heard']>) => void;
   /** Called when the library asks a holder to release. */
   readonly revoked: (shared: SharedGrant) => void;
 }

@@ -1,7 +1,7 @@
-import type { HistoryEvent } from '../chaos/history.ts';
+import type { HistoryEvent } from '../lab/judge/history.ts';
+import type { Violation } from '../lab/judge/violation.ts';
 import { phases } from '../lab/virtual/agenda.ts';
 import type { Fault, Plan, Strike } from './plan.ts';
-import type { Violation } from './violation.ts';
 import { World } from './world.ts';
 
 /** Runs a plan, one event after another, and checks after each. */
@@ -12,9 +12,9 @@ export class Simulation {
   #at: At = { is: 'running' };
   #settled: () => void = () => {};
 
-  constructor(plan: Plan, { records = false } = {}) {
+  constructor(plan: Plan) {
     this.#plan = plan;
-    this.world = new World(plan, records);
+    this.world = new World(plan);
   }
 
   async run(): Promise<Outcome> {
@@ -28,6 +28,7 @@ export class Simulation {
     } finally {
       process.off('unhandledRejection', note);
     }
+    judge.judgeHistory();
     return this.#outcome();
   }
 
@@ -98,7 +99,7 @@ export class Simulation {
         if (clients.some(({ open, process }) => open > 0 || process.isDead)) return false;
         if (closed.some(({ open, process }) => open > 0 && !process.isDead)) return false;
         for (const { client, id, what } of owners.settling.pending.values())
-          if (!client.process.isDead) judge.tell('I4', `${client.name} ${id} ${what} is still pending`);
+          if (!client.process.isDead) judge.tell('I4', `${id} ${what} is still pending`);
         this.#at = { is: 'settled', since: agenda.now };
         return false;
       }
@@ -116,13 +117,13 @@ export class Simulation {
   #tellPending(): void {
     const { clients, closed, owners, judge } = this.world;
     for (const { client, id, what } of owners.settling.pending.values())
-      if (!client.process.isDead) judge.tell('I4', `${client.name} ${id} ${what} has not settled`);
+      if (!client.process.isDead) judge.tell('I4', `${id} ${what} has not settled`);
     for (const { name, open, process } of [...clients, ...closed])
       if (open > 0 && !process.isDead) judge.tell('I4', `${name} has ${open} calls that have not ended`);
   }
 
   #outcome(): Outcome {
-    const { agenda, judge, striker, network } = this.world;
+    const { agenda, herd, judge, striker, network } = this.world;
     return {
       violations: judge.violations,
       events: agenda.happened,
@@ -131,8 +132,10 @@ export class Simulation {
       grants: judge.grants.length,
       terms: judge.grants.filter(({ owner }) => owner.lock.is === 'election').length,
       writes: judge.writes.done,
+      deletionsTold: herd.told,
+      deletionsExcused: herd.excused,
       virtualMs: agenda.now - this.#begin,
-      history: judge.recorder?.events,
+      history: judge.recorder.events,
     };
   }
 }
@@ -147,9 +150,11 @@ export interface Outcome {
   readonly terms: number;
   /** The guarded writes that the servers have done. */
   readonly writes: number;
+  /** The events of deletions in queues that clients got, and those that the judge of herds excused. */
+  readonly deletionsTold: number;
+  readonly deletionsExcused: number;
   readonly virtualMs: number;
-  /** Undefined unless it was to be recorded. */
-  readonly history: readonly HistoryEvent[] | undefined;
+  readonly history: readonly HistoryEvent[];
 }
 
 type At = { readonly is: 'running' } | { readonly is: 'healed' | 'settled'; readonly since: number };

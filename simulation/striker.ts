@@ -2,7 +2,7 @@ import { forceRelease, revoke } from '../src/index.ts';
 import { phases, type Agenda } from '../lab/virtual/agenda.ts';
 import { attachTwin } from './attach-twin.ts';
 import { sequenceOf } from './claim.ts';
-import type { Judge } from './judge.ts';
+import { sessionName, type Judge } from './judge.ts';
 import type { Fault, LockPlan, Plan } from './plan.ts';
 import type { Herd } from './rules/herd.ts';
 import type { Servers } from './servers.ts';
@@ -24,7 +24,10 @@ export class Striker {
 
   strike(fault: Fault): void {
     this.faults += 1;
-    this.#record(fault);
+    const { do: kind, ...rest } = fault;
+    // A znode or a session that a third party takes is recorded by its name, because the judge looks for it.
+    if (kind !== 'delete' && kind !== 'expire')
+      this.#record(kind === 'crash' ? 'kill-client' : kind, targetOf(rest), this.#hurtBy(fault), fault);
     this.#perform(fault);
   }
 
@@ -34,32 +37,26 @@ export class Striker {
     this.#heals.clear();
   }
 
-  #record(fault: Fault): void {
+  #record(kind: string, target: string, clients: readonly string[], fault?: Fault): void {
     const { recorder } = this.#world.judge;
-    if (!recorder) return;
     const name = `f${this.faults}`;
-    const { do: kind, ...rest } = fault;
-    const clients =
-      'client' in fault
-        ? [this.#world.clients[fault.client % this.#world.clients.length]?.name ?? '']
-        : 'process' in fault
-          ? this.#world.clientsOf(fault.process).map((client) => client.name)
-          : [];
-    const target = Object.entries(rest)
-      .map(([key, value]) => `${key} ${value}`)
-      .join(', ');
-    recorder.fault({
-      type: 'fault',
-      fault: name,
-      kind: kind === 'crash' ? 'kill-client' : kind,
-      target,
-      clients,
-      isStopped: kind === 'stall',
-    });
-    const forMs = 'forMs' in fault ? fault.forMs : 0;
+    recorder.fault({ type: 'fault', fault: name, kind, target, clients, isStopped: kind === 'stall' });
+    const forMs = fault && 'forMs' in fault ? fault.forMs : 0;
     this.#world.agenda.add(this.#world.agenda.now + forMs, phases.socket, undefined, () =>
       recorder.fault({ type: 'healed', fault: name }),
     );
+  }
+
+  /** The clients that a fault may hurt. */
+  #hurtBy(fault: Fault): string[] {
+    const { clients } = this.#world;
+    const hurt =
+      'client' in fault
+        ? clients.filter((_, index) => index === fault.client % clients.length)
+        : 'process' in fault
+          ? this.#world.clientsOf(fault.process)
+          : clients;
+    return hurt.map(({ name }) => name);
   }
 
   #perform(fault: Fault): void {
@@ -168,12 +165,18 @@ export class Striker {
       .filter((path) => committed.ownerOf(path) !== 0n);
     const path = paths[index % Math.max(1, paths.length)];
     if (path === undefined) return;
+    this.#record(
+      'delete-znode',
+      path,
+      this.#world.clients.map(({ name }) => name),
+    );
     this.#world.judge.takenZnode(path);
     this.#world.servers.faults.deleteZnode(path);
   }
 
-  #expire({ client }: SimClient): void {
+  #expire({ client, name }: SimClient): void {
     if (!client || client.session.id === 0n) return;
+    this.#record('close-session', sessionName(client.session.id), [name]);
     this.#world.judge.takenSession(client.session.id);
     this.#world.servers.faults.expire(client.session.id);
   }
@@ -188,7 +191,7 @@ export class Striker {
     if (!client || client.isClosing || process.isDead || first === undefined) return;
     const path = `${folder}/${first}`;
     const timeoutMs = this.#plan.sessionTimeoutMs;
-    this.#world.herd.asked(path);
+    this.#world.herd.asked(path, asker);
     this.#world.agenda.add(this.#world.agenda.now, phases.socket, process, () => {
       const asked =
         fault.do === 'force' ? forceRelease(client, path, { timeoutMs }) : revoke(client, path, { timeoutMs });
@@ -219,6 +222,12 @@ export class Striker {
       if (this.#heals.delete(end)) end();
     });
   }
+}
+
+function targetOf(rest: object): string {
+  return Object.entries(rest)
+    .map(([key, value]) => `${key} ${value}`)
+    .join(', ');
 }
 
 /** The part of a world that faults strike. */

@@ -90,7 +90,9 @@ export class Work {
     client.open += 1;
     try {
       const shown = await this.#settling.inTime(owner, 'leader', leaderOf(made.election), undefined);
-      if (claim.hold.isValid) this.#judge.terms.shown(claim, shown);
+      const { isValid: valid } = claim.hold;
+      if (!claim.isTaken)
+        this.#judge.recorder.owner(client.name, owner.id, { type: 'leader', shown: shown ?? '', valid });
     } catch (error) {
       // No server answered in time, or the client closes.
       if (!(error instanceof LockError)) throw error;

@@ -33,7 +33,7 @@ export class World implements Struck {
   readonly #byProcess: SimClient[][] = [];
   #restarts = 0;
 
-  constructor(plan: Plan, records: boolean) {
+  constructor(plan: Plan) {
     this.#plan = plan;
     const { agenda } = this;
     agenda.now = startMs;
@@ -43,10 +43,10 @@ export class World implements Struck {
     this.judge = new Judge({
       now: () => agenda.now,
       committed: () => this.servers.committed(),
-      recorder: records ? recorderOf(plan, () => agenda.now) : undefined,
+      recorder: recorderOf(plan, () => agenda.now),
       sessionTimeoutMs: plan.sessionTimeoutMs,
     });
-    this.herd = new Herd(this.judge, plan.locks, plan.sessionTimeoutMs);
+    this.herd = new Herd(this.judge, plan.locks);
     this.#quiet = new Quiet(this.judge, plan.locks, plan.sessionTimeoutMs);
     this.#closed = new Closed(this.judge, ({ process, onWrite }) => this.network.openLinksOf(process, onWrite).length);
     this.owners = new Owners(this.judge, plan.locks);
@@ -109,7 +109,6 @@ export class World implements Struck {
       this.herd.changed(created, deleted);
       this.#quiet.changed(created, deleted);
     });
-    this.network.onDeletionTold = (path, session) => this.herd.told(path, session);
   }
 
   #start(name: string, process: SimProcess): SimClient {
@@ -120,20 +119,22 @@ export class World implements Struck {
         this.#quiet.wrote(client);
         this.#closed.wrote(client);
       },
+      deletes: (path, session) => this.herd.givesUp(path, session),
+      heard: (client, path, session, isForgetting) => this.herd.heard(path, session, client, isForgetting),
       revoked: (shared) => this.owners.work.revoked(shared),
     });
     void made.connected.then((library) => {
       made.noteUse();
       library.on('state', (state) => {
         made.noteUse();
-        this.judge.recorder?.state(name, state);
+        this.judge.recorder.state(name, state);
       });
       // Earlier than its acquire resolves, and also for a lock that a multi-lock gives back.
       library.on('lock', (event) => {
         if (event.type === 'acquired') this.judge.grantedZnode(event.znode);
       });
     });
-    this.judge.recorder?.started(name, this.#restarts);
+    this.judge.recorder.started(name, this.#restarts);
     return made;
   }
 
@@ -146,7 +147,7 @@ export class World implements Struck {
     const { client: library, process } = client;
     if (!library || library.isClosing) return;
     const closing = library.close({ timeoutMs });
-    const settled = this.owners.settling.inTime({ client, id: 'close' }, 'close', closing, timeoutMs);
+    const settled = this.owners.settling.inTime({ client, id: client.name }, 'close', closing, timeoutMs);
     client.open += 1;
     void settled.then(() => {
       client.open -= 1;
@@ -156,6 +157,7 @@ export class World implements Struck {
       const index = this.processes.indexOf(process);
       const clients = this.#byProcess[index] ?? [];
       this.closed.push(client);
+      this.judge.recorder.left(client.name);
       clients[clients.indexOf(client)] = this.#start(client.name, process);
       this.clients.splice(0, this.clients.length, ...this.#byProcess.flat());
     });

@@ -1,11 +1,11 @@
-import type { Role } from '../history.ts';
-import { claimOf, takenAt, toldAt, type Claim } from './claim.ts';
-import { grouped, type Granted, type History, type Incarnation } from './folded-history.ts';
-import { crowds } from './leases.ts';
-import { mayMeet } from './owner.ts';
+import type { Role } from '../../lab/judge/history.ts';
+import { claimOf, takenAt, toldAt, type Claim } from '../../lab/judge/claim.ts';
+import { grouped, type Granted, type History, type Incarnation } from '../../lab/judge/folded-history.ts';
+import { crowds } from '../../lab/judge/leases.ts';
+import { mayMeet } from '../../lab/judge/owner.ts';
 import { pairsInOrder } from './order.ts';
 import { standstills } from './progress.ts';
-import { overtakes } from './weights.ts';
+import { overtakes } from '../../lab/judge/weights.ts';
 
 export interface Figures {
   readonly grants: number;

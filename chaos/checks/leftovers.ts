@@ -1,5 +1,5 @@
-import type { History } from './folded-history.ts';
-import { seconds, type Violation } from './violation.ts';
+import type { History } from '../../lab/judge/folded-history.ts';
+import { seconds, type Violation } from '../../lab/judge/violation.ts';
 
 /**
  * Znodes and watches that outlive the last client, and paths that were not empty two session timeouts after it had

@@ -1,6 +1,6 @@
-import { znodeOf } from '../history.ts';
-import type { Acquire, Fault, History } from './folded-history.ts';
-import type { Violation } from './violation.ts';
+import { znodeOf } from '../../lab/judge/history.ts';
+import type { Acquire, Fault, History } from '../../lab/judge/folded-history.ts';
+import type { Violation } from '../../lab/judge/violation.ts';
 
 /**
  * A loss, or a failed acquire, without a fault nearby that could have caused it. Also a loss that the signal did not

@@ -1,6 +1,6 @@
-import { grouped, type Acquire, type Granted, type History } from './folded-history.ts';
-import { nameOf } from './owner.ts';
-import { moment, type Violation } from './violation.ts';
+import { grouped, type Acquire, type Granted, type History } from '../../lab/judge/folded-history.ts';
+import { nameOf } from '../../lab/judge/owner.ts';
+import { moment, type Violation } from '../../lab/judge/violation.ts';
 
 /**
  * One process called two acquires for one path, one after the other. Both waited at the same time, and the second was

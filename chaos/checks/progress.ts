@@ -1,6 +1,6 @@
-import { claimsOf, type Claim } from './claim.ts';
-import { grouped, type Acquire, type History, type Incarnation } from './folded-history.ts';
-import { moment, seconds, type Violation } from './violation.ts';
+import { claimsOf, type Claim } from '../../lab/judge/claim.ts';
+import { grouped, type Acquire, type History, type Incarnation } from '../../lab/judge/folded-history.ts';
+import { moment, seconds, type Violation } from '../../lab/judge/violation.ts';
 
 /** From a healed fault, or from the end of the holds that outlasted the fault, to the next grant. */
 export interface Standstill {

@@ -1,7 +1,7 @@
-import { claimOf } from './claim.ts';
-import type { Granted, History, Registered, Write } from './folded-history.ts';
-import { isOneOwner } from './owner.ts';
-import { moment, type Violation } from './violation.ts';
+import { claimOf } from '../../lab/judge/claim.ts';
+import type { Granted, History, Registered, Write } from '../../lab/judge/folded-history.ts';
+import { isOneOwner } from '../../lab/judge/owner.ts';
+import { moment, type Violation } from '../../lab/judge/violation.ts';
 
 /**
  * Checks the resource that the lock protects, by its own record. These are violations:

@@ -1,7 +1,7 @@
-import type { HistoryEvent } from '../history.ts';
+import type { HistoryEvent } from '../../lab/judge/history.ts';
 import type { Figures } from './figures.ts';
-import type { History } from './folded-history.ts';
-import { moment, seconds, type Violation } from './violation.ts';
+import type { History } from '../../lab/judge/folded-history.ts';
+import { moment, seconds, type Violation } from '../../lab/judge/violation.ts';
 
 /** Each check prints this many violations with the surrounding events, and this many more with one line each. */
 const told = { inFull: 5, inShort: 45 };

@@ -1,5 +1,5 @@
-import type { History } from './folded-history.ts';
-import type { Violation } from './violation.ts';
+import type { History } from '../../lab/judge/folded-history.ts';
+import type { Violation } from '../../lab/judge/violation.ts';
 
 /**
  * A run in which nothing was granted, or nothing to one of the clients, or nothing on one of the paths: such a run

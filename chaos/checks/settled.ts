@@ -1,5 +1,5 @@
-import type { Acquire, History, Incarnation } from './folded-history.ts';
-import { moment, seconds, type Violation } from './violation.ts';
+import type { Acquire, History, Incarnation } from '../../lab/judge/folded-history.ts';
+import { moment, seconds, type Violation } from '../../lab/judge/violation.ts';
 
 /**
  * Promises that never settled, or settled long after their deadline, in a process that no fault killed. Also a process

@@ -1,5 +1,5 @@
-import type { History } from './folded-history.ts';
-import type { Violation } from './violation.ts';
+import type { History } from '../../lab/judge/folded-history.ts';
+import type { Violation } from '../../lab/judge/violation.ts';
 
 /** Unhandled rejections, uncaught exceptions and warnings of a client process: there must be none. */
 export function warnings({ events }: History): Violation[] {

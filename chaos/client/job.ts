@@ -1,5 +1,5 @@
 import { LockError, type Hold } from '../../src/index.ts';
-import { now } from '../history.ts';
+import { now } from '../../lab/judge/history.ts';
 import { dataOf } from '../lock-plan.ts';
 import type { RecordOwner } from './recorder.ts';
 import type { RegisterClient } from './register-client.ts';

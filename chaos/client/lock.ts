@@ -6,7 +6,7 @@ import {
   type Hold,
   type LockClient,
 } from '../../src/index.ts';
-import type { CallKind, Role } from '../history.ts';
+import type { CallKind, Role } from '../../lab/judge/history.ts';
 import type { LockPlan } from '../lock-plan.ts';
 
 /** The options of a call that the history records. */

@@ -1,6 +1,6 @@
 import { lockContext, type Hold, type InterProcessSemaphore } from '../../src/index.ts';
 import type { Random } from '../../lab/random.ts';
-import { now, type CallKind } from '../history.ts';
+import { now, type CallKind } from '../../lab/judge/history.ts';
 import { recordGrant, work, type Job } from './job.ts';
 import type { CallOptions, Lock, Side } from './lock.ts';
 import type { Recorder, RecordOwner } from './recorder.ts';

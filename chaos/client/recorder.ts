@@ -1,5 +1,5 @@
 import { openSync, writeSync } from 'node:fs';
-import { now, type ClientEvent, type OwnerEvent } from '../history.ts';
+import { now, type ClientEvent, type OwnerEvent } from '../../lab/judge/history.ts';
 
 type Untimed<T> = T extends { readonly client: string } ? Omit<T, 'client'> : never;
 

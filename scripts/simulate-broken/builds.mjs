@@ -82,6 +82,10 @@ export const builds = [
     ],
   },
   {
+    name: 'herd: a waiter that leaves the queue keeps its watches on the servers',
+    edits: [edit('src/zookeeper/watch-znode.ts', 'told, { forget: true });', 'told, { forget: false });')],
+  },
+  {
     name: 'close: a watch that is due keeps its timer when the session ends',
     edits: [
       edit(

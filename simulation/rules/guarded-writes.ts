@@ -5,7 +5,7 @@ import {
   RequestFailedError,
   type GuardedTransaction,
 } from '../../src/index.ts';
-import { isLater, isShared, nameOf, type Claim } from '../claim.ts';
+import { nameOf, type Claim } from '../claim.ts';
 import type { Bench } from './bench.ts';
 import { isOrdered, olderThan } from './order.ts';
 
@@ -16,13 +16,14 @@ import { isOrdered, olderThan } from './order.ts';
  */
 export class GuardedWrites {
   readonly #bench: Bench;
+  readonly #wrote: (claim: Claim, order: number) => void;
   readonly #writes = new Map<string, GuardedWrite>();
-  /** The claim with the newest token that has written, by the path of an exclusive lock. */
-  readonly #newest = new Map<string, Claim>();
   done = 0;
 
-  constructor(bench: Bench) {
+  /** @param wrote called for each hold of a write that is done. `order`: the place among all writes on the servers */
+  constructor(bench: Bench, wrote: (claim: Claim, order: number) => void) {
     this.#bench = bench;
+    this.#wrote = wrote;
   }
 
   /** @param claims the hold, or the holds of a multi-lock */
@@ -74,15 +75,7 @@ export class GuardedWrites {
       this.#tell(write, 'was done although the znode of its hold is gone');
     const older = isOrdered(claim) ? olderThan(claim, this.#bench) : undefined;
     if (older !== undefined) this.#tell(write, `was done while ${older} is before its hold`);
-    this.#judgeToken(write, claim);
-  }
-
-  #judgeToken(write: GuardedWrite, claim: Claim): void {
-    if (isShared(claim)) return;
-    const { path } = claim.owner.lock;
-    const newest = this.#newest.get(path);
-    if (newest && isLater(newest, claim)) this.#tell(write, `was done after a write of ${nameOf(newest)}`);
-    else this.#newest.set(path, claim);
+    this.#wrote(claim, this.done);
   }
 
   #tell({ prefix, claims }: GuardedWrite, text: string): void {

@@ -2,56 +2,82 @@ import type { LockPlan } from '../plan.ts';
 import type { Bench } from './bench.ts';
 
 /**
- * I6: one departure wakes a constant number of waiters: the next one, and the one that looks a place further ahead. The
- * owner of the znode watches it too, and so does a client that waits to take the lock by force.
+ * I6: the end of a znode wakes the next waiter, the waiter behind that one, and nobody else. Three more sessions may get
+ * the event: that of the znode, that of a client which asked its holder to release, and that of a waiter which has left
+ * the queue. The last one is excused for the watches of that waiter alone, and only until its client has removed them.
  */
 export class Herd {
   readonly #bench: Bench;
-  readonly #folders: ReadonlySet<string>;
-  readonly #sessionTimeoutMs: number;
-  /** The sessions that got the event of a deletion while they waited in the same queue. */
-  readonly #told = new Map<string, Set<bigint>>();
-  readonly #asked = new Set<string>();
-  readonly #owners = new Map<string, bigint>();
-  /**
-   * When a znode of the session last left a queue. Its watches may stay until its client has removed them. A follower
-   * that is cut off keeps a client whose link is half-open for longer than its session lives.
-   */
-  readonly #leftAt = new Map<bigint, number>();
+  /** The znodes of each queue, in their order. Nothing is inserted before another znode. */
+  readonly #queues: ReadonlyMap<string, QueuedZnode[]>;
+  /** The sessions that may get the event of the end of a znode: its own, and those of the two znodes behind it. */
+  readonly #mayHear = new Map<string, ReadonlySet<bigint>>();
+  /** The znodes that have left the queue from one of the two places behind a znode. */
+  readonly #leftBehind = new Map<string, QueuedZnode[]>();
+  readonly #askers = new Map<string, Set<object>>();
+  /** The deletions of znodes that clients were told, and those among them that no rule judges. */
+  told = 0;
+  excused = 0;
 
-  constructor(bench: Bench, locks: readonly LockPlan[], sessionTimeoutMs: number) {
+  constructor(bench: Bench, locks: readonly LockPlan[]) {
     this.#bench = bench;
-    this.#sessionTimeoutMs = sessionTimeoutMs;
-    this.#folders = new Set(locks.filter(isQueue).map(({ path }) => path));
+    this.#queues = new Map(locks.filter(isQueue).map(({ path }) => [path, []]));
   }
 
   changed(created: readonly string[], deleted: readonly string[]): void {
     for (const path of created)
-      if (this.#folders.has(folderOf(path))) this.#owners.set(path, this.#bench.committed().ownerOf(path) ?? 0n);
-    for (const path of deleted) {
-      const owner = this.#owners.get(path);
-      if (owner !== undefined) this.#leftAt.set(owner, this.#bench.now());
-    }
+      this.#queueOf(path)?.push({ path, session: this.#bench.committed().ownerOf(path) ?? 0n, isGivenUp: false });
+    for (const path of deleted) this.#left(path);
   }
 
-  /** A client has asked this holder to release, and may watch its znode. */
-  asked(path: string): void {
-    this.#asked.add(path);
+  /** The client has asked this holder to release, and may watch its znode. */
+  asked(path: string, asker: object): void {
+    this.#askers.set(path, (this.#askers.get(path) ?? new Set()).add(asker));
   }
 
-  /** A server tells a session that the znode was deleted. */
-  told(path: string, session: bigint): void {
-    const folder = folderOf(path);
-    if (!this.#folders.has(folder) || this.#asked.has(path)) return;
-    // The owner watches it too. A server that catches up may tell it before `changed` is called.
-    if (this.#owners.get(path) === session) return;
-    if (this.#bench.now() - (this.#leftAt.get(session) ?? -Infinity) < this.#sessionTimeoutMs * longestWatch) return;
-    const committed = this.#bench.committed();
-    if (!committed.children(folder).some((name) => committed.ownerOf(`${folder}/${name}`) === session)) return;
-    const told = this.#told.get(path) ?? new Set();
-    this.#told.set(path, told.add(session));
-    if (told.size > mostWoken) this.#bench.tell('I6', `the end of ${path} wakes ${told.size} waiting sessions`);
+  /** A client sends the deletion of a znode. If the znode is its own, it no longer waits by it. */
+  givesUp(path: string, session: bigint): void {
+    const znode = this.#queueOf(path)?.find((other) => other.path === path);
+    if (znode?.session === session) znode.isGivenUp = true;
   }
+
+  /**
+   * A client learns that the znode was deleted.
+   *
+   * @param isForgetting true if the client has sent a request to remove the watch, and has no answer yet
+   */
+  heard(path: string, session: bigint, client: object, isForgetting: boolean): void {
+    const mayHear = this.#mayHear.get(path);
+    if (mayHear === undefined) return;
+    this.told += 1;
+    if (mayHear.has(session)) return;
+    const isUnaware = this.#leftBehind.get(path)?.some((left) => left.session === session && !left.isGivenUp);
+    if (isForgetting || isUnaware === true || this.#askers.get(path)?.has(client) === true) this.excused += 1;
+    else this.#bench.tell('I6', `the end of ${path} wakes 0x${session.toString(16)}, which is not next to it`);
+  }
+
+  #left(path: string): void {
+    const queue = this.#queueOf(path);
+    const place = queue?.findIndex((other) => other.path === path) ?? -1;
+    const znode = queue?.[place];
+    if (queue === undefined || znode === undefined) return;
+    const behind = queue.slice(place + 1, place + 1 + mostWoken);
+    this.#mayHear.set(path, new Set([znode, ...behind].map(({ session }) => session)));
+    for (const before of queue.slice(Math.max(0, place - mostWoken), place))
+      this.#leftBehind.set(before.path, [...(this.#leftBehind.get(before.path) ?? []), znode]);
+    queue.splice(place, 1);
+  }
+
+  #queueOf(path: string): QueuedZnode[] | undefined {
+    return this.#queues.get(path.slice(0, path.lastIndexOf('/')));
+  }
+}
+
+interface QueuedZnode {
+  readonly path: string;
+  readonly session: bigint;
+  /** True if its client has sent its deletion. Before that, the client has removed the watches of its waiter. */
+  isGivenUp: boolean;
 }
 
 /** True if one owner has the lock at a time, and each waits for the one before it. */
@@ -60,9 +86,3 @@ export function isQueue({ is }: LockPlan): boolean {
 }
 
 const mostWoken = 2;
-/** In session timeouts. */
-const longestWatch = 2;
-
-function folderOf(path: string): string {
-  return path.slice(0, path.lastIndexOf('/'));
-}

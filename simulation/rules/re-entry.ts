@@ -12,12 +12,10 @@ export class ReEntry {
   }
 
   granted(claim: Claim): void {
-    const { hold, owner } = claim;
+    const { hold } = claim;
     const sharing = this.#sharing.get(hold.shared) ?? [];
     const open = sharing.filter(({ isReleased }) => !isReleased);
-    const stranger = sharing.find((other) => other.owner.flow !== owner.flow);
-    if (stranger) this.#bench.tell('I7', `${nameOf(claim)} has re-entered the lock of ${nameOf(stranger)}`);
-    else if (hold.isReentrant && open.length === 0)
+    if (hold.isReentrant && open.length === 0)
       this.#bench.tell('I7', `${nameOf(claim)} has re-entered a lock that its flow does not have`);
     this.#sharing.set(hold.shared, [...open, claim]);
   }

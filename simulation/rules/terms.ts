@@ -28,12 +28,6 @@ export class Terms {
       this.#bench.tell('I8', `the job of ${nameOf(term.claim)} was not told that its term is lost`);
     }
   }
-
-  /** A leader asked who leads, and got this znode, while its own term was valid. */
-  shown(claim: Claim, path: string | undefined): void {
-    if (path !== claim.path && !claim.isTaken)
-      this.#bench.tell('leaders', `${nameOf(claim)} leads, and was shown ${path ?? 'nobody'} as the leader`);
-  }
 }
 
 interface Term {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { check } from '../../chaos/check.ts';
 import { report, surroundings } from '../../chaos/checks/report.ts';
-import { calm, type Script } from './support/script.ts';
+import { calm, type Script } from '../lab/judge/support/script.ts';
 
 const program = fileURLToPath(new URL('../../chaos/check.ts', import.meta.url));
 

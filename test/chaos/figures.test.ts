@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { figuresOf } from '../../chaos/checks/figures.ts';
 import { table } from '../../chaos/checks/report.ts';
-import { calm, type Script } from './support/script.ts';
+import { calm, type Script } from '../lab/judge/support/script.ts';
 
 describe('the figures of a history', () => {
   it('count the events', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { HoldUps } from '../../chaos/hold-ups.ts';
-import type { HistoryEvent } from '../../chaos/history.ts';
+import type { HistoryEvent } from '../../lab/judge/history.ts';
 import { until } from '../../lab/until.ts';
 
 describe('a machine that holds everything up during chaos', () => {

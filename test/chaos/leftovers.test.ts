@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { check } from '../../chaos/check.ts';
-import type { EndEvent } from '../../chaos/history.ts';
-import { calm, Script, sessionTimeoutMs } from './support/script.ts';
+import type { EndEvent } from '../../lab/judge/history.ts';
+import { calm, Script, sessionTimeoutMs } from '../lab/judge/support/script.ts';
 
 const clean: EndEvent = { type: 'end', left: {}, watches: 0, emptyAfterMs: { '/a': 1, '/b': 1 } };
 

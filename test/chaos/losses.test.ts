@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { calm, sessionTimeoutMs, type Script } from './support/script.ts';
+import { calm, sessionTimeoutMs, type Script } from '../lab/judge/support/script.ts';
 
 const reachMs = 2 * sessionTimeoutMs + 2_000;
 

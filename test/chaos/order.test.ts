@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import type { CallKind } from '../../chaos/history.ts';
+import type { CallKind } from '../../lab/judge/history.ts';
 import { pairsInOrder } from '../../chaos/checks/order.ts';
-import { calm, Script } from './support/script.ts';
+import { calm, Script } from '../lab/judge/support/script.ts';
 
 /** c1 calls for x first, but y is granted first. Their znodes were created in the order of the grants. */
 function swapped(kind: CallKind = 'plain', flow = 'x'): Script {

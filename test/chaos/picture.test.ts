@@ -1,9 +1,8 @@
 import { expect } from 'chai';
 import { check } from '../../chaos/check.ts';
-import type { History } from '../../chaos/checks/folded-history.ts';
+import type { History } from '../../lab/judge/folded-history.ts';
 import { picture } from '../../chaos/picture.ts';
-import { busy } from './support/busy-run.ts';
-import { calm } from './support/script.ts';
+import { calm } from '../lab/judge/support/script.ts';
 
 function drawn(history: History): string {
   return picture(history, check(history).violations);
@@ -49,7 +48,12 @@ describe('the picture of a history', () => {
   });
 
   it('stays small for a long run', () => {
-    const history = busy({ grants: 20_000, clients: 6, paths: 4 });
+    const script = calm();
+    for (let n = 0; n < 20_000; n += 1) {
+      const granted = 1_000 + 2 * n;
+      script.hold(`c${1 + (n % 2)}`, `x${n}`, { call: granted - 1, granted, until: granted + 1, token: 10 + n });
+    }
+    const { history } = script;
     expect(history.acquires).to.have.length.at.least(20_000);
     expect(drawn(history).length).to.be.within(100_000, 10_000_000);
   }).timeout(60_000);

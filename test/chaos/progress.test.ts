@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { figuresOf } from '../../chaos/checks/figures.ts';
-import { calm, sessionTimeoutMs, type Script } from './support/script.ts';
+import { calm, sessionTimeoutMs, type Script } from '../lab/judge/support/script.ts';
 
 const windowMs = sessionTimeoutMs + 2_000;
 const healed = 10_000;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import type { Acquire } from '../../chaos/checks/folded-history.ts';
+import type { Acquire } from '../../lab/judge/folded-history.ts';
 import { parseHistory } from '../../chaos/read-history.ts';
-import { calm } from './support/script.ts';
+import { calm } from '../lab/judge/support/script.ts';
 
 function acquireOf(text: string, id: string): Acquire {
   const found = parseHistory(text).acquires.find((acquire) => acquire.id === id);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { calm, findingsOf, type Script } from './support/script.ts';
+import { calm, findingsOf, type Script } from '../lab/judge/support/script.ts';
 
 /** c1 holds the lock from 1,000 on with token 10. */
 function open(): Script {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { calm, sessionTimeoutMs, type Script } from './support/script.ts';
+import { calm, sessionTimeoutMs, type Script } from '../lab/judge/support/script.ts';
 
 function called(t = 1_000): Script {
   return calm().own('c1', 'x', t, { type: 'call', path: '/a', kind: 'plain', flow: 'x' });

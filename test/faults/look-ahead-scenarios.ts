@@ -1,10 +1,10 @@
-import type { Hold } from '../../src/index.ts';
+import type { Hold, LockClient } from '../../src/index.ts';
 import type { CaseRun } from './case-run.ts';
 import { sessionTimeoutMs } from './case-run.ts';
 import type { Scenario } from './scenario.ts';
 import { ready } from './steps.ts';
 
-/** The client under test waits behind a holder and waiters, each of them another client, and looks one place ahead. */
+/** The client under test waits behind a holder and waiters, and looks one place ahead. */
 export const lookAheadScenarios: readonly Scenario[] = [
   {
     name: 'look-ahead of the third of three clients',
@@ -62,6 +62,46 @@ export const lookAheadScenarios: readonly Scenario[] = [
       };
     },
   },
+  {
+    name: 'look-ahead past a znode of the own process',
+    frames: 15,
+    begin: async (run) => {
+      await ready(run);
+      const own = await run.held(run.subject);
+      const next = run.acquire(run.bystander);
+      await run.wait('a waiter', () => run.queue().length === 2);
+      return async () => {
+        const acquiring = await waiting(run, 2);
+        await run.release(own);
+        await releaseAll(run, [next, acquiring()]);
+      };
+    },
+  },
+  {
+    name: 'look-ahead past znodes of other clients, when a waiter of the own process between them gives up',
+    frames: 22,
+    others: 2,
+    begin: async (run) => {
+      await ready(run);
+      const holder = await run.held(run.bystander);
+      const controller = new AbortController();
+      const own = run.acquire(run.subject, { signal: controller.signal });
+      await run.untilWaiting(own, [holder.path]);
+      const next = run.acquire(run.neighbours[0] as LockClient);
+      await run.wait('a waiter', () => run.queue().length === 3);
+      return async () => {
+        const acquiring = await waiting(run, 3);
+        const leave = async (): Promise<void> => {
+          controller.abort();
+          // A fault may have deleted the znode before it.
+          await run.release(await own);
+        };
+        await looksAhead(run, acquiring(), leave, [holder.path]);
+        await run.release(holder);
+        await releaseAll(run, [next, acquiring()]);
+      };
+    },
+  },
 ];
 
 /** One bystander holds the lock, and others wait behind it, each in a process of its own as far as the servers know. */
@@ -85,12 +125,15 @@ async function releaseAll(run: CaseRun, holds: readonly Promise<Hold | undefined
   await Promise.all(holds.map(async (hold) => run.release(await hold)));
 }
 
-/** The client under test waits, and watches the two znodes before its own. */
+/** The client under test waits, and watches the two znodes before its own, except one of its own. */
 async function waiting(run: CaseRun, before: number): Promise<() => Promise<Hold | undefined>> {
   const queue = run.queue();
   const past = run.wire.frames.length;
   const acquiring = run.acquire(run.subject);
-  const watched = queue.slice(before - 2).map(({ path }) => path);
+  const watched = queue
+    .slice(before - 2)
+    .filter(({ isSubjects }) => !isSubjects)
+    .map(({ path }) => path);
   await watches(run, acquiring, watched, past);
   return () => acquiring;
 }

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { Hold } from '../../src/index.ts';
 import type { Claim } from '../../simulation/claim.ts';
 import { Judge } from '../../simulation/judge.ts';
+import { Recorder } from '../../simulation/recorder.ts';
 import { Settling } from '../../simulation/settling.ts';
 import { RuleBench, simClient, znode } from './support/rule-bench.ts';
 
@@ -11,21 +12,85 @@ describe('the judge of a simulation', () => {
   beforeEach(() => {
     bench = new RuleBench();
     const { now, committed } = bench;
-    judge = new Judge({ now, committed, recorder: undefined, sessionTimeoutMs: 1_000 });
+    const recorder = new Recorder(now);
+    const [paths, clients] = [['/locks/a'], ['p0c0']];
+    recorder.events.push({ t: 0, type: 'run', seed: 1, minutes: 0, sessionTimeoutMs: 1_000, paths, clients });
+    recorder.started('p0c0', 1);
+    judge = new Judge({ now, committed, recorder, sessionTimeoutMs: 1_000 });
   });
   const told = (): string[] => judge.violations.map(({ check, text }) => `${check}: ${text}`);
 
-  describe('of a hold that a third party took', () => {
-    /** The grant of the n-th znode, which is gone soon after it. */
-    function granted(n: number, client = simClient()): Granted {
-      const { owner, hold } = bench.claim(n, { client });
-      const aborter = new AbortController();
-      const shared = { grant: { node: { session: { id: BigInt(n) } } } };
-      const claim = judge.granted(owner, Object.assign<Hold, object>(hold, { shared, signal: aborter.signal }));
-      bench.znodes.delete(znode(n));
-      return { claim, abort: () => aborter.abort({ reason: 'node-deleted' }) };
-    }
+  /** The grant of the n-th znode, which is gone soon after it. `lostBy`: it is lost before its code gets it. */
+  function granted(n: number, client = simClient(), { deadline = 0, lostBy = '' } = {}): Granted {
+    const { owner, hold } = bench.claim(n, { client });
+    const call = { type: 'call', path: '/locks/a', kind: 'plain', flow: owner.flow } as const;
+    judge.recorder.owner(client.name, owner.id, call);
+    const aborter = new AbortController();
+    if (lostBy !== '') aborter.abort({ reason: lostBy });
+    const shared = { grant: { deadline, node: { session: { id: BigInt(n) } } } };
+    const claim = judge.granted(owner, Object.assign<Hold, object>(hold, { shared, signal: aborter.signal }));
+    bench.znodes.delete(znode(n));
+    return { claim, abort: () => aborter.abort({ reason: 'node-deleted' }) };
+  }
 
+  describe('of the history that it records', () => {
+    const found = (): string[] => {
+      judge.judgeHistory();
+      return judge.violations.map(({ check }) => check);
+    };
+
+    it('tells two owners at once, and a token that does not grow', () => {
+      const { claim } = granted(2);
+      bench.time = 1;
+      judge.released(claim);
+      granted(1);
+      expect(found()).to.deep.equal(['tokens']);
+      bench.time = 2;
+      const third = granted(3).claim;
+      bench.time = 3;
+      judge.released(third);
+      expect(found()).to.include('overlaps');
+    });
+
+    for (const [deadline, wakesAt, expected] of [
+      [5, 9, ['overlaps']],
+      [3, 9, []],
+      [3, -4, ['overlaps']],
+    ] as const)
+      it(`looks for a process that stalls until ${wakesAt} at a hold until ${deadline}, with an owner at 3`, () => {
+        const process = { now: 0, stalledUntil: -1, isDead: false };
+        const { claim } = granted(1, simClient({ process }), { deadline });
+        judge.recorder.fault({
+          type: 'fault',
+          fault: 'f1',
+          kind: 'stall',
+          target: '',
+          clients: ['p0c0'],
+          isStopped: true,
+        });
+        process.stalledUntil = wakesAt;
+        process.now = bench.time = 3;
+        Object.assign(claim, { at: -10 });
+        granted(2);
+        process.now = bench.time = 4;
+        judge.look();
+        bench.time = 20;
+        judge.released(claim);
+        expect(found()).to.deep.equal(expected);
+      });
+
+    it('tells a hold that its code got too late, unless another client took it', () => {
+      granted(1, simClient(), { lostBy: 'session-deadline' });
+      expect(found()).to.deep.equal(['granted-invalid']);
+      granted(2, simClient(), { lostBy: 'forced' });
+      judge.takenZnode(znode(3));
+      granted(3, simClient(), { lostBy: 'node-deleted' });
+      judge.violations.length = 0;
+      expect(found()).to.deep.equal(['granted-invalid']);
+    });
+  });
+
+  describe('of a hold that a third party took', () => {
     it('tells that its holder was never told', () => {
       granted(1);
       judge.takenZnode(znode(1));
@@ -34,8 +99,8 @@ describe('the judge of a simulation', () => {
       expect(told()).to.deep.equal([]);
       judge.judgeEnd();
       expect(told()).to.deep.equal([
-        'I8: p0c0 #1 (_c_1-lock-0000000001) was never told that its znode is gone',
-        'I8: p0c0 #2 (_c_1-lock-0000000002) was never told that its znode is gone',
+        'I8: p0c0#1 (_c_1-lock-0000000001) was never told that its znode is gone',
+        'I8: p0c0#2 (_c_1-lock-0000000002) was never told that its znode is gone',
       ]);
     });
 
@@ -62,7 +127,7 @@ describe('the judge of a simulation', () => {
       const process = { now: 0, stalledUntil, isDead: false };
       const settling = new Settling(judge);
       const client = simClient({ process });
-      const settled = settling.inTime({ client, id: '#1' }, 'acquire', Promise.resolve(), limitMs);
+      const settled = settling.inTime({ client, id: 'p0c0#1' }, 'acquire', Promise.resolve(), limitMs);
       process.now = tookMs;
       bench.time = 1_000;
       await settled;
@@ -70,9 +135,7 @@ describe('the judge of a simulation', () => {
     }
 
     it('tells a call that settles late', async () => {
-      expect(await settledAfter(103, 100)).to.deep.equal([
-        'I4: p0c0 #1 acquire settled 3 ms after its limit of 100 ms',
-      ]);
+      expect(await settledAfter(103, 100)).to.deep.equal(['I4: p0c0#1 acquire settled 3 ms after its limit of 100 ms']);
     });
 
     it('accepts a call that settles in time, as a timer may be late by a little', async () => {

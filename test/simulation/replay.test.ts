@@ -92,6 +92,6 @@ describe('a client that is closed at any time around a grant', () => {
 });
 
 async function recorded(plan: Plan) {
-  const outcome = await new Simulation(plan, { records: true }).run();
-  return { outcome, history: outcome.history ?? [] };
+  const outcome = await new Simulation(plan).run();
+  return { outcome, history: outcome.history };
 }

@@ -10,7 +10,6 @@ import { Quiet } from '../../simulation/rules/quiet.ts';
 import { ReEntry } from '../../simulation/rules/re-entry.ts';
 import { Revocations } from '../../simulation/rules/revocations.ts';
 import { Terms } from '../../simulation/rules/terms.ts';
-import { Tokens } from '../../simulation/rules/tokens.ts';
 import { RuleBench, simClient, znode } from './support/rule-bench.ts';
 
 describe('the judge of a simulation', () => {
@@ -22,9 +21,10 @@ describe('the judge of a simulation', () => {
   describe('of guarded writes', () => {
     const made = (prefix: string, number = 1): string => `${prefix}${String(number).padStart(10, '0')}`;
     const lost = new LockLostError('/locks/a/1', 'node-deleted');
+    const wrote = (): void => undefined;
 
     it('accepts a write that was done once, as the application was told', () => {
-      const writes = new GuardedWrites(bench);
+      const writes = new GuardedWrites(bench, wrote);
       const write = writes.begin([bench.claim(1)], false);
       writes.created(made(write.prefix));
       writes.succeeded(write, made(write.prefix));
@@ -33,7 +33,7 @@ describe('the judge of a simulation', () => {
     });
 
     it('tells a write that was done twice', () => {
-      const writes = new GuardedWrites(bench);
+      const writes = new GuardedWrites(bench, wrote);
       const { prefix } = writes.begin([bench.claim(1)], false);
       writes.created(made(prefix));
       writes.created(made(prefix, 2));
@@ -41,14 +41,14 @@ describe('the judge of a simulation', () => {
     });
 
     it('tells a write that is said to be done, and is not', () => {
-      const writes = new GuardedWrites(bench);
+      const writes = new GuardedWrites(bench, wrote);
       const write = writes.begin([bench.claim(1)], false);
       writes.succeeded(write, made(write.prefix));
       expect(bench.told).to.deep.equal(['guarded']);
     });
 
     it('tells a write that is done although its commit rejected, before or after that', () => {
-      const writes = new GuardedWrites(bench);
+      const writes = new GuardedWrites(bench, wrote);
       const [before, after] = [writes.begin([bench.claim(1)], false), writes.begin([bench.claim(1)], false)];
       writes.created(made(before.prefix));
       expect(writes.failed(before, lost)).to.equal(true);
@@ -59,7 +59,7 @@ describe('the judge of a simulation', () => {
     });
 
     it('accepts either outcome of a write whose answer was lost', () => {
-      const writes = new GuardedWrites(bench);
+      const writes = new GuardedWrites(bench, wrote);
       const write = writes.begin([bench.claim(1)], false);
       expect(writes.failed(write, new OutcomeUnknownError('/locks/a/1', [], refused))).to.equal(true);
       writes.created(made(write.prefix));
@@ -67,7 +67,7 @@ describe('the judge of a simulation', () => {
     });
 
     it('tells a write that was done although the znode of its hold is gone', () => {
-      const writes = new GuardedWrites(bench);
+      const writes = new GuardedWrites(bench, wrote);
       const { prefix } = writes.begin([bench.claim(1)], false);
       bench.znodes.delete(znode(1));
       writes.created(made(prefix));
@@ -75,25 +75,15 @@ describe('the judge of a simulation', () => {
     });
 
     it('tells a write that was done while its hold was not the first', () => {
-      const writes = new GuardedWrites(bench);
+      const writes = new GuardedWrites(bench, wrote);
       bench.znodes.set(znode(1), 7n);
       const { prefix } = writes.begin([bench.claim(2)], false);
       writes.created(made(prefix));
       expect(bench.told).to.deep.equal(['guarded']);
     });
 
-    it('tells a write of an earlier holder behind one of a later holder', () => {
-      const writes = new GuardedWrites(bench);
-      const weighted = { path: '/locks/a', is: 'weighted', overtakesPerWeight: 1 } as const;
-      const [earlier, later] = [1, 2].map((n) => writes.begin([bench.claim(n, { lock: weighted })], false));
-      writes.created(made(later?.prefix ?? ''));
-      expect(bench.told).to.deep.equal([]);
-      writes.created(made(earlier?.prefix ?? ''));
-      expect(bench.told).to.deep.equal(['guarded']);
-    });
-
     it('tells a refusal without a cause, and the lack of one', () => {
-      const writes = new GuardedWrites(bench);
+      const writes = new GuardedWrites(bench, wrote);
       writes.failed(writes.begin([bench.claim(1)], false), new RequestFailedError('refused', refused));
       expect(bench.told).to.deep.equal(['guarded']);
       const write = writes.begin([bench.claim(1)], true);
@@ -103,7 +93,7 @@ describe('the judge of a simulation', () => {
     });
 
     it('does not know an error that no commit rejects with', () => {
-      const writes = new GuardedWrites(bench);
+      const writes = new GuardedWrites(bench, wrote);
       expect(writes.failed(writes.begin([bench.claim(1)], false), new Error('other'))).to.equal(false);
     });
   });
@@ -132,14 +122,6 @@ describe('the judge of a simulation', () => {
       terms.look();
       expect(bench.told).to.deep.equal(['I8']);
     });
-
-    it('tells a leader who is shown another one', () => {
-      const terms = new Terms(bench);
-      terms.shown(bench.claim(1), znode(1));
-      expect(bench.told).to.deep.equal([]);
-      terms.shown(bench.claim(1), undefined);
-      expect(bench.told).to.deep.equal(['leaders']);
-    });
   });
 
   describe('of re-entry', () => {
@@ -151,13 +133,6 @@ describe('the judge of a simulation', () => {
       reEntry.granted(inner);
       reEntry.nested(outer, inner);
       expect(bench.told).to.deep.equal([]);
-    });
-
-    it('tells a re-entry of another flow', () => {
-      const reEntry = new ReEntry(bench);
-      reEntry.granted(bench.claim(1, { flow: 'f', shared }));
-      reEntry.granted(bench.claim(1, { flow: 'g', shared, isReentrant: true }));
-      expect(bench.told).to.deep.equal(['I7']);
     });
 
     it('tells a re-entry into a lock that was released', () => {
@@ -218,36 +193,62 @@ describe('the judge of a simulation', () => {
     expect(bench.told).to.deep.equal(['revocation']);
   });
 
-  it('tells a departure that wakes three waiting sessions', () => {
-    const herd = new Herd(bench, [{ path: '/locks/a', is: 'mutex' }], 1_000);
-    for (const n of [1, 2, 3, 4, 5]) bench.znodes.set(znode(n), BigInt(n % 5));
-    bench.znodes.set(znode(7), 8n);
-    bench.znodes.set(znode(8), 8n);
-    herd.changed([...bench.znodes.keys()], []);
-    for (const n of [1, 7]) bench.znodes.delete(znode(n));
-    bench.znodes.set(znode(6), 1n);
-    herd.told(znode(1), 1n);
-    herd.changed([], [znode(1), znode(7)]);
-    // The first is the owner of the znode, one does not wait, one has just left the queue, and one is told twice.
-    for (const session of [1n, 9n, 8n, 2n, 3n, 3n]) herd.told(znode(1), session);
-    expect(bench.told).to.deep.equal([]);
-    herd.told(znode(1), 4n);
-    expect(bench.told).to.deep.equal(['I6']);
-  });
+  describe('of herds', () => {
+    const client = {};
+    let herd: Herd;
+    beforeEach(() => {
+      herd = new Herd(bench, [{ path: '/locks/a', is: 'mutex' }]);
+      for (const n of [1, 2, 3, 4, 5]) bench.znodes.set(znode(n), BigInt(n));
+      herd.changed([...bench.znodes.keys()], []);
+    });
 
-  it('counts a session in a departure again two timeouts after its own znode left', () => {
-    bench.time = 0;
-    for (const [index, session] of [1n, 2n, 3n, 4n, 5n].entries()) bench.znodes.set(znode(index), session);
-    const herd = new Herd(bench, [{ path: '/locks/a', is: 'mutex' }], 1_000);
-    herd.changed([...bench.znodes.keys()], []);
-    herd.changed([], [znode(3)]);
-    bench.znodes.set(znode(9), 4n);
-    bench.time = 1_999;
-    for (const session of [2n, 3n, 4n]) herd.told(znode(0), session);
-    expect(bench.told).to.deep.equal([]);
-    bench.time = 2_000;
-    herd.told(znode(0), 4n);
-    expect(bench.told).to.deep.equal(['I6']);
+    /** The sessions that may not get the event of the end of the n-th znode. */
+    function herded(n: number, sessions: readonly bigint[], { isForgetting = false } = {}): bigint[] {
+      return sessions.filter((session) => {
+        const before = bench.told.length;
+        herd.heard(znode(n), session, client, isForgetting);
+        return bench.told.length > before;
+      });
+    }
+
+    it('tells a departure that wakes more than its own session and the two behind it', () => {
+      herd.changed([], [znode(2)]);
+      expect(herded(2, [1n, 2n, 3n, 4n, 5n])).to.deep.equal([1n, 5n]);
+      expect(bench.told).to.deep.equal(['I6', 'I6']);
+      expect(herd.told).to.equal(5);
+      expect(herd.excused).to.equal(0);
+    });
+
+    it('counts the znodes that are left when the znode departs', () => {
+      herd.changed([], [znode(3), znode(2)]);
+      expect(herded(3, [2n, 4n, 5n])).to.deep.equal([2n]);
+      expect(herded(2, [4n, 5n])).to.deep.equal([]);
+    });
+
+    it('accepts a watch that its client has not removed yet', () => {
+      herd.changed([], [znode(3), znode(2)]);
+      expect(herded(2, [3n])).to.deep.equal([]);
+      herd.givesUp(znode(4), 4n);
+      herd.changed([], [znode(4), znode(1)]);
+      expect(herded(1, [4n])).to.deep.equal([4n]);
+      expect(herded(1, [4n], { isForgetting: true })).to.deep.equal([]);
+      expect(herd.excused).to.equal(2);
+    });
+
+    it('tells a waiter that gave up and has kept its watches, and does not hear of it from others', () => {
+      herd.givesUp(znode(3), 7n);
+      herd.givesUp(znode(4), 4n);
+      herd.changed([], [znode(3), znode(4), znode(2)]);
+      expect(herded(2, [3n, 4n])).to.deep.equal([4n]);
+    });
+
+    it('accepts the client that has asked this very holder to release', () => {
+      herd.asked(znode(1), client);
+      herd.asked(znode(2), {});
+      herd.changed([], [znode(1), znode(2)]);
+      expect(herded(1, [9n])).to.deep.equal([]);
+      expect(herded(2, [9n])).to.deep.equal([9n]);
+    });
   });
 
   describe('of idle clients', () => {
@@ -352,16 +353,6 @@ describe('the judge of a simulation', () => {
       closed.wrote(client);
       expect(bench.told).to.deep.equal(['I9']);
     });
-  });
-
-  it('tells a token that does not grow', () => {
-    const tokens = new Tokens(bench);
-    tokens.granted(bench.claim(1));
-    tokens.granted(bench.claim(2));
-    tokens.granted(bench.claim(2, { flow: 'again', grantNumber: 1n }));
-    expect(bench.told).to.deep.equal([]);
-    tokens.granted(bench.claim(1, { flow: 'late' }));
-    expect(bench.told).to.deep.equal(['token']);
   });
 
   it('finds an older znode that keeps a claim out, and a znode that is gone', () => {

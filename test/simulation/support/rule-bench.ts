@@ -30,7 +30,7 @@ export class RuleBench implements Bench {
     const path = znode(n);
     this.znodes.set(path, BigInt(n));
     const aborter = new AbortController();
-    const owner = { id: `#${n}`, flow, role, lock, call, client };
+    const owner = { id: `p0c0#${n}`, flow, role, lock, call, client };
     const hold = { path, fencingToken: BigInt(n), grantNumber, isReentrant, shared, signal: aborter.signal };
     const rest = { path, sessionId: BigInt(n), at: this.time, processAt: client.process.now };
     const claim = { owner, hold, ...rest, isReleased: false, isTold: false, isTaken: false };

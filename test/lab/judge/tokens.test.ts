@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { tokens } from '../../chaos/checks/tokens.ts';
+import { tokens } from '../../../lab/judge/tokens.ts';
 import { calm, findingsOf, type Script } from './support/script.ts';
 
 /** Without writes, because the register has its own check. */
@@ -30,6 +30,14 @@ describe('tokens in a history', () => {
     expect(granted(granted(calm(), 'c1', 'x', 1_000, 11), 'c2', 'y', 2_000, 11, '/a/other').findings).to.deep.equal([
       'tokens',
     ]);
+  });
+
+  it('are the same for the grants of one sticky znode, which have numbers that grow', () => {
+    const sticky = (first: number, second: number): string[] =>
+      granted(granted(calm(), 'c1', 'x', 1_000, 10, `/a/one#${first}`), 'c1', 'y', 2_000, 10, `/a/one#${second}`)
+        .findings;
+    expect(sticky(1, 2)).to.deep.equal([]);
+    expect(sticky(2, 1)).to.deep.equal(['tokens']);
   });
 
   it('must not be two for one znode', () => {

@@ -1,4 +1,4 @@
-import { znodeOf } from '../history.ts';
+import { znodeOf } from './history.ts';
 import { grouped, type Granted, type History } from './folded-history.ts';
 import { nameOf } from './owner.ts';
 import type { Violation } from './violation.ts';

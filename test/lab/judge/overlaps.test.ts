@@ -177,6 +177,18 @@ describe('a holder whose znode a third party deletes', () => {
     expect(withNext(closed('c2')).findings).to.deep.equal(['overlaps']);
   });
 
+  it('is excused by the close of its own session only, if its session is known', () => {
+    const closed = (session: string): Script =>
+      calm()
+        .fault('close-session', '0x1', 900, 905, ['c1'])
+        .fault('silent-link', 'c1', 900, 5_000)
+        .own('c1', 'x', 990, { type: 'call', path: '/a', kind: 'plain', flow: 'x' })
+        .own('c1', 'x', 1_000, { type: 'granted', path: '/a', hold: '/a/lock-10', token: '10', valid: true, session })
+        .lose('c1', 'x', 3_050, 'session-expired');
+    expect(withNext(closed('0x1')).findings).to.deep.equal([]);
+    expect(withNext(closed('0x2')).findings).to.deep.equal(['overlaps']);
+  });
+
   it('is not excused in a session that began after the one that was closed', () => {
     const script = calm()
       .fault('close-session', 'c1', 900, 950)

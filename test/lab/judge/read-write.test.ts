@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Role } from '../../chaos/history.ts';
+import type { Role } from '../../../lab/judge/history.ts';
 import { calm, type Script } from './support/script.ts';
 
 /** c1 holds from 1,000 to 2,000, c2 from 1,500 on. */

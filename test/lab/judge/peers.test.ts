@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { figuresOf } from '../../chaos/checks/figures.ts';
+import { figuresOf } from '../../../chaos/checks/figures.ts';
 import { Script, sessionTimeoutMs } from './support/script.ts';
 
 const windowMs = sessionTimeoutMs + 2_000;

@@ -1,4 +1,4 @@
-import { znodeOf } from '../history.ts';
+import { znodeOf } from './history.ts';
 import type { Fault, Granted, History } from './folded-history.ts';
 
 /**
@@ -64,7 +64,10 @@ export function takenAt({ granted, incarnation }: Granted, { faults }: History):
   const isTaken = (fault: Fault): boolean =>
     fault.kind === 'delete-znode'
       ? fault.target === znodeOf(granted.hold)
-      : fault.kind === 'close-session' && fault.clients.includes(incarnation.client) && granted.t <= fault.healedAt;
+      : fault.kind === 'close-session' &&
+        (granted.session === undefined
+          ? fault.clients.includes(incarnation.client) && granted.t <= fault.healedAt
+          : fault.target === granted.session);
   return faults.find((fault) => isTaken(fault))?.beganAt;
 }
 

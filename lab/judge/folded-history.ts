@@ -1,4 +1,4 @@
-import type { CallKind, EndEvent, HistoryEvent, Role, RunEvent } from '../history.ts';
+import type { CallKind, EndEvent, HistoryEvent, Role, RunEvent } from './history.ts';
 
 /** The events of a history, folded into acquires, processes and faults. */
 export interface History {
@@ -27,7 +27,15 @@ export interface Acquire {
   readonly weight: number | undefined;
   readonly timeoutMs: number | undefined;
   readonly calledAt: number;
-  granted: { readonly t: number; readonly hold: string; readonly token: bigint; readonly valid: boolean } | undefined;
+  granted:
+    | {
+        readonly t: number;
+        readonly hold: string;
+        readonly token: bigint;
+        readonly valid: boolean;
+        readonly session?: string;
+      }
+    | undefined;
   refused:
     | { readonly t: number; readonly outcome: 'none' | 'aborted' | 'error'; readonly error: string | undefined }
     | undefined;
@@ -205,6 +213,7 @@ function follow(acquire: Acquire, event: FollowUp, writes: Map<string, Write>): 
       if (acquire.granted ?? acquire.refused)
         throw new Error(`Expected ${acquire.id} to settle once, got ${JSON.stringify(event)}`);
       acquire.granted = { t, hold: event.hold, token: BigInt(event.token), valid: event.valid };
+      if (event.session !== undefined) acquire.granted = { ...acquire.granted, session: event.session };
       return;
     case 'refused':
       if (acquire.granted ?? acquire.refused)

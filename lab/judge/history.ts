@@ -61,6 +61,8 @@ export type OwnerEvent =
       readonly hold: string;
       readonly token: string;
       readonly valid: boolean;
+      /** The session of the znode, if the recorder knows it. */
+      readonly session?: string;
     }
   /**
    * The acquire returned no hold: `none` for a tryAcquire or a timeout, otherwise the code or the message of the
@@ -138,6 +140,11 @@ export interface EndEvent {
 
 export function now(): number {
   return Number(process.hrtime.bigint()) / 1e6;
+}
+
+/** The number of a grant by its znode. */
+export function grantNumberOf(hold: string): number {
+  return Number(hold.split('#')[1] ?? 0);
 }
 
 /** The path of a hold's znode. */

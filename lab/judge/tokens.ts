@@ -1,6 +1,6 @@
 import { claimOf } from './claim.ts';
 import { grouped, type Granted, type History } from './folded-history.ts';
-import { arePeers, nameOf } from './owner.ts';
+import { arePeers, isLater, isShared, nameOf } from './owner.ts';
 import { moment, type Violation } from './violation.ts';
 
 /**
@@ -30,7 +30,7 @@ function onPath(grants: readonly Granted[], history: History): Violation[] {
   let largestAlone: Granted | undefined;
   for (const grant of grants) {
     const { hold, token } = grant.granted;
-    const isShared = grant.role === 'reader' || grant.role === 'lease';
+    const shares = isShared(grant);
     const sameZnode = znodes.get(hold);
     if (sameZnode) {
       if (sameZnode.granted.token !== token)
@@ -38,20 +38,20 @@ function onPath(grants: readonly Granted[], history: History): Violation[] {
     } else {
       znodes.set(hold, grant);
       const kept = writers.get(grant.flow)?.find((writer) => isDowngrade(writer, grant));
-      const bound = isShared ? largestAlone : largest;
-      const twin = isShared ? sharers.get(token) : undefined;
+      const bound = shares ? largestAlone : largest;
+      const twin = shares ? sharers.get(token) : undefined;
       if (kept) {
         if (kept.granted.token !== token)
           violations.push(tell(history, grant, 'does not have the token of its writer,', kept));
-      } else if (bound && token <= bound.granted.token && !arePeers(bound, grant) && isInTime(grant, history)) {
+      } else if (bound && !isLater(grant, bound) && !arePeers(bound, grant) && isInTime(grant, history)) {
         violations.push(tell(history, grant, 'comes after', bound));
       } else if (twin) {
         violations.push(tell(history, grant, 'has the token of', twin));
       }
-      if (isShared) sharers.set(token, grant);
+      if (shares) sharers.set(token, grant);
     }
-    if (largest === undefined || token > largest.granted.token) largest = grant;
-    if (!isShared && (largestAlone === undefined || token > largestAlone.granted.token)) largestAlone = grant;
+    if (largest === undefined || isLater(grant, largest)) largest = grant;
+    if (!shares && (largestAlone === undefined || isLater(grant, largestAlone))) largestAlone = grant;
   }
   return violations;
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { figuresOf } from '../../chaos/checks/figures.ts';
-import { weights } from '../../chaos/checks/weights.ts';
+import { figuresOf } from '../../../chaos/checks/figures.ts';
+import { weights } from '../../../lab/judge/weights.ts';
 import { calm, type Script } from './support/script.ts';
 
 interface Waiter {

@@ -1,7 +1,7 @@
-import { check } from '../../../chaos/check.ts';
-import type { History } from '../../../chaos/checks/folded-history.ts';
-import type { CallKind, HistoryEvent, OwnerEvent, Role } from '../../../chaos/history.ts';
-import { parseHistory } from '../../../chaos/read-history.ts';
+import { check } from '../../../../chaos/check.ts';
+import type { History } from '../../../../lab/judge/folded-history.ts';
+import type { CallKind, HistoryEvent, OwnerEvent, Role } from '../../../../lab/judge/history.ts';
+import { parseHistory } from '../../../../chaos/read-history.ts';
 
 export const sessionTimeoutMs = 4_000;
 
