@@ -1,13 +1,15 @@
 // The gate: what must hold before a change goes in, in at most 20 minutes on two busy cores. Called by .ci/run. The rest is
 // in scripts/night.mjs.
+import { onRealServer } from './suites.mjs';
 import { changesOf, cloneOfProject, freshSeed, runSteps, scratchFolder } from './steps.mjs';
 
 const limit = 10; // minutes; on a busy machine a step takes several times as long as on an idle one
 const npm = (name, ...args) => ({ name: `npm run ${name}`, command: ['npm', 'run', name, ...args], minutes: limit });
-const tests = (name, ...files) => ({
+const tests = (name, files, env = {}) => ({
   name,
-  command: ['node', 'scripts/test.mjs', ...files.map((file) => `test/${file}.test.ts`)],
+  command: ['node', 'scripts/test.mjs', ...files],
   minutes: limit,
+  env,
 });
 
 const ensemble = [
@@ -17,15 +19,21 @@ const ensemble = [
   'moved-session',
   'rolling-restart',
   'waiters',
-].map((name) => `ensemble/${name}`);
-const interop = ['interop/mutex', 'interop/other-names'];
+].map((name) => `test/ensemble/${name}.test.ts`);
+const interop = ['mutex', 'other-names'].map((name) => `test/interop/${name}.test.ts`);
+/** The part of test/contract that `npm test` leaves out. */
+const contract = ['accounts', 'connection', 'embedded', 'lab', 'processes', 'security'].map(
+  (name) => `test/contract/${name}/**/*.test.ts`,
+);
 
 /** Tests, one suite after another. */
 const suites = [
   { name: 'npm test', command: ['npm', 'test'], minutes: limit },
   npm('test:faults'),
-  tests('a part of test/ensemble', ...ensemble),
-  tests('a part of test/interop: Curator and kazoo', ...interop),
+  tests('the rest of test/contract', contract),
+  tests('a part of test/behaviour on a real server', onRealServer, { TEST_WORLD: 'real' }),
+  tests('a part of test/ensemble', ensemble),
+  tests('a part of test/interop: Curator and kazoo', interop),
   npm('test:mutants', '--', '--changed'),
 ];
 

@@ -7,7 +7,8 @@ import { outcomeOf, run } from './run.mjs';
 import { deal, sumOf, wordsOf } from './shards.mjs';
 import { fastSuites, filesOf, globOf, isVirtual, suiteOf, weightOf } from './suites.mjs';
 
-const atOnce = Math.max(2, availableParallelism());
+// One more than the processors: some tests wait, and other programs may keep the processors busy.
+const atOnce = 1 + Math.max(2, availableParallelism());
 const splitSuites = [...fastSuites, 'faults'];
 
 /**
@@ -34,7 +35,6 @@ export async function resultsOf(node, args, suites) {
   const isAlone = named.length > 0 && files.length === 1;
   const jobs = isAlone ? [files] : jobsOf(files);
   const results = [];
-  let ended = 0;
   await Promise.all(
     Array.from({ length: atOnce }, async () => {
       for (let job = jobs.shift(); job; job = jobs.shift()) {
@@ -42,11 +42,10 @@ export async function resultsOf(node, args, suites) {
         const { output, results: found } = await mocha(node, job, options, { isAlone, isVerbose });
         const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0);
         results.push(...found);
-        ended += 1;
         if (isAlone || options.includes('--dry-run')) continue;
         const suitesOfJob = [...new Set(job.map(suiteOf))].join(', ');
         const what = job.length === 1 ? '1 file' : `${job.length} files`;
-        console.log(`${ended}. ${wordsOf(sumOf(found))} in ${seconds} s: ${what} of ${suitesOfJob}`);
+        console.log(`${wordsOf(sumOf(found))} in ${seconds} s: ${what} of ${suitesOfJob}`);
         for (const { file, failed, output: text } of found)
           if (failed > 0 && text) console.log(`== ${file || 'the process'} printed:\n${text}`);
         if (output && (isVerbose || sumOf(found).failed > 0)) console.log(output);
@@ -86,8 +85,8 @@ function jobsOf(files) {
   const others = files.filter((file) => !split.includes(file));
   const native = split.filter((file) => !virtual.includes(file));
   // Native tests mostly wait, and virtual ones compute: so both run from the beginning.
-  const [first = [], ...later] = deal(native, weightOf, atOnce);
-  const [computing = [], ...more] = deal(virtual, weightOf, 2 * atOnce);
+  const [first = [], ...later] = deal(native, weightOf, atOnce - 1);
+  const [computing = [], ...more] = deal(virtual, weightOf, atOnce);
   return [first, computing, ...later, ...more, others].filter((list) => list.length > 0);
 }
 

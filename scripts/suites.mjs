@@ -29,6 +29,9 @@ export const onRealServer = [
   'weights/order',
 ].map((name) => `test/behaviour/${name}.test.ts`);
 
+/** The tests of a real server that `npm test` ends with. The gate runs all of `test/contract`. */
+export const contract = ['test/contract/*.test.ts'];
+
 /** The suites that run on virtual time, unless TEST_WORLD is `real`. */
 const virtualSuites = ['behaviour', 'faults'];
 

@@ -1,9 +1,9 @@
-// npm test [-- test files, or mocha's arguments] [--world real] [--verbose]: the fast suites, then those of a real server.
+// npm test [-- test files, or mocha's arguments] [--world real] [--verbose]: the fast suites, and a part of the contract with a real server.
 // With --world real, only the tests of behaviour, on a real server.
 import { bootstrap } from './bootstrap.mjs';
 import { close, resultsOf, runMocha } from './mocha.mjs';
 import { sumOf } from './shards.mjs';
-import { fastSuites, filesOf, globOf, onRealServer } from './suites.mjs';
+import { contract, fastSuites, filesOf, globOf } from './suites.mjs';
 
 const args = process.argv.slice(2);
 const at = args.indexOf('--world');
@@ -19,23 +19,20 @@ if (world === 'virtual') delete process.env.TEST_WORLD;
 bootstrap();
 const isNamed = args.some((arg) => arg.endsWith('.ts'));
 if (isNamed || world === 'real') process.exitCode = await runMocha(process.execPath, args, [globOf('behaviour')]);
-else process.exitCode = close([...(await fast()), ...(await contract())]);
+else process.exitCode = close((await Promise.all([fast(), withRealServer()])).flat());
 
 function fast() {
   return resultsOf(process.execPath, args, fastSuites.map(globOf));
 }
 
-/** Where no real server can be had, the tests count as skipped. */
-async function contract() {
-  const suite = [globOf('contract')];
+/** They mostly wait, so they run beside the fast suites. Where no real server can be had, they count as skipped. */
+async function withRealServer() {
   // A copy of the project may leave them out, but the gate may not.
-  if (filesOf(suite).length === 0 && !process.env.CI) return [];
+  if (filesOf(contract).length === 0 && !process.env.CI) return [];
   const lack = await lackOfServer();
-  if (lack === undefined) {
-    process.env.TEST_WORLD = 'real';
-    return resultsOf(process.execPath, args, [...suite, ...onRealServer]);
-  }
-  const { passed, failed, skipped, problems } = sumOf(await resultsOf(process.execPath, [...args, '--dry-run'], suite));
+  if (lack === undefined) return resultsOf(process.execPath, args, contract);
+  const dryRun = await resultsOf(process.execPath, [...args, '--dry-run'], contract);
+  const { passed, failed, skipped, problems } = sumOf(dryRun);
   const left = passed + skipped;
   const lacks = [`${left} of test/contract, because there is no real server. ${lack}`];
   return [{ passed: 0, failed, skipped: left, problems, lacks }];

@@ -4,7 +4,7 @@ import { runHistory, type History } from '../model/history.ts';
 import { Random } from '../../lab/random.ts';
 import { drawScenario, idleScenario, quietScenario } from '../model/scenario.ts';
 
-const few = 10_000;
+const few = 6_000;
 const histories = Math.max(few, Number(process.env['MODEL_HISTORIES'] ?? few));
 const seed = Number(process.env['MODEL_SEED'] ?? 1675);
 
