@@ -16,6 +16,10 @@ const chosen = choose([
   step('node-22', 30, ['node', 'scripts/node-versions.mjs', '22']),
   step('node-24', 30, ['node', 'scripts/node-versions.mjs', '24']),
   step('coverage', 30, npm('coverage')),
+  step('pairs', 120, npm('test:faults'), { FAULTS_PAIRS: '1' }),
+  step('model', 30, ['npm', 'test', '--', 'test/properties/session-clock-model.test.ts'], {
+    MODEL_HISTORIES: '100000',
+  }),
   step('mutants', 120, npm('test:mutants')),
   step('embedded', 20, npm('test:embedded', '--', '--sequences', '20000', '--seed', seed)),
   step('embedded-suite', 60, npm('test:embedded:suite')),

@@ -2,7 +2,7 @@ import type { Link, Network } from '../src/zookeeper/network.ts';
 import { Random } from '../lab/random.ts';
 import { AcceptedEnd } from './accepted-end.ts';
 import { phases, type Agenda } from '../lab/virtual/agenda.ts';
-import { deletionsIn, hasTransaction, sessionIn } from './frames.ts';
+import { hasTransaction } from './frames.ts';
 import type { Servers } from './servers.ts';
 import type { SimProcess } from './sim-process.ts';
 
@@ -15,8 +15,6 @@ export class SimNetwork {
   messages = 0;
   /** Called before each message is sent, with its number: a fault may strike there. */
   onMessage: ((message: Message) => void) | undefined;
-  /** Called when a server sends the event of a znode's deletion to the connection of a session. */
-  onDeletionTold: ((path: string, session: bigint) => void) | undefined;
   servers: Servers | undefined;
   #connections = 0;
   /** The routes that are interrupted: nothing passes until they are healed. */
@@ -95,8 +93,6 @@ export class SimLink implements Link {
   #toServer: Direction = { lastAt: 0, isMute: false, held: undefined };
   #toClient: Direction = { lastAt: 0, isMute: false, held: undefined };
   #server: AcceptedEnd | undefined;
-  /** The session that the server has answered the ConnectRequest with. A client may close an old one meanwhile. */
-  #session: bigint | undefined;
   #isClosed = false;
   /** True after the first message, the ConnectRequest. */
   #isAttached = false;
@@ -165,9 +161,6 @@ export class SimLink implements Link {
 
   /** The server's process has written. */
   answer(chunk: Buffer): void {
-    const { onDeletionTold } = this.#network;
-    if (this.#session === undefined) this.#session = sessionIn(chunk);
-    else if (onDeletionTold) for (const path of deletionsIn(chunk)) onDeletionTold(path, this.#session);
     this.#send('client', () => {
       if (!this.destroyed) this.#listeners.data?.(chunk);
     });
