@@ -74,7 +74,7 @@ describe('the end of a session, on an embedded ZooKeeper and on the real one', f
     }
     await session.request({ op: 'closeSession' });
     const refused = await PlainSession.open(port, timeoutMs, session.ticket);
-    return [await ended(session), seen(refused), await rest(watcher)];
+    return [await ended(session), await ended(refused), await rest(watcher)];
   });
 
   same('refuses a client that attaches an expired session, as soon as its znodes are gone', async (port) => {
@@ -97,7 +97,7 @@ describe('the end of a session, on an embedded ZooKeeper and on the real one', f
     const owner = await PlainSession.open(port, timeoutMs, session.ticket);
     const owns = (await owner.request({ op: 'exists', path: '/password' })).error;
     await owner.request({ op: 'closeSession' });
-    return [await ended(thief), await ended(short), await ended(session), seen(owner), owns];
+    return [await ended(thief), await ended(short), await ended(session), await ended(owner), owns];
   });
 
   same('counts the timeout from the last request: wrong passwords and auth packets do not extend it', async (port) => {
@@ -109,7 +109,7 @@ describe('the end of a session, on an embedded ZooKeeper and on the real one', f
     await proving.request({ op: 'auth', scheme: 'digest', credentials: 'ann:secret' });
     // Between the end of the session, at the latest one tick after its timeout, and the end of one that was extended.
     await delay(halfMs + 3 * tickMs);
-    return [seen(await PlainSession.open(port, timeoutMs, session.ticket)), await ended(proving)];
+    return [await ended(await PlainSession.open(port, timeoutMs, session.ticket)), await ended(proving)];
   });
 
   for (const op of ['ping', 'exists', 'whoAmI'] as const) {
@@ -141,7 +141,11 @@ describe('the end of a session, on an embedded ZooKeeper and on the real one', f
   same('comes sooner if the session is resumed with a shorter timeout', async (port) => {
     const session = await PlainSession.open(port, maxSessionTimeout);
     const resumed = await PlainSession.open(port, minSessionTimeout, session.ticket);
-    return [resumed.timeoutMs, await ended(resumed), seen(await PlainSession.open(port, timeoutMs, session.ticket))];
+    return [
+      resumed.timeoutMs,
+      await ended(resumed),
+      await ended(await PlainSession.open(port, timeoutMs, session.ticket)),
+    ];
   });
 
   same('moves a session to its newest connection, whose requests alone count', async (port) => {
