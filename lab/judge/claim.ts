@@ -36,13 +36,9 @@ export function claimOf(acquire: Granted, history: History): Claim {
 
 function claimOfOurs(acquire: Granted, history: History): Claim {
   const from = acquire.granted.t;
-  const told = toldAt(acquire);
   const seen = seenAt(acquire);
-  const runsUntil = Math.min(stoppedAt(acquire, history, seen), diedAt(acquire, history));
-  const to = seen === -Infinity ? seen : Math.max(seen, Math.min(told, runsUntil));
-  const taken = takenAt(acquire, history);
-  const isToldOfIt = taken !== undefined && Math.min(told, runsUntil) <= taken + 2 * history.run.sessionTimeoutMs;
-  return { acquire, from, to: isToldOfIt ? Math.min(to, taken) : to };
+  const to = seen === -Infinity ? seen : Math.max(seen, knownUntil(acquire, history));
+  return { acquire, from, to: Math.min(to, takenAt(acquire, history) ?? Infinity) };
 }
 
 /** The last time at which it was seen to be valid. */
@@ -59,8 +55,14 @@ export function toldAt({ lost, releasingAt, observations }: Granted): number {
   );
 }
 
-/** When a third party took its znode away. */
-export function takenAt({ granted, incarnation }: Granted, { faults }: History): number | undefined {
+/**
+ * When a third party took its znode away; undefined if the owner did not learn of it in time. A request to close the
+ * session may have failed before one of these took the znode.
+ */
+export function takenAt(acquire: Granted, history: History): number | undefined {
+  const { granted, incarnation } = acquire;
+  const { faults, run } = history;
+  const until = knownUntil(acquire, history);
   const isTaken = (fault: Fault): boolean =>
     fault.kind === 'delete-znode'
       ? fault.target === znodeOf(granted.hold)
@@ -68,7 +70,13 @@ export function takenAt({ granted, incarnation }: Granted, { faults }: History):
         (granted.session === undefined
           ? fault.clients.includes(incarnation.client) && granted.t <= fault.healedAt
           : fault.target === granted.session);
-  return faults.find((fault) => isTaken(fault))?.beganAt;
+  return faults.find((fault) => isTaken(fault) && until <= fault.beganAt + 2 * run.sessionTimeoutMs)?.beganAt;
+}
+
+/** When it learned of the end, was stopped, or died. */
+function knownUntil(acquire: Granted, history: History): number {
+  const stopped = stoppedAt(acquire, history, seenAt(acquire));
+  return Math.min(toldAt(acquire), stopped, diedAt(acquire, history));
 }
 
 /** When its process was first stopped and never looked again. It may have learned of the end before that. */

@@ -189,6 +189,24 @@ describe('a holder whose znode a third party deletes', () => {
     expect(withNext(closed('0x2')).findings).to.deep.equal(['overlaps']);
   });
 
+  it('is excused although an earlier request to close its session failed', () => {
+    const script = calm()
+      .fault('close-session', '0x1', 900, 905, ['c1'])
+      .own('c1', 'x', 15_990, { type: 'call', path: '/a', kind: 'plain', flow: 'x' })
+      .own('c1', 'x', 16_000, {
+        type: 'granted',
+        path: '/a',
+        hold: '/a/lock-10',
+        token: '10',
+        valid: true,
+        session: '0x1',
+      })
+      .fault('delete-znode', '/a/lock-10', 16_500, 16_505, ['c1', 'c2'])
+      .lose('c1', 'x', 16_550, 'node-deleted')
+      .hold('c2', 'y', { call: 15_995, granted: 16_510, until: 16_600, token: 11 });
+    expect(script.findings).to.deep.equal([]);
+  });
+
   it('is not excused in a session that began after the one that was closed', () => {
     const script = calm()
       .fault('close-session', 'c1', 900, 950)
