@@ -71,15 +71,21 @@ describe('a sticky lock', () => {
     const hold = await mutex.acquire();
     const waiting = new InterProcessMutex(lab.other, mutex.path).acquire();
     await queueReaches(new InterProcessMutex(lab.other, mutex.path), 2);
+    const releasedAt = lab.now();
     await hold.release();
     await (await waiting).release();
+    // Much sooner than the idle time.
+    expect(lab.now() - releasedAt).to.be.below(1_000);
     expect(await lab.observer.children(mutex.path)).to.deep.equal([]);
   });
 
   it('is given up while it is idle when another client queues up', async () => {
     const mutex = sticky();
     await idle(mutex);
+    const calledAt = lab.now();
     const hold = await new InterProcessMutex(lab.other, mutex.path).acquire();
+    // Much sooner than the idle time.
+    expect(lab.now() - calledAt).to.be.below(1_000);
     expect(await lab.observer.children(mutex.path)).to.have.length(1);
     await hold.release();
   });
