@@ -14,11 +14,17 @@ export function overlaps(history: History): Violation[] {
     for (const claim of claimsOf(path, history)) {
       open = open.filter(({ to }) => to > claim.from);
       for (const other of open)
-        if (mustNotMeet(other.acquire, claim.acquire)) violations.push(tell(history, other, claim));
+        if (mustNotMeet(other.acquire, claim.acquire) && !beganTogether(other, claim))
+          violations.push(tell(history, other, claim));
       open.push(claim);
     }
     return violations;
   });
+}
+
+/** Both began in one moment, in which one of them also ended: a history does not say which came first. */
+function beganTogether(a: Claim, b: Claim): boolean {
+  return a.from === b.from && Math.min(a.to, b.to) === a.from;
 }
 
 function mustNotMeet(a: Granted, b: Granted): boolean {

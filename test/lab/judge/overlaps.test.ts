@@ -141,6 +141,18 @@ describe('a killed holder', () => {
   });
 });
 
+describe('two owners that are granted the lock in one moment', () => {
+  const second = (releasedAt: number): Script =>
+    calm()
+      .hold('c1', 'x', { call: 990, granted: 1_000, until: 1_500, token: 10 })
+      .hold('c2', 'y', { call: 995, granted: 1_000, until: releasedAt, token: 11 });
+
+  it('had it one after the other if one of them released it in that moment', () => {
+    expect(second(1_000).findings).not.to.include('overlaps');
+    expect(second(1_001).findings).to.include('overlaps');
+  });
+});
+
 describe('a holder whose znode a third party deletes', () => {
   const robbed = (toldAt: number): Script =>
     open().fault('delete-znode', '/a/lock-10', 2_990, 2_995, ['c1', 'c2']).lose('c1', 'x', toldAt, 'node-deleted');
