@@ -82,6 +82,9 @@ class OpenLab implements Lab {
   mutex!: InterProcessMutex;
   theirs!: InterProcessMutex;
   observer!: Observer;
+  readonly now = now;
+  readonly sleep = sleep;
+  readonly stall = stall;
   #server: ZooKeeperServer | undefined;
   #proxy: ZkProxy | undefined;
   #clients: LockClient[] = [];
@@ -120,18 +123,6 @@ class OpenLab implements Lab {
     await this.proxy.refuse();
     await this.observer.endSession(client);
     await this.proxy.accept();
-  }
-
-  now(): number {
-    return now();
-  }
-
-  sleep(ms: number): Promise<void> {
-    return sleep(ms);
-  }
-
-  stall(ms: number): void {
-    stall(ms);
   }
 
   async requests(): Promise<Frame['op'][]> {

@@ -13,7 +13,6 @@ type State = { at: 'closed' } | { at: 'listening'; address: string; port: number
 export class VirtualServer extends EventEmitter {
   readonly owner: VirtualProcess;
   readonly options: ServerOpts;
-  maxConnections: number | undefined;
   readonly #network: VirtualNetwork;
   readonly #sockets = new Set<VirtualSocket>();
   readonly #resource = new AsyncResource('TCPSERVERWRAP');

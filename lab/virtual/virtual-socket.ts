@@ -32,8 +32,8 @@ export class VirtualSocket extends Duplex {
   readonly #network: VirtualNetwork;
   readonly #resource = new AsyncResource('TCPWRAP');
   #peer: VirtualSocket | undefined;
-  /** The bytes that the peer has sent and that were not read yet. */
-  #unread = 0;
+  /** The bytes that the peer has sent and that have not arrived yet. */
+  #underWay = 0;
   #lastArrivalAt = 0;
   #hasSentEnd = false;
   #whenConnected: (() => void)[] = [];
@@ -125,7 +125,7 @@ export class VirtualSocket extends Duplex {
     const bytes = Buffer.from(chunk);
     this.bytesWritten += bytes.length;
     this.#watchIdle();
-    peer.#unread += bytes.length;
+    peer.#underWay += bytes.length;
     this.#tell(() => peer.#receive(bytes));
     // The buffers of the two systems are full: the write ends when the peer has read.
     if (peer.#unread > systemBufferBytes) peer.#whenRead = done;
@@ -138,10 +138,9 @@ export class VirtualSocket extends Duplex {
 
   override _read(): void {
     const done = this.#whenRead;
-    if (!done || this.readableLength > systemBufferBytes / 2) return;
+    if (!done || this.#unread > systemBufferBytes / 2) return;
     this.#whenRead = undefined;
-    this.#unread = this.readableLength;
-    this.#tell((peer) => peer.#runHere(done));
+    this.#tell(() => done());
   }
 
   override _final(done: (error?: Error | null) => void): void {
@@ -249,11 +248,11 @@ export class VirtualSocket extends Duplex {
   }
 
   #receive(bytes: Buffer): void {
+    this.#underWay -= bytes.length;
     // A closed socket answers what still arrives with a reset.
     if (this.destroyed) return this.#tell((peer) => peer.#reset());
     this.bytesRead += bytes.length;
     this.#watchIdle();
-    if (!this.#whenRead) this.#unread -= bytes.length;
     this.push(bytes);
   }
 
@@ -278,8 +277,9 @@ export class VirtualSocket extends Duplex {
     if (this.#idleMs > 0) this.#cancelIdle = this.#later(this.#idleMs, phases.timer, () => this.emit('timeout'));
   }
 
-  #runHere(done: () => void): void {
-    done();
+  /** The bytes that the peer has sent and that were not read yet. */
+  get #unread(): number {
+    return this.#underWay + this.readableLength;
   }
 
   /** Sends a message: `arrived` runs at the peer when it has arrived, after all earlier ones. */

@@ -327,7 +327,7 @@ export class Connection {
     const wasAttempt = manager.state === states.connecting;
     const error = socket.errored ?? new Error(`${name} closed the connection${wasAttempt ? this.#guess : ''}`);
     this.lastError = wasAttempt && this.#options.tls ? explainTls(error, host, attempt.wasAccepted) : error;
-    this.history.failures.set(name, this.lastError);
+    this.history.failed(name, this.lastError);
     if (wasAttempt)
       this.#guard('The loss of a connection could not be reported completely', () => this.#attemptFailed(attempt));
     // A listener may have ended the session.

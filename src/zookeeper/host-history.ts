@@ -7,8 +7,7 @@ import { SaslRefusal } from './sasl-handshake.js';
  */
 export class HostHistory {
   readonly #names: readonly string[];
-  /** The last error of each server that was tried since a server served the session, by `host:port`. */
-  readonly failures = new Map<string, unknown>();
+  readonly #failures = new Map<string, unknown>();
   readonly #lookups = new Map<string, Lookup>();
   #dialled: Lookup = { known: new Map(), refusing: new Set() };
   /** The latest attempts without an answer: true if a server accepted the connection. */
@@ -63,11 +62,16 @@ export class HostHistory {
     if (this.#unanswered.length > this.#names.length) this.#unanswered.shift();
   }
 
+  /** The connection to this server, or the attempt to connect, ended with an error. */
+  failed(name: string, error: unknown): void {
+    this.#failures.set(name, error);
+  }
+
   /** The server of this attempt refused the account. Returns true if that was not its last failure already. */
   refused(name: string, why: SaslRefusal, address: string | undefined): boolean {
-    const isFirst = !(this.failures.get(name) instanceof SaslRefusal);
-    this.failures.delete(name); // The last refusal is the last one of the map.
-    this.failures.set(name, why);
+    const isFirst = !(this.#failures.get(name) instanceof SaslRefusal);
+    this.#failures.delete(name); // The last refusal is the last one of the map.
+    this.#failures.set(name, why);
     if (address !== undefined) this.#dialled.refusing.add(address);
     return isFirst;
   }
@@ -82,20 +86,25 @@ export class HostHistory {
   /** A server did what the session asked for. An error that ends the connection is no service. */
   served(): void {
     this.#wasServed = true;
-    if (this.failures.size === 0) return;
-    this.failures.clear();
+    if (this.#failures.size === 0) return;
+    this.#failures.clear();
     for (const { refusing } of this.#lookups.values()) refusing.clear();
+  }
+
+  /** The last error of each server that was tried since a server served the session, by `host:port`. */
+  get failures(): ReadonlyMap<string, unknown> {
+    return this.#failures;
   }
 
   /** The last reason why a server refused the account, since a server served the session. */
   get refusal(): SaslRefusal | undefined {
-    return [...this.failures.values()].findLast((failure) => failure instanceof SaslRefusal);
+    return [...this.#failures.values()].findLast((failure) => failure instanceof SaslRefusal);
   }
 
   /** True if the last failure of each server is a refusal of the account, by all of its addresses. */
   get haveAllRefused(): boolean {
     return this.#names.every(
-      (name) => this.failures.get(name) instanceof SaslRefusal && isRefusedByAll(this.#lookups.get(name)),
+      (name) => this.#failures.get(name) instanceof SaslRefusal && isRefusedByAll(this.#lookups.get(name)),
     );
   }
 

@@ -13,7 +13,7 @@ interface Server {
   stop(): Promise<void>;
 }
 
-// The harness configures the real server with the same times.
+// The laboratory configures the real server with the same times.
 const servers: Readonly<Record<string, () => Promise<Server>>> = {
   'an embedded ZooKeeper': () => EmbeddedZooKeeper.start({ tickTimeMs: 500, maxSessionTimeoutMs: 60_000 }),
   'the real ZooKeeper': async () => ({ ...(await sharedZooKeeper()), stop: () => Promise.resolve() }),

@@ -95,8 +95,8 @@ describe('a round over the servers without an answer', () => {
 describe('the failures of the servers', () => {
   it('are the last one of each server, until a server serves the session', () => {
     const history = new HostHistory(['a:1', 'b:1']);
-    for (const [name, error] of Object.entries({ 'a:1': 'old', 'b:1': 'other' })) history.failures.set(name, error);
-    history.failures.set('a:1', 'new');
+    for (const [name, error] of Object.entries({ 'a:1': 'old', 'b:1': 'other' })) history.failed(name, error);
+    history.failed('a:1', 'new');
     history.granted();
     expect([...history.failures]).to.deep.equal([
       ['a:1', 'new'],
@@ -117,7 +117,7 @@ describe('the failures of the servers', () => {
     const areFirst = [refuse('a:1', required), refuse('b:1', credentials), refuse('a:1', last)];
     expect(areFirst).to.deep.equal([true, true, false]);
     expect(history.refusal).to.equal(last);
-    history.failures.set('a:1', new Error('away'));
+    history.failed('a:1', new Error('away'));
     expect(history.refusal).to.equal(credentials);
   });
 });
@@ -150,7 +150,7 @@ describe('a server that refuses the account', () => {
     expect(history.haveAllRefused).to.equal(false);
     history.refused('other:2181', new SaslRefusal('required'), '10.0.0.2');
     expect(history.haveAllRefused).to.equal(true);
-    history.failures.set('other:2181', new Error('away'));
+    history.failed('other:2181', new Error('away'));
     expect(history.haveAllRefused).to.equal(false);
   });
 

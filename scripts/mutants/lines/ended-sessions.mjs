@@ -169,7 +169,7 @@ export const mutants = [
   {
     name: 'the failures of servers stay although one serves the session',
     file: 'src/zookeeper/host-history.ts',
-    find: 'this.failures.clear();',
+    find: 'this.#failures.clear();',
     replace: '',
     tests: tests('unit/host-history', 'until a server serves the session'),
   },

@@ -10,7 +10,7 @@ const files = args.some((argument) => argument.endsWith('.ts'))
   ? []
   : [...sharedServerTests(), 'test/interop/**/*.test.ts'];
 
-// The harness configures the real server with the same times.
+// The laboratory configures the real server with the same times.
 await using zk = await EmbeddedZooKeeper.start({ tickTimeMs: 500, maxSessionTimeoutMs: 60_000 });
 // Runs in a process of its own, because a test that blocks its event loop must not block the server.
 const tests = spawn(process.execPath, ['scripts/test.mjs', ...files, ...args], {
