@@ -128,7 +128,7 @@ export class VirtualSocket extends Duplex {
     peer.#underWay += bytes.length;
     this.#tell(() => peer.#receive(bytes));
     // The buffers of the two systems are full: the write ends when the peer has read.
-    if (peer.#unread > systemBufferBytes) peer.#whenRead = done;
+    if (peer.#underWay + peer.readableLength > systemBufferBytes) peer.#whenRead = done;
     else done();
   }
 
@@ -136,9 +136,10 @@ export class VirtualSocket extends Duplex {
     this._write(Buffer.concat(chunks.map(({ chunk }) => chunk)), 'buffer', done);
   }
 
+  /** Node calls it when the buffer is about to be empty. */
   override _read(): void {
     const done = this.#whenRead;
-    if (!done || this.#unread > systemBufferBytes / 2) return;
+    if (!done) return;
     this.#whenRead = undefined;
     this.#tell(() => done());
   }
@@ -275,11 +276,6 @@ export class VirtualSocket extends Duplex {
   #watchIdle(): void {
     this.#cancelIdle?.();
     if (this.#idleMs > 0) this.#cancelIdle = this.#later(this.#idleMs, phases.timer, () => this.emit('timeout'));
-  }
-
-  /** The bytes that the peer has sent and that were not read yet. */
-  get #unread(): number {
-    return this.#underWay + this.readableLength;
   }
 
   /** Sends a message: `arrived` runs at the peer when it has arrived, after all earlier ones. */
