@@ -1,4 +1,5 @@
 import { createRequire, syncBuiltinESMExports } from 'node:module';
+import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { seedChance } from './chance.ts';
 import { abortAfter, virtualDate, wallClock } from './clocks.ts';
@@ -70,7 +71,7 @@ function lookupIn(time: VirtualTime) {
   type Tell = (error: Error | null, address?: unknown, family?: number) => void;
   return (name: string, given: { all?: boolean } | Tell, maybe?: Tell): void => {
     const [options, tell] = typeof given === 'function' ? [{}, given] : [given, maybe as Tell];
-    const literal = name === 'localhost' ? '127.0.0.1' : /^[\d.]+$|:/.test(name) ? name : undefined;
+    const literal = name === 'localhost' ? '127.0.0.1' : isIP(name) === 0 ? undefined : name;
     time.add(lookupMs, 0, () => {
       if (literal === undefined)
         tell(

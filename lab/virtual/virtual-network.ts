@@ -17,7 +17,7 @@ export class VirtualNetwork {
 
   /** The time that a message takes, in milliseconds. */
   delayMs(): number {
-    return this.#random ? shortestMs + this.#random.next() * (longestMs - shortestMs) : usualMs;
+    return this.#random?.between(shortestMs, longestMs) ?? usualMs;
   }
 
   /** A port without a listener, which nothing has used for a long time. */
