@@ -127,7 +127,9 @@ export class ZnodeQueue {
     const written = behind === 'write' ? session.request(checkServers()) : undefined;
     written?.catch(ignore);
     const view = await this.read(session);
-    return written ? written.then(() => view, unlessRetryable) : view;
+    return written
+      ? written.then(({ wasPostponed }) => (wasPostponed ? this.read(session) : view), unlessRetryable)
+      : view;
   }
 
   /** Reads the queue. Resolves with undefined if the answer was lost. */

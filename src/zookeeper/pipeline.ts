@@ -203,7 +203,7 @@ export class Pipeline implements LinkUser {
       throw unreadable;
     }
     this.#listener.answered(operation, sentAt, operation.sessionError?.(value) ?? 0);
-    caller.resolve({ value, zxid });
+    caller.resolve({ value, zxid, wasPostponed: request.call.timesPostponed !== undefined });
   }
 
   /** The overloaded server has not executed the request, and asks for it again later. */
