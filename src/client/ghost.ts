@@ -1,6 +1,7 @@
 import type { CancelTimer, Clock } from '../support/clock.js';
 import type { SessionIdentity } from '../zookeeper/connection.js';
-import type { Session, SessionOwner } from '../zookeeper/session.js';
+import type { Session } from '../zookeeper/session.js';
+import type { SessionOwner } from '../zookeeper/session-owner.js';
 
 /**
  * A session that the client has given up. It lives on at the servers until it expires, and its znodes block the queue.
@@ -54,12 +55,7 @@ export class Ghost {
   #dial(): void {
     const { identity, timeoutMs, clock } = this.#options;
     let isTold = true;
-    const owner: SessionOwner = {
-      connected: ignore,
-      answered: ignore,
-      suspended: ignore,
-      overdue: ignore,
-      settled: ignore,
+    const owner: SessionOwner<Session> = {
       warn: (message, error) => this.#options.warn(message, error),
       unanswered: (attempt) => {
         isTold = false;
@@ -126,7 +122,7 @@ export interface GhostOptions {
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly random: () => number;
-  open(attempt: GhostAttempt, owner: SessionOwner): Session;
+  open(attempt: GhostAttempt, owner: SessionOwner<Session>): Session;
   /** Undefined while the client has no connection. */
   health(): ServerHealth | undefined;
   /** The servers have closed the session, or said that it has ended. */
@@ -150,8 +146,4 @@ export function isForgotten({ connectedAt, answeredAt }: ServerHealth, touchedAt
 /** The pause after this number of rounds without an answer, in milliseconds. */
 export function pauseMs(rounds: number, timeoutMs: number): number {
   return Math.max(firstPauseMs, Math.min(firstPauseMs * 2 ** (rounds - 1), timeoutMs / 3));
-}
-
-function ignore(): void {
-  // The ghost's session is opened only to be closed.
 }

@@ -22,7 +22,8 @@ import { OutageLog, type Silence } from './outage-log.js';
 import type { LockEvent } from './lock-event.js';
 import { saslSource } from './sasl-options.js';
 import { SaslRefusal } from '../zookeeper/sasl-handshake.js';
-import { Session, sessionName, type SessionEnd, type SessionOwner } from '../zookeeper/session.js';
+import { Session, sessionName } from '../zookeeper/session.js';
+import type { SessionEnd, SessionOwner } from '../zookeeper/session-owner.js';
 import { SessionTracing } from './session-tracing.js';
 import { showByJson, withJson } from '../support/shown.js';
 import { shuffled } from '../support/shuffled.js';
@@ -441,7 +442,7 @@ export class LockClient implements AsyncDisposable {
     };
   }
 
-  #owner(): SessionOwner {
+  #owner(): SessionOwner<Session> {
     return {
       connected: (session) => {
         this.#successor.answered();
@@ -501,8 +502,8 @@ export class LockClient implements AsyncDisposable {
     this.#follow(by);
     old.replace();
     this.#session = by;
-    owner.connected(by);
-    owner.answered(by);
+    owner.connected?.(by);
+    owner.answered?.(by);
     this.#sessionChanged();
   }
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../support/clock.js';
-import type { Session, SessionOwner } from '../zookeeper/session.js';
+import type { Session } from '../zookeeper/session.js';
+import type { SessionOwner } from '../zookeeper/session-owner.js';
 
 /**
  * Finds out why no server answers a session any more. A server that was wiped, or restored from an older backup,
@@ -24,10 +25,6 @@ export class Successor {
   refused(old: Session): void {
     if (this.#isClosed || this.#candidate || this.#options.clock.now() < this.#notBefore) return;
     const candidate = this.#options.open(this.#fruitless, {
-      connected: ignore,
-      answered: ignore,
-      overdue: ignore,
-      settled: ignore,
       suspended: (session) => this.#dismiss(session),
       unanswered: (session) => this.#dismiss(session),
       ended: (session) => {
@@ -102,7 +99,7 @@ export interface SuccessorOptions {
   /** The session timeout that the client requests from the servers, in milliseconds. */
   readonly sessionTimeoutMs: number;
   /** Opens a new session that no other object uses. */
-  open(unansweredRounds: number, owner: SessionOwner): Session;
+  open(unansweredRounds: number, owner: SessionOwner<Session>): Session;
   /** The servers have older data than `old` has seen. `by` is connected, and takes the place of `old`. */
   replace(old: Session, by: Session): void;
   warn(message: string, error: unknown): void;
@@ -118,8 +115,4 @@ const grantMs = 250;
  */
 export function probePauseMs(fruitless: number, sessionTimeoutMs: number): number {
   return Math.min(firstPauseMs * 2 ** fruitless, sessionTimeoutMs);
-}
-
-function ignore(): void {
-  // The session is only a candidate.
 }

@@ -118,8 +118,8 @@ export const mutants = [
   {
     name: 'a connection without an answer is logged as the end of the outage',
     file: 'src/zookeeper/session.ts',
-    find: 'if (!isAttach) this.#owner.connected(this);',
-    replace: 'if (!isAttach) (this.#owner.connected(this), this.#owner.answered(this));',
+    find: 'if (!isAttach) this.#owner.connected?.(this);',
+    replace: 'if (!isAttach) (this.#owner.connected?.(this), this.#owner.answered?.(this));',
     tests: tests('behaviour/security/one-server-refuses', 'by the scheme of `auth`, and logs the outage'),
   },
   {
