@@ -3,6 +3,7 @@ import type { Clock } from '../support/clock.js';
 import { shuffled } from '../support/shuffled.js';
 import type { ConnectString } from '../zookeeper/connect-string.js';
 import type { Network } from '../zookeeper/network.js';
+import { ServerTraits } from '../zookeeper/server-traits.js';
 import type { SessionOwner } from '../zookeeper/session-owner.js';
 import { Session, type SessionOptions } from '../zookeeper/session.js';
 import type { CheckedClientOptions } from './client-options.js';
@@ -18,6 +19,7 @@ export class SessionSource {
   readonly chance: Chance;
   readonly #network: Network;
   readonly #report: ClientReport;
+  readonly #traits: ServerTraits;
 
   constructor(
     target: ConnectString,
@@ -31,6 +33,7 @@ export class SessionSource {
     this.chance = chance;
     this.#network = network;
     this.#report = report;
+    this.#traits = new ServerTraits(() => clock.now());
   }
 
   /** Errors that `owner` does not hear of are reported as warnings. */
@@ -50,6 +53,7 @@ export class SessionSource {
         clock,
         random,
         network: this.#network,
+        traits: this.#traits,
         connectBy: -Infinity,
         ...how,
       },

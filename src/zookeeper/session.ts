@@ -340,6 +340,7 @@ export class Session implements ConnectionListener {
   /** True if a grant needs that the session attaches anew first, because the session was quiet. */
   get isStale(): boolean {
     const now = this.#clock.now();
+    if (this.#options.traits?.forgetsSessions === true) return false;
     return now >= this.#attachNotBefore && this.#schedule.beforeGrant(this.#proof, now) === 'attach';
   }
 
