@@ -3,6 +3,7 @@ import { InterProcessMutex, LockLostError, type ConnectionState } from '../../..
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { sent } from '../../../lab/proxy/frame-matches.ts';
 import { aborted, until } from '../../../lab/until.ts';
+import { sleep } from '../../../lab/world.ts';
 import {
   awaitedLater,
   becomeQuiet,
@@ -193,6 +194,8 @@ describe('FIELD A3: at a server that answers a reconnect with another session', 
 describe('FIELD A3: a client between a server that resumes sessions and one that does not', function () {
   this.timeout(400_000);
   const keeper = labOfEachTest('two-servers', { server: { keeper: 'containers' }, client: 'none' });
+  // Two servers that start at one moment would give the same ids to their sessions.
+  before(() => sleep(1_000));
   const zookeeper = labOfEachTest('two-servers', { server: 'own', proxy: true, client: 'none' });
 
   it('keeps its session if the one that knows it answers again', async () => {
