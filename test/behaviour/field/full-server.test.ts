@@ -42,7 +42,7 @@ describe('FIELD A2: at a server that takes no further connection', function () {
 
   it(`${clients} of ${clients} acquires of idle clients are granted, and no client is suspended`, async () => {
     expect(await acquireAll()).to.equal(clients);
-    expect(states.flat()).to.deep.equal([]);
+    expect(states.flat().filter((state) => state === 'suspended')).to.have.length(0);
   });
 
   it('an idle client keeps its slot, while others try to get one', async () => {
@@ -50,7 +50,7 @@ describe('FIELD A2: at a server that takes no further connection', function () {
     expect(await acquireAll()).to.equal(clients);
     await becomeQuiet(sessionTimeoutMs);
     expect(await acquireAll()).to.equal(clients);
-    expect(states.flat()).to.deep.equal([]);
+    expect(states.flat().filter((state) => state === 'suspended')).to.have.length(0);
     expect(all.map((client) => client.health().sessionId)).to.deep.equal(sessionIds);
     expect(rivals.tries).to.be.above(100);
     expect(rivals.admitted).to.equal(0);
