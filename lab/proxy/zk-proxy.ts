@@ -13,7 +13,7 @@ export type { Frame, FrameAction, Op };
 export type FrameRule = (frame: Frame) => FrameAction | undefined;
 
 /**
- * What happens to new connections, while those that exist stay as they are:
+ * The treatment of new connections, while those that exist stay as they are:
  * - `refused`: nobody listens.
  * - `swallowed`: the first packet is never answered. Only in the virtual world.
  * - `closed`: accepted, and closed before a byte is read, as by a full server, or by a balancer without a backend.

@@ -5,7 +5,7 @@ import { longMs, never, shortMs, type Fault, type FrameFact } from './fault.ts';
 /** ZooKeeper's THROTTLED_OP: not executed, please try again. */
 const throttled = -127;
 
-/** Trouble that a server, or what stands before it, has with one kind of request, or with new connections. */
+/** Trouble that a server, or a balancer before it, has with one kind of request, or with new connections. */
 export const requestFaults: readonly Fault[] = [
   { name: 'throttled', lastsMs: 0, excludes: whereNoRequest, strike: () => ({ refuse: throttled }) },
   {

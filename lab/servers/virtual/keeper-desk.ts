@@ -3,7 +3,7 @@ import { opcodes, type OpName } from '../../wire/opcodes.ts';
 import { FrameSplitter, RecordReader, RecordWriter } from '../../wire/record.ts';
 
 /**
- * What a version of ClickHouse Keeper knows of ZooKeeper's requests:
+ * The requests of ZooKeeper that a version of ClickHouse Keeper knows:
  * - `base`: until 25.11. No `create2`, and no request about watches.
  * - `create2`: with `create2` and the requests about watches (ClickHouse's pull requests 88813 and 90741).
  * - `containers`: with containers, and znodes with a time to live (pull request 108908).

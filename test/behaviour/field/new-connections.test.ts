@@ -11,12 +11,12 @@ import { rejection, until } from '../../../lab/until.ts';
 import { awaitedLater, becomeQuiet, createParents, sessionsOn, statesOf } from './support.ts';
 
 const sessionTimeoutMs = 6_000;
-/** Of an acquire, so that a test that fails does not hang. */
+/** The limit of an acquire, so that a test that fails does not hang. */
 const limit = { timeoutMs: 2 * sessionTimeoutMs };
 const longLimit = { timeoutMs: 10 * sessionTimeoutMs };
 const places = 100;
 
-/** What can happen to the second connection of an attach, while the first one is healthy. */
+/** The troubles of the second connection of an attach, while the first one is healthy. */
 const troubles: readonly Exclude<Newcomers, 'served'>[] = ['refused', 'swallowed', 'closed', 'silent'];
 
 describe('FIELD A1: while new connections are in trouble and the old one is healthy', function () {
