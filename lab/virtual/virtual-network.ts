@@ -7,6 +7,9 @@ export class VirtualNetwork {
   readonly time: VirtualTime;
   readonly #random: Random | undefined;
   readonly #listeners = new Map<string, VirtualServer>();
+  readonly #swallowed = new Set<number>();
+  readonly #dials = new Map<number, number>();
+  readonly #extraMs = new Map<number, number>();
   #lastPort = firstPort;
 
   /** @param random draws the delay of each message; without it all delays are the same */
@@ -15,15 +18,40 @@ export class VirtualNetwork {
     this.#random = random;
   }
 
-  /** The time that a message takes, in milliseconds. */
-  delayMs(): number {
-    return this.#random?.between(shortestMs, longestMs) ?? usualMs;
+  /** The time that a message takes, in milliseconds, on a connection to this port. */
+  delayMs(port: number): number {
+    return (this.#random?.between(shortestMs, longestMs) ?? usualMs) + (this.#extraMs.get(port) ?? 0);
+  }
+
+  /** Each message on a connection to this port takes so much longer, in both directions. */
+  delay(port: number, extraMs: number): void {
+    this.#extraMs.set(port, extraMs);
   }
 
   /** A port without a listener, which nothing has used for a long time. */
   freshPort(): number {
     this.#lastPort = this.#lastPort === highestPort ? firstPort : this.#lastPort + 1;
     return this.listenerAt('127.0.0.1', this.#lastPort) ? this.freshPort() : this.#lastPort;
+  }
+
+  /** Packets of new connections to this port arrive nowhere, until `pass`. Connections that exist stay. */
+  swallow(port: number): void {
+    this.#swallowed.add(port);
+  }
+
+  pass(port: number): void {
+    this.#swallowed.delete(port);
+  }
+
+  /** A socket dials this port. Returns false if its packets arrive nowhere. */
+  dial(port: number): boolean {
+    this.#dials.set(port, this.dialsTo(port) + 1);
+    return !this.#swallowed.has(port);
+  }
+
+  /** The number of times that this port was dialled, also in vain. */
+  dialsTo(port: number): number {
+    return this.#dials.get(port) ?? 0;
   }
 
   /** Returns false if another server listens there. */
