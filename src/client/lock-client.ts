@@ -62,8 +62,8 @@ export class LockClient implements AsyncDisposable {
     try {
       await firstConnection(client.#sessions, client.#source);
     } catch (error) {
-      client.#sessions.current.abandon();
-      await client.close({ timeoutMs: 0 });
+      // In the background, because a server may have granted a session.
+      void client.close({ timeoutMs: givenUpCloseMs });
       throw error;
     }
     return client;
@@ -214,6 +214,9 @@ export class LockClient implements AsyncDisposable {
 }
 
 const defaultCloseTimeoutMs = 5_000;
+
+/** A longer wait would keep a process alive that could not connect. */
+const givenUpCloseMs = 2_000;
 
 /** Only `connect` has this symbol. */
 const fromConnect = Symbol('LockClient.connect');

@@ -24,6 +24,13 @@ export const mutants = [
     tests: tests('behaviour/connection/older-data', 'while it grants the new session'),
   },
   {
+    name: 'a session that is granted after the attempt was given up lives until its timeout',
+    file: 'src/zookeeper/late-grants.ts',
+    find: 'this.#link.write(closeSession);',
+    replace: '',
+    tests: tests('behaviour/connection/late-grants', 'after connect() has timed out'),
+  },
+  {
     name: 'a session is presumed to be over before its timeout',
     file: 'src/zookeeper/session.ts',
     find: 'return this.#answeredSentAt + this.timeoutMs;',
