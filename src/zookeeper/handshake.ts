@@ -22,7 +22,6 @@ export class Handshake implements LinkUser {
   #prepared: { readonly sasl: SaslHandshake; readonly message: Buffer } | undefined;
   #auth: readonly Uint8Array[] = [];
   #other: Error | undefined;
-  #isAbandoned = false;
   link!: ServerLink;
   readonly startedAt: number;
   /** The time when the ConnectRequest was sent. */
@@ -100,16 +99,8 @@ export class Handshake implements LinkUser {
     this.link.write(connectRequest);
   }
 
-  /**
-   * Ends the attempt and its link. Nobody is told. A new session that the server grants at this moment is closed, because
-   * nobody would use it.
-   */
+  /** Ends the attempt and its link. Nobody is told. */
   abandon(): void {
-    this.#isAbandoned = true;
-    if (this.#state.at === 'asking' && this.#options.askedFor() === 0n) {
-      this.link.unref();
-      return;
-    }
     this.#end();
     this.link.abandon();
   }
@@ -132,7 +123,7 @@ export class Handshake implements LinkUser {
   ended(error: Error | undefined): void {
     const { wasGranted } = this;
     this.#end();
-    if (!this.#isAbandoned) this.#listener.ended(this, this.#other ?? error, wasGranted);
+    this.#listener.ended(this, this.#other ?? error, wasGranted);
   }
 
   #granted(frame: Buffer): void {
@@ -143,10 +134,6 @@ export class Handshake implements LinkUser {
       return;
     }
     const askedFor = this.#options.askedFor();
-    if (this.#isAbandoned) {
-      this.#closeUnused();
-      return;
-    }
     // A session keeps its id for life. Under another id, the znodes of the old session would be taken for znodes of the
     // new one.
     if (askedFor !== 0n && response.sessionId !== askedFor) {
@@ -250,10 +237,6 @@ export class Handshake implements LinkUser {
 
   #ranOut(attemptMs: number): void {
     if (this.#state.at === 'ended') return;
-    if (this.#isAbandoned) {
-      this.link.abandon();
-      return;
-    }
     const { server } = this.link;
     const waitsForTicket = this.#state.at === 'authenticating' && this.#state.xid === undefined;
     const silent = waitsForTicket ? `Kerberos gave no token for ${server}` : `${server} did not answer`;

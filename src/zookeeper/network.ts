@@ -31,8 +31,6 @@ export interface Link {
   write(chunk: Uint8Array): boolean;
   /** Ends the link. The event 'close' follows in a later turn. */
   destroy(error?: Error): unknown;
-  /** From now on, the link does not keep the process alive. */
-  unref?(): unknown;
   /** After the event 'error', the event 'close' follows. */
   /** Over TLS, 'secureConnect' follows 'connect' after the handshake. */
   on(event: 'connect' | 'secureConnect' | 'drain' | 'close' | 'error', listener: () => void): unknown;

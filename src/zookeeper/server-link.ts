@@ -72,11 +72,6 @@ export class ServerLink {
     this.#link.destroy(why);
   }
 
-  /** The link does not keep the process alive. */
-  unref(): void {
-    this.#link.unref?.();
-  }
-
   /** Ends the link. Nobody is told. */
   abandon(): void {
     this.#isOpen = false;
