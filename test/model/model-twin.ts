@@ -1,6 +1,6 @@
 import { Agenda, type Due } from './agenda.ts';
 import type { FromClient } from './messages.ts';
-import { SessionModel } from './session-model.ts';
+import { SessionShell } from './session-shell.ts';
 import type { Act, SessionScript } from './session-script.ts';
 import { TwinLog } from './twin-log.ts';
 
@@ -16,22 +16,16 @@ class ModelTwin {
   /** The answers under way, on the present connection. */
   readonly #answers: { readonly at: number; readonly arrive: () => void }[] = [];
   readonly #socket: Due;
-  readonly #session: SessionModel;
-  readonly #deadline: Due;
+  readonly #session: SessionShell;
   #server = 0;
   #stalledUntil = 0;
-  #isReading = false;
 
   constructor(script: SessionScript) {
     this.#script = script;
     this.#log = new TwinLog(script, () => this.#agenda.now);
-    // The order counts at the end of a stall: the socket comes first, and the deadline last.
-    this.#socket = this.#agenda.add(() => {
-      this.#isReading = true;
-      this.#answers.shift()?.arrive();
-      this.#isReading = false;
-    });
-    this.#session = new SessionModel({
+    // The order counts at the end of a stall: the socket comes first.
+    this.#socket = this.#agenda.add(() => this.#answers.shift()?.arrive());
+    this.#session = new SessionShell({
       agenda: this.#agenda,
       rate: 1,
       tickTimeMs: script.tickTimeMs,
@@ -44,13 +38,10 @@ class ModelTwin {
         this.#server += 1;
         return 0;
       },
-      tell: ({ is }) => {
-        // The session looks at the deadline when it is granted, and before it gives up a silent connection.
-        if (is === 'granted' || (is === 'disconnected' && !this.#isReading)) this.#loseIfOverdue();
-      },
+      tell: () => undefined,
       answered: () => undefined,
+      ended: (why) => this.#log.end(why),
     });
-    this.#deadline = this.#agenda.add(() => this.#loseIfOverdue());
   }
 
   run(): readonly string[] {
@@ -59,10 +50,8 @@ class ModelTwin {
     this.#agenda.add(() => this.#session.start(0, timeoutMs)).at = afterMs;
     for (const act of acts) this.#agenda.add(() => this.#act(act)).at = act.at;
     while (!this.#log.isOver && this.#agenda.step(endsAt)) {
-      if (this.#session.isEnded) this.#log.end('expired');
       this.#log.look(this.#session);
       this.#socket.at = Math.max(this.#answers[0]?.at ?? Infinity, this.#stalledUntil);
-      this.#deadline.at = this.#log.holds > 0 ? Math.max(this.#session.deadline, this.#stalledUntil) : Infinity;
     }
     return this.#log.lines;
   }
@@ -90,15 +79,10 @@ class ModelTwin {
     }
   }
 
-  #answer(at: number, message: Parameters<SessionModel['receive']>[0]): void {
+  #answer(at: number, message: Parameters<SessionShell['receive']>[0]): void {
     this.#answers.push({
       at: Math.max(at, this.#answers.at(-1)?.at ?? 0),
       arrive: () => this.#session.receive(message),
     });
-  }
-
-  /** The model of the clock is asked after the loss, too: the model of the session does not end by itself. */
-  #loseIfOverdue(): void {
-    if (this.#log.holds > 0 && this.#agenda.now >= this.#session.deadline) this.#log.end('lost');
   }
 }
