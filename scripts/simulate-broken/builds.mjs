@@ -8,7 +8,7 @@ export const builds = [
     edits: [
       edit(
         'src/zookeeper/session-life.ts',
-        'if (!isProven(life) || isActive(schedule, now, timeoutMs)) return',
+        "if (!isProven(life) || life.attach !== 'none' || isActive(schedule, now, timeoutMs)) return",
         'return',
       ),
     ],

@@ -1,6 +1,6 @@
-import type { Reply } from './connection.js';
 import { loseAll, type Holding } from './holding.js';
 import { absolute, check, checkServers, sync, type Operation } from './operations.js';
+import type { Reply } from './replies.js';
 import type { ZooKeeperError } from './zookeeper-error.js';
 
 /** The requests by which a session proves that it lives, and that its holds and its next waiters still have their znodes. */

@@ -45,7 +45,7 @@ export function step(life: Life, fact: Fact, now: number): Step {
         ? does(life, { do: 'prove', as: 'extra' })
         : beat(life, now);
     case 'attach-wanted':
-      return attach(life);
+      return attach(life, now);
     case 'attach-failed':
       return attachFailed(life, now);
     case 'close':
@@ -65,8 +65,8 @@ export type Fact =
   | { readonly is: 'ponged'; readonly sentAt: number }
   /** An order was carried out that sent a request. */
   | ({ readonly is: 'sent' } & Owed)
-  /** The write of a heartbeat was answered, or has failed. */
-  | ({ readonly is: 'beaten'; readonly isAnswered: boolean } & Owed)
+  /** The write of a heartbeat was answered, or has failed. It was sent in this epoch. */
+  | ({ readonly is: 'beaten'; readonly isAnswered: boolean; readonly epoch: number } & Owed)
   /** The connection has ended. */
   | { readonly is: 'cut' }
   /** It is `wakeAt`, or later. */
@@ -92,7 +92,7 @@ export type Order =
   /** A quorum write, and a sync on its answer. The answer to the write of a heartbeat is the fact `beaten`. */
   | { readonly do: 'prove'; readonly as: 'heartbeat' | 'extra' }
   | { readonly do: 'sync' | 'ping' }
-  /** The requests in flight are answered first, for at most `drainMs`. */
+  /** The requests in flight are answered before the connections are exchanged, for at most `drainMs`. */
   | { readonly do: 'attach'; readonly drainMs: number }
   /** The attach is proven, or has failed: its callers go on. */
   | { readonly do: 'end-attach' }
@@ -121,7 +121,9 @@ export interface Step {
 function granted(before: Life, fact: Extract<Fact, { is: 'granted' }>, now: number): Step {
   const proof = learn(before.proof, fact);
   const life = { ...before, epoch: before.epoch + 1, answeredSentAt: fact.sentAt, proof };
-  if (life.state.at === 'closing') return withoutAttach(life, { do: 'ask-to-close' });
+  // The request of a session that attached was held back, and follows now.
+  if (life.state.at === 'closing' && life.attach !== 'none') return withoutAttach(life);
+  if (life.state.at === 'closing') return does(life, { do: 'ask-to-close' });
   // After a stall, the answer was read before the timer of the deadline ran. No listener may see this connection.
   if (life.holds > 0 && now >= overdueAt(life)) return passDeadline(life, now);
   const isAttach = life.attach === 'dialling';
@@ -154,12 +156,12 @@ function served(life: Life, ...orders: Order[]): Step {
 
 /** Also after an error, because an error that leaves the connection open must not stop the heartbeats. */
 function beaten(before: Life, fact: Extract<Fact, { is: 'beaten' }>, now: number): Step {
+  // The present connection has its own first heartbeat, which may follow an attach that ended this one.
+  if (fact.epoch !== before.epoch) return still(before);
   const { schedule } = before;
   const life = fact.isAnswered ? { ...before, schedule: { ...schedule, beatAt: now } } : before;
-  // The next heartbeat is the one that follows the attach.
-  if (life.attach === 'dialling') return still(watched(life, fact, now));
-  const pulseAt = pulseAfter(life.schedule, now, life.proof.timeoutMs);
-  return withoutAttach(watched(pulsing(life, pulseAt), fact, now));
+  const next = watched(pulsing(life, pulseAfter(life.schedule, now, life.proof.timeoutMs)), fact, now);
+  return life.attach === 'proving' ? withoutAttach(next) : still(next);
 }
 
 function cut(before: Life, now: number): Step {
@@ -175,7 +177,7 @@ function tick(life: Life, fact: Extract<Fact, { is: 'tick' }>, now: number): Ste
   const { timeoutMs } = life.proof;
   if (state.at === 'connected' && now >= state.pulseAt) {
     // A session whose first proof was refused tries again.
-    if (!isProven(life) || isActive(schedule, now, timeoutMs)) return beat(life, now);
+    if (!isProven(life) || life.attach !== 'none' || isActive(schedule, now, timeoutMs)) return beat(life, now);
     // A sync shows that the server still reaches its leader. A server without a leader answers pings for a while.
     return does(pulsing(life, pulseAfter(schedule, now, timeoutMs)), { do: fact.hasZnodes ? 'sync' : 'ping' });
   }
@@ -196,19 +198,23 @@ function looked(life: Life, now: number): Step {
   return !isOver(life) && now >= overdueAt(life) ? passDeadline(life, now) : still(life);
 }
 
-function attach(life: Life): Step {
-  if (life.state.at !== 'connected' || life.attach !== 'none') return still(life);
-  // The next heartbeat is the one that follows the attach.
-  const attaching: Life = { ...pulsing(life, Infinity), attach: 'dialling' };
-  return does(attaching, { do: 'attach', drainMs: life.proof.timeoutMs / 4 });
+/** If the attach takes long, the proof begins on the present connection. */
+function attach(life: Life, now: number): Step {
+  const { state, proof } = life;
+  if (state.at !== 'connected' || life.attach !== 'none') return still(life);
+  const { timeoutMs } = proof;
+  const pulseAt = state.pulseAt === Infinity ? Infinity : now + timeoutMs / 24;
+  return does({ ...pulsing(life, pulseAt), attach: 'dialling' }, { do: 'attach', drainMs: timeoutMs / 4 });
 }
 
 /** Heartbeats on the old connection give the proof: for one timeout, in which the session does not attach again. */
-function attachFailed(life: Life, now: number): Step {
-  if (life.attach !== 'dialling') return still(life);
-  if (life.state.at === 'closing') return withoutAttach(life, { do: 'ask-to-close' });
-  const schedule = { ...life.schedule, neededAt: now, noAttachUntil: now + life.proof.timeoutMs };
-  return beat({ ...life, attach: 'proving', schedule }, now);
+function attachFailed(before: Life, now: number): Step {
+  const { state, attach } = before;
+  if (attach !== 'dialling') return still(before);
+  if (state.at !== 'connected') return withoutAttach(before);
+  const schedule = { ...before.schedule, neededAt: now, noAttachUntil: now + before.proof.timeoutMs };
+  const life: Life = { ...before, attach: 'proving', schedule };
+  return state.pulseAt === Infinity ? still(life) : beat(life, now);
 }
 
 /**
@@ -219,9 +225,7 @@ function close(life: Life, now: number): Step {
   if (isOver(life)) return still(life);
   const closing: Life = { ...asleep(life, now), state: { at: 'closing' } };
   const orders: Order[] = [{ do: 'lose' }, { do: 'tell' }];
-  if (life.state.at !== 'connected') return does(closing, ...orders, { do: 'leave-if-empty' });
-  // A session that attaches asks when it has attached.
-  return life.attach === 'dialling' ? does(closing, ...orders) : does(closing, ...orders, { do: 'ask-to-close' });
+  return does(closing, ...orders, { do: life.state.at === 'connected' ? 'ask-to-close' : 'leave-if-empty' });
 }
 
 function end(life: Life, why: SessionEnd, now: number): Step {

@@ -1,7 +1,7 @@
 import { inNoContext } from '../support/no-context.js';
 import { Listeners } from '../support/listeners.js';
-import type { Reply, WatchEventType } from './connection.js';
-import { removeWatch, type Operation, type WatchKind } from './operations.js';
+import { removeWatch, type Operation, type WatchEventType, type WatchKind } from './operations.js';
+import type { Reply } from './replies.js';
 import { watchKindOf, watchQuestions, Watches, type Watched, type WatchListener } from './watches.js';
 
 /** The watches of one session. They move to the next connection with it. */

@@ -5,19 +5,18 @@ import {
   Connection,
   type ConnectionListener,
   type ConnectionOptions,
-  type Reply,
   type SessionIdentity,
   type UnansweredAttempt,
-  type WatchEventType,
 } from './connection.js';
 import { Companions } from '../support/companions.js';
 import { Listeners } from '../support/listeners.js';
 import { waitBefore, type Deadline } from '../support/deadline.js';
 import { loseAll, type Holding } from './holding.js';
 import { endsAt, isOver, isProven, isSettled, newLife, overdueAt, presumedUntil, type SessionState } from './life.js';
-import { absolute, closeSession, sync, type Operation, type WatchKind } from './operations.js';
+import { absolute, closeSession, sync, type Operation, type WatchEventType, type WatchKind } from './operations.js';
 import { beforeGrant } from './proof-schedule.js';
 import { Prover, type Checked } from './prover.js';
+import type { Reply } from './replies.js';
 import type { SaslRefusal } from './sasl-handshake.js';
 import { deadlineOf } from './session-clock.js';
 import { step, type Fact, type Order } from './session-life.js';
@@ -150,12 +149,12 @@ export class Session implements ConnectionListener {
 
   /** The last error of each server that was tried since a server served the session, by `host:port`. */
   get failures(): ReadonlyMap<string, unknown> {
-    return this.#connection.failures;
+    return this.#connection.history.failures;
   }
 
   /** The last reason why a server refused this client's account, since a server served the session. */
   get refusal(): SaslRefusal | undefined {
-    return this.#connection.refusal;
+    return this.#connection.history.refusal;
   }
 
   /** The time since which the connected server owes an answer; undefined if it owes none. Monotonic milliseconds. */
@@ -493,7 +492,7 @@ export class Session implements ConnectionListener {
         void this.request(absolute(sync('/'))).catch(ignore);
         return this.#feed({ is: 'sent', ...this.#owed });
       case 'attach':
-        return this.#connection.reattach(order.drainMs);
+        return this.#connection.attach(order.drainMs);
       case 'end-attach':
         this.#attaching?.end();
         this.#attaching = undefined;
@@ -531,14 +530,16 @@ export class Session implements ConnectionListener {
   }
 
   #prove(isHeartbeat: boolean): void {
+    const { epoch } = this;
     this.#proving = this.#prover.prove((isAnswered) =>
-      this.#feed(isHeartbeat ? { is: 'beaten', isAnswered, ...this.#owed } : { is: 'sent', ...this.#owed }),
+      this.#feed(isHeartbeat ? { is: 'beaten', isAnswered, epoch, ...this.#owed } : { is: 'sent', ...this.#owed }),
     );
     this.#proving.catch(ignore);
   }
 
   /** Repeated on the next connection if this one ends before the answer. */
   #askToClose(): void {
+    this.#connection.stopAttaching();
     this.request(closeSession()).then(
       () => this.#feed({ is: 'end', why: 'closed' }),
       (error: unknown) => {

@@ -1,4 +1,4 @@
-import { endsAt, newLife, type Life } from '../../src/zookeeper/life.ts';
+import { newLife, type Life } from '../../src/zookeeper/life.ts';
 import { beforeGrant, type BeforeGrant } from '../../src/zookeeper/proof-schedule.ts';
 import { deadlineOf, type ClockEvent } from '../../src/zookeeper/session-clock.ts';
 import { step, type Fact, type Order } from '../../src/zookeeper/session-life.ts';
@@ -10,7 +10,7 @@ import { Outstanding, type Sent } from './outstanding.ts';
 
 /**
  * Carries out the orders of `step` on the links of the model, as src/zookeeper/session.ts and connection.ts do it on
- * sockets. `RealTwin` compares the two.
+ * sockets.
  */
 export class SessionShell {
   readonly #options: SessionShellOptions;
@@ -75,10 +75,6 @@ export class SessionShell {
 
   get deadline(): number {
     return deadlineOf(this.#life.proof);
-  }
-
-  get endsAt(): number {
-    return endsAt(this.#life);
   }
 
   get needed(): BeforeGrant {
@@ -220,7 +216,7 @@ export class SessionShell {
     this.#options.tell(event);
     this.#feed(is === 'ping' ? { is: 'ponged', sentAt } : event);
     this.#watchSilence();
-    if (is === 'heartbeat') this.#feed({ is: 'beaten', isAnswered: true, ...this.#owed });
+    if (is === 'heartbeat') this.#feed({ is: 'beaten', isAnswered: true, epoch: this.#life.epoch, ...this.#owed });
     const [, kindBehind] = this.#options.heartbeat;
     if (kindBehind && (is === 'heartbeat' || is === 'extra')) {
       this.#request({ kind: kindBehind, is: 'other' });
@@ -250,7 +246,11 @@ export class SessionShell {
   #failOutstanding(): void {
     const isHeartbeatLost = this.#outstanding.hasHeartbeat;
     this.#outstanding.fail();
-    if (isHeartbeatLost) this.#feed({ is: 'beaten', isAnswered: false, ...this.#owed });
+    if (isHeartbeatLost) this.#beatLost();
+  }
+
+  #beatLost(): void {
+    this.#feed({ is: 'beaten', isAnswered: false, epoch: this.#life.epoch, ...this.#owed });
   }
 
   #request(sent: Sent): void {
@@ -261,7 +261,7 @@ export class SessionShell {
   #send(sent: Sent): void {
     if (this.#link.at !== 'made') {
       // The request fails at once.
-      if (sent.is === 'heartbeat') this.#feed({ is: 'beaten', isAnswered: false, ...this.#owed });
+      if (sent.is === 'heartbeat') this.#beatLost();
       return;
     }
     this.#outstanding.add(sent, this.time);

@@ -51,7 +51,7 @@ export const mutants = [
   {
     name: 'an idle client that writes',
     file: 'src/zookeeper/session-life.ts',
-    find: 'if (!isProven(life) || isActive(schedule, now, timeoutMs)) return beat(life, now);',
+    find: "if (!isProven(life) || life.attach !== 'none' || isActive(schedule, now, timeoutMs)) return beat(life, now);",
     replace: 'return beat(life, now);',
     tests: tests(
       'behaviour/connection/quiet',
@@ -241,8 +241,8 @@ export const mutants = [
   },
   {
     name: 'a lost session that is given up because its servers answer pings',
-    file: 'src/client/lock-client.ts',
-    find: "this.#session.catchUp('/');",
+    file: 'src/client/session-keeper.ts',
+    find: "this.#current.catchUp('/');",
     replace: '',
     tests: tests('behaviour/connection/lost-session', 'is given up after 1.5 of its timeouts'),
   },

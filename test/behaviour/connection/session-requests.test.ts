@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Deadline } from '../../../src/support/deadline.ts';
 import { createPersistent, exists, getChildren, getData, openAcl } from '../../../src/zookeeper/operations.ts';
 import { watchZnode } from '../../../src/zookeeper/watch-znode.ts';
-import type { WatchEventType } from '../../../src/zookeeper/connection.ts';
+import type { WatchEventType } from '../../../src/zookeeper/operations.ts';
 import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { rejection } from '../../../lab/until.ts';
@@ -39,7 +39,7 @@ describe('a session', () => {
 
     it('does not send it again if the deadline may not wait', async () => {
       once(lab.proxy, sent('getData'), 'cut');
-      const deadline = new Deadline(lab.client, path, errors, { mayWait: false });
+      const deadline = new Deadline(lab.client.host, path, errors, { mayWait: false });
       expect(await lab.client.session.ask(getData(path, false), deadline)).to.equal(undefined);
       expect(questions()).to.equal(1);
     });
@@ -47,7 +47,7 @@ describe('a session', () => {
     it('rejects when the deadline is over before there is a connection', async () => {
       await lab.proxy.refuse();
       lab.proxy.cut();
-      const deadline = new Deadline(lab.client, path, errors, { timeoutMs: 20 });
+      const deadline = new Deadline(lab.client.host, path, errors, { timeoutMs: 20 });
       expect((await rejection(lab.client.session.ask(getData(path, false), deadline))).message).to.equal('late');
       await lab.proxy.accept();
     });
@@ -58,7 +58,7 @@ describe('a session', () => {
       await lab.proxy.refuse();
       const [ofSession, ofClient] = [
         session.ask(getData(path, false)),
-        lab.client.ask(getData(path, false), new Deadline(lab.client, path, errors, {})),
+        lab.client.host.sessions.ask(getData(path, false), new Deadline(lab.client.host, path, errors, {})),
       ];
       lab.proxy.cut();
       await lab.observer.endSession(lab.client);
