@@ -125,8 +125,9 @@ export const mutants = [
   {
     name: 'a close that waits for the sync behind an attach',
     file: 'src/zookeeper/session-life.ts',
-    find: "return life.attach === 'dialling' ? does(closing, ...orders) :",
-    replace: "return life.attach !== 'none' ? does(closing, ...orders) :",
+    find: "{ do: life.state.at === 'connected' ? 'ask-to-close' : 'leave-if-empty' }",
+    replace:
+      "{ do: life.state.at !== 'connected' ? 'leave-if-empty' : life.attach === 'none' ? 'ask-to-close' : 'tell' }",
     tests: tests('behaviour/connection/attach', 'before the sync behind its proof'),
   },
   {
