@@ -6,7 +6,11 @@ export const builds = [
   {
     name: 'quiet: a client that waits without heartbeats writes them all the same',
     edits: [
-      edit('src/zookeeper/session.ts', 'else this.#pulseQuietly(now);', 'else void this.#heartbeat().catch(ignore);'),
+      edit(
+        'src/zookeeper/session-life.ts',
+        "if (!isProven(life) || life.attach !== 'none' || isActive(schedule, now, timeoutMs)) return",
+        'return',
+      ),
     ],
   },
   {

@@ -8,7 +8,8 @@ import {
   type Operation,
   type Stat,
 } from '../zookeeper/operations.js';
-import type { Session, WatchEvent } from '../zookeeper/session.js';
+import type { Session } from '../zookeeper/session.js';
+import type { WatchEvent } from '../zookeeper/session-watches.js';
 import { isRetryable, isZooKeeperError } from '../zookeeper/zookeeper-error.js';
 
 /**

@@ -2,7 +2,8 @@ import { inNoContext } from '../support/no-context.js';
 import { LockLostError, type LossReason } from './lock-errors.js';
 import { SessionExpiredError } from '../client/client-errors.js';
 import { Listeners } from '../support/listeners.js';
-import { sessionName, type Holding } from '../zookeeper/session.js';
+import type { Holding } from '../zookeeper/holding.js';
+import { sessionName } from '../zookeeper/session.js';
 import type { LockNode } from './lock-node.js';
 
 /**

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
-import { sessionName, type Holding, type Session } from '../zookeeper/session.js';
+import type { Holding } from '../zookeeper/holding.js';
+import { sessionName, type Session } from '../zookeeper/session.js';
 import type { Watched } from '../zookeeper/watches.js';
 import { withoutMark } from './idle-mark.js';
 import { ownerIn } from './lock-owner.js';

@@ -1,6 +1,7 @@
 import type { LockHost } from '../client/lock-host.js';
 import type { Silence } from '../client/outage-log.js';
-import type { Holding, Session } from '../zookeeper/session.js';
+import type { Holding } from '../zookeeper/holding.js';
+import type { Session } from '../zookeeper/session.js';
 import { knownHolder, ownHolder } from './known-holder.js';
 import { LockTimeoutError } from './lock-errors.js';
 import type { KnownAtTimeout, TimedOut, WantedLeases } from './timeout-text.js';

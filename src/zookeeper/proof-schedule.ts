@@ -8,84 +8,52 @@ import { deadlineAfterWrite, deadlineOf, type SessionProof } from './session-clo
  *
  * Times are monotonic milliseconds.
  */
-export class ProofSchedule {
+export interface ProofSchedule {
   /** The number of holds, and of waiters that the next event may let be granted. */
-  #needs = 0;
+  readonly needs: number;
   /** The time of the last moment with a need. */
-  #neededAt = -Infinity;
+  readonly neededAt: number;
   /** The time of the last heartbeat's answer; the time when it was sent while the answer is outstanding. */
-  #beatAt = -Infinity;
+  readonly beatAt: number;
+  /** An attach failed, and the old connection still stands: the session attaches again only after this time. */
+  readonly noAttachUntil: number;
+}
 
-  /** A lock is held, or a waiter may be granted by the next event. */
-  need(): void {
-    this.#needs += 1;
-  }
+export const unneeded: ProofSchedule = {
+  needs: 0,
+  neededAt: -Infinity,
+  beatAt: -Infinity,
+  noAttachUntil: -Infinity,
+};
 
-  /** As often as `need`. */
-  needNoMore(now: number): void {
-    this.#needs -= 1;
-    this.#neededAt = now;
-  }
+/** True if the session sends heartbeats. */
+export function isActive({ needs, neededAt }: ProofSchedule, now: number, timeoutMs: number): boolean {
+  return needs > 0 || now < neededAt + timeoutMs;
+}
 
-  /** True if the session sends heartbeats. */
-  isActive(now: number, timeoutMs: number): boolean {
-    return this.#needs > 0 || now < this.#neededAt + timeoutMs;
-  }
+/** The time of the next pulse after a pulse that ended at `endedAt`: a heartbeat, a sync or a ping. */
+export function pulseAfter(schedule: ProofSchedule, endedAt: number, timeoutMs: number): number {
+  return endedAt + timeoutMs / (isActive(schedule, endedAt, timeoutMs) ? heartbeatsPerTimeout : quietPulsesPerTimeout);
+}
 
-  /** A heartbeat is sent, or answered. */
-  beat(now: number): void {
-    this.#beatAt = now;
-  }
-
-  /** The time of the next pulse after a pulse that ended at `endedAt`: a heartbeat, a sync or a ping. */
-  pulseAfter(endedAt: number, timeoutMs: number): number {
-    return endedAt + timeoutMs / (this.isActive(endedAt, timeoutMs) ? heartbeatsPerTimeout : quietPulsesPerTimeout);
-  }
-
-  /** The time of the first heartbeat of a session that becomes active. */
-  firstBeatAt(now: number, timeoutMs: number): number {
-    return Math.max(now, this.#beatAt + timeoutMs / heartbeatsPerTimeout);
-  }
-
-  /**
-   * The step that a grant at this moment needs first.
-   *
-   * While heartbeats go on, a quarter of the timeout is enough, because the next proof is on its way. Otherwise the
-   * first heartbeat is sent only with the grant, and its proof is known up to half of the timeout later: the leader
-   * must learn of it (see `learn`).
-   */
-  beforeGrant(proof: SessionProof, now: number): BeforeGrant {
-    const { timeoutMs } = proof;
-    const isBeating = now < this.#beatAt + timeoutMs / heartbeatsPerTimeout + timeoutMs / mostLateOfTimeout;
-    if (deadlineOf(proof) - now >= timeoutMs / (isBeating ? 4 : 2)) return 'nothing';
-    return isBeating || deadlineAfterWrite(proof) - now >= timeoutMs / 2 ? 'write' : 'attach';
-  }
+/** The time of the first heartbeat of a session that becomes active. */
+export function firstBeatAt({ beatAt }: ProofSchedule, now: number, timeoutMs: number): number {
+  return Math.max(now, beatAt + timeoutMs / heartbeatsPerTimeout);
 }
 
 /**
- * The time at which a connection is given up unless the server answers.
+ * The step that a grant at this moment needs first.
  *
- * While a lock is held, the oldest request may be unanswered for a quarter of the timeout, otherwise for two thirds. And
- * while no lock is held, two thirds of the timeout may pass since the newest answered request or ping was sent: then the
- * last third is left for the other servers, and the waiters keep their places. A request that was sent late, because the
- * process did not run, gets a sixth.
+ * While heartbeats go on, a quarter of the timeout is enough, because the next proof is on its way. Otherwise the first
+ * heartbeat is sent only with the grant, and its proof is known up to half of the timeout later: the leader must learn
+ * of it (see `learn`).
  */
-export function silentAt({ unansweredSince, answeredSentAt, isUrgent }: Silence, timeoutMs: number): number {
-  if (isUrgent) return unansweredSince + timeoutMs / 4;
-  const twoThirdsMs = (timeoutMs * 2) / 3;
-  return Math.min(
-    unansweredSince + twoThirdsMs,
-    Math.max(answeredSentAt + twoThirdsMs, unansweredSince + timeoutMs / 6),
-  );
-}
-
-export interface Silence {
-  /** The time since which the server owes an answer. */
-  readonly unansweredSince: number;
-  /** The time when the newest answered request or ping was sent. */
-  readonly answeredSentAt: number;
-  /** True if a lock is held, or the session is being closed. */
-  readonly isUrgent: boolean;
+export function beforeGrant({ beatAt, noAttachUntil }: ProofSchedule, proof: SessionProof, now: number): BeforeGrant {
+  const { timeoutMs } = proof;
+  const isBeating = now < beatAt + timeoutMs / heartbeatsPerTimeout + timeoutMs / mostLateOfTimeout;
+  if (deadlineOf(proof) - now >= timeoutMs / (isBeating ? 4 : 2)) return 'nothing';
+  if (now < noAttachUntil) return 'write';
+  return isBeating || deadlineAfterWrite(proof) - now >= timeoutMs / 2 ? 'write' : 'attach';
 }
 
 /**

@@ -4,7 +4,7 @@ import type { EnsembleModel } from './ensemble-model.ts';
 import type { Kind, ToClient } from './messages.ts';
 import type { Random } from '../../lab/random.ts';
 import type { Scenario } from './scenario.ts';
-import { SessionModel } from './session-model.ts';
+import { SessionShell } from './session-shell.ts';
 
 type Use =
   | 'none'
@@ -29,11 +29,12 @@ export class ClientModel {
   readonly #agenda: Agenda;
   readonly #random: Random;
   readonly #scenario: Scenario;
-  readonly #session: SessionModel;
+  readonly #session: SessionShell;
   readonly #use: Due;
   #ensemble: EnsembleModel | undefined;
   #serverId: number;
   #lock: Use = 'none';
+  #provesAgainAt = -Infinity;
   /** How many grants there were, how many attaches before grants, and how many holds passed their deadline. */
   readonly holds = { granted: 0, afterAttach: 0, died: 0 };
   /** The parts of the timeout that were left at a grant without an attach. */
@@ -45,7 +46,7 @@ export class ClientModel {
     this.#scenario = scenario;
     this.#serverId = scenario.client.startsAt;
     const { timeoutMs, client } = scenario;
-    this.#session = new SessionModel({
+    this.#session = new SessionShell({
       agenda,
       rate: client.rate,
       tickTimeMs: scenario.tickTimeMs,
@@ -167,9 +168,12 @@ export class ClientModel {
     if (this.#lock === 'asks' && session.isIdle) this.#lock = 'proves';
     if (this.#lock !== 'proves') return;
     const needed = session.needed;
-    if (needed === 'attach' || (needed === 'write' && !session.isBeating)) this.#prepare(() => session.prove());
-    if (needed !== 'nothing') return;
     const { timeoutMs } = this.#scenario;
+    if (needed === 'attach' || (needed === 'write' && !session.isBeating && this.#agenda.now >= this.#provesAgainAt)) {
+      this.#provesAgainAt = this.#agenda.now + timeoutMs / 24;
+      this.#prepare(() => session.prove());
+    }
+    if (needed !== 'nothing') return;
     this.#lock = 'holds';
     this.holds.granted += 1;
     this.leftAtGrant.push((session.deadline - this.time) / timeoutMs);

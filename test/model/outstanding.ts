@@ -11,7 +11,7 @@ export class Outstanding {
   }
 
   get hasHeartbeat(): boolean {
-    return this.#requests.some(({ is }) => is === 'heartbeat' || is === 'attach');
+    return this.#requests.some(({ is }) => is === 'heartbeat');
   }
 
   get hasPing(): boolean {
@@ -48,21 +48,10 @@ export class Outstanding {
   }
 }
 
-/**
- * `attach`: the first heartbeat after an attach, and `attached` the sync behind it. `proof`: a write between two
- * heartbeats.
- */
 export interface Sent {
   readonly kind: Kind;
-  readonly is: 'heartbeat' | 'attach' | 'attached' | 'proof' | 'ping' | 'other';
+  readonly is: 'heartbeat' | 'extra' | 'ping' | 'other';
 }
-
-/** The request that is sent on the answer. */
-export const followers: Partial<Record<Sent['is'], Sent['is']>> = {
-  heartbeat: 'other',
-  proof: 'other',
-  attach: 'attached',
-};
 
 interface SentAt extends Sent {
   readonly sentAt: number;

@@ -72,7 +72,7 @@ export interface Scenario {
     readonly startsAt: number;
     /**
      * The requests that the client sends a sixth of the timeout after the previous answer of this kind. `session` is as
-     * in session.ts while the session is active: a write, and a sync on its answer. `scheduled` is as in session.ts: the
+     * in prover.ts while the session is active: a write, and a sync on its answer. `scheduled` is an application: the
      * client becomes quiet between its holds, and attaches anew before a grant.
      */
     readonly heartbeat: 'session' | 'scheduled' | 'write' | 'sync' | 'none';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ProofSchedule, silentAt } from '../../src/zookeeper/proof-schedule.ts';
+import { beforeGrant, firstBeatAt, isActive, pulseAfter, unneeded } from '../../src/zookeeper/proof-schedule.ts';
 import { learn, unproven, type SessionProof } from '../../src/zookeeper/session-clock.ts';
 
 const timeoutMs = 12_000;
@@ -14,73 +14,47 @@ const proof: SessionProof = learn(learn(unproven, { is: 'granted', sentAt: 0, ti
 
 describe('the schedule of the proofs', () => {
   it('has heartbeats while a lock is held or may be granted next, and for one timeout afterwards', () => {
-    const schedule = new ProofSchedule();
-    expect(schedule.isActive(0, timeoutMs)).to.equal(false);
-    schedule.need();
-    schedule.need();
-    expect(schedule.isActive(1e9, timeoutMs)).to.equal(true);
-    schedule.needNoMore(1_000);
-    expect(schedule.isActive(1e9, timeoutMs)).to.equal(true);
-    schedule.needNoMore(2_000);
-    expect(schedule.isActive(2_000 + timeoutMs - 1, timeoutMs)).to.equal(true);
-    expect(schedule.isActive(2_000 + timeoutMs, timeoutMs)).to.equal(false);
+    expect(isActive(unneeded, 0, timeoutMs)).to.equal(false);
+    expect(isActive({ ...unneeded, needs: 1 }, 1e9, timeoutMs)).to.equal(true);
+    const free = { ...unneeded, neededAt: 2_000 };
+    expect(isActive(free, 2_000 + timeoutMs - 1, timeoutMs)).to.equal(true);
+    expect(isActive(free, 2_000 + timeoutMs, timeoutMs)).to.equal(false);
   });
 
   it('has a heartbeat each sixth of the timeout, and a pulse each third while the session is quiet', () => {
-    const schedule = new ProofSchedule();
-    expect(schedule.pulseAfter(100, timeoutMs)).to.equal(100 + 4_000);
-    schedule.need();
-    expect(schedule.pulseAfter(100, timeoutMs)).to.equal(100 + 2_000);
+    expect(pulseAfter(unneeded, 100, timeoutMs)).to.equal(100 + 4_000);
+    expect(pulseAfter({ ...unneeded, needs: 1 }, 100, timeoutMs)).to.equal(100 + 2_000);
   });
 
   it('begins with a heartbeat at once, or a sixth of the timeout after the last one', () => {
-    const schedule = new ProofSchedule();
-    expect(schedule.firstBeatAt(50_000, timeoutMs)).to.equal(50_000);
-    schedule.beat(49_000);
-    expect(schedule.firstBeatAt(50_000, timeoutMs)).to.equal(51_000);
+    expect(firstBeatAt(unneeded, 50_000, timeoutMs)).to.equal(50_000);
+    expect(firstBeatAt({ ...unneeded, beatAt: 49_000 }, 50_000, timeoutMs)).to.equal(51_000);
   });
 
   it('needs half of the timeout before a grant, or else a new connection, while no heartbeats are sent', () => {
-    const schedule = new ProofSchedule();
-    expect(schedule.beforeGrant(proof, 4_800)).to.equal('nothing');
-    expect(schedule.beforeGrant(proof, 4_801)).to.equal('attach');
-    expect(schedule.beforeGrant(proof, 1e9)).to.equal('attach');
+    expect(beforeGrant(unneeded, proof, 4_800)).to.equal('nothing');
+    expect(beforeGrant(unneeded, proof, 4_801)).to.equal('attach');
+    expect(beforeGrant(unneeded, proof, 1e9)).to.equal('attach');
   });
 
   it('needs a quarter of the timeout before a grant, or else a write, while heartbeats are sent', () => {
-    const schedule = new ProofSchedule();
-    schedule.beat(7_000);
-    expect(schedule.beforeGrant(proof, 7_800)).to.equal('nothing');
-    expect(schedule.beforeGrant(proof, 7_801)).to.equal('write');
+    const schedule = { ...unneeded, beatAt: 7_000 };
+    expect(beforeGrant(schedule, proof, 7_800)).to.equal('nothing');
+    expect(beforeGrant(schedule, proof, 7_801)).to.equal('write');
     // A heartbeat that is late by a twenty-fourth of the timeout counts as missing.
-    expect(schedule.beforeGrant(proof, 7_000 + 2_000 + 499)).to.equal('write');
-    expect(schedule.beforeGrant(proof, 7_000 + 2_000 + 500)).to.equal('attach');
+    expect(beforeGrant(schedule, proof, 7_000 + 2_000 + 499)).to.equal('write');
+    expect(beforeGrant(schedule, proof, 7_000 + 2_000 + 500)).to.equal('attach');
   });
 
   it('needs only a write before a grant on a connection that was made just now', () => {
     const connected = learn(learn(proof, { is: 'disconnected' }), { is: 'granted', sentAt: 50_000, timeoutMs });
-    const schedule = new ProofSchedule();
-    expect(schedule.beforeGrant(connected, 50_100)).to.equal('write');
-    expect(schedule.beforeGrant(connected, 54_801)).to.equal('attach');
-  });
-});
-
-describe('a connection is given up', () => {
-  const answeredSentAt = 1_000;
-
-  it('a quarter of the timeout after an unanswered request was sent, while a lock is held', () => {
-    expect(silentAt({ unansweredSince: 5_000, answeredSentAt, isUrgent: true }, timeoutMs)).to.equal(8_000);
+    expect(beforeGrant(unneeded, connected, 50_100)).to.equal('write');
+    expect(beforeGrant(unneeded, connected, 54_801)).to.equal('attach');
   });
 
-  it('two thirds of the timeout after the newest answered request was sent, otherwise', () => {
-    expect(silentAt({ unansweredSince: 5_000, answeredSentAt, isUrgent: false }, timeoutMs)).to.equal(9_000);
-  });
-
-  it('two thirds of the timeout after the oldest request, also if pings are answered meanwhile', () => {
-    expect(silentAt({ unansweredSince: 5_000, answeredSentAt: 12_000, isUrgent: false }, timeoutMs)).to.equal(13_000);
-  });
-
-  it('not before a request that was sent late has been unanswered for a sixth of the timeout', () => {
-    expect(silentAt({ unansweredSince: 30_000, answeredSentAt, isUrgent: false }, timeoutMs)).to.equal(32_000);
+  it('needs a write where it would need a new connection, for a while after an attach has failed', () => {
+    const failed = { ...unneeded, noAttachUntil: 20_000 };
+    expect(beforeGrant(failed, proof, 19_999)).to.equal('write');
+    expect(beforeGrant(failed, proof, 20_000)).to.equal('attach');
   });
 });

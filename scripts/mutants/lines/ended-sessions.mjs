@@ -32,16 +32,16 @@ export const mutants = [
   },
   {
     name: 'a session is presumed to be over before its timeout',
-    file: 'src/zookeeper/session.ts',
-    find: 'return this.#answeredSentAt + this.timeoutMs;',
+    file: 'src/zookeeper/life.ts',
+    find: 'return answeredSentAt + proof.timeoutMs;',
     replace: 'return -Infinity;',
     tests: tests('behaviour/connection/older-data', 'longer and longer pauses'),
   },
   {
     name: 'the znodes of a replaced session block the queue',
-    file: 'src/zookeeper/session.ts',
-    find: "return why === 'lost' || why === 'replaced';",
-    replace: "return why === 'lost';",
+    file: 'src/zookeeper/life.ts',
+    find: "(state.why === 'lost' || state.why === 'replaced')",
+    replace: "state.why === 'lost'",
     tests: tests('behaviour/connection/older-data', '(restored from a backup)'),
   },
   {

@@ -32,8 +32,8 @@ export const mutants = [
   },
   {
     name: 'a watch stays on the server when its waiter has left',
-    file: 'src/zookeeper/session.ts',
-    find: 'void inNoContext(() => this.request(removeWatch(path, kind)).catch(ignore));',
+    file: 'src/zookeeper/session-watches.ts',
+    find: 'void inNoContext(() => this.#session.request(removeWatch(path, kind)).catch(ignore));',
     replace: '',
     tests: tests('behaviour/requests', 'of a waiter that gives up remove its watch'),
   },

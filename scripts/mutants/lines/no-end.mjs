@@ -227,9 +227,9 @@ export const mutants = [
   },
   {
     name: 'close() waits for a half-open connection',
-    file: 'src/zookeeper/session.ts',
-    find: 'dueAt = this.#connection.isConnected ? silentAt : Infinity;',
-    replace: 'dueAt = Infinity;',
+    file: 'src/zookeeper/wake-up.ts',
+    find: 'return owedSince === undefined ? Infinity : silentAt(life, owedSince);',
+    replace: 'return Infinity;',
     tests: tests('behaviour/races', 'a close whose request is lost'),
   },
   {
@@ -311,7 +311,7 @@ export const mutants = [
   },
   {
     name: 'the first lost hold is reported before the other holds are lost',
-    file: 'src/zookeeper/session.ts',
+    file: 'src/zookeeper/holding.ts',
     find: 'for (const holding of holdings) holding.markLost(reason);\n  for (const holding of holdings) holding.tellLost();',
     replace: 'for (const holding of holdings) (holding.markLost(reason), holding.tellLost());',
     tests: tests('behaviour/session-end', 'every hold is lost when the first is told'),
@@ -332,15 +332,15 @@ export const mutants = [
   },
   {
     name: 'a server that grants a session and keeps silent takes the whole time to connect',
-    file: 'src/zookeeper/session.ts',
-    find: 'return leftMs > 0 ? Math.min(usual, unansweredSince + leftMs / 2) : usual;',
+    file: 'src/zookeeper/wake-up.ts',
+    find: 'return leftMs > 0 ? Math.min(usual, owedSince + leftMs / 2) : usual;',
     replace: 'return usual;',
     tests: tests('behaviour/connection/silence', 'leaves half of the time to connect'),
   },
   {
     name: 'the only server is given up although its first answer would come in time',
-    file: 'src/zookeeper/session.ts',
-    find: 'const isLast = this.epoch >= this.#options.hosts.length;',
+    file: 'src/zookeeper/wake-up.ts',
+    find: 'const isLast = life.epoch >= terms.hosts;',
     replace: 'const isLast = false;',
     tests: tests('behaviour/connection/silence', 'of the only server may take more than half of the time'),
   },

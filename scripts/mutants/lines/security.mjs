@@ -118,7 +118,7 @@ export const mutants = [
   {
     name: 'a connection without an answer is logged as the end of the outage',
     file: 'src/zookeeper/session.ts',
-    find: 'if (!isAttach) this.#owner.connected?.(this);',
+    find: 'if (!order.isAttach) this.#owner.connected?.(this);',
     replace: 'if (!isAttach) (this.#owner.connected?.(this), this.#owner.answered?.(this));',
     tests: tests('behaviour/security/one-server-refuses', 'by the scheme of `auth`, and logs the outage'),
   },
@@ -145,9 +145,9 @@ export const mutants = [
   },
   {
     name: 'a quiet session does not ask whether its new server serves it',
-    file: 'src/zookeeper/session.ts',
-    find: '      this.#connection.ping();\n      this.#scheduleTick();\n      return;',
-    replace: '      this.#scheduleTick();\n      return;',
+    file: 'src/zookeeper/session-life.ts',
+    find: "does(life, { do: 'ping' }) : beat",
+    replace: 'still(life) : beat',
     tests: tests('behaviour/connection/outage-log', 'of a quiet client ends'),
   },
   {

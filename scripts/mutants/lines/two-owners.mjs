@@ -381,14 +381,14 @@ export const mutants = [
   {
     name: 'an answer that the session has expired counts as proof',
     file: 'src/zookeeper/session.ts',
-    find: 'if (error !== 0) {',
-    replace: 'if (error > 0) {',
+    find: 'if (error === 0) {',
+    replace: 'if (error <= 0) {',
     tests: tests('behaviour/races', 'says that the session has expired'),
   },
   {
     name: 'isValid turns true again',
     file: 'src/zookeeper/session.ts',
-    find: 'if (now >= this.#overdueAt) this.#passDeadline();\n    return now',
+    find: "if (now >= overdueAt(this.#life)) this.#feed({ is: 'looked' });\n    return now",
     replace: 'return now',
     tests: tests('behaviour/hold', 'never become valid again'),
   },

@@ -1,0 +1,115 @@
+import { unneeded, type ProofSchedule } from './proof-schedule.js';
+import { deadlineOf, unproven, type SessionProof } from './session-clock.js';
+import type { SessionEnd } from './session-owner.js';
+
+/** The state of one session in this process, without its connection and its timer. Times are monotonic milliseconds. */
+export interface Life {
+  readonly terms: Terms;
+  readonly state: SessionState;
+  /**
+   * `dialling`: until the session has another connection. `proving`: until the first heartbeat on it is answered. The
+   * state is `connected` meanwhile, unless the session is closed.
+   */
+  readonly attach: 'none' | 'dialling' | 'proving';
+  readonly proof: SessionProof;
+  readonly schedule: ProofSchedule;
+  readonly holds: number;
+  /** The time when the newest answered request was sent, including pings and ConnectRequests. */
+  readonly answeredSentAt: number;
+  /** The number of connections that the session has had. */
+  readonly epoch: number;
+  /** The last connection on which a server has answered a request or a ping. */
+  readonly servedEpoch: number;
+  /** The time of the next tick, which the timer follows. */
+  readonly wakeAt: number;
+  /** The last tick that ran much too late, because this process was stopped or its event loop was blocked. */
+  readonly stall: Stall | undefined;
+}
+
+/** The conditions under which a session was opened. */
+export interface Terms {
+  /** The servers' tick in milliseconds, if known. */
+  readonly tickTimeMs: number | undefined;
+  /** The time before which the first server must have answered. */
+  readonly connectBy: number;
+  /** The number of servers. */
+  readonly hosts: number;
+  /** True if the session is attached to only in order to close it. */
+  readonly isResumed: boolean;
+}
+
+export type SessionState =
+  | { readonly at: 'connecting' }
+  /**
+   * `pulseAt`: the time of the next heartbeat, or of the next sync or ping if the session is quiet. Infinity while a
+   * heartbeat is outstanding, and while the session attaches.
+   */
+  | { readonly at: 'connected'; readonly pulseAt: number }
+  | { readonly at: 'suspended' }
+  /** Suspended beyond its deadline, without holds. No server has said yet whether the session is alive. */
+  | { readonly at: 'overdue' }
+  | { readonly at: 'closing' }
+  | { readonly at: 'ended'; readonly why: SessionEnd };
+
+interface Stall {
+  readonly forMs: number;
+  readonly endedAt: number;
+}
+
+export function newLife(terms: Terms): Life {
+  return {
+    terms,
+    state: { at: 'connecting' },
+    attach: 'none',
+    proof: unproven,
+    schedule: unneeded,
+    holds: 0,
+    answeredSentAt: -Infinity,
+    epoch: 0,
+    servedEpoch: 0,
+    wakeAt: Infinity,
+    stall: undefined,
+  };
+}
+
+/** True if the session has ended, or is being closed. */
+export function isOver({ state }: Life): boolean {
+  return state.at === 'ended' || state.at === 'closing';
+}
+
+/** True if the session was given up while the servers may still know it, and nothing needs its znodes any more. */
+export function isSettled({ state, holds }: Life): boolean {
+  return state.at === 'ended' && (state.why === 'lost' || state.why === 'replaced') && holds === 0;
+}
+
+/** True if a quorum write of the session was ever answered. Before that, the session has no deadline. */
+export function isProven({ proof }: Life): boolean {
+  return proof.provenAt !== -Infinity;
+}
+
+/**
+ * The time at which the session is over for this process if no server answers any more. For a session with holds that is
+ * their deadline.
+ */
+export function endsAt(life: Life): number {
+  return life.holds > 0 ? deadlineOf(life.proof) : presumedUntil(life);
+}
+
+/**
+ * After this time the session is presumed to be over, though a new leader may still give it its whole timeout again. The
+ * time says nothing about a hold: see `deadlineOf`.
+ */
+export function presumedUntil({ terms, epoch, answeredSentAt, proof }: Life): number {
+  // The session never connected, or is resumed only in order to close it.
+  if (epoch === 0 || terms.isResumed) return -Infinity;
+  return answeredSentAt + proof.timeoutMs;
+}
+
+/**
+ * The time at which the holds are lost. For a session without holds, which has nothing to lose while it is connected:
+ * the time at which it is presumed to be over. A session that was never proven has no such time.
+ */
+export function overdueAt(life: Life): number {
+  if (!isProven(life) || life.state.at === 'overdue') return Infinity;
+  return life.holds === 0 && life.state.at === 'connected' ? Infinity : endsAt(life);
+}

@@ -1,0 +1,69 @@
+import { inNoContext } from '../support/no-context.js';
+import { Listeners } from '../support/listeners.js';
+import { removeWatch, type Operation, type WatchEventType, type WatchKind } from './operations.js';
+import type { Reply } from './replies.js';
+import { watchKindOf, watchQuestions, Watches, type Watched, type WatchListener } from './watches.js';
+
+/** The watches of one session. They move to the next connection with it. */
+export class SessionWatches {
+  readonly #session: WatchingSession;
+  readonly #byKind: Readonly<Record<WatchKind, Watches>> = { data: new Watches(), children: new Watches() };
+  readonly #events = new Listeners<WatchEvent>();
+
+  constructor(session: WatchingSession) {
+    this.#session = session;
+  }
+
+  onEvent(listener: (event: WatchEvent) => void): () => void {
+    return this.#events.add(listener);
+  }
+
+  async plant<What extends keyof Watched>(
+    path: string,
+    what: What,
+    listener: WatchListener,
+  ): Promise<Watched[What] | undefined> {
+    this.#byKind[watchKindOf(what)].add(path, listener);
+    const there = await this.#session.find(watchQuestions[what](path));
+    if (what === 'creation' && there !== undefined) this.remove(path, what, listener, { forget: true });
+    if (what !== 'creation' && there === undefined) this.remove(path, what, listener, { forget: false });
+    return there;
+  }
+
+  remove(path: string, what: keyof Watched, listener: WatchListener, options: { readonly forget: boolean }): void {
+    const kind = watchKindOf(what);
+    if (!this.#byKind[kind].delete(path, listener) || !options.forget || !this.#session.isConnected) return;
+    void inNoContext(() => this.#session.request(removeWatch(path, kind)).catch(ignore));
+  }
+
+  has(path: string): boolean {
+    return this.#byKind.data.has(path);
+  }
+
+  /** The server reports the deletion of a znode once, for both kinds of watches. */
+  fired(path: string, event: WatchEventType): void {
+    if (event !== 'children') this.#byKind.data.fire(path, event);
+    if (event === 'children' || event === 'deleted') this.#byKind.children.fire(path, event);
+    if (!this.#events.isEmpty) this.#events.tell({ path, type: event });
+  }
+
+  paths(kind: WatchKind): string[] {
+    return this.#byKind[kind].paths();
+  }
+}
+
+/** A change that a watch has reported. */
+export interface WatchEvent {
+  readonly path: string;
+  readonly type: WatchEventType;
+}
+
+interface WatchingSession {
+  readonly isConnected: boolean;
+  find<T>(operation: Operation<T>): Promise<T | undefined>;
+  request<T>(operation: Operation<T>): Promise<Reply<T>>;
+}
+
+function ignore(): void {
+  // The server forgets the watch with the connection, or with the znode.
+}
