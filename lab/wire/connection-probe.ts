@@ -126,6 +126,8 @@ export class ConnectionProbe implements ConnectionListener, Disposable {
     this.#events.emit('pinged');
   }
 
+  roomMade(): void {}
+
   watchFired(path: string, event: WatchEventType): void {
     this.watched.delete(path);
     this.fired.push({ path, event });

@@ -92,6 +92,11 @@ export class Connection {
     return this.#dialler.history;
   }
 
+  /** The number of requests that may be sent now. Further ones would wait in the process. */
+  get room(): number {
+    return this.#state.at === 'connected' && this.#state.second?.isExchanging !== true ? this.#state.pipeline.room : 0;
+  }
+
   /** The time since which the server owes the next answer. Undefined if it owes none. */
   get unansweredSince(): number | undefined {
     return this.#state.at === 'connected' ? this.#state.pipeline.unansweredSince : undefined;
@@ -216,6 +221,7 @@ export class Connection {
       this.#sendAll(heldBack);
     }
     if (!pipeline.isEnded) pipeline.flush();
+    this.#listener.roomMade();
   }
 
   #pipelineOn({ link }: Handshake): Pipeline {
@@ -242,6 +248,7 @@ export class Connection {
         idle: () => {
           if (this.#state.at === 'connected') this.#state.second?.drained();
         },
+        roomMade: () => listener.roomMade(),
         ended: (pipeline, error) => this.#pipelineEnded(pipeline, error),
       },
     );
@@ -284,6 +291,7 @@ export class Connection {
   #stay(state: Connected, second: SecondLink): void {
     state.second = undefined;
     this.#sendAll(second.heldBack);
+    this.#listener.roomMade();
   }
 
   #sendAll(calls: readonly Call[]): void {
@@ -502,6 +510,8 @@ export interface ConnectionListener {
   pinged(sentAt: number): void;
   /** `error` is 0, or ZooKeeper's error number. */
   answered(operation: Operation<unknown>, sentAt: number, error: number): void;
+  /** Further requests may be sent now. */
+  roomMade(): void;
   watchFired(path: string, event: WatchEventType): void;
   /** The watches to plant on the next server. */
   watchedPaths(kind: WatchKind): string[];

@@ -36,9 +36,12 @@ export class FlowWindow {
   }
 }
 
-/** A request waits behind the others for at most this part of the session timeout. */
-const waitsPerTimeout = 12;
+/**
+ * A request waits behind the others for at most this part of the session timeout. Twice as long would be enough for the
+ * heartbeats, but a proof takes three requests one after another.
+ */
+const waitsPerTimeout = 24;
 
-const firstSize = 256;
+const firstSize = 128;
 const smallest = 16;
 const largest = 4_096;

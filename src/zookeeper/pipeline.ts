@@ -51,6 +51,11 @@ export class Pipeline implements LinkUser {
     return this.#unanswered[0]?.call.operation.name;
   }
 
+  /** The number of requests that may be sent now. */
+  get room(): number {
+    return this.#unsent.isEmpty ? Math.max(0, this.#window.size - this.#unanswered.length) : 0;
+  }
+
   /** True if no answer is due. */
   get isIdle(): boolean {
     return this.#unanswered.length === 0;
@@ -126,6 +131,7 @@ export class Pipeline implements LinkUser {
   chunkEnded(): void {
     this.#fillWindow();
     if (this.isIdle) this.#listener.idle();
+    if (this.room > 0) this.#listener.roomMade();
   }
 
   drained(): void {
@@ -278,6 +284,8 @@ export interface PipelineListener {
   refused(why: SaslRefusal): void;
   /** A chunk of the link was read, and no answer is due. */
   idle(): void;
+  /** A chunk of the link was read, and further requests may be sent at once. */
+  roomMade(): void;
   ended(pipeline: Pipeline, error: Error | undefined): void;
 }
 

@@ -35,11 +35,15 @@ export class SecondLink {
     this.handshake?.prepare(() => this.#drain());
   }
 
+  /** True if requests must wait until one of the connections stays. */
+  get isExchanging(): boolean {
+    return this.#state === 'draining' || this.#state === 'asking' || this.#first.isEnded;
+  }
+
   /** Returns true if the request must wait, which it then does. */
   holdsBack(call: Call): boolean {
-    const mustWait = this.#state === 'draining' || this.#state === 'asking' || this.#first.isEnded;
-    if (mustWait) this.heldBack.push(call);
-    return mustWait;
+    if (this.isExchanging) this.heldBack.push(call);
+    return this.isExchanging;
   }
 
   /** No answer is due on the first link, or it has ended. */

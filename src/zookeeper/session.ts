@@ -1,4 +1,5 @@
 import { inNoContext } from '../support/no-context.js';
+import { Admission } from './admission.js';
 import { attemptMs } from './attempt-time.js';
 import type { CancelTimer, Clock } from '../support/clock.js';
 import {
@@ -57,6 +58,8 @@ export class Session implements ConnectionListener {
   znodes = 0;
   /** The time when the last connection was made; monotonic milliseconds. */
   connectedAt = -Infinity;
+  /** The acquires that wait to begin. */
+  readonly admission: Admission;
   /** The objects that locks keep for this session. */
   readonly companions = new Companions<Session>(this);
 
@@ -72,6 +75,7 @@ export class Session implements ConnectionListener {
       sent: () => this.#feed({ is: 'sent', ...this.#owed }),
     });
     this.#connection = new Connection(options, this);
+    this.admission = new Admission(() => this.#connection.room, clock);
     this.#connection.connect();
   }
 
@@ -446,6 +450,10 @@ export class Session implements ConnectionListener {
     }
   }
 
+  roomMade(): void {
+    this.admission.admitSome();
+  }
+
   watchFired(path: string, event: WatchEventType): void {
     this.#watches.fired(path, event);
   }
@@ -554,6 +562,7 @@ export class Session implements ConnectionListener {
     loseAll([...this.#holdings], why === 'expired' ? 'session-expired' : 'session-deadline');
     this.#connection.abandon();
     this.#changes.tell();
+    this.admission.admitAll();
     this.#owner.ended?.(this, why, held);
     this.#tellSettled();
   }

@@ -1,0 +1,61 @@
+import type { Clock } from '../support/clock.js';
+import type { Deadline } from '../support/deadline.js';
+
+/**
+ * The acquires that wait to begin because their session's connection has more requests than its window. They wait in
+ * call order, and cost a function each. The requests of those that have begun go first, so that thousands of acquires in
+ * one tick are granted one after another, and not all at the end.
+ */
+export class Admission {
+  readonly #room: () => number;
+  readonly #clock: Clock;
+  readonly #waiting = new Set<() => void>();
+  #isDue = false;
+
+  /** @param room the number of requests that may be sent now */
+  constructor(room: () => number, clock: Clock) {
+    this.#room = room;
+    this.#clock = clock;
+  }
+
+  /** Returns undefined if the caller may begin now, in this tick. */
+  enter(deadline: Deadline): Promise<void> | undefined {
+    if (this.#waiting.size === 0 && this.#room() > 0) return undefined;
+    return deadline.wait((wake) => {
+      const admit = (): void => wake(undefined);
+      this.#waiting.add(admit);
+      return () => this.#waiting.delete(admit);
+    });
+  }
+
+  /** The connection has room again, or is a new one. */
+  admitSome(): void {
+    let room = Math.ceil(this.#room() / requestsOfOne);
+    if (this.#waiting.size === 0 || room <= 0) return;
+    for (const admit of this.#waiting) {
+      if (room-- <= 0) break;
+      this.#waiting.delete(admit);
+      admit();
+    }
+    this.#lookAgain();
+  }
+
+  /** The session has ended: the acquires start over in the next one. */
+  admitAll(): void {
+    for (const admit of [...this.#waiting]) admit();
+    this.#waiting.clear();
+  }
+
+  /** An acquire that was admitted may have given up meanwhile. Then no answer to it makes room for the next one. */
+  #lookAgain(): void {
+    if (this.#isDue || this.#waiting.size === 0) return;
+    this.#isDue = true;
+    this.#clock.afterPoll(() => {
+      this.#isDue = false;
+      this.admitSome();
+    });
+  }
+}
+
+/** An acquire begins with a create and a list. */
+const requestsOfOne = 2;
