@@ -7,6 +7,7 @@ export class VirtualNetwork {
   readonly time: VirtualTime;
   readonly #random: Random | undefined;
   readonly #listeners = new Map<string, VirtualServer>();
+  readonly #far = new Map<string, number>();
   #lastPort = firstPort;
 
   /** @param random draws the delay of each message; without it all delays are the same */
@@ -15,9 +16,15 @@ export class VirtualNetwork {
     this.#random = random;
   }
 
-  /** The time that a message takes, in milliseconds. */
-  delayMs(): number {
-    return this.#random?.between(shortestMs, longestMs) ?? usualMs;
+  /** The time that a message to or from this address takes, in milliseconds. */
+  delayMs(address: string): number {
+    return (this.#far.get(address) ?? 0) + (this.#random?.between(shortestMs, longestMs) ?? usualMs);
+  }
+
+  /** Each message to or from the address takes longer from now on. Returns a function that ends this. */
+  makeFar(address: string, byMs: number): () => void {
+    this.#far.set(address, byMs);
+    return () => this.#far.delete(address);
   }
 
   /** A port without a listener, which nothing has used for a long time. */

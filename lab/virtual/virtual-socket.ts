@@ -217,7 +217,7 @@ export class VirtualSocket extends Duplex {
     if (!isHere(place.address)) return;
     const listener = this.#network.listenerAt(place.address, place.port);
     if (!listener) return this.refused();
-    this.#later(this.#network.delayMs(), phases.socket, () => {
+    this.#later(this.#network.delayMs(place.address), phases.socket, () => {
       if (isOver || !this.connecting) return;
       const now = this.#network.listenerAt(place.address, place.port);
       if (now) now.accept(this);
@@ -286,7 +286,10 @@ export class VirtualSocket extends Duplex {
   }
 
   #tellHere(arrived: () => void, sender = this.owner): void {
-    const at = Math.max(this.#lastArrivalAt, sender.now + this.#network.delayMs());
+    const at = Math.max(
+      this.#lastArrivalAt,
+      sender.now + this.#network.delayMs(this.#place.address || (this.localAddress ?? '')),
+    );
     this.#lastArrivalAt = at;
     this.#network.time.addAt(at, phases.socket, arrived, { whose: this.owner, resource: this.#resource });
   }

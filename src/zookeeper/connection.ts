@@ -4,7 +4,10 @@ import type { CancelTimer, Clock } from '../support/clock.js';
 import { longestConnectResponse, readConnectResponse } from './connect-response.js';
 import { describeHosts, type Host } from './connect-string.js';
 import { FrameSplitter, longestFrame } from './frames.js';
+import { headStartMs } from './attempt-time.js';
 import { HostHistory } from './host-history.js';
+import { Routes, type Route } from './routes.js';
+import { ServerMemory } from './server-memory.js';
 import {
   requiredError,
   saslToken,
@@ -32,7 +35,13 @@ export class Connection {
   readonly #createdAt: number;
   #frames = new FrameSplitter();
   #connectSentAt = 0;
+  readonly #routes: Routes;
+  readonly #memory: ServerMemory;
+  readonly #names: readonly string[];
   #nextHost = 0;
+  /** The number of hosts, one after another, whose lookup was pending. */
+  #pendingHosts = 0;
+  #dialledAt = 0;
   /** The host of the last connection or attempt. */
   #dialled: Host | undefined;
   #cancelAttempt: CancelTimer = () => {};
@@ -65,8 +74,10 @@ export class Connection {
     this.#listener = listener;
     this.#chroot = Buffer.from(options.chroot);
     this.#createdAt = options.clock.now();
-    const names = options.hosts.map((host) => describeHosts({ hosts: [host] }));
-    this.history = new HostHistory(names, options.unansweredRounds);
+    this.#names = options.hosts.map((host) => describeHosts({ hosts: [host] }));
+    this.history = new HostHistory(this.#names, options.unansweredRounds);
+    this.#routes = new Routes(options.network.names, options.clock);
+    this.#memory = options.network.memory ?? new ServerMemory();
     // `retries` stays 0, because a create that is repeated after a lost reply leaves an orphan in the live session.
     const client = zookeeper.createClient('127.0.0.1', {
       sessionTimeout: options.sessionTimeoutMs,
@@ -192,6 +203,7 @@ export class Connection {
    */
   abandon(): void {
     this.#cancelAttempt();
+    this.#routes.forget();
     this.#manager.state = states.closed;
     this.#manager.socket?.destroy();
     this.#failUnanswered();
@@ -244,24 +256,41 @@ export class Connection {
     manager.setState(states.connecting);
 
     const delayMs = index === 0 ? this.history.beginRound(clock.now(), random()) : 0;
-    this.#cancelAttempt = clock.after(delayMs, () => this.#dial(host, name));
+    const find = (): void => this.#routes.find(host.host, (route) => this.#found(host, name, route));
+    const waits = index === 0 && this.#pendingHosts >= hosts.length;
+    this.#cancelAttempt = waits ? this.#routes.whenAnswered(find) : clock.after(delayMs, find);
   }
 
-  #dial(host: Host, name: string): void {
+  #found(host: Host, name: string, route: Route): void {
+    this.#pendingHosts = route.is === 'pending' ? this.#pendingHosts + 1 : 0;
+    this.history.dial(name, route.is === 'found' ? route.addresses : []);
+    if (route.is === 'found') {
+      this.#dial(host, name, this.#memory.inOrder(name, route.addresses, this.#options.random));
+      return;
+    }
+    this.lastError =
+      route.is === 'failed' ? route.error : new Error(`The lookup of ${host.host} has not been answered yet`);
+    this.history.failed(name, this.lastError);
+    this.#attemptEnded({ startedAt: this.#options.clock.now(), wasAccepted: false });
+  }
+
+  #dial(host: Host, name: string, addresses: readonly string[]): void {
     const { clock, network, tls } = this.#options;
     const manager = this.#manager;
+    this.#dialledAt = clock.now();
+    const measuredMs = this.#memory.longestMs(this.#names);
+    const attemptMs = this.#listener.attemptMs(this.history.unansweredRounds, measuredMs);
     const attempt = { startedAt: clock.now(), wasAccepted: false };
     let time: 'running' | 'out' | 'over' = 'running';
     this.#sasl = undefined;
-    const socket = network.connect(host, tls);
+    const socket = network.connect(host, tls, {
+      addresses,
+      headStartMs: headStartMs(attemptMs, addresses.length, measuredMs),
+    });
     manager.socket = socket;
     this.#dialled = host;
-    this.history.dial(name);
     // Node.js emits no data of a destroyed socket. If it did, an old answer would be in the place of a new one.
     const isPresent = (): boolean => manager.socket === socket;
-    socket.on('lookup', (error, address, family) => {
-      if (error === null && isPresent()) this.history.found(address, Number(family));
-    });
     // After the TLS handshake, because a ConnectRequest counts from the time when it is sent.
     socket.on(tls ? 'secureConnect' : 'connect', () => {
       // A server may repeat the handshake of TLS 1.2. A second ConnectRequest would be in the place of a request.
@@ -281,7 +310,6 @@ export class Connection {
     });
     // This time limit covers the ConnectResponse too, because otherwise a server that accepts the connection and
     // never answers would block the client forever.
-    const attemptMs = this.#listener.attemptMs(this.history.unansweredRounds);
     const cancel = clock.after(attemptMs, () => {
       time = 'out';
       // After a stall of this process, the answer may lie unread in the socket.
@@ -315,7 +343,7 @@ export class Connection {
     manager.setState(states.connecting);
     this.#failSent();
     // The new socket takes the old one's place first, so that the end of the old one is not taken for an outage.
-    inNoContext(() => this.#dial(host, this.server));
+    inNoContext(() => this.#dial(host, this.server, this.#address === undefined ? [] : [this.#address]));
     old?.destroy();
   }
 
@@ -328,10 +356,15 @@ export class Connection {
     const error = socket.errored ?? new Error(`${name} closed the connection${wasAttempt ? this.#guess : ''}`);
     this.lastError = wasAttempt && this.#options.tls ? explainTls(error, host, attempt.wasAccepted) : error;
     this.history.failed(name, this.lastError);
-    if (wasAttempt)
-      this.#guard('The loss of a connection could not be reported completely', () => this.#attemptFailed(attempt));
+    if (attempt.wasAccepted && this.heardAt < this.#dialledAt) this.#memory.failed(name, this.#address);
+    if (wasAttempt) this.#attemptEnded(attempt);
+    else manager.onSocketClosed();
+  }
+
+  #attemptEnded(attempt: UnansweredAttempt): void {
+    this.#guard('The loss of a connection could not be reported completely', () => this.#attemptFailed(attempt));
     // A listener may have ended the session.
-    if (this.#manager.state !== states.closed) manager.onSocketClosed();
+    if (this.#manager.state !== states.closed) this.#manager.onSocketClosed();
   }
 
   #attemptFailed(attempt: UnansweredAttempt): void {
@@ -346,6 +379,7 @@ export class Connection {
     const { server } = this;
     this.lastError = why;
     const isFirst = this.history.refused(server, why, this.#address);
+    this.#memory.failed(server, this.#address);
     if (this.#isRefusedForGood) {
       this.#manager.setState(states.authFailed);
       return;
@@ -510,6 +544,8 @@ export class Connection {
     this.#sasl = undefined;
     // Not at the ConnectResponse: otherwise no attempt would ever be long enough for a slow authentication.
     this.history.granted();
+    this.#memory.granted(this.server, this.#address, this.#options.clock.now() - this.#dialledAt);
+    this.#routes.forget();
     this.#frames.longest = longestFrame;
     manager.setState(states.connected);
     // Sends the authentication, and the requests that were made while the listeners heard of the new state.
@@ -726,9 +762,9 @@ export interface UnansweredAttempt {
 export interface ConnectionListener {
   /**
    * How long one server may take to accept the connection and to answer the ConnectRequest, in milliseconds, after this
-   * number of rounds in which an attempt ran out of time.
+   * number of rounds in which an attempt ran out of time. `measuredMs` is the time that the last session needed.
    */
-  attemptMs(unansweredRounds: number): number;
+  attemptMs(unansweredRounds: number, measuredMs: number): number;
   /** Called before `disconnected`. */
   unanswered(attempt: UnansweredAttempt): void;
   /** Also called after `reattach`, without `disconnected` before it. */

@@ -421,12 +421,13 @@ export class Session implements ConnectionListener {
 
   // The methods of ConnectionListener.
 
-  attemptMs(unansweredRounds: number): number {
+  attemptMs(unansweredRounds: number, measuredMs: number): number {
     const bound = this.#holdings.size > 0 ? this.deadline : this.#presumedUntil;
     const until = this.epoch === 0 ? this.#options.connectBy : bound;
     return attemptMs({
       sessionTimeoutMs: this.#options.sessionTimeoutMs,
       unansweredRounds,
+      measuredMs,
       leftMs: until - this.#clock.now(),
       isSecure: (this.#options.tls ?? this.#options.sasl) !== undefined,
     });
