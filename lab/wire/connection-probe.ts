@@ -1,29 +1,27 @@
 import { EventEmitter, once } from 'node:events';
-import zookeeper, { type ConnectionManager } from 'node-zookeeper-client';
 import { systemClock } from '../../src/support/clock.ts';
-import { systemNetwork } from '../../src/zookeeper/network.ts';
+import { systemNetwork, type Link, type Network } from '../../src/zookeeper/network.ts';
 import {
   Connection,
   type ConnectionListener,
   type ConnectionOptions,
-  type Reply,
   type UnansweredAttempt,
-  type WatchEventType,
 } from '../../src/zookeeper/connection.ts';
-import type { Operation } from '../../src/zookeeper/operations.ts';
+import type { Operation, WatchEventType } from '../../src/zookeeper/operations.ts';
+import type { Reply } from '../../src/zookeeper/replies.ts';
 
 export type ProbeOptions = Partial<Omit<ConnectionOptions, 'hosts'>> & { readonly attemptMs?: number };
 
-type ProbeEvent = 'connected' | 'disconnected' | 'expired' | 'authFailed' | 'answered' | 'pinged' | 'watch';
+type ProbeEvent =
+  'connected' | 'attachFailed' | 'disconnected' | 'expired' | 'authFailed' | 'answered' | 'pinged' | 'watch';
 
 /** A Connection to servers of this machine without a session on top: it sends only what a test sends. */
 export class ConnectionProbe implements ConnectionListener, Disposable {
   readonly connection: Connection;
-  /**
-   * The library's own object, from which tests read its state, and in which they set numbers that would take days to
-   * reach.
-   */
-  readonly manager: ConnectionManager;
+  /** The link that was dialled last. */
+  link: Link | undefined;
+  /** Called with each link that is dialled. */
+  onDial: (link: Link) => void = () => {};
   /** The paths that every new server gets to watch. */
   readonly watched = new Set<string>();
   readonly fired: { readonly path: string; readonly event: WatchEventType }[] = [];
@@ -46,21 +44,30 @@ export class ConnectionProbe implements ConnectionListener, Disposable {
   constructor(ports: readonly number[], { attemptMs = 1_000, ...options }: ProbeOptions = {}) {
     this.#attemptMs = attemptMs;
     const hosts = ports.map((port) => ({ host: '127.0.0.1', port }));
-    const make = () =>
-      new Connection(
-        {
-          hosts,
-          chroot: '',
-          sessionTimeoutMs: 4_000,
-          auth: [],
-          clock: systemClock,
-          random: () => 0,
-          network: systemNetwork,
-          ...options,
-        },
-        this,
-      );
-    [this.connection, this.manager] = withManager(make);
+    const { network = systemNetwork } = options;
+    const dial: Network['connect'] = (...to) => {
+      this.link = network.connect(...to);
+      this.onDial(this.link);
+      return this.link;
+    };
+    this.connection = new Connection(
+      {
+        hosts,
+        chroot: '',
+        sessionTimeoutMs: 4_000,
+        auth: [],
+        clock: systemClock,
+        random: () => 0,
+        ...options,
+        network: { connect: dial },
+      },
+      this,
+    );
+  }
+
+  /** The link that was dialled last has these bytes to read. */
+  receive(chunk: Buffer): void {
+    (this.link as EventEmitter | undefined)?.emit('data', chunk);
   }
 
   /** Runs `react` within the call that reports the event. */
@@ -93,6 +100,10 @@ export class ConnectionProbe implements ConnectionListener, Disposable {
 
   connected(): void {
     this.#events.emit('connected');
+  }
+
+  attachFailed(): void {
+    this.#events.emit('attachFailed');
   }
 
   disconnected(): void {
@@ -128,22 +139,5 @@ export class ConnectionProbe implements ConnectionListener, Disposable {
 
   warn(_message: string, error: unknown): void {
     this.warnings.push(error);
-  }
-}
-
-function withManager<T>(make: () => T): [T, ConnectionManager] {
-  const createClient = zookeeper.createClient.bind(zookeeper);
-  let manager: ConnectionManager | undefined;
-  zookeeper.createClient = (...given) => {
-    const client = createClient(...given);
-    manager = client.connectionManager;
-    return client;
-  };
-  try {
-    const made = make();
-    if (manager === undefined) throw new Error('No client was created');
-    return [made, manager];
-  } finally {
-    zookeeper.createClient = createClient;
   }
 }

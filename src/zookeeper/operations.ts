@@ -13,6 +13,8 @@ export interface Operation<T> {
   readonly path: string;
   /** True if the paths are the servers' paths, with the chroot. @default false */
   readonly isAbsolute?: boolean;
+  /** True if the request only shows that the session lives. It overtakes the others that were not sent yet. */
+  readonly isProof?: boolean;
   /** The opcode of its result in a transaction, if it is another one. */
   readonly resultOpcode?: number;
   /**
@@ -59,6 +61,9 @@ export interface AclEntry {
 }
 
 export const openAcl: readonly AclEntry[] = [{ permissions: 31, scheme: 'world', id: 'anyone' }];
+
+/** The change that a watch reports. */
+export type WatchEventType = 'created' | 'deleted' | 'changed' | 'children';
 
 /** The subject of a watch: a znode's data and deletion, or its list of children. */
 export type WatchKind = 'data' | 'children';
@@ -240,7 +245,7 @@ export function checkServers(): Operation<MultiAnswer<readonly unknown[]>> {
 
 /** A transaction through the quorum that changes nothing. It is refused if one of the znodes does not exist. */
 export function check(paths: readonly string[]): Operation<MultiAnswer<readonly unknown[]>> {
-  return multi<readonly unknown[]>(...paths.map(checkExists));
+  return { ...multi<readonly unknown[]>(...paths.map(checkExists)), isProof: true };
 }
 
 /** Removes this session's watch on a path. Otherwise the server would keep the watch as long as the znode exists. */

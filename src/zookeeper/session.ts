@@ -5,10 +5,8 @@ import {
   Connection,
   type ConnectionListener,
   type ConnectionOptions,
-  type Reply,
   type SessionIdentity,
   type UnansweredAttempt,
-  type WatchEventType,
 } from './connection.js';
 import { Companions } from '../support/companions.js';
 import { Listeners } from '../support/listeners.js';
@@ -21,8 +19,10 @@ import {
   removeWatch,
   sync,
   type Operation,
+  type WatchEventType,
   type WatchKind,
 } from './operations.js';
+import type { Reply } from './replies.js';
 import { deadlineOf, learn, unproven } from './session-clock.js';
 import { ProofSchedule, silentAt } from './proof-schedule.js';
 import type { SaslRefusal } from './sasl-handshake.js';
@@ -42,6 +42,8 @@ export class Session implements ConnectionListener {
   /** The waiters' znodes that the next heartbeat checks. */
   readonly #toCheck = new Set<Checked>();
   #attaching: Attaching | undefined;
+  /** After an attach that failed, the proof comes from the present connection. */
+  #attachNotBefore = -Infinity;
   readonly #changes = new Listeners<void>();
   readonly #watchEvents = new Listeners<WatchEvent>();
   #state: SessionState = { at: 'connecting' };
@@ -151,12 +153,12 @@ export class Session implements ConnectionListener {
 
   /** The last error of each server that was tried since a server served the session, by `host:port`. */
   get failures(): ReadonlyMap<string, unknown> {
-    return this.#connection.failures;
+    return this.#connection.history.failures;
   }
 
   /** The last reason why a server refused this client's account, since a server served the session. */
   get refusal(): SaslRefusal | undefined {
-    return this.#connection.refusal;
+    return this.#connection.history.refusal;
   }
 
   /** The time since which the connected server owes an answer; undefined if it owes none. Monotonic milliseconds. */
@@ -336,7 +338,8 @@ export class Session implements ConnectionListener {
 
   /** True if a grant needs that the session attaches anew first, because the session was quiet. */
   get isStale(): boolean {
-    return this.#schedule.beforeGrant(this.#proof, this.#clock.now()) === 'attach';
+    const now = this.#clock.now();
+    return now >= this.#attachNotBefore && this.#schedule.beforeGrant(this.#proof, now) === 'attach';
   }
 
   /**
@@ -376,9 +379,11 @@ export class Session implements ConnectionListener {
     let end = nothing;
     const ended = new Promise<void>((resolve) => (end = resolve));
     this.#attaching = { ended, end };
-    // The next heartbeat is the one that follows the attach.
-    this.#pulseAt(Infinity);
-    this.#connection.reattach(this.timeoutMs / 4);
+    // The next heartbeat is the one that follows the attach. If the attach takes long, the proof begins on the present
+    // connection.
+    this.#pulseAt(this.#clock.now() + this.timeoutMs / 24);
+    this.#scheduleTick();
+    this.#connection.attach(this.timeoutMs / 4);
     return ended;
   }
 
@@ -444,12 +449,13 @@ export class Session implements ConnectionListener {
     this.connectedAt = this.#clock.now();
     this.#answeredSentAt = connectSentAt;
     this.#proof = learn(this.#proof, { is: 'granted', sentAt: connectSentAt, timeoutMs: this.#connection.timeoutMs });
+    const isAttach = this.#attaching !== undefined;
     if (this.#state.at === 'closing') {
       this.#attached();
-      this.#askToClose();
+      // The request of a session that attached was held back, and follows now.
+      if (!isAttach) this.#askToClose();
       return;
     }
-    const isAttach = this.#attaching !== undefined;
     const now = this.#clock.now();
     if (this.#holdings.size > 0 && now >= this.#overdueAt) {
       // After a stall, the answer was read before the timer of the deadline ran. No listener may see this connection.
@@ -465,8 +471,13 @@ export class Session implements ConnectionListener {
       this.#scheduleTick();
       return;
     }
-    const written = this.#heartbeat().catch(ignore);
-    if (isAttach) void written.then(() => this.#attached());
+    void this.#heartbeat(isAttach ? () => this.#attached() : nothing).catch(ignore);
+  }
+
+  attachFailed(): void {
+    this.#attachNotBefore = this.#clock.now() + this.timeoutMs;
+    this.#attached();
+    if (this.#state.at === 'connected') void this.#heartbeat().catch(ignore);
   }
 
   disconnected(): void {
@@ -535,13 +546,14 @@ export class Session implements ConnectionListener {
     this.#owner.warn(message, error);
   }
 
-  #heartbeat(): Promise<void> {
+  #heartbeat(written: () => void = nothing): Promise<void> {
     this.#pulseAt(Infinity);
     this.#schedule.beat(this.#clock.now());
     return this.#checkAndSync((isAnswered) => {
       const now = this.#clock.now();
       if (isAnswered) this.#schedule.beat(now);
       this.#pulseAt(this.#schedule.pulseAfter(now, this.timeoutMs));
+      written();
     });
   }
 
@@ -732,9 +744,12 @@ export class Session implements ConnectionListener {
     this.#state = { at: 'closing' };
     loseAll([...this.#holdings], 'client-closed');
     this.#changes.tell();
-    if (!wasConnected) this.#abandonIfEmpty();
-    // A session that attaches asks when it has attached.
-    else if (!this.#connection.isReattaching) this.#askToClose();
+    if (!wasConnected) {
+      this.#abandonIfEmpty();
+      return;
+    }
+    this.#connection.stopAttaching();
+    this.#askToClose();
   }
 
   /**

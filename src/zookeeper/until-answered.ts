@@ -1,5 +1,5 @@
-import type { Reply } from './connection.js';
 import type { Operation } from './operations.js';
+import type { Reply } from './replies.js';
 import { isRetryable } from './zookeeper-error.js';
 
 /**

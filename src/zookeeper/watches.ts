@@ -1,5 +1,12 @@
-import type { WatchEventType } from './connection.js';
-import { exists, getChildren, getData, type Operation, type Stat, type WatchKind } from './operations.js';
+import {
+  exists,
+  getChildren,
+  getData,
+  type Operation,
+  type Stat,
+  type WatchEventType,
+  type WatchKind,
+} from './operations.js';
 
 /**
  * The watches of one kind in one session, counted by path. The server keeps one watch per (session, path), for any

@@ -32,7 +32,7 @@ describe('a server that sends one byte a second', () => {
       expect(await drip(slow, dripped, clock)).to.equal(20);
       expect(probe.connection.isConnected).to.equal(false);
       await turn();
-      expect(String(probe.connection.failures.get('127.0.0.1:1'))).to.equal(
+      expect(String(probe.connection.history.failures.get('127.0.0.1:1'))).to.equal(
         'Error: 127.0.0.1:1 did not answer within 20000 ms, the time of one attempt',
       );
       dials();

@@ -96,7 +96,7 @@ describe('a watch on a real server', () => {
   it('ends with its connection', async () => {
     await ask(getData(path, true));
     const again = lab.probe.next('connected');
-    lab.probe.connection.reattach(0);
+    lab.probe.connection.attach(0);
     await again;
     await ask(setData(path, none));
     await ask(exists(path));
@@ -107,7 +107,7 @@ describe('a watch on a real server', () => {
     await ask(getData(path, true));
     lab.probe.watched.add(path);
     const again = lab.probe.next('connected');
-    lab.probe.connection.reattach(0);
+    lab.probe.connection.attach(0);
     await again;
     await ask(setData(path, none));
     expect(pathsOf(await fired(1))).to.deep.equal(['changed /x']);

@@ -9,10 +9,10 @@ describe('the requests of one tick', () => {
 
   it('leave in one write, and so does the list that the callers of the tick share', async () => {
     using probe = await ConnectionProbe.connect([lab.server.port]);
-    const { socket } = probe.manager;
+    const { link } = probe;
     const written: number[] = [];
-    const write = socket?.write.bind(socket) as (bytes: Buffer) => boolean;
-    Object.assign(socket ?? {}, {
+    const write = link?.write.bind(link) as (bytes: Buffer) => boolean;
+    Object.assign(link ?? {}, {
       write: (bytes: Buffer) => {
         written.push(bytes.length);
         return write(bytes);

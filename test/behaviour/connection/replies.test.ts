@@ -35,7 +35,7 @@ describe('a reply', () => {
     });
   }
 
-  for (const number of [-125, -118, -122, -127, -999]) {
+  for (const number of [-125, -118, -122, -999]) {
     it(`with the error ${number} rejects with it, and the connection stays open`, async () => {
       once(lab.proxy, from('server', 'exists'), { replaceError: number });
       const error = await rejection(probe.send(exists('/')));
@@ -46,6 +46,30 @@ describe('a reply', () => {
       expect(probe.warnings).to.deep.equal([]);
     });
   }
+
+  it('with the error -127 is asked for again after longer and longer pauses, until it comes', async () => {
+    let refusals = 3;
+    lab.proxy.on((frame) => (from('server', 'exists')(frame) && refusals-- > 0 ? { replaceError: -127 } : undefined));
+    const startedAt = lab.now();
+    expect((await probe.send(exists('/'))).value).to.have.property('czxid', 0n);
+    // The pauses are random: half of 50, 100 and 200 ms at least.
+    expect(lab.now() - startedAt).to.be.closeTo(175, 10);
+    expect(lab.proxy.frames.filter(from('client', 'exists'))).to.have.length(4);
+    expect(connectRequests()).to.have.length(1);
+    expect(probe.warnings).to.deep.equal([]);
+  });
+
+  it('with the error -127 is not asked for again once its connection has ended', async () => {
+    lab.proxy.on((frame) => (from('server', 'exists')(frame) ? { replaceError: -127 } : undefined));
+    const asked = rejection(probe.send(exists('/')));
+    await lab.proxy.seen(from('server', 'exists'));
+    const again = probe.next('connected');
+    lab.proxy.cut();
+    expect(await asked).to.have.property('code', 'CONNECTION_LOSS');
+    await again;
+    await lab.sleep(10_000);
+    expect(lab.proxy.frames.filter(from('client', 'exists'))).to.have.length(1);
+  });
 
   it('that cannot be parsed fails its request and all later requests, and the connection is dropped', async () => {
     const unreadable: Operation<unknown> = {
@@ -77,18 +101,18 @@ describe('a reply', () => {
     await lab.proxy.seen(from('client', 'exists'), 2);
     const replies = [1, 2].map((xid) => replyHeader(xid));
     probe.on('answered', () => probe.connection.abandon());
-    probe.manager.onSocketData(Buffer.concat(replies));
+    probe.receive(Buffer.concat(replies));
     await asked[0]?.catch(() => undefined);
     expect(await asked[1]).to.have.property('code', 'CONNECTION_LOSS');
     expect(probe.warnings).to.deep.equal([]);
   });
 
   it('follows request number 2³¹ - 1, and the next request, which has number 1', async () => {
-    probe.manager.xid = 2 ** 31 - 2;
-    await Promise.all([1, 2, 3, 4].map(() => probe.send(exists('/'))));
+    using late = await ConnectionProbe.connect([lab.proxy.port], { firstXid: 2 ** 31 - 2 });
+    await Promise.all([1, 2, 3, 4].map(() => late.send(exists('/'))));
     const xids = lab.proxy.frames.filter(from('server', 'exists')).map(({ xid }) => xid);
     expect(xids).to.deep.equal([2 ** 31 - 2, 2 ** 31 - 1, 1, 2]);
-    expect(connectRequests()).to.have.length(1);
+    expect(connectRequests(), 'one of each probe').to.have.length(2);
   });
 
   it('with a zxid of -1 does not lower the zxid that the next server gets', async () => {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Deadline } from '../../../src/support/deadline.ts';
 import { createPersistent, exists, getChildren, getData, openAcl } from '../../../src/zookeeper/operations.ts';
 import { watchZnode } from '../../../src/zookeeper/watch-znode.ts';
-import type { WatchEventType } from '../../../src/zookeeper/connection.ts';
+import type { WatchEventType } from '../../../src/zookeeper/operations.ts';
 import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { rejection } from '../../../lab/until.ts';

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { Socket } from 'node:net';
+import type { EventEmitter } from 'node:events';
+import type { Link } from '../../../src/zookeeper/network.ts';
 import { exists } from '../../../src/zookeeper/operations.ts';
 import { startProxy, type ZkProxy } from '../../../lab/proxy/zk-proxy.ts';
 import { startServer, type ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
@@ -24,12 +25,20 @@ describe('a socket handler that throws', () => {
     await proxy.close();
   });
 
-  /** Makes the library's own handler throw the next time that it runs. */
-  const breakOnce = (name: 'onSocketConnected' | 'onSocketDrain'): void => {
-    const original = probe.manager[name];
-    probe.manager[name] = () => {
-      probe.manager[name] = original;
-      throw thrown;
+  /** Makes a handler of the link's events throw, at the next use of this property. */
+  const breakLink = (link: Link | undefined, property: 'write' | 'writableNeedDrain'): void => {
+    Object.defineProperty(link, property, {
+      get: () => {
+        throw thrown;
+      },
+    });
+  };
+
+  /** Does so to the next link. */
+  const breakNext = (property: 'write' | 'writableNeedDrain'): void => {
+    probe.onDial = (link) => {
+      probe.onDial = () => {};
+      breakLink(link, property);
     };
   };
 
@@ -40,21 +49,21 @@ describe('a socket handler that throws', () => {
   };
 
   it('(connect) ends the connection, and the client connects again', async () => {
-    breakOnce('onSocketConnected');
+    breakNext('write');
     proxy.cut();
     await goesOn();
   });
 
   it('(drain) ends the connection, and the client connects again', async () => {
-    breakOnce('onSocketDrain');
-    (probe.manager.socket as Socket | undefined)?.emit('drain');
+    breakLink(probe.link, 'writableNeedDrain');
+    (probe.link as EventEmitter | undefined)?.emit('drain');
     await goesOn();
   });
 
   it('(data) ends the connection, and the client connects again', async () => {
-    breakOnce('onSocketDrain');
+    breakNext('writableNeedDrain');
     proxy.cut();
-    // The handler runs when the session is granted.
+    // The requests that wait are written when the session is granted.
     await probe.next('connected');
     await goesOn();
   });

@@ -15,7 +15,7 @@ describe('a frame that answers no request', () => {
 
   it('ends the connection, so that the next one is in a known state', async () => {
     const again = probe.next('connected');
-    probe.manager.onSocketData(new Writer().int(7).long(0n).int(0).frame());
+    probe.receive(new Writer().int(7).long(0n).int(0).frame());
     await again;
     expect(probe.warnings.map(String)).to.deep.equal(['Error: The server answered request 7, but no answer was due']);
     await probe.send(exists('/'));
@@ -23,7 +23,7 @@ describe('a frame that answers no request', () => {
 
   it('is ignored if it is a watch event of an unknown type', async () => {
     const asked = probe.send(exists('/'));
-    probe.manager.onSocketData(new Writer().int(-1).long(0n).int(0).int(99).int(3).text('/').frame());
+    probe.receive(new Writer().int(-1).long(0n).int(0).int(99).int(3).text('/').frame());
     await asked;
     expect(probe.fired).to.deep.equal([]);
     expect(probe.warnings).to.deep.equal([]);

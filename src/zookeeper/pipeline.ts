@@ -1,0 +1,315 @@
+import { inNoContext } from '../support/no-context.js';
+import type { CancelTimer, Clock } from '../support/clock.js';
+import { FlowWindow } from './flow-window.js';
+import { ping, type Operation, type WatchEventType } from './operations.js';
+import { connectionLost, readReplyHeader, replyBodyAt, type Call, type Caller, type ReplyHeader } from './replies.js';
+import { RequestLanes } from './request-lanes.js';
+import { requiredError, SaslRefusal } from './sasl-handshake.js';
+import type { LinkUser, ServerLink } from './server-link.js';
+import { Reader, Writer } from './wire.js';
+import { ZooKeeperError } from './zookeeper-error.js';
+
+/**
+ * The requests of one connection, and their answers, which come in the same order. All requests of one tick leave in
+ * one packet. Requests beyond the window of the connection wait in the process.
+ */
+export class Pipeline implements LinkUser {
+  readonly #options: PipelineOptions;
+  readonly #listener: PipelineListener;
+  readonly #chroot: Buffer;
+  /** The requests whose answers are due, the oldest first. */
+  readonly #unanswered: WireRequest[] = [];
+  /** The requests that are sent at the end of the tick, or when the link has room again. */
+  readonly #unwritten = new Writer();
+  readonly #unsent = new RequestLanes();
+  readonly #window = new FlowWindow();
+  readonly #postponed = new Map<Call, CancelTimer>();
+  #isWriteDue = false;
+  /** The ping that the server has not answered yet. */
+  #ping: WireRequest | undefined;
+  #answeredAt = -Infinity;
+  #isEnded = false;
+  readonly link: ServerLink;
+  readonly failure = 'A reply could not be read; reconnecting';
+
+  constructor(link: ServerLink, options: PipelineOptions, listener: PipelineListener) {
+    this.link = link;
+    this.#options = options;
+    this.#listener = listener;
+    this.#chroot = Buffer.from(options.chroot);
+    link.passTo(this);
+  }
+
+  /** True once the connection has ended. */
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /** True if no answer is due. */
+  get isIdle(): boolean {
+    return this.#unanswered.length === 0;
+  }
+
+  /**
+   * The time since which the server owes the next answer: the time of its last answer, or the time when the request was
+   * sent, whichever is later. Answers arrive in order, so the age of a request that waits behind many others says
+   * nothing about the link. The answer to a ping does not count: it says nothing about the requests.
+   */
+  get unansweredSince(): number | undefined {
+    const [oldest] = this.#unanswered;
+    return oldest ? Math.max(oldest.sentAt, this.#answeredAt) : this.#ping?.sentAt;
+  }
+
+  send(call: Call): void {
+    if (this.#unanswered.length >= this.#window.size) this.#unsent.add(call);
+    else this.#send(call);
+  }
+
+  /** Sends a ping, unless the server still owes the answer to the last one. It writes no transaction. */
+  ping(): void {
+    if (this.#ping) return;
+    this.#ping = new WireRequest({ operation: ping, caller: nobody }, pingXid, this.#options.clock.now());
+    this.#unwritten.addFrame(this.#ping, noChroot);
+    this.#writeSoon();
+  }
+
+  /** Writes the requests that were made, without waiting for the end of the tick. Without room, they wait for it. */
+  flush(): void {
+    if (this.link.isOpen && this.link.hasRoom && !this.#unwritten.isEmpty) this.link.write(this.#unwritten.frames());
+  }
+
+  /** The requests that were not sent yet. The pipeline forgets them. */
+  takeUnsent(): Call[] {
+    const postponed = [...this.#postponed.keys()];
+    this.#stopPostponing();
+    return [...postponed, ...this.#unsent.takeAll()];
+  }
+
+  /** Rejects all requests with CONNECTION_LOSS. */
+  fail(cause: unknown): void {
+    this.#isEnded = true;
+    this.#ping = undefined;
+    this.#unwritten.clear();
+    const unsent = this.takeUnsent();
+    for (const { operation, caller } of [...this.#unanswered.splice(0).map(({ call }) => call), ...unsent])
+      caller.reject(connectionLost(operation, cause));
+  }
+
+  // The methods of LinkUser.
+
+  receive(frame: Buffer): void {
+    const header = readReplyHeader(frame);
+    switch (header.xid) {
+      case pingXid:
+        if (header.error === requiredError) this.#listener.refused(new SaslRefusal('required'));
+        else this.#pinged();
+        return;
+      case authXid:
+        if (header.error === authFailedError) this.#listener.refused(new SaslRefusal('credentials'));
+        return;
+      case watchXid:
+        this.#watchFired(new Reader(frame, replyBodyAt, this.#chroot));
+        return;
+      default:
+        this.#replied(header, frame);
+    }
+  }
+
+  chunkEnded(): void {
+    this.#fillWindow();
+    if (this.isIdle) this.#listener.idle();
+  }
+
+  drained(): void {
+    this.flush();
+  }
+
+  ended(error: Error | undefined): void {
+    this.#isEnded = true;
+    this.#listener.ended(this, error);
+  }
+
+  #send(call: Call): void {
+    const { operation } = call;
+    // Before the frame is begun, because requests that this call sends would be written into the middle of it.
+    operation.beforeWrite?.();
+    const request = new WireRequest(call, this.#options.nextXid(), this.#options.clock.now());
+    this.#unwritten.addFrame(request, this.#chrootOf(operation));
+    this.#unanswered.push(request);
+    this.#writeSoon();
+  }
+
+  #fillWindow(): void {
+    while (this.#unanswered.length < this.#window.size) {
+      const call = this.#unsent.next();
+      if (call === undefined) return;
+      try {
+        this.#send(call);
+      } catch (error) {
+        call.caller.reject(error);
+      }
+    }
+  }
+
+  #pinged(): void {
+    const ping = this.#ping;
+    if (ping === undefined) throw new Error('The server answered a ping, but no answer was due');
+    this.#ping = undefined;
+    this.#listener.pinged(ping.sentAt);
+  }
+
+  #watchFired(event: Reader): void {
+    const type = eventTypes[event.int()];
+    event.int();
+    if (type !== undefined) this.#listener.watchFired(event.path(), type);
+  }
+
+  #replied(header: ReplyHeader, frame: Buffer): void {
+    const [request] = this.#unanswered;
+    if (request?.xid !== header.xid) {
+      const due = request ? `the answer to request ${request.xid}` : 'no answer';
+      throw new Error(`The server answered request ${header.xid}, but ${due} was due`);
+    }
+    this.#unanswered.shift();
+    if (header.error === requiredError) {
+      request.fail(header.error);
+      this.#listener.refused(new SaslRefusal('required'));
+      return;
+    }
+    const now = this.#options.clock.now();
+    this.#answeredAt = now;
+    this.#window.answered(request.sentAt, now, this.#options.timeoutMs());
+    this.#listener.heard(header.zxid);
+    this.#answered(request, header, frame);
+  }
+
+  #answered(request: WireRequest, { error, zxid }: ReplyHeader, frame: Buffer): void {
+    const { sentAt } = request;
+    const { operation, caller } = request.call;
+    if (error === throttledError) {
+      this.#postpone(request.call);
+      return;
+    }
+    if (error !== 0) {
+      this.#listener.answered(operation, sentAt, error);
+      request.fail(error);
+      return;
+    }
+    let value: unknown;
+    try {
+      value = operation.read(new Reader(frame, replyBodyAt, this.#chrootOf(operation)));
+    } catch (unreadable) {
+      caller.reject(connectionLost(operation, unreadable));
+      throw unreadable;
+    }
+    this.#listener.answered(operation, sentAt, operation.sessionError?.(value) ?? 0);
+    caller.resolve({ value, zxid });
+  }
+
+  /** The overloaded server has not executed the request, and asks for it again later. */
+  #postpone(call: Call): void {
+    const { clock, random } = this.#options;
+    const times = call.timesPostponed ?? 0;
+    call.timesPostponed = times + 1;
+    const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** times) * (0.5 + random() / 2);
+    const send = (): void => {
+      this.#postponed.delete(call);
+      this.send(call);
+    };
+    this.#postponed.set(
+      call,
+      inNoContext(() => clock.after(pauseMs, send)),
+    );
+  }
+
+  #stopPostponing(): void {
+    for (const cancel of this.#postponed.values()) cancel();
+    this.#postponed.clear();
+  }
+
+  /** Sends all requests of one tick in one packet, including those that wait for the end of the tick. */
+  #writeSoon(): void {
+    if (this.#isWriteDue) return;
+    this.#isWriteDue = true;
+    const write = (): void => {
+      this.#isWriteDue = false;
+      this.link.guard(() => this.flush());
+    };
+    // The second tick and the promise let a list that is shared by all callers of this tick leave in the same packet.
+    const whenTickEnds = (): void => void Promise.resolve().then(write);
+    // Outside of every context, because a request that cannot be written to a stalled link must not keep its caller's
+    // context alive.
+    inNoContext(() => process.nextTick(() => process.nextTick(whenTickEnds)));
+  }
+
+  #chrootOf(operation: Operation<unknown>): Buffer {
+    return operation.isAbsolute ? noChroot : this.#chroot;
+  }
+}
+
+export interface PipelineOptions {
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** The prefix of every path on the servers; '' for none. */
+  readonly chroot: string;
+  /** The session timeout, in milliseconds. */
+  timeoutMs(): number;
+  nextXid(): number;
+}
+
+export interface PipelineListener {
+  /** The server answered a request; `zxid` is its newest transaction, or 0 or -1 with an error. */
+  heard(zxid: bigint): void;
+  /** `error` is 0, or ZooKeeper's error number. Called before the caller of the request is told. */
+  answered(operation: Operation<unknown>, sentAt: number, error: number): void;
+  pinged(sentAt: number): void;
+  watchFired(path: string, event: WatchEventType): void;
+  /** The server refuses this client's account. */
+  refused(why: SaslRefusal): void;
+  /** A chunk of the link was read, and no answer is due. */
+  idle(): void;
+  ended(pipeline: Pipeline, error: Error | undefined): void;
+}
+
+/** A request that was sent, and whose answer is due. */
+class WireRequest {
+  readonly call: Call;
+  readonly xid: number;
+  /** The time of the request's proof starts here. */
+  readonly sentAt: number;
+
+  constructor(call: Call, xid: number, sentAt: number) {
+    this.call = call;
+    this.xid = xid;
+    this.sentAt = sentAt;
+  }
+
+  write(to: Writer): void {
+    const { operation } = this.call;
+    operation.write(to.int(this.xid).int(operation.opcode));
+  }
+
+  /** Rejects with the error of the server. */
+  fail(error: number): void {
+    const { operation, caller } = this.call;
+    caller.reject(new ZooKeeperError(error, operation.name, operation.path));
+  }
+}
+
+/** The server answers a ping by its xid alone. */
+const nobody: Caller = { resolve: () => {}, reject: () => {} };
+
+const pingXid = -2;
+const authXid = -4;
+const watchXid = -1;
+
+const authFailedError = -115;
+/** ZooKeeper's THROTTLED_OP: "operation throttled due to high load". */
+const throttledError = -127;
+
+const firstPauseMs = 50;
+const longestPauseMs = 2_000;
+
+const noChroot = Buffer.alloc(0);
+
+const eventTypes: Partial<Record<number, WatchEventType>> = { 1: 'created', 2: 'deleted', 3: 'changed', 4: 'children' };

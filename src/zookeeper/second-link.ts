@@ -1,0 +1,68 @@
+import type { CancelTimer, Clock } from '../support/clock.js';
+import type { Handshake } from './handshake.js';
+import type { Pipeline } from './pipeline.js';
+import type { Call } from './replies.js';
+
+/**
+ * A second connection to the server of the session, which is to take the place of the first one. Until the second link
+ * is made, TLS and a Kerberos ticket included, requests go on over the first one. Then the requests in flight are
+ * answered, new ones are held back, and the ConnectRequest goes out. The server ends the first connection itself when
+ * it reads that request.
+ */
+export class SecondLink {
+  readonly #first: Pipeline;
+  readonly #clock: Clock;
+  readonly #drainMs: number;
+  #state: 'dialling' | 'draining' | 'asking' | 'ended' = 'dialling';
+  #cancelDrain: CancelTimer = () => {};
+  handshake: Handshake | undefined;
+  /** The requests that were made while the connections are exchanged. */
+  readonly heldBack: Call[] = [];
+
+  constructor(first: Pipeline, clock: Clock, drainMs: number) {
+    this.#first = first;
+    this.#clock = clock;
+    this.#drainMs = drainMs;
+  }
+
+  /** False once the server was asked: it may have granted the session on the second link. */
+  get mayStop(): boolean {
+    return this.#state === 'dialling' || this.#state === 'draining';
+  }
+
+  /** The link is made. */
+  made(): void {
+    this.handshake?.prepare(() => this.#drain());
+  }
+
+  /** Returns true if the request must wait, which it then does. */
+  holdsBack(call: Call): boolean {
+    const mustWait = this.#state === 'draining' || this.#state === 'asking' || this.#first.isEnded;
+    if (mustWait) this.heldBack.push(call);
+    return mustWait;
+  }
+
+  /** No answer is due on the first link, or it has ended. */
+  drained(): void {
+    if (this.#state === 'draining') this.#ask();
+  }
+
+  abandon(): void {
+    this.#state = 'ended';
+    this.#cancelDrain();
+    this.handshake?.abandon();
+  }
+
+  #drain(): void {
+    this.#state = 'draining';
+    this.heldBack.unshift(...this.#first.takeUnsent());
+    if (this.#first.isIdle) this.#ask();
+    else this.#cancelDrain = this.#clock.after(this.#drainMs, () => this.drained());
+  }
+
+  #ask(): void {
+    this.#state = 'asking';
+    this.#cancelDrain();
+    this.handshake?.ask();
+  }
+}
