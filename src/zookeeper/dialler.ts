@@ -90,12 +90,13 @@ export class Dialler {
     const measuredMs = this.#memory.longestMs(this.#names);
     const attemptMs = (): number => this.#options.attemptMs(this.history.unansweredRounds, measuredMs);
     const handshake = new Handshake({ ...this.#options, attemptMs, host }, listener);
-    const way = { addresses, headStartMs: headStartMs(attemptMs(), addresses.length, measuredMs) };
+    const firstMs = attemptMs();
+    const way = { addresses, headStartMs: headStartMs(firstMs, addresses.length, measuredMs) };
     const socket = network.connect(host, tls, way);
     const link = new ServerLink(socket, host, handshake, (message, error) => this.#options.warn(message, error));
     // After the TLS handshake, because a ConnectRequest counts from the time when it is sent.
     socket.on(tls ? 'secureConnect' : 'connect', () => handshake.connected());
-    handshake.begin(link);
+    handshake.begin(link, firstMs);
     return handshake;
   }
 }

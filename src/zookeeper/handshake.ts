@@ -36,9 +36,9 @@ export class Handshake implements LinkUser {
   }
 
   /** `link` is being dialled. */
-  begin(link: ServerLink): void {
+  begin(link: ServerLink, attemptMs: number): void {
     this.link = link;
-    this.#limitTime();
+    this.#limitTime(attemptMs);
   }
 
   get failure(): string {
@@ -200,9 +200,8 @@ export class Handshake implements LinkUser {
     this.#listener.established(this, this.#auth);
   }
 
-  #limitTime(): void {
+  #limitTime(attemptMs = this.#options.attemptMs()): void {
     const { clock } = this.#options;
-    const attemptMs = this.#options.attemptMs();
     this.#cancelTime();
     this.#cancelTime = clock.after(attemptMs, () => {
       if (this.#state.at === 'dialling') this.#state = { at: 'late' };
