@@ -56,6 +56,6 @@ export const mutants = [
     file: 'src/zookeeper/attempt-time.ts',
     find: 'Math.max(shortestMs, neededMs,',
     replace: 'Math.max(shortestMs,',
-    tests: tests('behaviour/connection/far', 'at 130 ms'),
+    tests: tests('behaviour/connection/far', 'keeps its holds in cuts'),
   },
 ];

@@ -73,6 +73,7 @@ describe('a name server that does not answer', () => {
   it('is asked nothing more when the client has been closed', async () => {
     const client = await LockClient.connect(at('hangs', 'hangs-too', 'good'));
     await client.close();
+    await rejection(LockClient.connect(at('hangs', 'hangs-too'), { connectionTimeoutMs: 1_000 }));
     const { begun } = resolver;
     await lab.sleep(30_000);
     expect(resolver.begun).to.equal(begun);
